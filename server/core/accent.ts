@@ -11,10 +11,7 @@ const minButtonContrast = 3
 /** Of text (WCAG 2.2, 1.4.3). */
 const minTextContrast = 4.5
 
-/**
- * Reads one colour for both modes, or `light,dark`. Throws a `TypeError` that says what to give instead when a button in that colour
- * would not stand out from the page.
- */
+/** Reads one colour, or `light,dark`. Throws a `TypeError` with advice for a button that would not stand out from the page. */
 export function parseAccent(text: string): Accent {
   const [light = '', dark = light, ...more] = text.toLowerCase().split(/\s*,\s*/)
   if (more.length > 0 || ![light, dark].every((colour) => /^#[\da-f]{6}$/.test(colour))) {

@@ -16,10 +16,7 @@ const countedPrefixes = [
 
 const networkBits = { ipv4: 24, ipv6: 48 }
 
-/**
- * Returns the blocks that `address` counts for, narrowest first: an IPv4 address itself; the /64, /56 and /48 of an IPv6 address.
- * Text that is not an IP address stands for itself.
- */
+/** Returns the blocks that `address` counts for, narrowest first. Text that is not an IP address stands for itself. */
 export function addressBlocks(address: string): readonly AddressBlock[] {
   const parsed = address.includes(':') ? parse(address) : undefined
   if (parsed instanceof ipaddr.IPv6) {
@@ -33,10 +30,7 @@ export function isSameSource(first: string, second: string): boolean {
   return addressBlocks(first)[0]?.name === addressBlocks(second)[0]?.name
 }
 
-/**
- * Returns the network of `address`, for records that outlive a limit: the /24 of an IPv4 address, the /48 of an IPv6 address. It
- * identifies a provider's customers, not a single one. Empty if `address` is not an IP address.
- */
+/** Returns the /24 or /48, for records that outlive a limit: it names no single customer. Empty if not an IP address. */
 export function addressNetwork(address: string): string {
   const parsed = parse(address)
   return parsed === undefined ? '' : prefixOf(parsed, networkBits[parsed.kind()])

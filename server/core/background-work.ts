@@ -11,7 +11,6 @@ export class BackgroundWork {
     this.#running.add(ended)
   }
 
-  /** Waits for what is running. Never rejects. */
   async settle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running)
   }

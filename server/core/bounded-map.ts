@@ -26,7 +26,6 @@ export class BoundedMap<Value> {
     this.#entries.delete(key)
   }
 
-  /** Returns the entries, oldest first. */
   values(): Value[] {
     return [...this.#entries.values()]
   }

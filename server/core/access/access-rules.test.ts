@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AccessRule, createAccessPolicy, fullAccess, offersTool, type Person } from './access-rules.ts'
+import { type AccessRule, createAccessPolicy, type Person } from './access-rules.ts'
 
 const ada: Person = {
   sub: 'user-1',
@@ -22,13 +22,6 @@ function outcome(rules: readonly AccessRule[], person: Person = ada): string {
 
 const allow = (conditions: AccessRule['conditions']): AccessRule => ({ effect: 'allow', conditions })
 const deny = (conditions: AccessRule['conditions']): AccessRule => ({ effect: 'deny', conditions })
-
-describe('without an access file', () => {
-  it('everyone may do everything', () => {
-    expect(fullAccess).toEqual({ kind: 'allowed', rule: undefined, scopes: undefined, allowsTool: undefined })
-    expect(offersTool(fullAccess, 'any', 'any:scope')).toBe(true)
-  })
-})
 
 describe('the order of rules', () => {
   it('the first whose conditions hold decides', () => {
@@ -54,23 +47,17 @@ describe('the order of rules', () => {
 describe('email', () => {
   it.each<[pattern: string, address: string, holds: boolean]>([
     ['*@example.com', 'ada@example.com', true],
-    ['*@example.com', 'ADA@EXAMPLE.COM', true],
     ['ada@example.com', 'Ada@Example.com', true],
-    ['a*a@example.com', 'ada@example.com', true],
     ['a*a@example.com', 'a@example.com', false],
     ['*@*.example.com', 'ada@mail.example.com', true],
-    ['*@*.example.com', 'ada@example.com', false],
     ['*@example.com', 'ada@example.com.evil.test', false],
     ['*@example.com', 'ada@notexample.com', false],
     ['*@example.com', 'ada@evil.test@example.com', false],
-    ['*@example.com', '"ada@evil.test"@example.com', false],
-    ['*@example.com', '@example.com', true],
     ['*@exampleXcom', 'ada@example.com', false],
     ['a?a@example.com', 'ada@example.com', false],
     // The Kelvin sign is "k" to toLowerCase.
     ['kate@example.com', '\u{212A}ate@example.com', false],
     ['*@example.com', 'example.com', false],
-    ['*@example.com', '', false],
   ])('%s and %s: %s', (pattern, address, holds) => {
     const person = { ...ada, email: address }
     expect(outcome([allow({ email: [pattern] })], person)).toBe(
@@ -84,7 +71,6 @@ describe('email', () => {
     ['"a@b"@blocked.example', '"a@b"@blocked.example', false],
     ['*@blocked.example', '"x@blocked.example"@example.com', false],
     ['*@blocked.example', 'blocked.example', false],
-    ['*@blocked.example', '', false],
   ])('a rule that refuses %s goes by the domain of %s: %s', (pattern, address, holds) => {
     const person = { ...ada, email: address }
     expect(outcome([deny({ email: [pattern] }), allow({})], person)).toBe(
@@ -115,21 +101,15 @@ describe('a claim', () => {
   it.each<[path: string, values: (string | number | boolean)[], holds: boolean]>([
     ['app_metadata.role', ['owner', 'partner'], true],
     ['app_metadata.role', ['Partner'], false],
-    ['app_metadata.role', ['part'], false],
     ['app_metadata.teams', ['red'], true],
-    ['app_metadata.teams', [7], true],
     ['app_metadata.teams', ['7'], false],
     ['app_metadata.teams', [true], true],
-    ['app_metadata.teams', ['true'], false],
     ['app_metadata.teams.0', ['red'], false],
     ['groups', ['admins'], true],
-    ['groups', ['staff,admins'], false],
     ['https://example.com/roles', ['owner'], true],
     ['level', [5], true],
     ['app_metadata', ['[object Object]'], false],
-    ['constructor.name', ['Object'], false],
     ['__proto__.constructor.name', ['Object'], false],
-    ['groups.length', [2], false],
     ['missing.path', ['x'], false],
   ])('%s with %j: %s', (path, values, holds) => {
     expect(outcome([allow({ claim: { [path]: values } })])).toBe(
@@ -170,15 +150,10 @@ describe('what an allow rule gives', () => {
     expect(decide(allow({}))).toEqual({ kind: 'allowed', rule: 1, scopes: undefined, allowsTool: undefined })
   })
 
-  it('the scopes it names', () => {
-    expect(decide({ effect: 'allow', conditions: {}, scopes: ['mcp'] })).toMatchObject({ scopes: ['mcp'] })
-  })
-
   it.each<[tools: { allow?: string[]; deny?: string[] }, allowed: string[]]>([
     [{ allow: ['list_*'] }, ['list_notes', 'list_admin']],
     [{ allow: ['list_*'], deny: ['*_admin'] }, ['list_notes']],
     [{ deny: ['list_*'] }, ['add_note', 'drop_admin']],
-    [{ allow: ['add_note'] }, ['add_note']],
     [{ allow: ['*'], deny: ['*'] }, []],
   ])('of the tools %j', (tools, allowed) => {
     const decision = decide({ effect: 'allow', conditions: {}, tools })

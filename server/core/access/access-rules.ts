@@ -1,6 +1,6 @@
 import type { Profile } from '../session/session-provider.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { matchesEmail, matchesGlob } from './glob.ts'
+import { isAllowed, matchesEmail } from './glob.ts'
 
 /** A user as access rules see them. All of it is verified. */
 export interface Person extends Profile {
@@ -19,7 +19,6 @@ export interface AccessConditions {
   claim?: Readonly<Record<string, readonly ClaimValue[]>>
 }
 
-/** Allowed tools, as patterns with `*` for any characters. */
 export interface ToolPatterns {
   allow?: readonly string[]
   deny?: readonly string[]
@@ -102,9 +101,7 @@ export function createAccessPolicy(rules: readonly AccessRule[]): AccessPolicy {
 function allowedBy({ scopes, tools }: Extract<AccessRule, { effect: 'allow' }>): AccessAllowed {
   if (tools === undefined) return { kind: 'allowed', scopes, allowsTool: undefined }
   const { allow = ['*'], deny = [] } = tools
-  const matchesOne = (patterns: readonly string[], name: string): boolean =>
-    patterns.some((pattern) => matchesGlob(pattern, name))
-  return { kind: 'allowed', scopes, allowsTool: (name) => matchesOne(allow, name) && !matchesOne(deny, name) }
+  return { kind: 'allowed', scopes, allowsTool: (name) => isAllowed({ allow, deny }, name) }
 }
 
 function conditionTest(
@@ -133,10 +130,7 @@ function conditionTest(
   return (person) => tests.every((test) => test(person))
 }
 
-/**
- * Normalizes the domain as mail delivery does: the part after the last `@`, without a final dot. A quoted local part with an `@` or
- * a dot therefore cannot get around a rule that denies a domain.
- */
+/** The part after the last `@`, as mail delivery reads it: a quoted `@` or a final dot does not get around a denied domain. */
 function asDelivered(address: string): string {
   const at = address.lastIndexOf('@')
   return address.slice(0, at).replaceAll('@', ' ') + address.slice(at).replace(/\.$/, '')
@@ -147,10 +141,7 @@ export function lowerCaseAscii(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
-/**
- * Returns the claim of exactly that name, since names such as `https://example.com/roles` contain dots; otherwise the one at that
- * path.
- */
+/** Returns the claim of exactly that name, as in `https://example.com/roles`; otherwise the one at that dotted path. */
 function claimAt(claims: Readonly<Record<string, unknown>>, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
   let value: unknown = claims

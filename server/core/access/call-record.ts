@@ -1,9 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 
-/**
- * Result of a call. `failed`: neither the tool nor a rule refused it, for example because it threw or its arguments were not an
- * object.
- */
+/** `failed`: neither the tool nor a rule refused it, for example because it threw or its arguments were not an object. */
 export type CallOutcome =
   | 'ok'
   | 'tool_error'
@@ -18,7 +15,6 @@ export type CallEvent =
   | 'resource_read'
   | 'prompt_got'
 
-/** The methods recorded as calls: the event, the field for what was called, and the parameter that contains it. */
 const recorded: Readonly<Record<string, { event: CallEvent; field: CallField; parameter: string }>> = {
   'tools/call': { event: 'tool_called', field: 'tool', parameter: 'name' },
   'resources/read': { event: 'resource_read', field: 'resource', parameter: 'uri' },
@@ -35,7 +31,6 @@ export interface Call {
   name: string
 }
 
-/** Longer names are truncated in the record. */
 export const maxNameLength = 200
 
 /** Returns the call in a JSON-RPC message; undefined for every other message. */
@@ -60,10 +55,7 @@ export function callsOf(body: unknown): Call[] {
 /** The end of a call in its record. Sizes are bytes of JSON. */
 export interface CallEnd {
   outcome: CallOutcome
-  /**
-   * True when the server has the called item; otherwise the name comes from the client only. Undefined while unknown, because the
-   * server has not listed its items.
-   */
+  /** False: the name comes from the client only. Undefined: the server has not listed its items yet. */
   isKnown: boolean | undefined
   responseBytes?: number
 }
@@ -76,7 +68,6 @@ export interface IncomingCallsPorts {
     grantId: string | undefined
     credential: string
   }
-  /** Undefined if the message does not say. */
   revision: string | undefined
   requestBytes: number
   report: (event: CallEvent, fields: Record<string, unknown>) => void
@@ -88,10 +79,7 @@ export interface IncomingCallsPorts {
   over?: () => void
 }
 
-/**
- * The calls of one HTTP request. Records each when it ends: the caller, the name and the result; never arguments or results'
- * contents.
- */
+/** The calls of one HTTP request. Records the end of each, never arguments or the contents of results. */
 export class IncomingCalls {
   readonly #ports: IncomingCallsPorts
   #isOver = false
@@ -100,7 +88,6 @@ export class IncomingCalls {
     this.#ports = ports
   }
 
-  /** Starts a call; call the returned function with its end. */
   begin(call: Call): (end: CallEnd) => void {
     const begunAt = this.#ports.nowMs()
     return (end) => this.#record(call, end, this.#ports.nowMs() - begunAt)

@@ -15,10 +15,17 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return true
 }
 
-/**
- * Like {@link matchesGlob} for email addresses, but `*` does not match `@`. Addresses without exactly one `@`, such as some quoted
- * local parts, match no pattern.
- */
+/** True for a name that matches a pattern of `allow` and none of `deny`. */
+export function isAllowed(
+  { allow, deny }: { allow: readonly string[]; deny: readonly string[] },
+  name: string,
+): boolean {
+  const matchesOne = (patterns: readonly string[]): boolean =>
+    patterns.some((pattern) => matchesGlob(pattern, name))
+  return matchesOne(allow) && !matchesOne(deny)
+}
+
+/** Like {@link matchesGlob}, but `*` does not match `@`. Matches no address without exactly one `@`. */
 export function matchesEmail(pattern: string, address: string): boolean {
   const patternParts = pattern.split('@')
   const parts = address.split('@')

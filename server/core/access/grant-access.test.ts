@@ -7,7 +7,7 @@ import {
 import { grantSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import type { StoredProviderSession } from '../session/grant.ts'
-import type { Claims } from '../session/session-provider.ts'
+import { type Claims, ProviderError } from '../session/session-provider.ts'
 import { AccessControl } from './access-control.ts'
 import { type AccessPolicy, createAccessPolicy, fullAccess } from './access-rules.ts'
 import type { GrantAccess } from './grant-access.ts'
@@ -34,7 +34,9 @@ beforeEach(() => {
   probed = undefined
   role = 'partner'
   access = grantAccessSample({
-    control: accessSample([{ effect: 'allow', conditions: { claim: { role: ['partner'] } } }]),
+    control: accessSample([{ effect: 'allow', conditions: { claim: { role: ['partner'] } } }], {
+      profileOf: (_of, claims) => ({ ...profileSample, claims: claims ?? { role } }),
+    }),
     keeper: {
       open() {
         opened += 1
@@ -42,7 +44,6 @@ beforeEach(() => {
       },
       claimsOf: () => probed,
     },
-    provider: { profileOf: (_of, claims) => ({ ...profileSample, claims: claims ?? { role } }) },
     store: { endGrant: async (...given) => void ended.push(given) },
     runtime: { now: () => 1500 },
     reportGrantEnd: (of, reason) => void ended.push([of.id, reason]),
@@ -87,7 +88,9 @@ it('so does a check of the session', async () => {
 it('who a person is goes by the last refresh or check of the session', async () => {
   const names = grantAccessSample({
     keeper: { open: () => signInSample('ada').session, claimsOf: () => probed },
-    provider: { profileOf: (_of, claims) => ({ ...profileSample, name: claims ? 'after the check' : role }) },
+    control: accessSample(undefined, {
+      profileOf: (_of, claims) => ({ ...profileSample, name: claims ? 'after the check' : role }),
+    }),
   })
   expect(await names.userOf(grant, stored)).toMatchObject({
     id: grant.user.id,
@@ -112,12 +115,14 @@ it('a decision is kept until the session, a check of it or the rules change', as
   let policy = counted(partners)
   const control = new AccessControl({
     policy: () => policy,
-    provider: { capabilities: () => Promise.reject(new Error('not asked')), profileOf: () => profileSample },
+    provider: {
+      capabilities: () => Promise.reject(new Error('not asked')),
+      profileOf: () => ({ ...profileSample, claims: { role } }),
+    },
   })
   const kept = grantAccessSample({
     control,
     keeper: { open: () => signInSample('ada').session, claimsOf: () => probed },
-    provider: { profileOf: () => ({ ...profileSample, claims: { role } }) },
   })
   const first = await kept.decide(grant, stored)
   const made = decisions
@@ -128,18 +133,12 @@ it('a decision is kept until the session, a check of it or the rules change', as
   expect(await kept.decide(grant, { ...stored, version: 2 })).toMatchObject({ kind: 'denied' })
 })
 
-it('deciding alone ends nothing', async () => {
-  role = 'guest'
-  expect(await access.decide(grant, stored)).toMatchObject({ kind: 'denied' })
-  expect(ended).toEqual([])
-})
-
 it('of a session that no key opens now nothing can be said, and the grant stays', async () => {
   const unreadable = grantAccessSample({
     control: accessSample([]),
     keeper: {
       open() {
-        throw new TypeError('unreadable')
+        throw new ProviderError('transient', 'unreadable')
       },
       claimsOf: () => undefined,
     },

@@ -8,19 +8,13 @@ import type {
 } from '../session/grant.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import {
-  type Profile,
-  ProviderError,
-  type ProviderSession,
-  type SessionProvider,
-} from '../session/session-provider.ts'
+import type { Profile } from '../session/session-provider.ts'
 import type { AccessControl } from './access-control.ts'
 import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rules.ts'
 
 export interface GrantAccessPorts {
   control: AccessControl
   keeper: Pick<SessionKeeper, 'open' | 'claimsOf'>
-  provider: Pick<SessionProvider, 'profileOf'>
   store: Pick<GrantStore, 'endGrant'>
   runtime: Pick<Runtime, 'now'>
   reportGrantEnd: ReportGrantEnd
@@ -38,10 +32,7 @@ export class GrantAccess {
     this.#ports = ports
   }
 
-  /**
-   * Decides as {@link AccessControl.decide} does, once for each version of the session, probe and policy: until one of these
-   * changes, the same object is returned. Rejects with `ProviderError`, also when no key of the ring opens `session`.
-   */
+  /** Decides once for each version of the session, probe and policy. Rejects with `ProviderError`. */
   async decide({ user }: Grant, session: StoredProviderSession): Promise<AccessDecision> {
     const { control } = this.#ports
     const { policy } = control
@@ -63,34 +54,21 @@ export class GrantAccess {
     return decision
   }
 
-  /**
-   * Returns the user of a grant as the provider last described them. Rejects with `ProviderError` when no key of the ring opens
-   * `session`.
-   */
+  /** As the provider last described them. Rejects with `ProviderError` if `session` does not open. */
   async userOf({ user }: Grant, session: StoredProviderSession): Promise<CurrentUser> {
     return this.#ports.control.describe(user, this.#knownOf(session).profile)
   }
 
   #knownOf(session: StoredProviderSession): KnownUser {
-    const { keeper, provider } = this.#ports
+    const { control, keeper } = this.#ports
     const { grantId, version } = session
     const probed = keeper.claimsOf(session)
     const known = this.#users.get(grantId)
     if (known?.version === version && known.probedAt === probed?.at) return known
-    const opened = openOrUnavailable(() => keeper.open(session))
-    const profile = provider.profileOf({ kind: 'session', session: opened }, probed?.claims)
+    const profile = control.profileOf({ kind: 'session', session: keeper.open(session) }, probed?.claims)
     const user: KnownUser = { version, probedAt: probed?.at, profile }
     this.#users.set(grantId, user)
     return user
-  }
-}
-
-/** Reports a session that no key opens as unavailable: a later key may open it, so nothing is decided about its user. */
-function openOrUnavailable(open: () => ProviderSession): ProviderSession {
-  try {
-    return open()
-  } catch (cause) {
-    throw new ProviderError('transient', 'The session of the grant cannot be opened.', { cause })
   }
 }
 

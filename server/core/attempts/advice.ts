@@ -58,10 +58,7 @@ const refusedFor: Readonly<Record<string, string>> = {
     'The client asked for a redirect URI that it did not register. drawbridge-server clients list says which it has.',
 }
 
-/**
- * Returns what an operator can look at after an attempt that did not connect: for its last refusal if nothing later succeeded, else
- * for the step that nothing followed.
- */
+/** Advises on the last refusal if nothing later succeeded, else on the step that nothing followed. */
 export function adviceOn(records: readonly StepRecord[]): string | undefined {
   const furthest = records
     .filter(({ ok }) => ok)

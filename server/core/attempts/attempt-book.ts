@@ -89,17 +89,14 @@ export class AttemptBook {
     const keys = keysOf(seen)
     const found = this.#findByKey(keys, seen) ?? this.#findByPeer(peer, seen, now)
     if (!found && beginsNothing.has(seen.step)) return
-    this.#add(found ?? { attempt: this.#begin(now), probably: false }, [...keys, peer], seen, now)
-  }
-
-  #add({ attempt, probably }: Found, keys: readonly string[], seen: Sighting, now: number): void {
-    this.#link(attempt, keys, seen, now)
+    const { attempt, probably } = found ?? { attempt: this.#begin(now), probably: false }
+    this.#link(attempt, [...keys, peer], seen, now)
     if (!isNews(attempt, seen)) return
-    this.#keep(attempt, recordOf(seen, now, probably))
+    if (attempt.isStored && this.#unwritten.length < maxUnwritten)
+      this.#unwritten.push({ attempt: attempt.id, record: recordOf(seen, now, probably) })
     if (attempt.reached.has('list') && seen.grantId !== undefined) this.#open.delete(grantKey(seen.grantId))
   }
 
-  /** Stores what was noted since the last call. */
   async flush(): Promise<void> {
     if (this.#unwritten.length === 0) return
     const steps = this.#unwritten
@@ -166,11 +163,6 @@ export class AttemptBook {
     for (const key of keys) {
       if (this.#open.get(key) !== attempt) this.#open.set(key, attempt)
     }
-  }
-
-  #keep({ id, isStored }: OpenAttempt, record: StepRecord): void {
-    if (!isStored || this.#unwritten.length >= maxUnwritten) return
-    this.#unwritten.push({ attempt: id, record })
   }
 }
 

@@ -17,18 +17,10 @@ export interface AttemptFacts {
   client: string | undefined
   started_at: number
   result: 'connected' | 'under_way' | 'failed'
-  steps: {
-    step: AttemptStep
-    at: number
-    status: number
-    ok: boolean
+  steps: (Omit<StepRecord, 'requestId' | 'userAgent' | 'clientId' | 'signIn' | 'grantId'> & {
     request_id: string
-    detail?: string | undefined
-    user_agent?: string | undefined
-    network?: string | undefined
-    /** Joined by address, program and time only. */
-    probably?: boolean | undefined
-  }[]
+    user_agent: string | undefined
+  })[]
   /** What to look at; undefined unless it failed. */
   advice: string | undefined
 }
@@ -42,7 +34,6 @@ export interface AttemptChoice {
 
 export interface AttemptListPorts {
   store: AttemptStepStore & Pick<ClientStore, 'findClient'> & Pick<GrantStore, 'findGrant'>
-  /** Of the operator's file. */
   configured: ReadonlyMap<string, { name?: string | undefined }>
   runtime: Pick<Runtime, 'now'>
 }

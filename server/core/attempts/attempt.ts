@@ -5,7 +5,6 @@ export interface StepRecord {
   step: AttemptStep
   /** Epoch seconds. */
   at: number
-  /** HTTP status of the response. */
   status: number
   ok: boolean
   requestId: string
@@ -17,7 +16,6 @@ export interface StepRecord {
   clientId?: string | undefined
   /** Joins what other instances see of the same sign-in: {@link signInKey}. */
   signIn?: string | undefined
-  /** Of the tokens that were issued. */
   grantId?: string | undefined
   /** Joined by address, program and time only. */
   probably?: boolean | undefined
@@ -32,9 +30,7 @@ export interface StoredStep {
 export interface AttemptStepStore {
   /** Adds steps in their order; they are deleted after `expiresAt`. */
   addAttemptSteps(steps: readonly StoredStep[], expiresAt: number): Promise<void>
-  /** Lists the newest steps, newest first. */
   listAttemptSteps(limit: number): Promise<StoredStep[]>
 }
 
-/** How long steps are stored. */
 export const attemptSeconds = 86_400

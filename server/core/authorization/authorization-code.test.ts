@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { dueSignOuts, grantSeconds, race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { dueSignOuts, grantSeconds, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
 import {
   authorizationRequest,
@@ -69,27 +69,16 @@ describe('issueAuthorizationCode', () => {
     })
   })
 
-  it.each([0xf8, 0xfb, 0xff])(
-    'a grant whose random bytes begin with %i is named like a word',
-    async (first) => {
-      const randomBytes = (length: number): Uint8Array => {
-        const bytes = runtime.randomBytes(length)
-        bytes[0] = first
-        return bytes
-      }
-      const others = { ...ports, runtime: { ...runtime, randomBytes } }
-      code = await issueAuthorizationCode(authorizationRequest(), signInSample(), others)
-      const record = await store.findAuthorizationCode(hashSecret(code))
-      expect(record?.grant.id).toMatch(/^[A-Za-z][\w-]{21}$/)
-    },
-  )
-
-  it('every sign-in has a grant of its own', async () => {
-    const other = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
-    const ids = [code, other].map(
-      async (each) => (await store.findAuthorizationCode(hashSecret(each)))?.grant.id,
-    )
-    expect(new Set(await Promise.all(ids)).size).toBe(2)
+  it.each([0xf8, 0xff])('a grant whose random bytes begin with %i is named like a word', async (first) => {
+    const randomBytes = (length: number): Uint8Array => {
+      const bytes = runtime.randomBytes(length)
+      bytes[0] = first
+      return bytes
+    }
+    const others = { ...ports, runtime: { ...runtime, randomBytes } }
+    code = await issueAuthorizationCode(authorizationRequest(), signInSample(), others)
+    const record = await store.findAuthorizationCode(hashSecret(code))
+    expect(record?.grant.id).toMatch(/^[A-Za-z][\w-]{21}$/)
   })
 })
 
@@ -107,11 +96,6 @@ describe('redeemAuthorizationCode', () => {
     expect(await store.findRefreshToken(tokenKey(tokens.refresh_token ?? ''))).toBeDefined()
   })
 
-  it('a client that registered without refresh_token gets none', async () => {
-    const client = publicClient({ grantTypes: ['authorization_code'] })
-    expect(await redeem({ client })).not.toHaveProperty('refresh_token')
-  })
-
   it.each<[rule: string, changes: Partial<CodeRedemptionRequest>]>([
     ['OAuth 2.1 4.1.3: without redirect_uri', { redirectUri: undefined }],
     ['RFC 6749 4.1.3: with the same redirect_uri', { redirectUri: authorizationRequest().redirectUri }],
@@ -123,13 +107,7 @@ describe('redeemAuthorizationCode', () => {
   it.each<[rule: string, changes: Partial<CodeRedemptionRequest>, error: string]>([
     ['RFC 7636 4.5: no verifier', { codeVerifier: undefined }, 'invalid_request'],
     ['RFC 7636 4.6: another verifier', { codeVerifier: 'x'.repeat(43) }, 'invalid_grant'],
-    [
-      'RFC 7636 4.6: the challenge as verifier',
-      { codeVerifier: authorizationRequest().codeChallenge },
-      'invalid_grant',
-    ],
     ['RFC 7636 4.1: a verifier that is too short', { codeVerifier: 'short' }, 'invalid_grant'],
-    ['RFC 7636 4.1: a verifier that is too long', { codeVerifier: 'x'.repeat(129) }, 'invalid_grant'],
     [
       'RFC 6749 4.1.3: another redirect_uri',
       { redirectUri: 'http://127.0.0.1:4712/callback' },
@@ -147,7 +125,6 @@ describe('redeemAuthorizationCode', () => {
       'invalid_grant',
     ],
     ['RFC 6749 5.2: an unknown code', { code: 'unknown' }, 'invalid_grant'],
-    ['RFC 6749 5.2: no code', { code: '' }, 'invalid_grant'],
   ])('OAuth 2.1 4.1.2: %s is refused and does not use the code up', async (_rule, changes, error) => {
     await expect(redeem(changes)).rejects.toMatchObject({ name: 'OAuthError', code: error, status: 400 })
     expect((await redeem()).token_type).toBe('Bearer')
@@ -162,6 +139,11 @@ describe('redeemAuthorizationCode', () => {
     await expect(redeem({ code: attacker })).rejects.toMatchObject({ code: 'invalid_grant' })
   })
 
+  it('a client that registered without refresh_token gets none', async () => {
+    const client = publicClient({ grantTypes: ['authorization_code'] })
+    expect(await redeem({ client })).not.toHaveProperty('refresh_token')
+  })
+
   it('the descriptions of an unknown and of a foreign code are the same', async () => {
     const descriptionOf = (changes: Partial<CodeRedemptionRequest>): Promise<string> =>
       redeem(changes).then(String, (error: Error) => error.message)
@@ -173,7 +155,6 @@ describe('redeemAuthorizationCode', () => {
   it.each([
     [59, 'redeemed'],
     [60, 'invalid_grant'],
-    [3600, 'invalid_grant'],
   ])('RFC 6749 4.1.2: after %i s: %s', async (after, outcome) => {
     runtime.advance(after)
     const result = redeem().then(
@@ -182,14 +163,6 @@ describe('redeemAuthorizationCode', () => {
     )
     expect(await result).toBe(outcome)
   })
-
-  it('fifty redemptions at once: one succeeds, and its tokens live on', async () => {
-    const results = await race(() => redeem().catch((error: { code: string }) => error.code))
-    const tokens = results.filter((result) => typeof result !== 'string')
-    expect(tokens).toHaveLength(1)
-    expect(results.filter((result) => result === 'invalid_grant')).toHaveLength(49)
-    expect(await accessIsLive(tokens[0]?.access_token ?? '')).toBe(true)
-  })
 })
 
 describe('RFC 6749 4.1.2, RFC 9700 2.1.1: a code presented again', () => {
@@ -197,7 +170,6 @@ describe('RFC 6749 4.1.2, RFC 9700 2.1.1: a code presented again', () => {
     ['at once', 0, true],
     ['after ten seconds', 10, true],
     ['after eleven seconds', 11, false],
-    ['after a day', 86_400, false],
   ])('%s', async (_when, after, lives) => {
     const { refresh_token: refreshToken = '' } = await redeem()
     runtime.advance(after)

@@ -53,10 +53,7 @@ export interface CodeRedemptionRequest {
 /** The contents of a future grant, from any kind of request. */
 export type GrantRequest = Pick<AuthorizationRequest, 'clientId' | 'resource' | 'scope'>
 
-/**
- * Issues a code for `request` and the user who signed in: 256 random bits, valid for 60 seconds, single use. Seals the provider's
- * tokens before storing them. The grant's lifetime starts now.
- */
+/** Issues a code of 256 random bits, valid for 60 seconds, single use. The grant's lifetime starts now. */
 export async function issueAuthorizationCode(
   request: AuthorizationRequest,
   signIn: SignIn,

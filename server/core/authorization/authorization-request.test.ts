@@ -87,7 +87,6 @@ describe('an accepted request', () => {
       { nonce: 'n', audience: 'x', prompt: 'consent' },
       { state: 'a b&c=d' },
     ],
-    ['response_mode=query', { response_mode: 'query' }, {}],
     [
       'OpenID Connect Core 3.1.2.1: what is of no use here is ignored',
       {
@@ -123,28 +122,14 @@ describe('an accepted request', () => {
 describe('RFC 6749 4.1.2.1, RFC 9700 4.11, OAuth 2.1 7.12.2: never a redirect before client and redirect URI are known', () => {
   it.each<[rule: string, changes: Changes, reason: string]>([
     ['no client', { client_id: undefined }, 'client_id_missing'],
-    ['an empty client', { client_id: '' }, 'client_id_missing'],
     ['an unknown client', { client_id: 'mcpc_nobody' }, 'client_unknown'],
-    [
-      'an unknown client with an address of its own',
-      { client_id: 'x', redirect_uri: 'https://evil.example/' },
-      'client_unknown',
-    ],
     [
       'no address of a client with several',
       { client_id: several.id, redirect_uri: undefined },
       'redirect_uri_missing',
     ],
-    [
-      'an empty address of a client with several',
-      { client_id: several.id, redirect_uri: '' },
-      'redirect_uri_missing',
-    ],
     ['the address of another client', { redirect_uri: 'https://a.example/cb' }, 'redirect_uri_mismatch'],
-    ['another host', { redirect_uri: 'https://evil.example/callback' }, 'redirect_uri_mismatch'],
-    ['two clients', { client_id: ['mcpc_public', 'mcpc_public'] }, 'parameter_repeated'],
     ['two clients, the first one empty', { client_id: ['', 'mcpc_public'] }, 'parameter_repeated'],
-    ['two addresses', { redirect_uri: [redirectUri, 'https://evil.example/'] }, 'parameter_repeated'],
     ['two addresses, the first one empty', { redirect_uri: ['', redirectUri] }, 'parameter_repeated'],
     [
       'a bad address beside every other fault',
@@ -167,22 +152,17 @@ describe('refusals that go back to the client', () => {
     ['RFC 6749 3.1.1: response_type is missing', { response_type: undefined }, 'invalid_request'],
     ['RFC 6749 3.1: an empty response_type is a missing one', { response_type: '' }, 'invalid_request'],
     ['OAuth 2.1: no implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
-    ['no hybrid flow', { response_type: 'code id_token' }, 'unsupported_response_type'],
-    ['another letter case', { response_type: 'Code' }, 'unsupported_response_type'],
     ['RFC 7636 4.4.1: no code_challenge', { code_challenge: undefined }, 'invalid_request'],
-    ['an empty code_challenge', { code_challenge: '' }, 'invalid_request'],
     ['RFC 7636 4.4.1: plain', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['RFC 7636 4.3: an omitted method means plain', { code_challenge_method: undefined }, 'invalid_request'],
     ['RFC 7636 4.3: the method is case-sensitive', { code_challenge_method: 's256' }, 'invalid_request'],
     ['a challenge of 42 characters', { code_challenge: codeChallenge.slice(1) }, 'invalid_request'],
-    ['a challenge of 44 characters', { code_challenge: `${codeChallenge}A` }, 'invalid_request'],
     ['RFC 8707 2: a foreign resource', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['another response_mode', { response_mode: 'fragment' }, 'invalid_request'],
     ['RFC 9101: a request object', { request: 'e30.e30.' }, 'request_not_supported'],
     ['RFC 9101: a request_uri', { request_uri: 'https://evil.example/' }, 'request_uri_not_supported'],
     ['RFC 6749 3.3: a quote in scope', { scope: 'mcp "admin"' }, 'invalid_scope'],
     ['OpenID Connect 3.1.2.6: prompt=none', { prompt: 'none' }, 'login_required'],
-    ['prompt=none among others', { prompt: 'login none' }, 'login_required'],
     ['RFC 6749 3.1: an unknown parameter twice', { x: ['1', '2'] }, 'invalid_request'],
   ])('%s', async (_rule, changes, error) => {
     const refused = await parse(changes)
@@ -209,16 +189,8 @@ describe('refusals that go back to the client', () => {
     expect(refused).toMatchObject({ kind: 'refused', redirectUri, error: 'unauthorized_client' })
   })
 
-  it('goes to the presented loopback port', async () => {
-    const presented = 'http://127.0.0.1:9/callback'
-    expect(await parse({ redirect_uri: presented, response_type: 'token' })).toMatchObject({
-      redirectUri: presented,
-    })
-  })
-
   it.each<[what: string, changes: Changes]>([
     ['a hostile parameter name', { '"<script>\\\r\nSet-Cookie: a=b é': ['1', '2'] }],
-    ['a missing response_type', { response_type: undefined }],
     ['an unsupported response_type', { response_type: 'token' }],
   ])('RFC 6749 4.1.2.1: the description of %s holds only permitted characters', async (_what, changes) => {
     const refused = await parse(changes)

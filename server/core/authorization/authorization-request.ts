@@ -50,13 +50,10 @@ const maxStateLength = 4096
  * Until client and redirect URI are proven to belong together every fault is `unsafe`: redirecting would make us an open
  * redirector. Unknown parameters are ignored, and parameters without a value count as omitted (RFC 6749 section 3.1).
  *
- * Unknown scopes are left out of the grant, and the token response names the rest (RFC 6749 section 3.3). Of OpenID Connect,
- * `login_hint` is shown in the form; `prompt` needs no handling, since users always choose, sign in and consent, so only `none` is
- * refused; `ui_locales` is the choice of the pages; the rest (`max_age`, `nonce`, `claims`, `display`) is ignored. Request objects by value, by reference or
- * pushed are refused: the response would be for a different request than the one in the URL.
- *
- * Does not check that the client is who its name says. Rejects with `ClientUnavailableError` if the client cannot be looked up
- * right now.
+ * Unknown scopes are left out of the grant (RFC 6749 section 3.3). Of OpenID Connect, `login_hint` and `ui_locales` are for the
+ * pages, only `prompt=none` is refused, since users always sign in and consent, and the rest is ignored. Request objects by
+ * value, by reference or pushed are refused: the response would be for another request than the one in the URL. Rejects with
+ * `ClientUnavailableError`.
  */
 export async function parseAuthorizationRequest(
   received: URLSearchParams,

@@ -24,7 +24,6 @@ export type DevicePoll =
 export interface DeviceStore {
   /** Returns false if another pending device has the same user code. */
   addDevice(device: PendingDevice): Promise<boolean>
-  /** Finds a device that is undecided and has not expired. */
   findDevice(userCodeHash: string, now: number): Promise<PendingDevice | undefined>
   /** Returns true for the one call that decided about it before it expired. */
   decideDevice(deviceHash: string, decision: 'approved' | 'denied', now: number): Promise<boolean>

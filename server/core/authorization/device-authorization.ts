@@ -28,7 +28,6 @@ export interface DevicePorts extends AuthorizationCodePorts {
   devices: DeviceStore
 }
 
-/** Additional dependencies of starting: our issuer, and the one resource. */
 export interface DeviceAuthorizationPorts extends DevicePorts {
   issuer: string
   resource: string
@@ -60,12 +59,11 @@ export interface DeviceCodeRequest {
 }
 
 /**
- * Starts the device authorization grant with a device code of 256 random bits, which the client keeps, and a user code of 34, which
- * a user types. Throws `invalid_target` or `invalid_scope`.
+ * Draws a device code of 256 random bits, which the client keeps, and a user code of 34, which a user types. Throws
+ * `invalid_target` or `invalid_scope`. Does not check whether the client may use this grant, nor how many devices it starts.
  *
  * A guessed user code only allows approving a stranger's device, within 15 minutes and after signing in; the page that takes the
- * code limits attempts per address and account (RFC 8628 section 5.1). Does not check whether the client may use this grant, nor
- * how many devices it starts.
+ * code limits attempts (RFC 8628 section 5.1).
  */
 export async function startDeviceAuthorization(
   request: DeviceAuthorizationRequest,
@@ -97,7 +95,6 @@ export async function startDeviceAuthorization(
   }
 }
 
-/** Stores the device under an unused user code and returns the code. */
 async function addWithFreeUserCode(
   device: Omit<PendingDevice, 'userCodeHash'>,
   { devices, runtime }: DevicePorts,
@@ -109,10 +106,7 @@ async function addWithFreeUserCode(
   throw new OAuthError('temporarily_unavailable', 'Too many devices are waiting right now. Try again later.')
 }
 
-/**
- * Finds the waiting device for a typed user code, ignoring letter case, blanks and dashes. Undefined if there is none, it has
- * expired, or it was already decided.
- */
+/** Ignores letter case, blanks and dashes. Undefined if no device waits under that code any more. */
 export async function findDeviceByUserCode(
   typed: string,
   { devices, runtime }: DevicePorts,
@@ -122,11 +116,9 @@ export async function findDeviceByUserCode(
 }
 
 /**
- * Approves the device as the user who signed in; it has two minutes to fetch its tokens. Returns false if the device was already
- * decided or has expired: then, as after a rejection, the caller signs out the session of `signIn`, which belongs to no grant.
- *
- * Stores the future grant like an authorization code, so if the device never fetches it, it is signed out at the provider when it
- * expires.
+ * Gives the device two minutes to fetch its tokens. Returns false if it was already decided or has expired: then, as after a
+ * rejection, the caller signs out the session of `signIn`. The future grant is stored like an authorization code, so if it is
+ * never fetched, it is signed out at the provider.
  */
 export async function approveDevice(
   device: PendingDevice,
@@ -143,15 +135,14 @@ export async function approveDevice(
   return true
 }
 
-/** Denies the device. Returns false if it was already decided or has expired. */
+/** Returns false if the device was already decided or has expired. */
 export function denyDevice(device: PendingDevice, { devices, runtime }: DevicePorts): Promise<boolean> {
   return devices.decideDevice(device.deviceHash, 'denied', runtime.now())
 }
 
 /**
- * Handles a device's poll (RFC 8628 sections 3.4 and 3.5). Returns its tokens once it is approved. Throws `authorization_pending`,
- * `slow_down`, `access_denied` or `expired_token` otherwise, `invalid_grant` for a code that is unknown, used, or another client's,
- * and `invalid_target`.
+ * Handles a poll (RFC 8628 sections 3.4 and 3.5). Throws `authorization_pending`, `slow_down`, `access_denied`, `expired_token`
+ * or `invalid_target`, and `invalid_grant` for a code that is unknown, used, or another client's.
  */
 export async function redeemDeviceCode(
   { client, deviceCode, resources }: DeviceCodeRequest,
@@ -187,10 +178,7 @@ function unknownDevice(): OAuthError {
   return new OAuthError('invalid_grant', 'This device code is unknown. Start again.')
 }
 
-/**
- * Returns the hash a device code is stored under. Includes the client, so that one client's code is unknown to all others, and their
- * polls do not count as its own; the code's format separates the parts.
- */
+/** Includes the client: one client's code is unknown to all others, and their polls do not count as its own. */
 export function deviceHashOf(deviceCode: string, client: Pick<Client, 'id'>): string {
   return hashSecret(`device ${deviceCode} ${client.id}`)
 }

@@ -16,10 +16,7 @@ export function createUserCode(randomBytes: (length: number) => Uint8Array): str
   return shown(letters)
 }
 
-/**
- * Normalizes a typed user code, ignoring letter case, blanks, punctuation and full-width forms (RFC 8628 section 6.1). Undefined if
- * it is not a user code.
- */
+/** Ignores letter case, blanks, punctuation and full-width forms (RFC 8628 section 6.1). */
 export function normaliseUserCode(typed: string): string | undefined {
   // Longer input is never a user code.
   if (typed.length > 64) return undefined

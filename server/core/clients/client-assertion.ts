@@ -9,10 +9,7 @@ import { isInUse } from './client-life.ts'
 import type { FetchClientKeys } from './client-keys.ts'
 import { hashSecret } from '../seal.ts'
 
-/**
- * Signature algorithms of client assertions, in the order metadata lists them. Asymmetric only: HS256 would require the server to
- * keep the secret itself.
- */
+/** In the order metadata lists them. No HS256: this server would have to keep the secret itself. */
 export const assertionAlgorithms: readonly string[] = ['ES256', 'EdDSA', 'PS256', 'RS256']
 
 /** The only `client_assertion_type` (RFC 7523 section 2.2). */
@@ -58,25 +55,15 @@ export async function verifyClientAssertion(
   const now = ports.runtime.now()
   const jwt = assertion.length > maxLength ? undefined : readJwt(assertion)
   if (!jwt) throw refusal('is not a signed JWT')
-  const { jti, expiresAt } = checkClaims(jwt, client.id, ports, now)
+  checkHeader(jwt.header)
+  checkParties(jwt.claims, client.id, ports)
+  const expiresAt = checkTimes(jwt, now)
+  const { jti } = jwt.claims
+  if (typeof jti !== 'string' || jti === '') throw refusal('has no jti')
   await checkSignature(client, assertion, jwt.header, ports, now)
   const key = `client-assertion ${hashSecret(JSON.stringify([client.id, jti]))}`
   const { count } = await ports.store.countAttempt(key, expiresAt - now + 2 * clockToleranceSeconds, now)
   if (count > 1) throw refusal('was already used; create a new one, with a new jti, for every request')
-}
-
-function checkClaims(
-  jwt: UnverifiedJwt,
-  clientId: string,
-  ports: AssertionPorts,
-  now: number,
-): { jti: string; expiresAt: number } {
-  const { jti } = jwt.claims
-  checkHeader(jwt.header)
-  checkParties(jwt.claims, clientId, ports)
-  const expiresAt = checkTimes(jwt, now)
-  if (typeof jti !== 'string' || jti === '') throw refusal('has no jti')
-  return { jti, expiresAt }
 }
 
 function checkHeader({ alg, typ }: JsonObject): void {

@@ -10,7 +10,6 @@ export type ClientProof =
   | { kind: 'secret'; secret: string }
   | { kind: 'assertion'; assertion: string }
 
-/** The client id in a request, and its one proof. */
 export interface ClientCredentials {
   id: string
   proof: ClientProof

@@ -11,58 +11,15 @@ import {
 } from '../limits/limit-table.ts'
 import { type Rate, SourceLimit, type SourceShare } from '../limits/rate-limit.ts'
 
-/** Why a client's document could not be fetched; for the log and the error page. */
-export type FetchFailure =
-  | 'forbidden_url'
-  | 'forbidden_address'
-  | 'unknown_host'
-  | 'unreachable'
-  | 'too_slow'
-  | 'redirected'
-  | 'not_found'
-  | 'refused'
-  | 'wrong_type'
-  | 'too_large'
-  | 'too_many_fetches'
-  | 'too_many_of_address'
-
-/** Result of fetching a document. Headers are the host's, unchecked. */
-export type FetchOutcome =
-  | { kind: 'fetched'; text: string; headers: Headers }
-  | { kind: 'not_modified'; headers: Headers }
-  | { kind: 'failed'; reason: FetchFailure }
-
-/** One document to fetch; with `etag` only if it has changed since. */
-export interface FetchQuery {
-  url: string
-  maxBytes: number
-  etag?: string | undefined
-}
-
 /**
- * Fetches a public JSON document from a URL that a stranger chose; never reaches addresses inside our own network. Does not reject:
- * every error becomes a {@link FetchFailure}.
+ * Why a client's document could not be fetched: our own limits, the network, or an unusable response; others may pass. `text` completes
+ * the sentence "Its document could not be fetched: ...". It is shown to strangers, so internal names read like unresolvable ones:
+ * otherwise they could probe for internal names. The log has the name of the failure.
  */
-export type GuardedFetch = (query: FetchQuery) => Promise<FetchOutcome>
-
-/** Why a document is not there: our own limits, the network, or an unusable response. Other failures may pass. */
-type FailureKind = 'own_limit' | 'network' | 'faulty_response' | 'other'
-
-interface FailureDescription {
-  kind: FailureKind
-  /**
-   * Completes the sentence "Its document could not be fetched: ...". Shown to strangers, so internal names read like unresolvable
-   * ones: otherwise they could probe for internal names. The log has the difference.
-   */
-  text: string
-}
-
-const noPublicAddress = 'its host has no address on the public internet.'
-
-export const fetchFailures: Readonly<Record<FetchFailure, FailureDescription>> = {
+export const fetchFailures = {
   forbidden_url: { kind: 'other', text: 'documents are not fetched from this address.' },
-  forbidden_address: { kind: 'network', text: noPublicAddress },
-  unknown_host: { kind: 'network', text: noPublicAddress },
+  forbidden_address: { kind: 'network', text: 'its host has no address on the public internet.' },
+  unknown_host: { kind: 'network', text: 'its host has no address on the public internet.' },
   unreachable: { kind: 'network', text: 'the host cannot be reached.' },
   too_slow: { kind: 'network', text: 'the host responds too slowly.' },
   redirected: { kind: 'faulty_response', text: 'the host redirects to another address.' },
@@ -75,7 +32,25 @@ export const fetchFailures: Readonly<Record<FetchFailure, FailureDescription>> =
     kind: 'own_limit',
     text: 'too many documents are being fetched for requests from your address.',
   },
+} as const
+
+export type FetchFailure = keyof typeof fetchFailures
+
+/** Result of fetching a document. Headers are the host's, unchecked. */
+export type FetchOutcome =
+  | { kind: 'fetched'; text: string; headers: Headers }
+  | { kind: 'not_modified'; headers: Headers }
+  | { kind: 'failed'; reason: FetchFailure }
+
+/** With `etag` only if it has changed since. */
+export interface FetchQuery {
+  url: string
+  maxBytes: number
+  etag?: string | undefined
 }
+
+/** Fetches a public JSON document from a URL that a stranger chose, never from inside our own network. Does not reject. */
+export type GuardedFetch = (query: FetchQuery) => Promise<FetchOutcome>
 
 const anybody: AttemptSource = { address: undefined, known: false }
 
@@ -88,11 +63,9 @@ export interface LimitedFetchQuery extends FetchQuery {
 export type LimitedFetch = (query: LimitedFetchQuery) => ReturnType<GuardedFetch>
 
 /**
- * Keeps strangers from using this server to flood a third party: a client id can name any URL, without signing in. A fetch over a
- * limit fails at once: with `too_many_of_address` over the share of the requesting address (for IPv6 its /64, /56 and /48), with
- * `too_many_fetches` over the total limit, a third of which is reserved for browsers that have signed in before.
- *
- * Clients in use are counted separately, so a flood of new ids does not affect them.
+ * Keeps strangers from using this server to flood a third party: a client id can name any URL. A fetch over a limit fails at
+ * once: with `too_many_of_address` over the share of the requesting address, with `too_many_fetches` over the total, a third of
+ * which is reserved for known browsers. Clients in use are counted separately: a flood of new ids does not affect them.
  */
 export function limitFetches(
   fetch: GuardedFetch,

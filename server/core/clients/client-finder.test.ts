@@ -112,17 +112,14 @@ describe('createClientFinder', () => {
     expect(host.queries).toEqual([{ url, maxBytes: 5120, etag: undefined, known: false }])
   })
 
-  it.each([
-    'http://client.example/c',
-    'https://client.example',
-    'https://client.example/a/../c',
-    'https://127.0.0.1/c',
-    'HTTPS://client.example/c',
-  ])('fetches nothing for %s', async (id) => {
-    const { finder, host } = createFixture()
-    expect(await finder.findClient(id)).toBeUndefined()
-    expect(host.queries).toEqual([])
-  })
+  it.each(['http://client.example/c', 'https://127.0.0.1/c', 'HTTPS://client.example/c'])(
+    'fetches nothing for %s',
+    async (id) => {
+      const { finder, host } = createFixture()
+      expect(await finder.findClient(id)).toBeUndefined()
+      expect(host.queries).toEqual([])
+    },
+  )
 
   it('MCP auth Trust-Policies: takes no documents when they are switched off, and forgets the ones it took', async () => {
     const { store, connect } = createFixture()
@@ -153,24 +150,13 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(await name()).toBe('Two')
   })
 
-  it('RFC 9110 15.4.5: the entity tag stays when the answer that nothing has changed does not repeat it', async () => {
-    const { name, host, runtime } = createFixture({ answer: served('One', { etag: '"1"' }) })
-    await name()
-    host.answer = { kind: 'not_modified', headers: new Headers() }
-    for (let round = 0; round < 2; round += 1) {
-      runtime.advance(300)
-      await name()
-    }
-    expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"', '"1"'])
-  })
-
-  it('asks by entity tag, and goes on when nothing has changed', async () => {
+  it('RFC 9110 15.4.5: asks by entity tag, and goes on when nothing has changed', async () => {
     const { name, host, runtime } = createFixture({ answer: served('One', { etag: '"1"' }) })
     await name()
     runtime.advance(300)
     host.answer = {
       kind: 'not_modified',
-      headers: new Headers({ etag: '"1"', 'cache-control': 'max-age=60' }),
+      headers: new Headers({ 'cache-control': 'max-age=60' }),
     }
     expect(await name()).toBe('One')
     runtime.advance(59)
@@ -178,7 +164,8 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"'])
     runtime.advance(1)
     await name()
-    expect(host.queries).toHaveLength(3)
+    // The tag stays although the answer did not repeat it.
+    expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"', '"1"'])
   })
 
   it('fetches once for everybody who waits', async () => {
@@ -190,23 +177,15 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
   it.each<[what: string, answer: FetchOutcome]>([
     ['a failure', failed('unreachable')],
     ['a faulty document', { kind: 'fetched', text: '{}', headers: new Headers() }],
-    ['something that is no JSON', { kind: 'fetched', text: '<html>', headers: new Headers() }],
   ])('does not ask again for a minute after %s', async (_what, answer) => {
     const { name, host, runtime } = createFixture({ answer })
-    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError' })
+    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError', retryAfterSeconds: 60 })
     host.answer = served('Quill')
     runtime.advance(59)
-    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError' })
+    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError', retryAfterSeconds: 1 })
     expect(host.queries).toHaveLength(1)
     runtime.advance(1)
     expect(await name()).toBe('Quill')
-  })
-
-  it('says after how many seconds the host is asked again', async () => {
-    const { name, runtime } = createFixture({ answer: failed('unreachable') })
-    await expect(name()).rejects.toMatchObject({ retryAfterSeconds: 60 })
-    runtime.advance(45)
-    await expect(name()).rejects.toMatchObject({ retryAfterSeconds: 15 })
   })
 
   it('our own limit is no failure of the host: the next one may try at once', async () => {
@@ -216,62 +195,38 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(await name()).toBe('Quill')
   })
 
-  it('the message says why, and what to do', async () => {
-    await expect(createFixture({ answer: failed('too_slow') }).name()).rejects.toThrow(
-      `The document of this client at ${new URL(url).host} could not be used: the host responds too slowly. Try again in a minute. If this happens again, tell the server's operator.`,
-    )
-    const faulty: FetchOutcome = { kind: 'fetched', text: documentText(''), headers: new Headers() }
-    await expect(createFixture({ answer: faulty }).name()).rejects.toThrow(
-      `The document of this client at ${new URL(url).host} could not be used: it is faulty: client_name is missing. Contact its developer.`,
-    )
-  })
+  const wait = "Try again in a minute. If this happens again, tell the server's operator."
+  const write = 'Contact its developer.'
+  const faulty: FetchOutcome = { kind: 'fetched', text: documentText(''), headers: new Headers() }
 
-  it.each(['redirected', 'wrong_type', 'too_large'] as const)(
-    'a host that answers wrongly (%s) is not waited for, and yet no proof that there is no client',
-    async (reason) => {
-      await expect(createFixture({ answer: failed(reason) }).name()).rejects.toMatchObject({
-        faulty: true,
-        permanent: false,
-        message: expect.stringContaining('Contact its developer.'),
-      })
-    },
-  )
-
-  it.each<[what: string, answer: FetchOutcome, permanent: boolean]>([
-    ['the host says that there is none', failed('not_found'), true],
-    ['it is faulty', { kind: 'fetched', text: '{}', headers: new Headers() }, true],
-    ['the host cannot be reached', failed('unreachable'), false],
-    ['the host refuses us', failed('refused'), false],
-    ['the name cannot be resolved', failed('unknown_host'), false],
-  ])('is permanent or not when %s', async (_what, answer, permanent) => {
-    await expect(createFixture({ answer }).name()).rejects.toMatchObject({ permanent })
-  })
-
-  it('the log learns which document failed, and why', async () => {
-    const { name, reports } = createFixture({ answer: failed('redirected') })
-    await expect(name()).rejects.toThrow()
+  // Strangers do not learn which names exist inside: a private address and none read the same.
+  it.each<[reason: string, answer: FetchOutcome, text: string, permanent: boolean]>([
+    ['too_slow', failed('too_slow'), `the host responds too slowly. ${wait}`, false],
+    ['unreachable', failed('unreachable'), `the host cannot be reached. ${wait}`, false],
+    ['redirected', failed('redirected'), `the host redirects to another address. ${write}`, false],
+    ['not_found', failed('not_found'), `the host has no such document. ${write}`, true],
+    ['faulty: client_name is missing.', faulty, `it is faulty: client_name is missing. ${write}`, true],
+    [
+      'forbidden_address',
+      failed('forbidden_address'),
+      `its host has no address on the public internet. ${wait}`,
+      false,
+    ],
+    [
+      'unknown_host',
+      failed('unknown_host'),
+      `its host has no address on the public internet. ${wait}`,
+      false,
+    ],
+  ])('%s: the log learns why, and people what to do', async (reason, answer, text, permanent) => {
+    const { name, reports } = createFixture({ answer })
     const { host } = new URL(url)
-    expect(reports).toEqual([['client_document_unavailable', { client_id: url, host, reason: 'redirected' }]])
-    const faulty = createFixture({ answer: { kind: 'fetched', text: '{}', headers: new Headers() } })
-    await expect(faulty.name()).rejects.toThrow()
-    expect(faulty.reports).toEqual([
-      [
-        'client_document_unavailable',
-        { client_id: url, host, reason: expect.stringMatching(/^faulty: .*client_id/) },
-      ],
-    ])
-  })
-
-  it('strangers do not learn which names exist inside: a private address and none read the same', async () => {
-    const messages = await Promise.all(
-      (['forbidden_address', 'unknown_host'] as const).map((reason) =>
-        createFixture({ answer: failed(reason) })
-          .name()
-          .catch((error: Error) => error.message),
-      ),
-    )
-    expect(messages[0]).toContain('no address on the public internet')
-    expect(messages[1]).toBe(messages[0])
+    await expect(name()).rejects.toMatchObject({
+      message: `The document of this client at ${host} could not be used: ${text}`,
+      faulty: text.endsWith(write),
+      permanent,
+    })
+    expect(reports).toEqual([['client_document_unavailable', { client_id: url, host, reason }]])
   })
 })
 
@@ -386,20 +341,16 @@ describe('isAcceptedHost', () => {
   it.each<[hostname: string, patterns: string[], expected: boolean]>([
     ['claude.ai', [], true],
     ['claude.ai', ['claude.ai'], true],
-    ['claude.ai', ['chatgpt.com', 'claude.ai'], true],
     ['evil.example', ['claude.ai'], false],
     ['a.claude.ai', ['claude.ai'], false],
     ['a.claude.ai', ['*.claude.ai'], true],
-    ['a.b.claude.ai', ['*.claude.ai'], true],
     ['claude.ai', ['*.claude.ai'], false],
     ['evilclaude.ai', ['*.claude.ai'], false],
     ['claude.ai.evil.example', ['claude.ai', '*.claude.ai'], false],
     ['evil.example', ['!evil.example'], false],
-    ['claude.ai', ['!evil.example'], true],
     ['a.example', ['*.example', '!a.example'], false],
     ['b.example', ['!a.example', '*.example'], true],
     ['a.b.example', ['!*.b.example', '*.example'], false],
-    ['b.example', ['!*.b.example'], true],
   ])('%s with %j: %s', (hostname, patterns, expected) => {
     expect(isAcceptedHost(hostname, patterns)).toBe(expected)
   })

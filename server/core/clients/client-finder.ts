@@ -25,7 +25,6 @@ const failurePauseSeconds = 60
 const maxDocuments = 1000
 
 export interface ClientFinderPorts {
-  /** Clients of the operator's file, by id. */
   configured: ReadonlyMap<string, Client>
   store: Pick<ClientStore, 'findClient'>
   runtime: Pick<Runtime, 'now'>
@@ -83,10 +82,10 @@ interface DocumentSourcePorts {
   operatorStep?: string | undefined
 }
 
-/** Why there is no document, and when it may be requested again. */
 interface Failure {
   /** `invalid`: the document was fetched, and describes no client. */
   reason: FetchFailure | 'invalid'
+  kind: (typeof fetchFailures)[FetchFailure]['kind']
   text: string
   until: number
 }
@@ -98,14 +97,12 @@ interface Entry {
 }
 
 /**
- * Finds the client that the document at `url` describes (OAuth client id metadata document, section 5). The caller decides whether
- * documents of that URL are accepted at all.
+ * Finds the client that the document at `url` describes (OAuth client id metadata document, section 5).
  *
- * A document is cached as HTTP says (RFC 9111), revalidated by its entity tag, fetched once for all concurrent requests, and after
- * a failure not again for a minute. It is stored while a connection uses it. If it cannot be fetched or is faulty, the version
- * fetched within the last day is used, or, for a connected client, the last version of any age, so that an outage at its host does
- * not end connections. A host that responds "not found" has withdrawn the client: the cached version no longer allows sign-ins (RFC
- * 5861 section 4 does not cover this). Otherwise it rejects with {@link ClientUnavailableError}.
+ * A document is cached as HTTP says (RFC 9111), fetched once for all concurrent requests, and after a failure not again for a
+ * minute. It is stored while a connection uses it. If it cannot be fetched or is faulty, the version of the last day is used, or,
+ * for a connected client, of any age: an outage at its host ends no connections. A host that responds "not found" has withdrawn
+ * the client: it no longer allows sign-ins. Otherwise it rejects with {@link ClientUnavailableError}.
  */
 class DocumentSource {
   readonly #ports: DocumentSourcePorts
@@ -138,9 +135,10 @@ class DocumentSource {
       case 'fetched': {
         const reading = readClientDocument(url, parseJsonObject(outcome.text), policy)
         if (reading.kind === 'invalid') {
-          this.#report(url, `faulty: ${reading.reason}`)
+          this.#report(url, `faulty: ${reading.reason}`, undefined)
           const text = `it is faulty: ${reading.reason}`
-          entry.failure = { reason: 'invalid', text, until: now + failurePauseSeconds }
+          const until = now + failurePauseSeconds
+          entry.failure = { reason: 'invalid', kind: 'faulty_response', text, until }
           return
         }
         const client: Client = {
@@ -160,19 +158,17 @@ class DocumentSource {
 
   #failFetch(url: string, entry: Entry, reason: FetchFailure, now: number): void {
     const { kind, text } = fetchFailures[reason]
-    this.#report(url, reason, this.#operatorStepFor(reason))
-    const failure = { reason, text, until: now + failurePauseSeconds }
+    this.#report(url, reason, this.#operatorStepFor(kind))
+    const failure = { reason, kind, text, until: now + failurePauseSeconds }
     // Our own limit says nothing about the host: keep the host's failure, and let the next requester try.
     entry.failure = kind === 'own_limit' ? { ...(entry.failure ?? failure), until: now } : failure
   }
 
-  #operatorStepFor(reason: Failure['reason']): string | undefined {
-    return reason !== 'invalid' && fetchFailures[reason].kind === 'network'
-      ? this.#ports.operatorStep
-      : undefined
+  #operatorStepFor(kind: Failure['kind'] | undefined): string | undefined {
+    return kind === 'network' ? this.#ports.operatorStep : undefined
   }
 
-  #report(url: string, reason: string, nextStep?: string): void {
+  #report(url: string, reason: string, nextStep: string | undefined): void {
     this.#ports.report('client_document_unavailable', {
       client_id: url,
       host: new URL(url).host,
@@ -199,10 +195,9 @@ class DocumentSource {
   }
 
   #unavailable(url: string, failure: Failure | undefined, now: number): ClientUnavailableError {
-    const { reason, text = '', until = now } = failure ?? {}
-    const faulty =
-      reason === 'invalid' || (reason !== undefined && fetchFailures[reason].kind === 'faulty_response')
-    const operatorStep = reason && this.#operatorStepFor(reason)
+    const { reason, kind, text = '', until = now } = failure ?? {}
+    const faulty = kind === 'faulty_response'
+    const operatorStep = this.#operatorStepFor(kind)
     const problem = `The document of this client at ${new URL(url).host} could not be used: ${text}`
     const nextStep = faulty
       ? 'Contact its developer.'

@@ -17,13 +17,12 @@ const maxUrlLength = 1024
 /** Members that list authentication methods in documents; in practice some list several. */
 const methodLists = ['token_endpoint_auth_methods_supported', 'token_endpoint_auth_methods'] as const
 
-/** A client as its metadata document describes it. */
-export type DocumentClient = DescribedClient & Pick<Client, 'id' | 'authMethod'> & { name: string }
+type DocumentClient = DescribedClient & Pick<Client, 'id' | 'authMethod'>
 
 /** A valid document's client, or the reason it is invalid, written for the document's author. */
 export type DocumentReading = { kind: 'client'; client: DocumentClient } | { kind: 'invalid'; reason: string }
 
-/** Returns whether a client id looks like the URL of a metadata document. */
+/** True for every http and https URL, allowed or not. */
 export function looksLikeDocumentUrl(id: string): boolean {
   return /^https?:/i.test(id)
 }
@@ -77,7 +76,7 @@ function describe(url: string, given: JsonObject, policy: ClientMetadataPolicy):
   }
   const authMethod = readAuthMethod(given)
   requireKeys(authMethod, keys)
-  return { ...described, id: url, name, authMethod }
+  return { ...described, id: url, authMethod }
 }
 
 function readAuthMethod(given: JsonObject): ClientAuthMethod {
@@ -93,7 +92,7 @@ function readAuthMethod(given: JsonObject): ClientAuthMethod {
   throw invalidMetadata('token_endpoint_auth_method must be none or private_key_jwt.')
 }
 
-/** Returns whether it looks like a public DNS name: a name without a dot is local, one that ends in a number is an address. */
+/** A name without a dot is local, one that ends in a number is an address. */
 function isHostName(hostname: string): boolean {
   const labels = hostname.split('.')
   return (
@@ -103,10 +102,7 @@ function isHostName(hostname: string): boolean {
   )
 }
 
-/**
- * Returns the host that a client's id proves: that of its metadata document (draft-ietf-oauth-client-id-metadata-document).
- * Undefined for other clients. Needs only the id, so it also works for removed clients.
- */
+/** Returns the host that a client's id proves: that of its document. Needs only the id, so it also works for removed clients. */
 export function documentHost(client: Pick<Client, 'id'> & Partial<Pick<Client, 'kind'>>): string | undefined {
   if (client.kind !== undefined && client.kind !== 'metadata_document') return undefined
   if (!client.id.startsWith('https://') || !URL.canParse(client.id)) return undefined
@@ -119,9 +115,8 @@ const maxSeconds = 24 * 3600
 const maxEtagLength = 200
 
 /**
- * Computes how long a response with those headers may be used without revalidation (RFC 9111 sections 4.2 and 5.2.2): the rest of
- * `max-age` or `Expires`, or five minutes if the host sets neither. At least 30 seconds, so that a client cannot cause a fetch for
- * every request, and at most a day.
+ * How long a response may be used (RFC 9111 sections 4.2 and 5.2.2): `max-age`, else `Expires`, else five minutes. At least 30
+ * seconds, so that a client cannot cause a fetch for every request, and at most a day.
  */
 export function freshnessOf(headers: Headers, now: number): DocumentFreshness {
   const seconds = lifetimeOf(headers, now)

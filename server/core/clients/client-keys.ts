@@ -13,7 +13,6 @@ const maxBytes = 64 * 1024
 const maxKeySets = 1000
 
 export interface ClientKeyQuery {
-  /** The client's `jwks_uri`. */
   uri: string
   /** Key id. If it is unknown, the keys may be fetched again. */
   kid: string | undefined
@@ -22,10 +21,7 @@ export interface ClientKeyQuery {
   source?: AttemptSource
 }
 
-/**
- * Returns the public keys of a client, cached. Rejects with `ClientUnavailableError` if they cannot be fetched and no recent ones
- * are cached.
- */
+/** Rejects with `ClientUnavailableError` if the keys cannot be fetched and no recent ones are cached. */
 export type FetchClientKeys = (query: ClientKeyQuery) => Promise<readonly JsonObject[]>
 
 interface KeySet {
@@ -33,14 +29,13 @@ interface KeySet {
   fetchedAt: number
   triedAt: number
   failure: string
-  /** The host responded without usable keys. */
   faulty: boolean
   loading?: Promise<void> | undefined
 }
 
 /**
- * Creates a {@link FetchClientKeys} with a ten-minute cache. An unknown `kid` causes at most one fetch every 30 seconds. If
- * fetching fails, the last keys are used for up to a day; a key that is no longer published proves nothing.
+ * Caches keys for ten minutes. An unknown `kid` causes at most one fetch every 30 seconds. If fetching fails, the last keys are
+ * used for up to a day; a key that is no longer published proves nothing.
  */
 export function createClientKeySource(ports: {
   fetch: LimitedFetch

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import { createClientKeeper, isExpired, isInUse, type KeepClient } from './client-life.ts'
+import { createClientKeeper, isInUse, type KeepClient } from './client-life.ts'
 import type { Client } from './client.ts'
 import type { Store } from '../store.ts'
 
@@ -60,7 +60,6 @@ describe('createClientKeeper', () => {
     ['a client of the operator', publicClient({ kind: 'configured' })],
     ['a copy of a document', publicClient({ id: described.id, kind: 'metadata_document' })],
     ['a registration that is kept for longer', publicClient({ expiresAt: start + 120 * day })],
-    ['a document that is kept for longer', { ...described, expiresAt: start + 121 * day }],
   ])('writes nothing about %s', async (_what, client) => {
     await keep(client, grantEnd)
     expect(writes).toEqual([])
@@ -71,12 +70,6 @@ describe('createClientKeeper', () => {
     expect(writes).toEqual([`put ${described.id}`, `keep ${described.id}`])
     await keep(described, grantEnd + 1)
     expect(await endOf(described)).toBe(start + 120 * day + 1)
-  })
-
-  it('an older grant does not shorten a life', async () => {
-    await keep(described, grantEnd)
-    await keep(described, start)
-    expect(await endOf(described)).toBe(start + 120 * day)
   })
 
   it('what could not be written is written the next time', async () => {
@@ -104,16 +97,5 @@ describe('isInUse', () => {
     ['a copy of a document', { ...described, document: undefined }, true],
   ])('%s: %s', (_what, client, expected) => {
     expect(isInUse(client)).toBe(expected)
-  })
-})
-
-describe('isExpired', () => {
-  it.each<[expiresAt: number | undefined, expected: boolean]>([
-    [undefined, false],
-    [start + 1, false],
-    [start, true],
-    [0, true],
-  ])('%s: %s', (expiresAt, expected) => {
-    expect(isExpired({ expiresAt }, start)).toBe(expected)
   })
 })

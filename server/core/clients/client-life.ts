@@ -1,14 +1,13 @@
 import { BoundedMap } from '../bounded-map.ts'
 import type { Client, ClientStore } from './client.ts'
 
-/** Lifetime of an unused registration. */
 export const unusedClientSeconds: number = 24 * 3600
 
 /** Time a client is kept after its last connection has ended. */
 const keptSeconds = 90 * 86_400
 const maxRemembered = 1000
 
-/** True when the client has expired at `now`: it no longer counts, purged or not. */
+/** It no longer counts then, purged or not. */
 export function isExpired({ expiresAt }: Pick<Client, 'expiresAt'>, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now
 }
@@ -35,9 +34,8 @@ export function isUnusedRegistration(client: Client): boolean {
 export type KeepClient = (client: Client, grantEndsAt: number) => Promise<void>
 
 /**
- * Creates a {@link KeepClient}: a registration no longer expires unused, and a document is stored from now on. Call it whenever
- * tokens are issued. If the process or the store fails in between, a grant may start without it; the next refresh makes up for
- * that, long before the client would expire.
+ * Call it whenever tokens are issued: a registration no longer expires unused, and a document is stored from now on. If the store
+ * fails in between, the next refresh makes up for it, long before the client would expire.
  */
 export function createClientKeeper(store: Pick<ClientStore, 'keepClient' | 'putClient'>): KeepClient {
   // A document usually comes from memory, so its stored expiry may be later. A registration is always read from the store.

@@ -20,7 +20,6 @@ const maxScopeLength = 1000
 const defaultGrantTypes: readonly GrantType[] = ['authorization_code', 'refresh_token']
 
 export interface ClientMetadataPolicy {
-  /** Accepted private-use redirect URIs, each by exact match. */
   privateUseRedirectUris: readonly string[]
   /** For development, when this server itself is on loopback: allows fetching keys from loopback too. */
   allowLoopback: boolean
@@ -44,15 +43,15 @@ export const introspectsOnly: Pick<DescribedClient, 'uri' | 'redirectUris' | 'gr
  * Nothing is verified: names and links are self-declared. Throws `invalid_redirect_uri` or `invalid_client_metadata`.
  */
 export function readClientMetadata(given: JsonObject, policy: ClientMetadataPolicy): DescribedClient {
-  const supported = readGrantTypes(given['grant_types'])
+  const supported = readGrantTypes(given)
   const asksForCode = supported.includes('authorization_code')
   const deviceOnly = !asksForCode && supported.includes(deviceGrantType)
   // First, so that a client that registers without any metadata learns what is required.
-  const redirectUris = readRedirectUris(given['redirect_uris'], policy, deviceOnly ? 0 : 1)
+  const redirectUris = readRedirectUris(given, policy, deviceOnly ? 0 : 1)
   if (!asksForCode && !deviceOnly) {
     throw invalidMetadata(`grant_types must include authorization_code or ${deviceGrantType}.`)
   }
-  readResponseTypes(given['response_types'], asksForCode)
+  readResponseTypes(given, asksForCode)
   return {
     name: readText(given, 'client_name'),
     uri: readLink(given, 'client_uri'),
@@ -63,7 +62,7 @@ export function readClientMetadata(given: JsonObject, policy: ClientMetadataPoli
   }
 }
 
-/** Returns `value` as a JSON object. Throws `invalid_client_metadata`. */
+/** Throws `invalid_client_metadata`. */
 export function readMetadataObject(value: unknown): JsonObject {
   if (!isJsonObject(value)) throw invalidMetadata('Client metadata must be a JSON object.')
   return value
@@ -71,10 +70,7 @@ export function readMetadataObject(value: unknown): JsonObject {
 
 /** Returns a member that is a list of strings; undefined if omitted. Throws `invalid_client_metadata`. */
 export function readStrings(given: JsonObject, name: string): string[] | undefined {
-  return stringsOf(given[name], name)
-}
-
-function stringsOf(value: unknown, name: string): string[] | undefined {
+  const value = given[name]
   if (value === undefined || value === null) return undefined
   if (!Array.isArray(value) || !value.every((item): item is string => typeof item === 'string')) {
     throw invalidMetadata(`${name} must be an array of strings.`)
@@ -82,8 +78,8 @@ function stringsOf(value: unknown, name: string): string[] | undefined {
   return value
 }
 
-function readRedirectUris(value: unknown, policy: ClientMetadataPolicy, min: number): string[] {
-  const uris = stringsOf(value, 'redirect_uris') ?? []
+function readRedirectUris(given: JsonObject, policy: ClientMetadataPolicy, min: number): string[] {
+  const uris = readStrings(given, 'redirect_uris') ?? []
   if (uris.length < min || uris.length > maxRedirectUris) {
     throw new OAuthError('invalid_redirect_uri', `Give between 1 and ${maxRedirectUris} redirect_uris.`)
   }
@@ -99,13 +95,13 @@ function readRedirectUris(value: unknown, policy: ClientMetadataPolicy, min: num
   return [...new Set(uris)]
 }
 
-function readGrantTypes(value: unknown): GrantType[] {
-  const asked = stringsOf(value, 'grant_types') ?? defaultGrantTypes
+function readGrantTypes(given: JsonObject): GrantType[] {
+  const asked = readStrings(given, 'grant_types') ?? defaultGrantTypes
   return grantTypes.filter((type) => asked.includes(type))
 }
 
-function readResponseTypes(value: unknown, asksForCode: boolean): void {
-  const types = stringsOf(value, 'response_types')
+function readResponseTypes(given: JsonObject, asksForCode: boolean): void {
+  const types = readStrings(given, 'response_types')
   // RFC 7591 section 2.1: the two lists must agree; without the code grant there is no response type.
   if (types && asksForCode && !types.includes('code'))
     throw invalidMetadata('response_types must include code.')
@@ -128,7 +124,7 @@ function readLink(given: JsonObject, name: string): string | undefined {
     : undefined
 }
 
-/** Creates the error for invalid client metadata (RFC 7591 section 3.2.2); `description` is for the client's author. */
+/** RFC 7591 section 3.2.2. `description` is for the client's author. */
 export function invalidMetadata(description: string): OAuthError {
   return new OAuthError('invalid_client_metadata', description)
 }
@@ -142,10 +138,8 @@ const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
 const publicMembers = ['kty', 'crv', 'x', 'y', 'n', 'e', 'kid', 'use', 'key_ops', 'alg']
 
 /**
- * Reads a client's keys from `jwks` or `jwks_uri`, never both (RFC 7591 section 2); undefined without either.
- *
- * Does not check that a key fits an algorithm; verifying a signature does. Throws `invalid_client_metadata`, also for a private
- * key: it is compromised once it was sent.
+ * Reads `jwks` or `jwks_uri`, never both (RFC 7591 section 2). Does not check that a key fits an algorithm; verifying a signature
+ * does. Throws `invalid_client_metadata`, also for a private key: it is compromised once it was sent.
  */
 export function readKeys(given: JsonObject, allowLoopback: boolean): ClientKeys | undefined {
   const { jwks, jwks_uri: uri } = given
@@ -166,10 +160,7 @@ export function requireKeys(method: ClientAuthMethod, keys: ClientKeys | undefin
   if (method === 'private_key_jwt' && !keys) throw invalidMetadata('private_key_jwt needs jwks or jwks_uri.')
 }
 
-/**
- * Returns the keys of a JWK set (RFC 7517 section 5), each reduced to the members that verify a signature; undefined if the set is
- * malformed, too large, or contains anything but public keys.
- */
+/** Reduces each key (RFC 7517 section 5) to what verifies a signature; undefined for anything but a small set of public keys. */
 export function publicKeysOf(set: unknown): JsonObject[] | undefined {
   const keys: unknown = isJsonObject(set) ? set['keys'] : undefined
   if (!Array.isArray(keys) || keys.length > maxKeys || !keys.every(isPublicKey)) return undefined
@@ -189,8 +180,7 @@ function withoutUnknownMembers(key: JsonObject): JsonObject {
 
 function isPublicKey(key: unknown): key is JsonObject {
   if (!isJsonObject(key)) return false
-  const { kty } = key
-  return typeof kty === 'string' && kty !== 'oct' && privateMembers.every((name) => !Object.hasOwn(key, name))
+  return typeof key['kty'] === 'string' && privateMembers.every((name) => !Object.hasOwn(key, name))
 }
 
 function readKeyUri(value: unknown, allowLoopback: boolean): string {

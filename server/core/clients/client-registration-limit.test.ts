@@ -35,33 +35,6 @@ describe('countRegistration', () => {
     expect(await count(loopback)).toBe(0)
   })
 
-  it('an IPv6 address counts with its /64, four of them with their /56, sixteen with their /48', async () => {
-    const { most } = createLimit()
-    expect(await most(loopback, '2001:db8:1:2::1')).toBe(2)
-    expect(await most(loopback, '2001:db8:1:2:ffff::9')).toBe(0)
-    let others = 0
-    for (let link = 3; link < 60; link += 1)
-      others += await most(loopback, `2001:db8:1:${link.toString(16)}::1`)
-    expect(others).toBe(6)
-    for (let link = 1; link < 60; link += 1)
-      others += await most(loopback, `2001:db8:1:${link.toString(16)}00::1`)
-    expect(others).toBe(30)
-    expect(await most(loopback, '2001:db8:2:1::1')).toBe(2)
-  })
-
-  it('no address is in the store as such, and what is refused again is not written again', async () => {
-    const { store, count } = createLimit()
-    const keys: string[] = []
-    const { countAttempt } = store
-    store.countAttempt = (key, ...rest) => {
-      keys.push(key)
-      return countAttempt(key, ...rest)
-    }
-    for (let index = 0; index < 9; index += 1) await count(loopback)
-    expect(keys).toHaveLength(2)
-    expect(keys.join(' ')).not.toContain('192.0.2.1')
-  })
-
   it('whoever has no address shares one limit, which is not for one visitor to use up', async () => {
     const anonymous = { redirectUris: loopback, address: undefined }
     const { store, runtime } = createLimit()
@@ -72,21 +45,17 @@ describe('countRegistration', () => {
     expect(await countRegistration(anonymous, ports)).toBeGreaterThan(0)
   })
 
-  it.each<[rule: string, redirectUris: string[]]>([
-    ['Claude', claude],
-    ['ChatGPT', ['https://chatgpt.com/connector_platform_oauth_redirect']],
-    ['VS Code in the browser', ['https://vscode.dev/redirect', 'https://insiders.vscode.dev/redirect']],
-    ['Cursor in the cloud', ['https://www.cursor.com/agents/mcp/oauth/callback']],
-  ])('a hosted assistant has ten times as many: %s', async (_rule, redirectUris) => {
-    expect(await createLimit().most(redirectUris)).toBe(20)
-  })
+  it.each<[rule: string, redirectUris: string[]]>([['Claude', claude]])(
+    'a hosted assistant has ten times as many: %s',
+    async (_rule, redirectUris) => {
+      expect(await createLimit().most(redirectUris)).toBe(20)
+    },
+  )
 
   it.each<[rule: string, redirectUris: string[]]>([
     ['another host', ['https://claude.ai.evil.example/callback']],
-    ['a host below', ['https://a.claude.ai/callback']],
     ['another port', ['https://claude.ai:8443/callback']],
     ['a loopback address beside it', [...claude, ...loopback]],
-    ['an own scheme beside it', [...claude, 'cursor://anysphere.cursor-mcp/oauth/callback']],
     ['no redirect URI', []],
   ])('and nobody else: %s', async (_rule, redirectUris) => {
     expect(await createLimit().most(redirectUris)).toBe(2)

@@ -1,10 +1,7 @@
 import { addressLimits, type AttemptLimitPorts, countWithin } from '../limits/attempt-limit.ts'
 import { registrations } from '../limits/limit-table.ts'
 
-/**
- * Redirect hosts of hosted assistants. All of their users register from few addresses, and only the assistants can use what was
- * registered for these hosts.
- */
+/** Their users register from few addresses, and only the assistants can use what was registered for these hosts. */
 const hostedAssistants: ReadonlySet<string> = new Set([
   'chatgpt.com',
   'claude.ai',
@@ -15,16 +12,15 @@ const hostedAssistants: ReadonlySet<string> = new Set([
 ])
 
 export interface RegistrationLimitPorts extends AttemptLimitPorts {
-  /** Registrations per hour from one address. */
   limitPerHour: number
 }
 
 /**
- * Counts a registration from `address` with those redirect URIs, and returns how many seconds to wait; 0: it is permitted. Registrations for a single hosted assistant have their own limit,
- * ten times as high, per assistant and address. Clients without a known address share one limit, a hundred times as high.
+ * Counts a registration, and returns how many seconds to wait; 0: it is permitted. Registrations for a single hosted assistant
+ * have their own limit, ten times as high, per assistant and address. Clients without a known address share one, a hundred times
+ * as high.
  *
- * The registration endpoint is open to all, so this only slows a flood down; storage is bounded because unused registrations are
- * few and short-lived.
+ * This only slows a flood down; storage is bounded because unused registrations are few and short-lived.
  */
 export async function countRegistration(
   { redirectUris, address }: { redirectUris: readonly string[]; address: string | undefined },
@@ -41,7 +37,6 @@ export async function countRegistration(
   return (await countWithin(limits, ports)).waitSeconds
 }
 
-/** Returns the hosted assistant that all redirect URIs belong to. */
 function hostedAssistantOf(redirectUris: readonly string[]): string | undefined {
   const hosts = redirectUris.map((uri) => {
     const { protocol, host } = new URL(uri)

@@ -76,6 +76,14 @@ describe('registerClient (RFC 7591)', () => {
     expect(client.keys).toEqual({ kind: 'jwks', keys: [{ ...publicKey, key_ops: ['verify'] }] })
   })
 
+  it('3.2.1: ids and secrets are random and unique', () => {
+    const registered = Array.from({ length: 100 }, () => register({ redirect_uris }))
+    expect(new Set(registered.map(({ client }) => client.id)).size).toBe(100)
+    expect(new Set(registered.map(({ response }) => response.client_secret)).size).toBe(100)
+    expect(new Set(registered.map(({ response }) => response.registration_access_token)).size).toBe(100)
+    expect(registered[0]?.client.id).toMatch(/^mcpc_[A-Za-z0-9_-]{22}$/)
+  })
+
   it('RFC 7591 2: an omitted method is client_secret_basic; the secret is in the answer only, its hash in the record', () => {
     const { client, response } = register({ redirect_uris })
     expect(response).toMatchObject({
@@ -86,14 +94,6 @@ describe('registerClient (RFC 7591)', () => {
     expect(client.secretHash).toBe(hashSecret(String(response.client_secret)))
     expect(JSON.stringify(client)).not.toContain(response.client_secret)
     expect(JSON.stringify(client)).not.toContain(response.registration_access_token)
-  })
-
-  it('3.2.1: ids and secrets are random and unique', () => {
-    const registered = Array.from({ length: 100 }, () => register({ redirect_uris }))
-    expect(new Set(registered.map(({ client }) => client.id)).size).toBe(100)
-    expect(new Set(registered.map(({ response }) => response.client_secret)).size).toBe(100)
-    expect(new Set(registered.map(({ response }) => response.registration_access_token)).size).toBe(100)
-    expect(registered[0]?.client.id).toMatch(/^mcpc_[A-Za-z0-9_-]{22}$/)
   })
 
   it.each<[rule: string, metadata: Record<string, unknown>, expected: Record<string, unknown>]>([
@@ -119,35 +119,15 @@ describe('registerClient (RFC 7591)', () => {
       { redirect_uris: [], grant_types: ['refresh_token', deviceGrantType], response_types: [] },
     ],
     [
-      'a device that names an empty list of response types',
-      { redirect_uris: [], grant_types: [deviceGrantType], response_types: [] },
-      { response_types: [] },
-    ],
-    [
       'private_key_jwt with keys, which are echoed',
       { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [publicKey] } },
       { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [publicKey] } },
-    ],
-    [
-      'private_key_jwt with a place for keys, which is echoed',
-      { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://client.example/jwks' },
-      { jwks_uri: 'https://client.example/jwks' },
     ],
     ['RFC 7591 3.1.1: a software statement is ignored', { software_statement: 'a.b.c' }, { redirect_uris }],
     [
       'MCP auth Dynamic-Client-Registration: application_type changes nothing',
       { application_type: 'web' },
       { redirect_uris },
-    ],
-    [
-      'unsupported response types are left out',
-      { response_types: ['code', 'token'] },
-      { response_types: ['code'] },
-    ],
-    [
-      'a secret sent in the body',
-      { token_endpoint_auth_method: 'client_secret_post' },
-      { token_endpoint_auth_method: 'client_secret_post' },
     ],
     ['RFC 7591 2: unknown members are ignored', { software_id: 'x', nested: { a: 1 } }, { redirect_uris }],
     [
@@ -161,7 +141,6 @@ describe('registerClient (RFC 7591)', () => {
       { redirect_uris },
     ],
     ['omitted scope is everything there is', {}, { scope: 'mcp offline_access' }],
-    ['a name of 200 characters', { client_name: 'n'.repeat(200) }, { client_name: 'n'.repeat(200) }],
   ])('2: %s', (_rule, metadata, expected) => {
     expect(register({ redirect_uris, ...metadata }).response).toMatchObject(expected)
   })
@@ -171,7 +150,7 @@ describe('registerClient (RFC 7591)', () => {
     expect(register({ redirect_uris, [name]: '' }).response).not.toHaveProperty(name)
   })
 
-  it.each(['javascript:alert(1)', 'data:text/html,x', 'not a url', '//host', 'ftp://a/'])(
+  it.each(['javascript:alert(1)', 'not a url'])(
     'the link %s is dropped: it would be shown to people',
     (client_uri) => {
       const { client, response } = register({ redirect_uris, client_uri })
@@ -192,7 +171,6 @@ describe('registerClient (RFC 7591)', () => {
     ['none given', undefined],
     ['an empty list', []],
     ['21 of them', Array.from({ length: 21 }, (_, index) => `https://client.example/${index}`)],
-    ['http on another host', ['http://client.example/callback']],
     ['RFC 6749 3.1.2: a fragment', ['https://client.example/callback#a']],
     ['an unlisted private-use URI', ['evil://callback']],
     ['a bad one behind a good one', [...redirect_uris, 'http://evil.example/']],
@@ -212,16 +190,8 @@ describe('registerClient (RFC 7591)', () => {
     )
   })
 
-  it('twenty redirect URIs are accepted', () => {
-    const twenty = Array.from({ length: 20 }, (_, index) => `https://client.example/${index}`)
-    expect(register({ redirect_uris: twenty }).client.redirectUris).toEqual(twenty)
-  })
-
   it.each<[rule: string, metadata: unknown]>([
-    ['no object: null', null],
     ['no object: an array', [{ redirect_uris }]],
-    ['no object: a text', 'redirect_uris'],
-    ['no object: nothing', undefined],
     ['redirect_uris is a text', { redirect_uris: 'https://client.example/' }],
     ['redirect_uris holds a number', { redirect_uris: [1] }],
     ['an unsupported method', { redirect_uris, token_endpoint_auth_method: 'client_secret_jwt' }],
@@ -233,27 +203,19 @@ describe('registerClient (RFC 7591)', () => {
     ['no key', { redirect_uris, jwks: { keys: [] } }],
     ['a private key', { redirect_uris, jwks: { keys: [{ ...publicKey, d: 'AAAA' }] } }],
     ['a symmetric key', { redirect_uris, jwks: { keys: [{ kty: 'oct', k: 'AAAA' }] } }],
-    ['keys that are no set', { redirect_uris, jwks: [publicKey] }],
     ['21 keys', { redirect_uris, jwks: { keys: Array.from({ length: 21 }, () => publicKey) } }],
     ['keys of 20 kB', { redirect_uris, jwks: { keys: [{ ...publicKey, x: 'x'.repeat(20_000) }] } }],
     ['jwks_uri by http', { redirect_uris, jwks_uri: 'http://client.example/jwks' }],
     ['jwks_uri on loopback, in production', { redirect_uris, jwks_uri: 'http://127.0.0.1/jwks' }],
     ['jwks_uri with credentials', { redirect_uris, jwks_uri: 'https://a:b@client.example/jwks' }],
     ['jwks_uri with a fragment', { redirect_uris, jwks_uri: 'https://client.example/jwks#a' }],
-    ['jwks_uri that is no URL', { redirect_uris, jwks_uri: 'jwks' }],
-    ['a method that is no text', { redirect_uris, token_endpoint_auth_method: ['none'] }],
     ['a method that every object has', { redirect_uris, token_endpoint_auth_method: 'constructor' }],
     ['grant_types without authorization_code', { redirect_uris, grant_types: ['refresh_token'] }],
-    ['grant_types with nothing supported', { redirect_uris, grant_types: ['client_credentials'] }],
     ['an empty grant_types', { redirect_uris, grant_types: [] }],
-    ['grant_types is a text', { redirect_uris, grant_types: 'authorization_code' }],
-    ['response_types without code', { redirect_uris, response_types: ['token'] }],
     ['an empty response_types', { redirect_uris, response_types: [] }],
     ['client_name is a number', { redirect_uris, client_name: 1 }],
-    ['client_name is an object', { redirect_uris, client_name: { en: 'x' } }],
     ['client_name is too long', { redirect_uris, client_name: 'n'.repeat(201) }],
     ['client_uri is too long', { redirect_uris, client_uri: `https://a/${'n'.repeat(2048)}` }],
-    ['scope is an array', { redirect_uris, scope: ['mcp'] }],
     ['scope is too long', { redirect_uris, scope: 's'.repeat(1001) }],
   ])('RFC 7591 3.2.2 invalid_client_metadata: %s', (_rule, metadata) => {
     expect(refusal(metadata)).toBe('invalid_client_metadata')
@@ -308,6 +270,11 @@ describe('updateClient (RFC 7592 section 2.2)', () => {
     })
   })
 
+  it('a public client has no secret to send', () => {
+    const registered = register({ redirect_uris, token_endpoint_auth_method: 'none' })
+    expect(updateRefusal(registered, { client_secret: '' })).toBe('invalid_client_metadata')
+  })
+
   it('a secret stays, may be repeated, and is not shown again', () => {
     const registered = register({ redirect_uris })
     for (const changes of [{}, { client_secret: registered.response.client_secret }]) {
@@ -335,13 +302,7 @@ describe('updateClient (RFC 7592 section 2.2)', () => {
     ['MUST NOT include', { client_secret_expires_at: 0 }, 'invalid_client_metadata'],
     ['MUST NOT include', { client_id_issued_at: start }, 'invalid_client_metadata'],
     ['a bad redirect URI', { redirect_uris: ['http://evil.example/'] }, 'invalid_redirect_uri'],
-    ['no redirect URI', { redirect_uris: undefined }, 'invalid_redirect_uri'],
   ])('%s: %j', (_rule, changes, error) => {
     expect(updateRefusal(register({ redirect_uris }), changes)).toBe(error)
-  })
-
-  it('a public client has no secret to send', () => {
-    const registered = register({ redirect_uris, token_endpoint_auth_method: 'none' })
-    expect(updateRefusal(registered, { client_secret: '' })).toBe('invalid_client_metadata')
   })
 })

@@ -6,6 +6,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Client, type ClientAuthMethod, clientAuthMethods } from './client.ts'
 import {
   type ClientMetadataPolicy,
+  type DescribedClient,
   invalidMetadata,
   readClientMetadata,
   readMetadataObject,
@@ -60,8 +61,7 @@ export function registerClient(
   return {
     client,
     response: {
-      ...clientInformation(client, policy.scope),
-      ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
+      ...withSecret(clientInformation(client, policy.scope), secret),
       registration_client_uri: managementUrl(client.id),
       registration_access_token: managementToken,
     },
@@ -91,19 +91,14 @@ export function updateClient(
     ...described,
     secretHash: confidential ? (client.secretHash ?? (secret && hashSecret(secret))) : undefined,
   }
-  return {
-    client: updated,
-    response: {
-      ...clientInformation(updated, policy.scope),
-      ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
-    },
-  }
+  return { client: updated, response: withSecret(clientInformation(updated, policy.scope), secret) }
 }
 
-/**
- * Returns all of a client's metadata as in a registration response (RFC 7591 section 3.2.1), without secrets: only their hashes are
- * stored.
- */
+function withSecret(response: ClientInformation, secret: string | undefined): ClientInformation {
+  return secret === undefined ? response : { ...response, client_secret: secret, client_secret_expires_at: 0 }
+}
+
+/** All metadata as in a registration response (RFC 7591 section 3.2.1), without secrets: only their hashes are stored. */
 export function clientInformation(client: Client, defaultScope: string): ClientInformation {
   const { name, uri, keys } = client
   return {
@@ -121,16 +116,17 @@ export function clientInformation(client: Client, defaultScope: string): ClientI
   }
 }
 
-type RegisteredDescription = ReturnType<typeof readClientMetadata> & Pick<Client, 'authMethod'>
-
-function describe(given: JsonObject, policy: RegistrationPolicy): RegisteredDescription {
+function describe(
+  given: JsonObject,
+  policy: RegistrationPolicy,
+): DescribedClient & Pick<Client, 'authMethod'> {
   const described = readClientMetadata(given, policy)
   const authMethod = readAuthMethod(given['token_endpoint_auth_method'])
   requireKeys(authMethod, described.keys)
   return { ...described, authMethod }
 }
 
-/** Returns the requested authentication method. Throws `invalid_client_metadata` if it is not supported. */
+/** Throws `invalid_client_metadata` for a method that is not supported. */
 export function readAuthMethod(value: unknown): ClientAuthMethod {
   // RFC 7591 section 2: an omitted method means client_secret_basic.
   const method = value ?? 'client_secret_basic'
@@ -145,7 +141,7 @@ export function usesSecret(method: ClientAuthMethod): boolean {
   return method === 'client_secret_basic' || method === 'client_secret_post'
 }
 
-/** Creates a secret for a client of that method; undefined if it uses none. */
+/** Undefined for a method without a secret. */
 export function newSecret(
   method: ClientAuthMethod,
   { randomBytes }: Pick<Runtime, 'randomBytes'>,

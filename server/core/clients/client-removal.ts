@@ -8,16 +8,12 @@ export interface ClientRemovalPorts {
   runtime: Pick<Runtime, 'now'>
 }
 
-/** Result of an operator's request to remove a client. */
 export type ClientRemoval =
   | { kind: 'removed'; removed: boolean; grantsEnded: number }
   | { kind: 'configured' } // only the operator's file can remove it
   | { kind: 'unknown' }
 
-/**
- * Calls {@link removeClientWithGrants} unless the client is `configured` or unknown. A client that was already removed but still
- * has grants counts as known: they end, and `removed` is false.
- */
+/** A client that was already removed but still has grants counts as known: they end, and `removed` is false. */
 export async function removeKnownClient(
   id: string,
   { configured, ...ports }: ClientRemovalPorts & { configured: ReadonlyMap<string, Client> },

@@ -2,18 +2,17 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { AttemptSource } from '../limits/attempt-limit.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 
-/** How a client authenticates at the token endpoint (RFC 7591 section 2). */
-export type ClientAuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
-
-/** Client authentication methods that the token endpoint accepts, in the order metadata lists them. */
-export const clientAuthMethods: readonly ClientAuthMethod[] = [
+/** How a client may authenticate at the token endpoint (RFC 7591 section 2), in the order metadata lists them. */
+export const clientAuthMethods = [
   'none',
   'client_secret_basic',
   'client_secret_post',
   'private_key_jwt',
-]
+] as const
 
-/** The grant type of the device authorization grant (RFC 8628 section 3.4). */
+export type ClientAuthMethod = (typeof clientAuthMethods)[number]
+
+/** RFC 8628 section 3.4. */
 export const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Grant types of the token endpoint that a client may register. */
@@ -25,12 +24,6 @@ export const grantTypes: readonly GrantType[] = ['authorization_code', 'refresh_
 /** The public keys of a client that signs its assertions, or the URL to fetch them from. */
 export type ClientKeys = { kind: 'jwks'; keys: readonly JsonObject[] } | { kind: 'jwks_uri'; uri: string }
 
-/**
- * Origin of a client: `registered` itself (RFC 7591), `configured` by the operator, or described by the `metadata_document` at its
- * id.
- */
-export type ClientKind = 'registered' | 'configured' | 'metadata_document'
-
 /** When a client id metadata document was fetched, until when it is fresh, and how to revalidate it. */
 export interface DocumentFreshness {
   fetchedAt: number
@@ -38,13 +31,11 @@ export interface DocumentFreshness {
   etag: string | undefined
 }
 
-/**
- * An OAuth client. `name` and `uri` are self-declared and prove nothing, except for a `metadata_document`, whose id is a URL of its
- * host. Times are epoch seconds.
- */
+/** `name` and `uri` are self-declared; only the id of a `metadata_document` proves anything. Times are epoch seconds. */
 export interface Client {
   id: string
-  kind: ClientKind
+  /** It registered itself (RFC 7591), the operator configured it, or the document at its id describes it. */
+  kind: 'registered' | 'configured' | 'metadata_document'
   name: string | undefined
   uri: string | undefined
   redirectUris: readonly string[]
@@ -64,38 +55,29 @@ export interface Client {
   expiresAt: number | undefined
 }
 
-/**
- * Why a client is looked up: to sign a user in, or because it is already connected. A `connected` client is found by its stored
- * document while that document's host cannot be reached.
- */
+/** A `connected` client is found by its stored document while that document's host cannot be reached. */
 export type ClientPurpose = 'sign_in' | 'connected'
 
 export interface ClientFinder {
-  /**
-   * Returns the client with that id: configured, registered and not expired, or described by the document at the id. Undefined if
-   * there is none. Rejects with {@link ClientUnavailableError} if it cannot be looked up right now. `purpose` defaults to
-   * `sign_in`. Fetches are counted for `source`.
-   */
+  /** Undefined for an unknown or expired client. Rejects with {@link ClientUnavailableError}. Counts fetches for `source`. */
   findClient(id: string, purpose?: ClientPurpose, source?: AttemptSource): Promise<Client | undefined>
 }
 
-/** Binds `finder` to requests of one source. */
+/** Counts the fetches of `finder` for `source`. */
 export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFinder {
   return { findClient: (id, purpose) => finder.findClient(id, purpose, source) }
 }
 
 /**
- * The client cannot be looked up, because its document or keys are unavailable. `faulty`: its host responds with something unusable
- * that only its operators can fix; otherwise the problem may be temporary. `permanent`: the document was fetched and describes no
- * client, or its host says that it does not exist. `limited`: the requesting address exceeded its limit. No new attempt is made
- * before `retryAfterSeconds`, if known. The message is shown to users and ends with the next step.
+ * Its document or keys are unavailable. `faulty`: only the operators of its host can fix that. `permanent`: the document
+ * describes no client, or its host says that there is none. `limited`: the requesting address exceeded its limit. No new attempt
+ * is made before `retryAfterSeconds`. The message is shown to users and ends with the next step.
  */
 export class ClientUnavailableError extends Error {
   readonly permanent: boolean
   readonly faulty: boolean
   readonly limited: boolean
   readonly retryAfterSeconds: number | undefined
-  /** Next step for the operator, if the operator is the reader. */
   readonly operatorStep: string | undefined
 
   constructor(
@@ -119,17 +101,11 @@ export class ClientUnavailableError extends Error {
 }
 
 export interface ClientStore {
-  /**
-   * `network` is the registration's network as returned by `addressNetwork`; empty if unknown. Only {@link ClientStore.trimClients}
-   * uses it.
-   */
+  /** `network` is what `addressNetwork` returns, for {@link ClientStore.trimClients}. */
   addClient(client: Client, network?: string): Promise<void>
   /** Also finds an expired client until it is purged. */
   findClient(id: string): Promise<Client | undefined>
-  /**
-   * Replaces all of `client` if it exists; returns whether it did. Never shortens the life of a kept client: a user may have signed
-   * in since the caller read it.
-   */
+  /** Returns whether it exists. Never shortens the life of a kept client: a user may have signed in since it was read. */
   replaceClient(client: Client): Promise<boolean>
   /** Adds the client, or replaces it like {@link ClientStore.replaceClient}. */
   putClient(client: Client): Promise<void>
@@ -137,14 +113,12 @@ export interface ClientStore {
   removeClient(id: string): Promise<boolean>
   /** Extends the life of an expiring client to `until`, if that is later: a user signed in with it. */
   keepClient(id: string, until: number): Promise<void>
-  /** Lists clients by id, starting after `after`. */
   listClients(page: { after: string; limit: number }): Promise<Client[]>
   /** Records, to the minute, that the login page of a registration was shown. Does nothing for a client in use. */
   noteClientOpened(id: string, now: number): Promise<void>
   /**
-   * Deletes unused registrations beyond `most`, at most `limit` of them, and returns how many. Starts with the networks that have
-   * the most, oldest first. Keeps registrations that {@link ClientStore.keepClient} kept, or whose login page was shown at
-   * `openedBefore` or later.
+   * Deletes unused registrations beyond `most`, at most `limit` of them, from the networks that have the most, oldest first.
+   * Keeps those whose login page was shown at `openedBefore` or later. Returns how many it deleted.
    */
   trimClients(most: number, limit: number, openedBefore: number): Promise<number>
 }

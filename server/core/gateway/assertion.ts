@@ -1,15 +1,19 @@
+import { createECDH, createPrivateKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { SignJWT } from 'jose'
 import { BoundedMap } from '../bounded-map.ts'
-import type { KeyRing } from '../seal.ts'
+import type { KeyRing, SealingKey } from '../seal.ts'
 import type { SignedInCaller } from '../tokens/caller.ts'
-import { type AssertionKey, assertionKeys, type PublicJwk, signingKey } from './assertion-key.ts'
 
 /** Lifetime of an assertion; a new one is made after part of it. */
 const lifeSeconds = 60
 const reuseSeconds = 30
 const maxRemembered = 10_000
+const curve = 'prime256v1'
+const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+/** The next key to sign, the current one, and the previous one. */
+const maxPublished = 3
 
 /** The `typ` of an assertion in its own header, or of one sent as a bearer token (RFC 9068). */
 export type AssertionType = 'drawbridge-assertion+jwt' | 'at+jwt'
@@ -23,8 +27,7 @@ export interface AssertionPorts {
 }
 
 /**
- * Signs assertions that tell the upstream who is calling: a JWT valid for 60 seconds, signed with ES256 by a key of the key set.
- * Reuses a caller's assertion for up to 30 seconds, so `jti` identifies an assertion and not a call.
+ * Signs JWTs that tell the upstream who is calling, valid for 60 seconds. Reuses a caller's for up to 30, so `jti` names no call.
  */
 export class AssertionSigner {
   readonly #ports: AssertionPorts
@@ -35,7 +38,6 @@ export class AssertionSigner {
     this.#ports = ports
   }
 
-  /** Returns the key set for verifying assertions (RFC 7517 section 5). */
   keySet(): { keys: PublicJwk[] } {
     return { keys: this.#currentKeys().map(({ publicJwk }) => publicJwk) }
   }
@@ -84,7 +86,55 @@ export class AssertionSigner {
   }
 }
 
-/** Returns the cache key: callers with equal keys share an assertion. */
 function nameOf({ user, clientId, scope, grantId, credential }: SignedInCaller): string {
   return JSON.stringify([user, clientId, scope, grantId, credential])
+}
+
+/** A public key as a key set lists it (RFC 7517). */
+export interface PublicJwk {
+  kty: 'EC'
+  crv: 'P-256'
+  x: string
+  y: string
+  kid: string
+  alg: 'ES256'
+  use: 'sig'
+}
+
+interface AssertionKey {
+  kid: string
+  privateKey: KeyObject
+  publicJwk: PublicJwk
+}
+
+/** Derives one key for each of the ring, so that all instances have the same without storing any. None reveals its ring key. */
+function assertionKeys(ring: readonly SealingKey[]): AssertionKey[] {
+  return ring.slice(0, maxPublished).map(deriveKey)
+}
+
+/** The second newest, if there are two: an upstream that caches the key set knows each key one rotation before it signs. */
+function signingKey(keys: readonly AssertionKey[]): AssertionKey | undefined {
+  return keys[1] ?? keys[0]
+}
+
+function deriveKey({ kid, key }: SealingKey): AssertionKey {
+  // 16 bytes more than the order has, so that the remainder is uniform (FIPS 186-5 A.2.1).
+  const bytes = Buffer.from(hkdfSync('sha256', key, new Uint8Array(0), 'drawbridge assertion key', 48))
+  const scalar = (BigInt(`0x${bytes.toString('hex')}`) % (order - 1n)) + 1n
+  const d = Buffer.from(scalar.toString(16).padStart(64, '0'), 'hex')
+  const pair = createECDH(curve)
+  pair.setPrivateKey(d)
+  const point = pair.getPublicKey()
+  const [x, y] = [encodeBase64url(point.subarray(1, 33)), encodeBase64url(point.subarray(33))]
+  const publicJwk: PublicJwk = {
+    kty: 'EC',
+    crv: 'P-256',
+    x,
+    y,
+    kid: `assertion-${kid}`,
+    alg: 'ES256',
+    use: 'sig',
+  }
+  const privateKey = createPrivateKey({ key: { ...publicJwk, d: encodeBase64url(d) }, format: 'jwk' })
+  return { kid: publicJwk.kid, privateKey, publicJwk }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { durationParser } from '@drawbridge/shared/settings/value.ts'
+import { isAllowed } from '../access/glob.ts'
 import {
   anyTexts,
   type DocumentReading,
@@ -12,12 +13,12 @@ import {
   text,
   texts,
 } from '../document.ts'
-import { offersUpstreamTool, scopeOfTool } from './upstream-policy.ts'
 import {
   type CommandUpstream,
   holdsProviderToken,
   type HttpUpstream,
   type ProcessUser,
+  scopeOfTool,
   type Template,
   type Upstream,
   type UpstreamPolicy,
@@ -25,7 +26,6 @@ import {
 
 export type UpstreamReading = DocumentReading<Upstream>
 
-/** Environment variables of the server, for `${env:NAME}`. */
 type Environment = Readonly<Record<string, string | undefined>>
 
 const identityForms = ['assertion', 'bearer', 'headers', 'provider-token'] as const
@@ -36,12 +36,12 @@ const neverForwarded =
 /** Shorter values are ordinary words in the log rather than secrets. */
 const minSecretLength = 4
 
-/** Returns the upstream at `url`, with the defaults of an upstream document. */
+/** The upstream at `url`, with the defaults of a document. */
 export function upstreamAt(url: string): UpstreamReading {
   return readUpstreamDocument({ url }, {})
 }
 
-/** Returns the upstream that is a local command, with the defaults of an upstream document. */
+/** The upstream that is a local command, with the defaults of a document. */
 export function upstreamOf(command: string, args: readonly string[]): UpstreamReading {
   return readUpstreamDocument({ command, args }, {})
 }
@@ -68,10 +68,8 @@ function upstreamOfDocument(document: unknown, filling: Filling): z.ZodType<Upst
 }
 
 const seconds = parsed(durationParser({ unitMs: 1000, max: '24h', examples: '30s, 5m or 1h' }))
-const count = z
-  .int('must be a whole number of 1 to 10000.')
-  .min(1, 'must be a whole number of 1 to 10000.')
-  .max(10_000, 'must be a whole number of 1 to 10000.')
+const countFault = 'must be a whole number of 1 to 10000.'
+const count = z.int(countFault).min(1, countFault).max(10_000, countFault)
 
 const bytes = parsed((given) => {
   const [, digits = '', unit = ''] = /^([1-9]\d{0,5})(kb|mb)$/.exec(given) ?? []
@@ -90,7 +88,6 @@ const url = text.transform((given, context) => {
   return z.NEVER
 })
 
-/** Puts variables of the environment where a document has `${env:NAME}`. */
 class Filling {
   readonly #environment: Environment
   readonly secrets = new Set<string>()
@@ -166,7 +163,7 @@ function addFault(context: Context, path: PropertyKey[], message: string): void 
 
 function publicFault(name: string, policy: UpstreamPolicy): string | undefined {
   if (name.includes('*')) return 'is a pattern. Name each public tool in full.'
-  if (!offersUpstreamTool(policy, name)) return 'is not allowed by tools.allow and tools.deny.'
+  if (!isAllowed(policy, name)) return 'is not allowed by tools.allow and tools.deny.'
   if (scopeOfTool(policy, name) === undefined) return undefined
   return 'requires a scope by tools.scopes, so it requires a sign-in. Remove one of the two.'
 }

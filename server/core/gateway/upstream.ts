@@ -1,4 +1,5 @@
-/** How the upstream learns who is calling. */
+import { matchesGlob } from '../access/glob.ts'
+
 export type IdentityForm = 'assertion' | 'bearer' | 'headers' | 'provider-token'
 
 /** The upstream's offered tools, and what calling them requires. Patterns have `*` for any characters. */
@@ -11,8 +12,12 @@ export interface UpstreamPolicy {
   scopes: readonly (readonly [pattern: string, scope: string])[]
 }
 
+/** Returns the scope required besides the one for all tools: that of the first matching pattern. */
+export function scopeOfTool({ scopes }: Pick<UpstreamPolicy, 'scopes'>, name: string): string | undefined {
+  return scopes.find(([pattern]) => matchesGlob(pattern, name))?.[1]
+}
+
 interface AnyUpstream {
-  /** Display name for the login page. */
   name: string | undefined
   policy: UpstreamPolicy
   /** Plain descriptions of the scopes of {@link UpstreamPolicy.scopes}. */
@@ -24,7 +29,6 @@ export interface HttpUpstream extends AnyUpstream {
   url: string
   identity: readonly IdentityForm[]
   audience: string
-  /** Sent with every request. */
   headers: Readonly<Record<string, string>>
   /** Additional client request headers to forward, in lower case. */
   forward: readonly string[]
@@ -33,7 +37,6 @@ export interface HttpUpstream extends AnyUpstream {
   maxBodyBytes: number
 }
 
-/** A value with placeholders for a user's own values. */
 export type Template = readonly (string | { user: 'id' | 'email' | 'name' | 'provider_token' })[]
 
 /** A range of operating system users, first to last. With more than one, each running process has its own. */

@@ -7,19 +7,13 @@ import { StoreUnavailableError } from '../store-unavailable.ts'
 
 /** Counts attempts across all instances, so that a limit holds for all of them together. */
 export interface AttemptStore {
-  /**
-   * Counts an attempt under `key`. Returns the number of attempts in its window, including this one, and the window's end (epoch
-   * seconds). The first attempt after a window has ended starts the next one.
-   */
+  /** Returns the attempts in the current window, including this one, and the window's end (epoch seconds). */
   countAttempt(
     key: string,
     windowSeconds: number,
     now: number,
   ): Promise<{ count: number; windowEndsAt: number }>
-  /**
-   * Takes back an attempt counted under `key` in the window that ends at `windowEndsAt`. Does nothing if a new window has started
-   * or the count is 0.
-   */
+  /** Takes back an attempt of the window that ends at `windowEndsAt`. Does nothing in a newer window, or at 0. */
   returnAttempt(key: string, windowEndsAt: number): Promise<void>
 }
 
@@ -44,7 +38,6 @@ export interface AttemptLimit extends Budget {
   refundable?: true
 }
 
-/** An attempt as the store counted it, so that it can be given back. Contains neither address nor account. */
 export interface CountedAttempt {
   key: string
   windowEndsAt: number
@@ -54,7 +47,6 @@ export interface CountedAttempt {
 export interface AttemptResult {
   waitSeconds: number
   refundable: readonly CountedAttempt[]
-  /** Key of the exceeded limit. */
   reached?: string
 }
 
@@ -63,10 +55,7 @@ export interface AttemptLimitPorts {
   runtime: Pick<Runtime, 'now'>
 }
 
-/**
- * Counts an attempt under each of `limits` in turn. Counts before the attempt is made, so that concurrent attempts cannot exceed a
- * limit together. An attempt that any limit refuses is not counted at all.
- */
+/** Counts before the attempt is made: concurrent ones cannot exceed a limit together. What one limit refuses, none counts. */
 export async function countWithin(
   limits: readonly AttemptLimit[],
   ports: AttemptLimitPorts,
@@ -107,10 +96,7 @@ export async function giveBack(
   }
 }
 
-/**
- * Returns the limits of `rule` for one source. Limits per address come first, so that a source that exceeds them does not use up
- * the shared ones.
- */
+/** Limits per address come first: a source that exceeds them does not use up the shared ones. */
 export function limitsOf(
   { kind, perAddress, everyone }: AttemptRule,
   { address, known }: AttemptSource,
@@ -121,10 +107,7 @@ export function limitsOf(
   ]
 }
 
-/**
- * Returns one limit for each block that contains `address`. Wider blocks may do more, up to `ceiling`; every block at least one
- * attempt. Returns none without an address.
- */
+/** One limit for each block of `address`, none without. Wider blocks may do more, up to `ceiling`; all at least one attempt. */
 export function addressLimits(
   kind: string,
   { max, windowSeconds }: Budget,

@@ -9,9 +9,6 @@ export interface CallLimits {
   atOnce: number | undefined
 }
 
-/** A user, or an address block, which may make `factor` times as many calls. */
-type CallSource = AddressBlock
-
 export interface CallLoad {
   messages: number
   bytes: number
@@ -19,23 +16,20 @@ export interface CallLoad {
   requests: number
 }
 
-/** Returns the source of a signed-in user's calls, whatever their address. */
-export function personCalling(userId: string): readonly CallSource[] {
+/** A signed-in user, whatever their address. */
+export function personCalling(userId: string): readonly AddressBlock[] {
   return [{ name: userId, factor: 1 }]
 }
 
-/**
- * Returns the sources of calls without a credential: the blocks of `address`, and one for all such calls. None of their ids can be
- * a user id.
- */
-export function strangerCalling(address: string | undefined): readonly CallSource[] {
+/** The blocks of `address`, and one for all calls without a credential. None of the names can be a user id. */
+export function strangerCalling(address: string | undefined): readonly AddressBlock[] {
   const { unknownFactor, everyoneFactor } = callsWithoutCredential
   const blocks = address === undefined ? [{ name: 'unknown', factor: unknownFactor }] : addressBlocks(address)
   const named = blocks.map(({ name, factor }) => ({ name: `address ${name}`, factor }))
   return [...named, { name: 'without a credential', factor: everyoneFactor }]
 }
 
-/** Limits the rate and the number of concurrent requests of a user, or of an address without credentials. */
+/** Limits the rate and the number of concurrent requests, in this process. */
 export class CallLimit {
   readonly #limits: CallLimits
   readonly #sources: SourceLimit
@@ -46,7 +40,7 @@ export class CallLimit {
   }
 
   /** Counts the messages of one request, such as a batch, for each of `sources`: all or none. */
-  enter(sources: readonly CallSource[], { messages, bytes, requests }: CallLoad): Admission {
+  enter(sources: readonly AddressBlock[], { messages, bytes, requests }: CallLoad): Admission {
     const { rate, atOnce } = this.#limits
     const shares = sources.map(({ name, factor }) => ({
       key: name,

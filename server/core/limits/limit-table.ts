@@ -1,6 +1,5 @@
 import type { Rate } from './rate-limit.ts'
 
-/** A maximum number of attempts per window. */
 export interface Budget {
   max: number
   windowSeconds: number
@@ -31,10 +30,7 @@ export const userCodes: AttemptRule = {
   everyone: { max: 600, windowSeconds: 600 },
 }
 
-/**
- * Limits sign-ins per minute, `max` in total: half of them from one site, more than a single user needs. Protects the rate limit
- * that the provider applies to this server, so successful sign-ins count too.
- */
+/** Of `max` half is open to one site. Protects the provider's limit for this server, so successful sign-ins count too. */
 export const signInsOfMinute = (max: number): AttemptRule => ({
   kind: 'sign-in',
   perAddress: { max: max / 2, windowSeconds: 60 },
@@ -56,27 +52,19 @@ export const emailSends: AttemptRule = {
   everyone: { max: 600, windowSeconds: 3600 },
 }
 
-/** Limits mails to one email address, whether or not it has an account. */
 export const emailSendsOfAccount: Budget = { max: 5, windowSeconds: 3600 }
 /** As long as GoTrue waits by default. */
 export const emailPause: Budget = { max: 1, windowSeconds: 60 }
 
-/**
- * Limits registrations, in multiples of the configured limit per address. All users of a hosted assistant register from few
- * addresses; behind an untrusted proxy all clients share the unknown address.
- */
+/** In multiples of the limit per address: a hosted assistant's users share few; behind an untrusted proxy all are unknown. */
 export const registrations = { windowSeconds: 3600, hostedFactor: 10, unknownFactor: 100 }
 
 /** Bytes of a message at `/mcp` that cost as much as one call. */
 export const bytesOfCall: number = 64 * 1024
 
-/**
- * Limits calls without a credential, in multiples of one user's: for unknown addresses, and for all such callers together, so that
- * users keep the rest. No block has more than half.
- */
+/** In multiples of one user's calls: for unknown addresses, and for all such callers. Users keep the rest. */
 export const callsWithoutCredential = { unknownFactor: 16, everyoneFactor: 32 }
 
-/** Limits on fetches: concurrent, per minute, and per minute to one host. */
 export interface FetchBudget {
   concurrent: number
   perMinute: number
@@ -105,18 +93,12 @@ export const refreshesOfGrant = (accessTokenTtlSeconds: number): Rate => ({
   perSecond: Math.max(1 / 10, 30 / accessTokenTtlSeconds),
 })
 
-/**
- * Limits refused requests by one address and in total. Generous: the users of a hosted assistant or an office share an address, and
- * a misconfigured client probes for a while. Refusing the total costs about a fifth of a processor.
- */
+/** Generous: a hosted assistant's or an office's users share an address. Refusing the total costs about a fifth of a processor. */
 export const refusals: { perAddress: Rate; everyone: Rate } = {
   perAddress: { burst: 200, perSecond: 50 },
   everyone: { burst: 2000, perSecond: 1000 },
 }
-/**
- * Like {@link refusals}, for token requests: the refresh token is in the body, so a valid request cannot be recognized before it is
- * processed.
- */
+/** The refresh token is in the body: a valid request cannot be recognized before it is processed. */
 export const tokenRefusals: { perAddress: Rate; everyone: Rate } = {
   perAddress: { burst: 500, perSecond: 250 },
   everyone: { burst: 2000, perSecond: 1000 },
@@ -132,7 +114,7 @@ export function strangersShare(everyone: number): number {
   return everyone - Math.floor(everyone / knownShare)
 }
 
-/** Returns the share of `everyone` open to one site. */
+/** The share of `everyone` open to one site. */
 export function siteMax(everyone: number): number {
   return everyone / siteShare
 }

@@ -27,12 +27,6 @@ describe('RateLimit', () => {
     expect(allowed(limit, 'a', 100, start + after)).toBe(expected)
   })
 
-  it('each key has its own', () => {
-    const limit = new RateLimit({ burst: 3, perSecond: 1 }, 10)
-    allowed(limit, 'a', 100, start)
-    expect(allowed(limit, 'b', 100, start)).toBe(3)
-  })
-
   it('asking takes nothing', () => {
     const limit = new RateLimit({ burst: 1, perSecond: 1 }, 10)
     for (let index = 0; index < 100; index += 1) expect(limit.isSpent('a', start)).toBe(false)

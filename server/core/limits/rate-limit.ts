@@ -32,7 +32,6 @@ export class RateLimit {
     return this.#leftAt(key, now, rate) < count
   }
 
-  /** Takes `count` from what `key` has left. */
   take(key: string, now: number, count = 1, rate: Rate = this.#rate): void {
     this.#buckets.set(key, { left: Math.max(0, this.#leftAt(key, now, rate) - count), filledAt: now })
   }
@@ -62,7 +61,6 @@ interface SourceLoad {
 }
 
 const oneAtOnce: SourceLoad = { count: 1, underWay: 1 }
-/** Maximum number of tracked sources. */
 const maxSources = 100_000
 const atOnceRetrySeconds = 1
 

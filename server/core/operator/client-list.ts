@@ -1,8 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isExpired, isInUse } from '../clients/client-life.ts'
 import type { Client, ClientStore } from '../clients/client.ts'
-
-const pageSize = 500
+import { pagesOf } from '../pages.ts'
 
 const maxListed = 10_000
 
@@ -24,27 +23,20 @@ interface ClientListPorts {
   runtime: Pick<Runtime, 'now' | 'sleep'>
 }
 
-/** Lists at most `most` of the stored clients, by id, reading page by page next to running servers. */
+/** Lists clients by id, expired ones too. */
 export async function listStoredClients(
   { store, runtime }: ClientListPorts,
   most: number,
 ): Promise<Client[]> {
   const clients: Client[] = []
-  for (let after = ''; clients.length < most;) {
-    const page = await store.listClients({ after, limit: pageSize })
+  for await (const page of pagesOf(store.listClients, ({ id }) => id, runtime)) {
     clients.push(...page)
-    after = page.at(-1)?.id ?? after
-    if (page.length < pageSize) break
-    // An in-process store reads synchronously: yield to its other users.
-    await runtime.sleep(0)
+    if (clients.length >= most) break
   }
   return clients.slice(0, most)
 }
 
-/**
- * Lists the known clients, at most 10,000: the `configured` ones, then those of the store, if there is one. Only counts
- * registrations never used to sign in (`unused`) unless `all` is set: anyone can create them.
- */
+/** At most 10,000, the `configured` ones first. Only counts registrations never used to sign in, unless `all`. */
 export async function listKnownClients(
   { all }: { all: boolean },
   {

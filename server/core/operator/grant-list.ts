@@ -48,9 +48,8 @@ export interface GrantFacts {
 }
 
 /**
- * Returns the ids that `user` means: the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that
- * email address, compared in ASCII lower case. Finding an address reads every grant, because the store has no index on it. Does not
- * check that the user exists.
+ * Returns the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that email address, compared in
+ * ASCII lower case. Finding an address reads every grant: the store has no index on it.
  */
 export async function findUsers(
   user: string,
@@ -71,10 +70,7 @@ export async function findUsers(
   return [...ids].map((userId) => ({ userId }))
 }
 
-/**
- * Lists grants by id, starting after `after`, at most `limit`: live ones and those that start once their tokens are fetched
- * (`waiting`), with `all` also ended ones that are not purged yet. `next` is the id to continue after; undefined on the last page.
- */
+/** By id, starting after `after`: live and `waiting` ones, with `all` also ended ones. `next` is undefined on the last page. */
 export async function listGrants(
   { user, client, all }: GrantChoice & { all: boolean },
   { after, limit }: { after: string; limit: number },
@@ -96,8 +92,13 @@ export async function listGrants(
   }
   // Read after the waiting codes, so that one fetched in the meantime is listed as the grant it has become.
   for (const of of owners) {
-    const found = await collectGrants(ports, of, { after, keep, most: limit + 1 })
-    for (const record of found) records.set(record.grant.id, record)
+    let found = 0
+    for await (const record of readGrants(ports, of, after)) {
+      if (!keep(record)) continue
+      records.set(record.grant.id, record)
+      found += 1
+      if (found > limit) break
+    }
   }
   const sorted = [...records.values()].toSorted((one, other) => (one.grant.id < other.grant.id ? -1 : 1))
   const listed = sorted.slice(0, limit)
@@ -105,20 +106,6 @@ export async function listGrants(
     grants: await describe(listed, now, store),
     next: sorted.length > limit ? listed.at(-1)?.grant.id : undefined,
   }
-}
-
-/** Collects at most `most` grants accepted by `keep`, by id, starting after `after`. */
-export async function collectGrants(
-  ports: Pick<GrantListPorts, 'runtime'> & { store: Pick<GrantStore, 'listGrants'> },
-  of: GrantOwner | undefined,
-  { after, keep, most }: { after?: string; keep: (record: GrantRecord) => boolean; most: number },
-): Promise<GrantRecord[]> {
-  const records: GrantRecord[] = []
-  for await (const record of readGrants(ports, of, after)) {
-    if (keep(record)) records.push(record)
-    if (records.length >= most) break
-  }
-  return records
 }
 
 /** A {@link GrantRecord}, or a future grant whose tokens have not been fetched. */
@@ -141,9 +128,8 @@ async function describe(
   clients: Pick<ClientStore, 'findClient'>,
 ): Promise<GrantFacts[]> {
   const names = new Map<string, string | undefined>()
-  for (const { grant } of records) {
-    if (names.has(grant.clientId)) continue
-    names.set(grant.clientId, (await clients.findClient(grant.clientId))?.name)
+  for (const id of new Set(records.map(({ grant }) => grant.clientId))) {
+    names.set(id, (await clients.findClient(id))?.name)
   }
   return records.map((record) => ({
     id: record.grant.id,

@@ -1,23 +1,17 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Grant, GrantOwner, GrantStore } from '../session/grant.ts'
-import { endAllGrants, isLive } from '../session/grant-pages.ts'
-import { collectGrants, maxWaiting } from './grant-list.ts'
+import { endAllGrants, isLive, readGrants } from '../session/grant-pages.ts'
+import { maxWaiting } from './grant-list.ts'
 
 const reason = 'revoked_by_operator'
 
-type RevocationStore = Pick<
-  GrantStore,
-  'endGrant' | 'endGrants' | 'expireCode' | 'findGrant' | 'listGrants' | 'listUnredeemedCodes'
->
-
 /**
- * Ends one grant, or a future grant whose tokens have not been fetched, with the reason `revoked_by_operator`. Every running server
- * refuses its tokens from the next request on, and one of them signs out its provider session. Returns the ended grant, none if it
- * had already ended, and undefined if the id is unknown.
+ * Ends one grant, or a future one whose tokens have not been fetched. Every running server refuses its tokens from the next
+ * request on. Returns the ended grant, none if it had already ended, and undefined if the id is unknown.
  */
 export async function revokeGrant(
   grantId: string,
-  store: RevocationStore,
+  store: GrantStore,
   now: number,
 ): Promise<Grant[] | undefined> {
   const waiting = await store.listUnredeemedCodes(undefined, { now, limit: maxWaiting })
@@ -30,27 +24,29 @@ export async function revokeGrant(
   return [record.grant]
 }
 
-/** Calls {@link revokeGrant} for all grants of some users or clients, as {@link endAllGrants} does. */
+/** Also ends future grants whose tokens have not been fetched, as {@link endAllGrants} does. */
 export async function* revokeGrantsOf(
   owners: readonly GrantOwner[],
-  store: RevocationStore,
+  store: GrantStore,
   now: number,
 ): AsyncGenerator<Grant> {
   for (const of of owners) yield* endAllGrants(store, of, reason, now)
 }
 
-/** Counts the grants {@link revokeGrantsOf} would end, up to `most`. */
+/** Counts what {@link revokeGrantsOf} would end, up to `most`. */
 export async function countRevocable(
   owners: readonly GrantOwner[],
   most: number,
-  { store, runtime }: { store: RevocationStore; runtime: Pick<Runtime, 'now' | 'sleep'> },
+  { store, runtime }: { store: GrantStore; runtime: Pick<Runtime, 'now' | 'sleep'> },
 ): Promise<number> {
   const now = runtime.now()
   let count = 0
   for (const of of owners) {
-    const live = await collectGrants({ store, runtime }, of, { keep: (record) => isLive(record, now), most })
-    const waiting = await store.listUnredeemedCodes(of, { now, limit: most })
-    count += live.length + waiting.length
+    count += (await store.listUnredeemedCodes(of, { now, limit: most })).length
+    for await (const record of readGrants({ store, runtime }, of)) {
+      if (isLive(record, now)) count += 1
+      if (count >= most) return most
+    }
   }
   return Math.min(count, most)
 }

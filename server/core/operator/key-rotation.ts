@@ -14,13 +14,11 @@ import { StoreUnavailableError } from '../store-unavailable.ts'
 const noticeSeconds = 2
 /** Gives up after this long without progress: waiting would not help. */
 const patienceSeconds = 60
-const pageSize = 200
 /** Maximum sessions counted per key: counting further would read the whole store. */
 export const maxCounted = 1000
 /** How long an open sign-in page may remain sealed with a replaced key. */
 export const pageSeconds = 3600
 
-/** One key, and what in the store depends on it. */
 export interface KeyUse {
   kid: string
   /** The first key of the ring seals, the others open; one that is needed but absent is missing. */
@@ -31,7 +29,7 @@ export interface KeyUse {
   in_use: boolean
 }
 
-/** Lists every key of the ring, in order, then keys that the store needs and the ring lacks. Without a store no key is in use. */
+/** In the order of the ring, then keys that the store needs and the ring lacks. */
 export async function listKeyUse(ring: KeyRing, store: SealedSessionStore | undefined): Promise<KeyUse[]> {
   const used = new Set(await store?.listSealingKeys())
   const kids = ring.keys().map(({ kid }) => kid)
@@ -39,21 +37,11 @@ export async function listKeyUse(ring: KeyRing, store: SealedSessionStore | unde
   const uses: KeyUse[] = []
   for (const [index, kid] of [...kids, ...missing].entries()) {
     const role = index === 0 ? 'seals' : index < kids.length ? 'opens' : 'missing'
-    const sessions = store && used.has(kid) ? await countSessions(kid, store) : 0
-    uses.push({ kid, role, sessions, in_use: used.has(kid) })
+    const counted = { after: '', limit: maxCounted }
+    const sessions = used.has(kid) ? await store?.listSessionsSealedWith(kid, counted) : undefined
+    uses.push({ kid, role, sessions: sessions?.length ?? 0, in_use: used.has(kid) })
   }
   return uses
-}
-
-async function countSessions(kid: string, store: SealedSessionStore): Promise<number> {
-  let count = 0
-  for (let after = ''; count < maxCounted;) {
-    const page = await store.listSessionsSealedWith(kid, { after, limit: pageSize })
-    count += page.length
-    after = page.at(-1)?.grantId ?? after
-    if (page.length < pageSize) break
-  }
-  return Math.min(count, maxCounted)
 }
 
 export interface Rotation extends Omit<ResealCounts, 'skipped'> {
@@ -86,8 +74,7 @@ export interface RotationPorts {
 }
 
 /**
- * Adds a new key at the front of the ring, if possible, and re-seals all provider sessions with the first key, next to running
- * servers. May be stopped at any time, and run again.
+ * Adds a key at the front of the ring, if it can, and re-seals all sessions next to running servers. May be stopped and repeated.
  */
 export async function rotateKeyRing(ports: RotationPorts): Promise<RotationFacts> {
   const { store, ring, runtime, addEntry } = ports
@@ -118,8 +105,8 @@ export function createKeyEntry(runtime: Pick<Runtime, 'now' | 'randomBytes'>): {
 }
 
 /**
- * Re-seals all sessions with the first key of the ring, in rounds over the store, until none under another key remains that could
- * be re-sealed, nothing has changed for a minute, or the caller stops it. A store that is briefly down is a round without progress.
+ * Re-seals in rounds over the store until nothing is left, nothing has changed for a minute, or the caller stops it. A store that
+ * is briefly down is a round without progress.
  */
 export async function resealInRounds(ports: RotationPorts): Promise<Rotation> {
   const { store, ring, runtime, note, isStopped = () => false } = ports
@@ -159,7 +146,7 @@ async function tryRound(ports: ResealPorts, note: (text: string) => void): Promi
   }
 }
 
-/** Returns the count with its noun, as reports print it. */
+/** The count with its noun, as reports print it. */
 export function countOf(sessions: number): string {
   return sessions === 1 ? '1 session' : `${sessions} sessions`
 }

@@ -21,7 +21,6 @@ export interface EndedConnection {
 }
 
 export interface ConnectionOverview {
-  /** Grants that still give access; most recently used first. */
   live: readonly GrantRecord[]
   /** Grants that ended in the last 30 days for a reason the owner did not choose; newest first. */
   ended: readonly EndedConnection[]

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { createGotrueProvider } from '../../providers/supabase/supabase.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
 import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
@@ -14,9 +13,8 @@ import {
 } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { failing, lostReply } from '../../../tests/support/server/core/rotating-provider.ts'
 import type { StoredProviderSession } from './grant.ts'
-import { createSealer, fixedKeyRing } from '../seal.ts'
+import { createSealer } from '../seal.ts'
 import type { KeptSession } from './served-session.ts'
-import type { SessionProvider } from './session-provider.ts'
 import type { Store } from '../store.ts'
 
 const hour = 3600
@@ -170,12 +168,6 @@ describe('a process that is paused between lease and request', () => {
     expect(fx.reports).toEqual(['provider_session_ended'])
   })
 
-  it('for two seconds: it goes on', async () => {
-    const late = lateKeeper(2, async () => {})
-    expect(await fx.keep(late)).toMatchObject(version(2))
-    expect(fx.runtime.now()).toBe(start + hour + 2)
-  })
-
   it('every time, by a slow store: the caller is told to come again after ten seconds', async () => {
     const leaseProviderSession: Store['leaseProviderSession'] = async (lease, now) => {
       const result = await fx.store.leaseProviderSession(lease, now)
@@ -245,14 +237,6 @@ describe('the store cannot take what the provider has issued', () => {
     expect(await fx.keep(fx.keeper('two'))).toMatchObject(version(2))
     expect(fx.provider.presented).toEqual(['refresh 1'])
     expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_refreshed'])
-  })
-
-  it('a stop stores it', async () => {
-    await connectAndExpire({ strict: true })
-    const keeper = fx.keeper('one', { store: failingSaves(10) })
-    await fx.keep(keeper)
-    await keeper.settle()
-    await expectInStep()
   })
 
   it('a stop waits for what is under way, and stores that', async () => {
@@ -328,16 +312,6 @@ describe('the store cannot take what the provider has issued', () => {
     expect(await fx.endReason()).toBeUndefined()
   })
 
-  it('another instance stays away until the lease is over, then gets the same child by the parent token', async () => {
-    await fx.keep(fx.keeper('one', { store: failingSaves(3) }))
-    const other = fx.keeper('two')
-    expect(await fx.keep(other)).toMatchObject({ kind: 'unavailable' })
-    expect(fx.provider.presented).toEqual(['refresh 1'])
-    fx.runtime.advance(5)
-    expect(await fx.keep(other)).toMatchObject(version(2))
-    await expectInStep()
-  })
-
   it('when another instance has gone on meanwhile, what was kept is dropped', async () => {
     const keeper = fx.keeper('one', { store: failingSaves(3) })
     const session = await fx.stored()
@@ -366,14 +340,6 @@ describe('the store cannot take what the provider has issued', () => {
 
 describe('a provider with one-time refresh tokens', () => {
   beforeEach(() => connectAndExpire({ strict: true }))
-
-  it('is refreshed generation after generation like any other', async () => {
-    const keeper = fx.keeper('one')
-    for (let generation = 2; generation <= 5; generation += 1) {
-      expect(await fx.keep(keeper)).toMatchObject(version(generation))
-      fx.runtime.advance(hour)
-    }
-  })
 
   it('whose reply got lost: one more try, then the grant ends and the loss is reported', async () => {
     fx.provider.play(lostReply)
@@ -424,12 +390,6 @@ describe('the key that sealed a session is missing', () => {
       expect(keeper.open(await fx.stored()).accessToken).toMatch(/^access \d$/)
     },
   )
-
-  it('a due session of which another instance has the key is refreshed there meanwhile', async () => {
-    const lost = createSealer(fixedKeyRing([other]), fx.runtime.randomBytes)
-    await fx.keep(fx.keeper('lost', { sealer: lost }))
-    expect(await fx.keep(fx.keeper('sound'))).toMatchObject(version(2))
-  })
 })
 
 describe('a crash between the use of a code and the write of its tokens', () => {
@@ -462,22 +422,6 @@ describe('a crash between the use of a code and the write of its tokens', () => 
   })
 })
 
-describe('an outage of the provider', () => {
-  it('is served from the living token until its end, after that nothing is; then it goes on', async () => {
-    fx = createKeeperFixture()
-    await fx.connect()
-    fx.runtime.advance(hour - 60)
-    fx.provider.play(...Array.from({ length: 4 }, () => failing('transient')))
-    const keeper = fx.keeper('one')
-    expect(await fx.keep(keeper)).toMatchObject(version(1))
-    fx.runtime.advance(60)
-    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
-    fx.runtime.advance(5)
-    expect(await fx.keep(keeper)).toMatchObject(version(2))
-    expect(await fx.endReason()).toBeUndefined()
-  })
-})
-
 describe('fifty callers at the moment of expiry', () => {
   it.each([1, 3])('on %i instances cause exactly one refresh', async (instances) => {
     const keepers = Array.from({ length: instances }, (_, index) => fx.keeper(`instance ${index}`))
@@ -487,134 +431,6 @@ describe('fifty callers at the moment of expiry', () => {
     const kept = await race(async (index) => keepers[index % instances]?.keep(session))
     expect(fx.provider.presented).toEqual(['refresh 1'])
     expect(kept).toEqual(kept.map(() => ({ kind: 'live', session: expect.objectContaining({ version: 2 }) })))
-  })
-})
-
-describe('what the provider answers to a refresh', () => {
-  /** Creates a session provider over HTTP with scripted responses, then plain sessions. */
-  function answering(...answers: (() => Response)[]): { provider: SessionProvider; asked: () => number } {
-    let asked = 0
-    const provider = createGotrueProvider(
-      {
-        url: 'https://provider.example/auth/v1',
-        apiKey: undefined,
-        issuer: 'https://provider.example/auth/v1',
-        audience: 'authenticated',
-        hs256Secret: undefined,
-        social: undefined,
-        captcha: undefined,
-        password: true,
-        email: undefined,
-        secondFactor: 'if-enrolled',
-      },
-      {
-        ...fx.runtime,
-        fetch: async () => {
-          asked += 1
-          return answers.shift()?.() ?? Response.json(session)
-        },
-      },
-    )
-    return { provider, asked: () => asked }
-  }
-  const session = {
-    access_token: 'access 2',
-    refresh_token: 'refresh 2',
-    expires_in: hour,
-    token_type: 'bearer',
-  }
-  const refused =
-    (status: number, body: unknown, headers: Record<string, string> = {}) =>
-    () =>
-      typeof body === 'string'
-        ? new Response(body, { status, headers })
-        : Response.json(body, { status, headers })
-  const network = (): never => {
-    throw new TypeError('fetch failed')
-  }
-
-  it.each([
-    [400, 'refresh_token_not_found'],
-    [400, 'refresh_token_already_used'],
-    [400, 'session_not_found'],
-    [403, 'session_not_found'],
-    [401, 'session_expired'],
-    [400, 'session_expired'],
-    [400, 'user_banned'],
-    [403, 'user_banned'],
-    [403, 'user_not_found'],
-  ])('%i with %s is final: the grant ends', async (status, code) => {
-    const { provider, asked } = answering(refused(status, { code, message: 'no' }))
-    expect(await fx.keep(fx.keeper('one', { provider }))).toEqual({ kind: 'ended' })
-    expect(asked()).toBe(1)
-    expect(await fx.endReason()).toBe('provider_session_ended')
-  })
-
-  it.each<[what: string, answer: () => Response]>([
-    ['nothing: the network is down', network],
-    ['408', refused(408, {})],
-    ['409', refused(409, { code: 'conflict' })],
-    ['429', refused(429, { code: 'over_request_rate_limit' })],
-    ['500', refused(500, { code: 'unexpected_failure' })],
-    ['502 with a page', refused(502, '<h1>Bad gateway</h1>')],
-    ['504', refused(504, { code: 'request_timeout' })],
-    ['500 with a final code', refused(500, { code: 'session_not_found' })],
-    ['200 with something other than JSON', refused(200, '<p>hello</p>')],
-    ['200 without a session', refused(200, {})],
-    ['400 without a code', refused(400, {})],
-    ['400 with a code nobody knows', refused(400, { code: 'something_new' })],
-    ['401 without a code, as for a wrong API key', refused(401, { message: 'Invalid API key' })],
-    ['401 with another code', refused(401, { code: 'no_authorization' })],
-    ['403 without a code', refused(403, '<h1>Forbidden</h1>')],
-    ['403 with another code', refused(403, { code: 'bad_jwt' })],
-    ['404', refused(404, {})],
-    ['422 with a final code', refused(422, { code: 'refresh_token_already_used' })],
-  ])('%s is never final: asked twice, told to the operator, and it works later', async (_what, answer) => {
-    const { provider, asked } = answering(answer, answer)
-    const keeper = fx.keeper('one', { provider })
-    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
-    expect(asked()).toBe(2)
-    expect(fx.reports).toEqual(['provider_refresh_failed'])
-    expect(await fx.endReason()).toBeUndefined()
-    fx.runtime.advance(5)
-    expect(await fx.keep(keeper)).toMatchObject(version(2))
-  })
-
-  it('429 with Retry-After: left alone for as long, without a second try', async () => {
-    const { provider, asked } = answering(refused(429, {}, { 'retry-after': '40' }))
-    const keeper = fx.keeper('one', { provider })
-    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 40 })
-    fx.runtime.advance(39)
-    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
-    expect(asked()).toBe(1)
-    fx.runtime.advance(1)
-    expect(await fx.keep(keeper)).toMatchObject(version(2))
-  })
-
-  it('refresh_token_already_used after our own unfinished attempt, with a newer session stored: nothing ends', async () => {
-    const other = fx.keeper('other')
-    let isFirst = true
-    const provider: Pick<SessionProvider, 'refresh'> = {
-      async refresh(given) {
-        if (isFirst) {
-          isFirst = false
-          return answering(network).provider.refresh(given)
-        }
-        // The response to this second attempt arrives after the lease has ended and another instance has refreshed.
-        fx.runtime.advance(16)
-        await fx.keep(other)
-        return answering(refused(400, { code: 'refresh_token_already_used' })).provider.refresh(given)
-      },
-    }
-    expect(await fx.keep(fx.keeper('one', { provider }))).toMatchObject(version(2))
-    expect(await fx.endReason()).toBeUndefined()
-    expect(fx.reports).toEqual(['provider_refreshed'])
-  })
-
-  it('the same with nothing newer stored: the grant ends, and the loss is reported', async () => {
-    const { provider } = answering(network, refused(400, { code: 'refresh_token_already_used' }))
-    expect(await fx.keep(fx.keeper('one', { provider }))).toEqual({ kind: 'ended' })
-    expect(fx.reports).toEqual(['provider_refresh_lost'])
   })
 })
 

@@ -5,6 +5,7 @@ import {
   type KeeperFixture,
 } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { providerIssuer } from '../../../tests/support/server/core/rotating-provider.ts'
+import { ProviderError } from './session-provider.ts'
 import { openProviderSession } from './session-seal.ts'
 import { SignOutWorker } from './sign-out-worker.ts'
 
@@ -35,7 +36,7 @@ describe('the session of a grant that another provider issued', () => {
     expect(sent()).toEqual([])
     expect(fx.reports).toEqual(['grant_of_other_provider'])
     const stored = await fx.stored()
-    expect(() => keeper.open(stored)).toThrow(TypeError)
+    expect(() => keeper.open(stored)).toThrow(ProviderError)
     // With the setting corrected it continues, as nothing has ended.
     expect(await fx.keep(fx.keeper('two'))).toMatchObject({ kind: 'live' })
   })

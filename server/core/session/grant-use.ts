@@ -2,7 +2,6 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isSameSource } from '../address-block.ts'
 import type { GrantStore, GrantUse, TwoAddresses } from './grant.ts'
 
-/** Write interval for one grant, and maximum number of grants per write. */
 const writeEverySeconds = 600
 const batchSize = 500
 /** Maximum number of remembered grants. Beyond that the oldest is forgotten, and written again at its next use. */
@@ -77,8 +76,7 @@ export class GrantUses {
   }
 
   /**
-   * Writes what is due: a grant's first use at once, later ones every ten minutes. Rejects when the store fails; unwritten uses
-   * stay due. Must not be called again before it settles.
+   * Writes a grant's first use at once, later ones every ten minutes. What fails stays due. Must not be called before it settles.
    */
   async flush(): Promise<void> {
     const now = this.#ports.runtime.now()

@@ -14,12 +14,12 @@ export interface CurrentUser extends User {
   emailVerified: boolean
 }
 
-/** Returns the id under which this server keeps a user: unique over all providers. */
+/** Unique over all providers. */
 export function userIdOf(sub: string, providerIssuer: string): string {
   return `${providerIssuer}#${sub}`
 }
 
-/** Returns the user whom a provider's identity describes. */
+/** The user of a provider's identity, as this server keeps them. */
 export function userOf(identity: Identity, providerIssuer: string): User {
   return {
     id: userIdOf(identity.sub, providerIssuer),
@@ -144,7 +144,6 @@ export interface RotationTerms {
   replaySeconds: number
   /** The same, counted from the successor's first use, by its access token or its refresh token. */
   usedReplaySeconds: number
-  /** Address of the request; undefined if unknown. */
   address: string | undefined
 }
 
@@ -171,15 +170,11 @@ export type RefreshRotation =
   | { kind: 'reused' }
   | { kind: 'ended' }
 
-/**
- * Result of leasing the right to refresh. `attempt` counts the leases on this session with unknown outcome, including this one:
- * above 1, an earlier refresh may have reached the provider.
- */
+/** `attempt` counts leases with unknown outcome, including this one: above 1, an earlier refresh may have reached the provider. */
 export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
 
 export type GrantOwner = { userId: string } | { clientId: string }
 
-/** Why a provider refused a session, which deletes it and ends its grant. */
 export type RefusedSessionReason = Extract<
   GrantEndReason,
   'provider_session_ended' | 'provider_refresh_refused'
@@ -200,7 +195,7 @@ export interface GrantStore {
   /** Makes a redeemable code expire at once, and its session due for sign-out. Returns true for the call that did. */
   expireCode(codeHash: string, now: number): Promise<boolean>
 
-  /** Finds only what is live at `now`: token not expired, grant neither ended nor expired. */
+  /** Token not expired, grant neither ended nor expired. */
   findAccessToken(accessHash: string, now: number): Promise<AccessTokenRecord | undefined>
 
   /** Records the first use of an access token issued by a refresh. Later calls for the token have no effect. */
@@ -211,8 +206,8 @@ export interface GrantStore {
   /** Finds the grant whose refresh tokens share the part that hashes to `familyHash`, until the grant itself is purged. */
   findGrantByFamily(familyHash: string): Promise<GrantRecord | undefined>
   /**
-   * Gives the token its one successor. Presented again within the times of `terms`, returns `replayed` and counts it for {@link
-   * GrantRecord.replays}. Later: ends the grant with `refresh_token_reuse` like {@link GrantStore.endGrant}, and returns `reused`.
+   * Within the times of `terms` a used token is `replayed`, and counted for {@link GrantRecord.replays}. Later, it is `reused`,
+   * which ends the grant with `refresh_token_reuse`.
    */
   rotateRefreshToken(
     refreshHash: string,
@@ -239,33 +234,22 @@ export interface GrantStore {
     refusedAt?: number
   }): Promise<number | undefined>
   /**
-   * Compare-and-swap on `version - 1`; also ends the lease. Returns false if a newer session is already stored or the grant has
-   * ended; a session waiting for sign-out is replaced all the same, so that the newest is signed out.
+   * Compare-and-swap on `version - 1`; also ends the lease. Returns false if a newer session is stored or the grant has ended;
+   * one that waits for sign-out is replaced all the same.
    */
   saveProviderSession(session: StoredProviderSession): Promise<boolean>
 
   /** Ends the grant and all its tokens; the first reason stays. Moves its provider session to the sign-out outbox, due at once. */
   endGrant(grantId: string, reason: GrantEndReason, now: number): Promise<void>
-  /**
-   * Ends at most `limit` live grants of a user or client, like {@link GrantStore.endGrant}, and redeemable codes, like {@link
-   * GrantStore.expireCode}. Returns which grants. To end all, call it until it returns fewer than `limit`.
-   */
+  /** Ends at most `limit` live grants and redeemable codes, and returns their grants. To end all, call it until it returns fewer. */
   endGrants(of: GrantOwner, reason: GrantEndReason, page: { now: number; limit: number }): Promise<Grant[]>
   /** Lists grants of one user, one client or all, by id, starting after `after`. */
   listGrants(of: GrantOwner | undefined, page: { after: string; limit: number }): Promise<GrantRecord[]>
-  /** Undefined if unknown or purged. */
   findGrant(grantId: string): Promise<GrantRecord | undefined>
-  /**
-   * Records uses. The later of two uses of a grant wins, and so does the later {@link TwoAddresses}, even if another instance has
-   * recorded a later use. Ignores unknown grants.
-   */
+  /** The later of two uses of a grant wins, and so does the later {@link TwoAddresses}. Ignores unknown grants. */
   recordGrantUses(uses: readonly GrantUse[]): Promise<void>
-  /** Revokes one access token; its grant stays. */
   removeAccessToken(accessHash: string): Promise<void>
-  /**
-   * Ends the grant because the provider refused this exact session: only while `version` is the stored one. Returns true for the
-   * call that ended it. Nothing is left to sign out, and the sealed session is deleted.
-   */
+  /** Only while `version` is the stored one. Returns true for the call that ended it. Nothing is left to sign out. */
   endRefusedSession(
     session: { grantId: string; version: number },
     reason: RefusedSessionReason,
@@ -274,6 +258,5 @@ export interface GrantStore {
 
   /** Records that the provider `issuer` renewed a session at `renewedAt`. Ignores a time earlier than the stored one. */
   recordProviderRenewal(issuer: string, renewedAt: number): Promise<void>
-  /** Returns when the provider `issuer` last renewed a session, of any grant at any instance. */
   findProviderRenewal(issuer: string): Promise<number | undefined>
 }

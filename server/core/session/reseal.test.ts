@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addGrant, dueSignOuts, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
-import { sampleKey, storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
+import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import {
@@ -78,13 +78,6 @@ describe('a session sealed with another key', () => {
     expect(await store.listSealingKeys()).toEqual(['new'])
   })
 
-  it('may be leased by the next one at once', async () => {
-    await connect('a', oldKey)
-    await reseal()
-    const next = { grantId: 'grant a', version: 2, owner: 'server', until: start + 15 }
-    expect(await store.leaseProviderSession(next, start)).toEqual({ kind: 'leased', attempt: 1 })
-  })
-
   it('of any age and any older key is visited, on every page', async () => {
     for (let n = 0; n < 450; n += 1) await connect(`${n}`, n % 3 === 0 ? newKey : oldKey)
     expect(await reseal()).toEqual({ ...none, resealed: 300 })
@@ -103,13 +96,6 @@ describe('a session sealed with another key', () => {
     expect(await reseal()).toEqual({ ...none, resealed: 1, unreadable: 1 })
     expect(await stored('a')).toEqual(before)
     expect(await lease('a', 'server')).toEqual({ kind: 'leased', attempt: 1 })
-  })
-
-  it('is left as it is when it belongs to another row', async () => {
-    const { sealed } = await connect('a', oldKey)
-    const sample = grantSample('b')
-    await addGrant(store, { ...sample, session: { ...sample.session, sealed } })
-    expect(await reseal()).toEqual({ ...none, resealed: 1, unreadable: 1 })
   })
 })
 
@@ -201,13 +187,6 @@ describe('a round', () => {
     expect(first.resealed).toBeGreaterThan(0)
     expect(first.resealed).toBeLessThan(200)
     expect(await reseal()).toEqual({ ...none, resealed: 200 - first.resealed })
-  })
-
-  it('rejects when the store is down, and has lost nothing', async () => {
-    const before = await connect('a', oldKey)
-    const down: Store = { ...store, saveProviderSession: storeIsDown }
-    await expect(reseal({ store: down })).rejects.toThrow('The store is down.')
-    expect(await stored('a')).toEqual(before)
   })
 })
 

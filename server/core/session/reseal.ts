@@ -1,4 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { pagesOf } from '../pages.ts'
 import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
@@ -15,20 +16,14 @@ export interface SealedSessionStore {
 
 /** As for a refresh: after this time the right to write expires. */
 const leaseSeconds = 15
-const pageSize = 200
 /** Concurrent sessions: enough to share commits, few enough not to starve the servers. */
 const width = 64
 
 export interface ResealPorts {
-  store: SealedSessionStore &
-    Pick<
-      GrantStore,
-      'findProviderSession' | 'leaseProviderSession' | 'releaseProviderSession' | 'saveProviderSession'
-    >
+  store: SealedSessionStore & GrantStore
   sealer: Sealer
   kid: string
-  runtime: Pick<Runtime, 'now'>
-  /** Identifies this run among all lease owners. */
+  runtime: Pick<Runtime, 'now' | 'sleep'>
   owner: string
   isStopped?: () => boolean
 }
@@ -37,10 +32,7 @@ export interface ResealCounts {
   resealed: number
   /** In use by another process, or due in the next round. */
   skipped: number
-  /**
-   * The outcome of an earlier refresh is unknown: a server may still hold newer tokens, which writing here would void. Its next
-   * refresh seals them with the new key.
-   */
+  /** An earlier refresh may have brought a server newer tokens, which writing would void. Its next refresh seals them anew. */
   unsettled: number
   /** No key of the ring opens it. Left unchanged: its key may come back. */
   unreadable: number
@@ -54,31 +46,21 @@ export interface ResealCounts {
  * store does.
  */
 export async function resealSessions(ports: ResealPorts): Promise<ResealCounts> {
+  const { store, runtime, isStopped } = ports
   const counts: ResealCounts = { resealed: 0, skipped: 0, unsettled: 0, unreadable: 0 }
-  const kids = await ports.store.listSealingKeys()
+  const kids = await store.listSealingKeys()
   for (const kid of kids.filter((candidate) => candidate !== ports.kid)) {
-    for await (const sessions of listBatches(kid, ports)) {
-      const outcomes = await Promise.all(sessions.map((session) => resealSession(session, ports)))
-      for (const outcome of outcomes) counts[outcome] += 1
+    const list = store.listSessionsSealedWith.bind(store, kid)
+    for await (const page of pagesOf(list, ({ grantId }) => grantId, runtime)) {
+      for (let first = 0; first < page.length; first += width) {
+        if (isStopped?.()) return counts
+        const batch = page.slice(first, first + width)
+        const outcomes = await Promise.all(batch.map((session) => resealSession(session, ports)))
+        for (const outcome of outcomes) counts[outcome] += 1
+      }
     }
   }
   return counts
-}
-
-async function* listBatches(
-  kid: string,
-  { store, isStopped }: ResealPorts,
-): AsyncGenerator<readonly StoredProviderSession[]> {
-  let after = ''
-  for (;;) {
-    const page = await store.listSessionsSealedWith(kid, { after, limit: pageSize })
-    for (let first = 0; first < page.length; first += width) {
-      if (isStopped?.()) return
-      yield page.slice(first, first + width)
-    }
-    after = page.at(-1)?.grantId ?? after
-    if (page.length < pageSize) return
-  }
 }
 
 async function resealSession(

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../bounded-map.ts'
-import type { Sealer } from '../seal.ts'
 import type { StoredProviderSession } from './grant.ts'
 import { type Liveness, spreadOf } from './session-liveness.ts'
+import type { SessionKeeperPorts } from './session-refresh.ts'
 import { openSessionOf, type SessionOpening } from './session-seal.ts'
 import type { SessionLife } from './session-provider.ts'
 
@@ -11,18 +11,6 @@ export type KeptSession =
   | { kind: 'ended' }
   | { kind: 'unavailable'; retryAfterSeconds: number }
 
-export type UnusableSessionEvent =
-  | 'provider_session_unreadable' // the key that sealed a session is missing from the ring
-  | 'grant_of_other_provider' // another provider issued the session, which is not sent to this one; reported once each
-
-export interface ServedSessionPorts {
-  providerIssuer: string
-  sealer: Sealer
-  mustProbeNew?: () => boolean
-  report: (event: UnusableSessionEvent, grantId: string) => void
-}
-
-/** Default wait before callers retry. */
 export const failurePauseSeconds = 5
 /** Until an operator corrects the configuration. */
 const foreignPauseSeconds = 60
@@ -32,13 +20,13 @@ const refreshJitterSeconds = 30
 
 /** Decides what a caller gets for a stored session as it is, without asking the provider to refresh it. */
 export class ServedSessions {
-  readonly #ports: ServedSessionPorts
+  readonly #ports: SessionKeeperPorts
   readonly #liveness: Pick<Liveness, 'lifeOf'>
   /** The last opened version of each grant: opening one on every call would cost more than finding it. */
   readonly #readable = new BoundedMap<number>(maxRemembered)
   readonly #foreign = new BoundedMap<true>(maxRemembered)
 
-  constructor(ports: ServedSessionPorts, liveness: Pick<Liveness, 'lifeOf'>) {
+  constructor(ports: SessionKeeperPorts, liveness: Pick<Liveness, 'lifeOf'>) {
     this.#ports = ports
     this.#liveness = liveness
   }
@@ -46,7 +34,7 @@ export class ServedSessions {
   serve(session: StoredProviderSession): KeptSession {
     if (this.#readable.get(session.grantId) === session.version) return { kind: 'live', session }
     const opening = this.open(session)
-    return opening.kind === 'opened' ? { kind: 'live', session } : this.unusable(session, opening.kind)
+    return opening.kind === 'opened' ? { kind: 'live', session } : opening
   }
 
   /** Serves a session that should have been refreshed while its token is still valid. */
@@ -54,20 +42,25 @@ export class ServedSessions {
     return this.isUsable(session, now) ? this.serve(session) : { kind: 'unavailable', retryAfterSeconds }
   }
 
-  unusable({ grantId }: StoredProviderSession, kind: 'unreadable' | 'foreign'): KeptSession {
-    if (kind === 'unreadable') {
-      this.#ports.report('provider_session_unreadable', grantId)
-      return { kind: 'unavailable', retryAfterSeconds: failurePauseSeconds }
+  /** Opens the session, or reports why it cannot be opened and returns what its caller gets. */
+  open(
+    session: StoredProviderSession,
+  ): Extract<SessionOpening, { kind: 'opened' }> | Extract<KeptSession, { kind: 'unavailable' }> {
+    const { providerIssuer, sealer, report } = this.#ports
+    const { grantId, version } = session
+    const opening = openSessionOf(providerIssuer, session, sealer)
+    switch (opening.kind) {
+      case 'opened':
+        this.#readable.set(grantId, version)
+        return opening
+      case 'unreadable':
+        report('provider_session_unreadable', grantId)
+        return { kind: 'unavailable', retryAfterSeconds: failurePauseSeconds }
+      case 'foreign':
+        if (!this.#foreign.get(grantId)) report('grant_of_other_provider', grantId)
+        this.#foreign.set(grantId, true)
+        return { kind: 'unavailable', retryAfterSeconds: foreignPauseSeconds }
     }
-    if (!this.#foreign.get(grantId)) this.#ports.report('grant_of_other_provider', grantId)
-    this.#foreign.set(grantId, true)
-    return { kind: 'unavailable', retryAfterSeconds: foreignPauseSeconds }
-  }
-
-  open(session: StoredProviderSession): SessionOpening {
-    const opening = openSessionOf(this.#ports.providerIssuer, session, this.#ports.sealer)
-    if (opening.kind === 'opened') this.#readable.set(session.grantId, session.version)
-    return opening
   }
 
   mustRefresh(session: StoredProviderSession, now: number): boolean {
@@ -78,7 +71,6 @@ export class ServedSessions {
     return session.expiresAt > now && this.lifeOf(session) !== 'token_refused'
   }
 
-  /** Returns undefined when a probe is due. */
   lifeOf(session: StoredProviderSession): SessionLife | undefined {
     const provenAt = this.#ports.mustProbeNew?.() ? -Infinity : session.issuedAt
     return this.#liveness.lifeOf(probeKey(session), provenAt)
@@ -90,10 +82,7 @@ export function probeKey({ grantId, version }: StoredProviderSession): string {
   return `${grantId} ${version}`
 }
 
-/**
- * True when `session` is due for refresh: 120 +- 30 seconds before its access token ends, spread by grant, but at most the last
- * fifth of the token's life. Does not check whether the provider still accepts the token.
- */
+/** 120 +- 30 seconds before its access token ends, spread by grant, but at most in the last fifth of the token's life. */
 export function isDue(session: StoredProviderSession, now: number): boolean {
   const left = session.expiresAt - now
   const lastFifth = Math.floor((session.expiresAt - session.issuedAt) / 5)

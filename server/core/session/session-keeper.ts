@@ -1,17 +1,9 @@
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import type { Sealer } from '../seal.ts'
-import type { GrantStore, StoredProviderSession } from './grant.ts'
-import { Liveness } from './session-liveness.ts'
-import { type RefreshOutcome, SessionRefresh, type SessionRefreshEvent } from './session-refresh.ts'
-import {
-  failurePauseSeconds,
-  type KeptSession,
-  probeKey,
-  ServedSessions,
-  type UnusableSessionEvent,
-} from './served-session.ts'
-import type { Claims, ProviderError, ProviderSession, SessionProvider } from './session-provider.ts'
+import type { StoredProviderSession } from './grant.ts'
+import { Liveness, pauseLeft } from './session-liveness.ts'
+import { type RefreshOutcome, type SessionKeeperPorts, SessionRefresh } from './session-refresh.ts'
+import { failurePauseSeconds, type KeptSession, probeKey, ServedSessions } from './served-session.ts'
+import { type Claims, ProviderError, type ProviderSession } from './session-provider.ts'
 import { openSessionOf } from './session-seal.ts'
 
 /** Longer than any single call to the provider. */
@@ -22,29 +14,6 @@ const pauseBetweenAttemptsMs = 200
 const waitForOtherInstanceMs = 10_000
 const maxPauseSeconds = 60
 const maxPaused = 10_000
-
-/** Dependencies of the keeper. `owner` identifies this process among the instances that share a store. */
-export interface SessionKeeperPorts {
-  store: GrantStore
-  provider: Pick<SessionProvider, 'refresh' | 'probe'>
-  providerIssuer: string
-  sealer: Sealer
-  runtime: Pick<Runtime, 'now' | 'sleep'>
-  owner: string
-  /** How long a `probe` result is trusted; undefined: sessions are never probed. */
-  checkSeconds: number | undefined
-  /** Returns whether a new session has no claims about its user until it is probed. */
-  mustProbeNew?: () => boolean
-  /** `grantId` is undefined for events about the provider as a whole. */
-  report: (event: SessionKeeperEvent, grantId: string | undefined, error?: unknown) => void
-}
-
-export type SessionKeeperEvent =
-  | SessionRefreshEvent
-  | UnusableSessionEvent
-  | 'provider_refresh_failed' // the provider returned no session when asked; it is not asked again for a while
-  | 'provider_probe_failed' // the provider did not say whether a session is live; probes pause for a while
-  | 'provider_sessions_lost' // the store was down to the end: what the provider issued is lost with this process
 
 interface Progress {
   failures: number
@@ -83,14 +52,13 @@ export class SessionKeeper {
   }
 
   /**
-   * Refreshes a token near its end, probes the session when its liveness has not been checked for too long, and otherwise returns
-   * `session` at once. Rejects with `StoreUnavailableError`.
+   * Refreshes a token near its end, and probes a session that was not checked for too long. Rejects with `StoreUnavailableError`.
    */
   keep(session: StoredProviderSession): Promise<KeptSession> {
     const { grantId } = session
     const now = this.#ports.runtime.now()
     if (this.#served.mustRefresh(session, now)) {
-      const pause = this.#pauseOf(grantId, now)
+      const pause = pauseLeft(this.#pausedUntil.get(grantId), now, maxPauseSeconds)
       if (pause > 0) return Promise.resolve(this.#served.serveOrRefuse(session, now, pause))
       return this.#onceAtATime(grantId, () => this.#refresh(grantId))
     }
@@ -98,15 +66,14 @@ export class SessionKeeper {
     return this.#onceAtATime(grantId, () => this.#probe(session))
   }
 
-  /** Returns the tokens inside `session`. Throws when no key of the ring opens it. */
+  /** Returns the tokens inside `session`. Throws a transient `ProviderError` if it does not open: a later key may open it. */
   open(session: StoredProviderSession): ProviderSession {
     const { providerIssuer, sealer } = this.#ports
     const opening = openSessionOf(providerIssuer, session, sealer)
-    if (opening.kind !== 'opened') throw new TypeError(`A stored provider session is ${opening.kind}.`)
-    return opening.session
+    if (opening.kind === 'opened') return opening.session
+    throw new ProviderError('transient', `A stored provider session is ${opening.kind}.`)
   }
 
-  /** Returns the user's claims from the last probe of `session`, and its time. */
   claimsOf(session: StoredProviderSession): { claims: Claims; at: number } | undefined {
     return this.#liveness.claimsOf(probeKey(session))
   }
@@ -116,10 +83,7 @@ export class SessionKeeper {
     await this.#refresher.saveUnsaved()
   }
 
-  /**
-   * Waits up to ten seconds for work in progress, then spends up to five storing what is unsaved. Call it before
-   * closing the store, after the last `keep`. Sessions still unsaved after that are reported and lost. Never rejects.
-   */
+  /** Waits ten seconds at most for work in progress, and five to store what is unsaved. Call it last. Never rejects. */
   async settle(): Promise<void> {
     const { runtime, report } = this.#ports
     // Polls, so that no timer keeps the process alive.
@@ -145,7 +109,7 @@ export class SessionKeeper {
     const { store, runtime, report } = this.#ports
     const { grantId } = session
     const opening = this.#served.open(session)
-    if (opening.kind !== 'opened') return this.#served.unusable(session, opening.kind)
+    if (opening.kind !== 'opened') return opening
     switch (await this.#liveness.probe(probeKey(session), opening.session.accessToken)) {
       case 'live':
         return this.#served.serveOrRefuse(session, runtime.now(), failurePauseSeconds)
@@ -161,13 +125,6 @@ export class SessionKeeper {
     }
   }
 
-  /** Returns how many seconds the provider is not asked about this grant after a failed refresh; 0 for none. */
-  #pauseOf(grantId: string, now: number): number {
-    const pause = (this.#pausedUntil.get(grantId) ?? now) - now
-    // A pause that seems longer than the maximum is over: the clock was set back.
-    return pause > 0 && pause <= maxPauseSeconds ? pause : 0
-  }
-
   /** Refreshes the session of a grant until its caller can be answered. Must not run twice at once for one grant. */
   async #refresh(grantId: string): Promise<KeptSession> {
     const progress: Progress = { failures: 0, waitedMs: 0, heldSince: undefined, refreshed: false }
@@ -179,7 +136,10 @@ export class SessionKeeper {
       if (!this.#served.mustRefresh(session, now)) return this.#served.serve(session)
       // A token that is due as soon as it is issued: requesting the next one would never end.
       if (progress.refreshed) return this.#served.serveOrRefuse(session, now, failurePauseSeconds)
-      const answer = await this.#follow(await this.#refresher.attempt(session), session, progress)
+      const opening = this.#served.open(session)
+      if (opening.kind !== 'opened') return opening
+      const outcome = await this.#refresher.attempt(session, opening.session)
+      const answer = await this.#follow(outcome, session, progress)
       if (answer) return answer
     }
   }
@@ -200,16 +160,12 @@ export class SessionKeeper {
         return undefined
       case 'held':
         return this.#waitForHolder(session, progress)
-      case 'unreadable':
-      case 'foreign':
-        return this.#served.unusable(session, outcome.kind)
       case 'unsaved':
         return this.#served.serveOrRefuse(session, this.#ports.runtime.now(), failurePauseSeconds)
       case 'refreshed':
         progress.refreshed = true
         return undefined
       case 'superseded':
-      case 'ended':
         return undefined
     }
   }

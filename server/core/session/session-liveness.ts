@@ -35,10 +35,7 @@ export class Liveness {
     this.#ports = ports
   }
 
-  /**
-   * Returns the known state of `key`; undefined when a probe is due. A session counts as live from `provenAt` (epoch seconds), or
-   * from the last response, for up to `checkSeconds`.
-   */
+  /** Undefined when a probe is due. A session counts as live from `provenAt` or the last response, for up to `checkSeconds`. */
   lifeOf(key: string, provenAt: number): SessionLife | undefined {
     const { checkSeconds, provider, runtime } = this.#ports
     if (checkSeconds === undefined || !provider.probe) return 'live'
@@ -48,13 +45,14 @@ export class Liveness {
     const age = now - Math.max(provenAt, answer?.at ?? provenAt)
     // Up to a tenth earlier, so that sessions that started together are probed at different times.
     if (age < checkSeconds * (1 - spreadOf(key) / 10)) return life
-    return isAhead(this.#pausedUntil, now) || isAhead(answer?.askAgainAt ?? 0, now) ? life : undefined
+    const pause = Math.max(
+      pauseLeft(this.#pausedUntil, now, pauseSeconds),
+      pauseLeft(answer?.askAgainAt, now, pauseSeconds),
+    )
+    return pause > 0 ? life : undefined
   }
 
-  /**
-   * Probes the session of `accessToken`, once for all concurrent callers. Does not reject when the provider gives no clear
-   * response: the last known state stays, or else the session counts as live.
-   */
+  /** Once for all concurrent callers. Without a clear response the last known state stays, or else the session counts as live. */
   probe(key: string, accessToken: string): Promise<SessionLife> {
     const running = this.#asking.get(key)
     if (running) return running
@@ -63,7 +61,7 @@ export class Liveness {
     return started
   }
 
-  /** Returns the user's claims from the last probe of `key`, and its time; undefined if it had none. */
+  /** Of the last probe; undefined if it had none. */
   claimsOf(key: string): { claims: Claims; at: number } | undefined {
     const { claims, at = 0 } = this.#answers.get(key) ?? {}
     return claims && { claims, at }
@@ -94,7 +92,7 @@ export class Liveness {
   #setUnclear(key: string, { life, claims }: Pick<Answer, 'life' | 'claims'>, error: ProviderError): void {
     const now = this.#ports.runtime.now()
     this.#setAnswer(key, { life, claims, at: now, askAgainAt: now + pauseSeconds })
-    if (isAhead(this.#quietUntil, now)) return
+    if (pauseLeft(this.#quietUntil, now, pauseSeconds) > 0) return
     this.#quietUntil = now + pauseSeconds
     this.#ports.reportFailure?.(error)
   }
@@ -118,15 +116,13 @@ function isOutage({ failure }: ProviderError): boolean {
   return failure === 'transient' || failure === 'rate_limited'
 }
 
-/** True while a pause until `until` lasts. One that seems longer than the maximum is over: the clock was set back. */
-function isAhead(until: number, now: number): boolean {
-  return now < until && until - now <= pauseSeconds
+/** Returns the seconds left of a pause until `until`; 0 once it is over, or seems longer than `max`: the clock was set back. */
+export function pauseLeft(until: number = 0, now: number, max: number): number {
+  const left = until - now
+  return left > 0 && left <= max ? left : 0
 }
 
-/**
- * Returns a number from 0 (inclusive) to 1 (exclusive) that is constant for `id` and evenly distributed, to spread simultaneous
- * work over time. Not cryptographic.
- */
+/** Maps an id to a constant number from 0 up to 1, evenly distributed, to spread work over time. Not cryptographic. */
 export function spreadOf(id: string): number {
   let hash = 0x811c9dc5
   // FNV-1a, whose high bits barely depend on the last character: the two multiplications at the end mix them.

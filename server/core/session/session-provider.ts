@@ -28,7 +28,6 @@ export interface Profile {
 /** Claims about a user by name: of a token, of userinfo, or members of a user. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** The source of a {@link Profile}: a session that the provider issued to this server, or the identity of a presented token. */
 export type ProfileSource =
   | { kind: 'session'; session: ProviderSession }
   | { kind: 'identity'; identity: Identity }
@@ -40,7 +39,6 @@ export interface Identity {
   email: string | undefined
   name: string | undefined
   claims: Claims
-  /** True when this sign-in used a second factor. */
   secondFactor: boolean
   expiresAt: number
 }
@@ -67,7 +65,6 @@ export interface SocialMethod {
   label: string
 }
 
-/** The captcha that the provider requires with a password. */
 export interface Captcha {
   kind: 'hcaptcha' | 'turnstile'
   siteKey: string
@@ -141,15 +138,11 @@ export class ProviderError extends Error {
   }
 }
 
-/**
- * The provider's own statement about a session, beyond what its access token says. `token_refused`: this token is no longer
- * accepted, and a refresh may help. `ended`: the session or its user is gone.
- */
+/** `token_refused`: this token is no longer accepted, and a refresh may help. `ended`: the session or its user is gone. */
 export type SessionLife = 'live' | 'token_refused' | 'ended'
 
 /** The subject of a logout notice: a user, one of their sign-ins, or both. */
 export interface LogoutNotice {
-  /** Id of the notice itself, unique at the provider. */
   id: string
   sub: string | undefined
   sid: string | undefined
@@ -161,10 +154,7 @@ export interface SessionProbe {
   claims?: Claims
 }
 
-/**
- * The external system that signs the web app's users in. Every method rejects with {@link ProviderError}. Unsupported methods are
- * absent: only social sign-in, refresh and sign-out are universal.
- */
+/** Signs the web app's users in. Every method rejects with {@link ProviderError}. What a provider does not support is absent. */
 export interface SessionProvider {
   issuer: string
   capabilities(): Promise<ProviderCapabilities>
@@ -175,10 +165,7 @@ export interface SessionProvider {
     password: string
     captchaToken: string | undefined
   }): Promise<SignInStep>
-  /**
-   * Sends a mail to an account that exists. Rejects with `invalid_credentials` for any other address. A link in it returns like a social
-   * sign-in, for which `secret` stays on the server.
-   */
+  /** Rejects with `invalid_credentials` for an address without an account. A link in the mail returns like a social sign-in. */
   emailStart?(input: {
     email: string
     callbackUrl: string
@@ -188,10 +175,7 @@ export interface SessionProvider {
   emailVerify?(input: { email: string; code: string }): Promise<SignInStep>
   /** `secret` stays on the server until {@link SessionProvider.socialFinish}. */
   socialStart(input: { method: string; callbackUrl: string }): Promise<{ url: string; secret: string }>
-  /**
-   * Starts single sign-on for the company with that domain; it returns like a social sign-in. Rejects with `unknown_domain` if there
-   * is none.
-   */
+  /** For the company with that domain; returns like a social sign-in. Rejects with `unknown_domain`. */
   ssoStart?(input: {
     domain: string
     callbackUrl: string
@@ -204,26 +188,17 @@ export interface SessionProvider {
   refresh(session: ProviderSession): Promise<ProviderSession>
   /** Checks signature, issuer, audience, role and time. Does not ask the provider whether the session is still live. */
   verify?(accessToken: string): Promise<Identity>
-  /**
-   * Asks the provider. Rejects with `transient` when the provider as a whole gives no clear response, with `protocol` when that may
-   * concern this token only.
-   */
+  /** Rejects with `transient` when the whole provider gives no clear response, with `protocol` when it may be this token. */
   probe?(accessToken: string): Promise<SessionProbe>
-  /**
-   * Returns the current user of a session or a verified token; `probed` is the last {@link SessionProvider.probe} result, if any.
-   * Does not verify anything again.
-   */
+  /** `probed` is the last {@link SessionProvider.probe} result, if any. Does not verify anything again. */
   profileOf(of: ProfileSource, probed: Claims | undefined): Profile
   /** True when only {@link SessionProvider.probe} returns the user's current claims, and a refresh does not. */
   profileNeedsProbe: boolean
-  /**
-   * Checks a logout token (OpenID Connect Back-Channel Logout 1.0 section 2.6). Rejects with `invalid_token`. Does not check
-   * whether it was received before.
-   */
+  /** OpenID Connect Back-Channel Logout 1.0 section 2.6, except whether it came before. Rejects with `invalid_token`. */
   readLogout?(logoutToken: string): Promise<LogoutNotice>
   /**
-   * Ends this one session and no other of the user's; also resolves if it was already over. Rejects with `invalid_token` when the
-   * access token must be refreshed first, and with `disabled` when the provider cannot end a session from here.
+   * Ends this session and no other; also resolves if it was over. Rejects with `invalid_token` when the access token must be
+   * refreshed first, and with `disabled` when the provider cannot do it.
    */
   signOut(session: ProviderSession): Promise<void>
 }

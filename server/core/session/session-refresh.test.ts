@@ -78,13 +78,6 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await hasEnded()).toBe(false)
   })
 
-  it('goes on when only another provider renewed a session', async () => {
-    await refusedCall()
-    fx.runtime.advance(hour)
-    await fx.store.recordProviderRenewal('https://elsewhere.example', fx.runtime.now())
-    expect(await refusedCall()).toBe('unavailable')
-  })
-
   it.each(['transient', 'rate_limited', 'protocol'] as const)('%s does not count', async (failure) => {
     for (const name of ['b', 'c']) {
       fx.provider.play(failing(failure), failing(failure))

@@ -1,9 +1,9 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import type { GrantStore, StoredProviderSession } from './grant.ts'
+import type { GrantStore, RefusedSessionReason, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
-import { openSessionOf, sealProviderSession } from './session-seal.ts'
+import { sealProviderSession } from './session-seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
 /** Longer than any single call to the provider, so that a slow owner gives up before the next one starts. */
@@ -12,7 +12,6 @@ const leaseSeconds = 15
 const maxDelaySeconds = 2
 /** A session refused for this long, while the provider renews others, is over. */
 const refusedForGoodSeconds = 3600
-/** Interval at which a process records that the provider renews sessions. */
 const renewalRecordSeconds = 60
 const pausesBetweenSavesMs = [100, 300]
 const maxUnsaved = 10_000
@@ -21,39 +20,38 @@ const maxUnsaved = 10_000
 export type RefreshOutcome =
   | { kind: 'refreshed' }
   | { kind: 'superseded' } // another instance was faster, or the grant has ended
-  | { kind: 'ended' } // the provider's final word
   | { kind: 'held' } // another instance is asking the provider, or has just stored its response, or may have by now
-  | { kind: 'unreadable' } // no key of the ring opens the session
-  | { kind: 'foreign' } // another provider issued the session
   | { kind: 'unsaved' } // the provider responded, but the store cannot save it
   | { kind: 'failed'; error: ProviderError } // may succeed later
 
-export type SessionRefreshEvent =
-  | 'provider_refreshed'
-  | 'provider_session_ended' // the provider refused the session for good, and the grant with it is over
-  | 'provider_refresh_lost' // the same, but an earlier response was lost: it may have held the current token
-  | 'provider_refresh_refused' // refused for an hour while others were renewed, which ended the grant
-  | 'provider_session_unsaved' // what the provider issued is kept in this process until the store is writable
-
-/** Dependencies of an attempt. `owner` identifies this process among the instances that share a store. */
-export interface SessionRefreshPorts {
-  store: Pick<
-    GrantStore,
-    | 'leaseProviderSession'
-    | 'releaseProviderSession'
-    | 'saveProviderSession'
-    | 'endRefusedSession'
-    | 'recordProviderRenewal'
-    | 'findProviderRenewal'
-  >
-  provider: Pick<SessionProvider, 'refresh'>
+/** Dependencies of the keeper and its parts. `owner` identifies this process among the instances that share a store. */
+export interface SessionKeeperPorts {
+  store: GrantStore
+  provider: Pick<SessionProvider, 'refresh' | 'probe'>
   /** The issuer of `provider`. A session of another issuer is never sent. */
   providerIssuer: string
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'sleep'>
   owner: string
-  report: (event: SessionRefreshEvent, grantId: string, error?: unknown) => void
+  /** How long a `probe` result is trusted; undefined: sessions are never probed. */
+  checkSeconds: number | undefined
+  /** Returns whether a new session has no claims about its user until it is probed. */
+  mustProbeNew?: () => boolean
+  /** `grantId` is undefined for events about the provider as a whole. */
+  report: (event: SessionKeeperEvent, grantId: string | undefined, error?: unknown) => void
 }
+
+export type SessionKeeperEvent =
+  | 'provider_refreshed'
+  | 'provider_session_ended' // the provider refused the session for good, and the grant with it is over
+  | 'provider_refresh_lost' // the same, but an earlier response was lost: it may have held the current token
+  | 'provider_refresh_refused' // refused for an hour while others were renewed, which ended the grant
+  | 'provider_session_unsaved' // what the provider issued is kept in this process until the store is writable
+  | 'provider_sessions_lost' // the store was down to the end: what the provider issued is lost with this process
+  | 'provider_refresh_failed' // the provider returned no session when asked; it is not asked again for a while
+  | 'provider_probe_failed' // the provider did not say whether a session is live; probes pause for a while
+  | 'provider_session_unreadable' // the key that sealed a session is missing from the ring
+  | 'grant_of_other_provider' // another provider issued the session, which is not sent to this one; reported once each
 
 /**
  * Refreshes stored sessions, and keeps those that the store cannot save.
@@ -66,41 +64,36 @@ export interface SessionRefreshPorts {
  * provider has renewed another session since the first refusal: then the fault lies with this session alone.
  */
 export class SessionRefresh {
-  readonly #ports: SessionRefreshPorts
+  readonly #ports: SessionKeeperPorts
   readonly #unsaved = new BoundedMap<StoredProviderSession>(maxUnsaved)
   #renewalRecordedAt = Number.NEGATIVE_INFINITY
 
-  constructor(ports: SessionRefreshPorts) {
+  constructor(ports: SessionKeeperPorts) {
     this.#ports = ports
   }
 
-  /** Makes one attempt: lease, ask the provider, store. Must not run twice at once for one grant in one process. */
-  async attempt(session: StoredProviderSession): Promise<RefreshOutcome> {
+  /** Leases, asks the provider with `tokens`, and stores. Must not run twice at once for one grant in one process. */
+  async attempt(session: StoredProviderSession, tokens: ProviderSession): Promise<RefreshOutcome> {
+    const { store, provider, providerIssuer, sealer, runtime, owner } = this.#ports
     const { grantId, version } = session
     const issued = this.#unsaved.get(grantId)
     if (issued) return this.#save(issued)
-    const opening = openSessionOf(this.#ports.providerIssuer, session, this.#ports.sealer)
-    if (opening.kind !== 'opened') return opening
-    const now = this.#ports.runtime.now()
-    const lease = await this.#ports.store.leaseProviderSession(
-      { grantId, version, owner: this.#ports.owner, until: now + leaseSeconds },
-      now,
-    )
-    if (lease.kind === 'held') return { kind: 'held' }
-    if (this.#ports.runtime.now() - now > maxDelaySeconds) {
+    const now = runtime.now()
+    const until = now + leaseSeconds
+    const lease = await store.leaseProviderSession({ grantId, version, owner, until }, now)
+    if (lease.kind === 'held') return lease
+    if (runtime.now() - now > maxDelaySeconds) {
       await this.#release({ grantId, outcomeKnown: true })
       return { kind: 'held' }
     }
     let refreshed: ProviderSession
     try {
-      refreshed = await this.#ports.provider.refresh(opening.session)
+      refreshed = await provider.refresh(tokens)
     } catch (error) {
       return this.#refuse(error, session, lease.attempt)
     }
-    const row = { grantId, version: version + 1, issuedAt: this.#ports.runtime.now() }
-    return this.#save(
-      sealProviderSession({ ...refreshed, issuer: this.#ports.providerIssuer }, row, this.#ports.sealer),
-    )
+    const row = { grantId, version: version + 1, issuedAt: runtime.now() }
+    return this.#save(sealProviderSession({ ...refreshed, issuer: providerIssuer }, row, sealer))
   }
 
   async #refuse(error: unknown, session: StoredProviderSession, attempts: number): Promise<RefreshOutcome> {
@@ -110,44 +103,38 @@ export class SessionRefresh {
       throw error
     }
     if (error.failure === 'terminal') {
-      // It may concern a token that another instance has since replaced: the version decides.
-      const ended = await this.#ports.store.endRefusedSession(
-        session,
-        'provider_session_ended',
-        this.#ports.runtime.now(),
-      )
-      if (!ended) return { kind: 'superseded' }
-      this.#ports.report(attempts > 1 ? 'provider_refresh_lost' : 'provider_session_ended', grantId, error)
-      return { kind: 'ended' }
+      const event = attempts > 1 ? 'provider_refresh_lost' : 'provider_session_ended'
+      return this.#end(session, 'provider_session_ended', event, error)
     }
     const refusedAt = error.refused ? { refusedAt: this.#ports.runtime.now() } : {}
     const refusedSince = await this.#release({ grantId, outcomeKnown: error.outcomeKnown, ...refusedAt })
-    if (!error.refused || !(await this.#isRefusedForGood(refusedSince))) return { kind: 'failed', error }
-    if (
-      await this.#ports.store.endRefusedSession(
-        session,
-        'provider_refresh_refused',
-        this.#ports.runtime.now(),
-      )
-    ) {
-      this.#ports.report('provider_refresh_refused', grantId, error)
-      return { kind: 'ended' }
-    }
+    return error.refused && (await this.#isRefusedForGood(refusedSince))
+      ? this.#end(session, 'provider_refresh_refused', 'provider_refresh_refused', error)
+      : { kind: 'failed', error }
+  }
+
+  /** Ends the grant, unless another instance has replaced the refused session: the version decides. */
+  async #end(
+    session: StoredProviderSession,
+    reason: RefusedSessionReason,
+    event: SessionKeeperEvent,
+    error: ProviderError,
+  ): Promise<RefreshOutcome> {
+    const { store, runtime, report } = this.#ports
+    if (await store.endRefusedSession(session, reason, runtime.now())) report(event, session.grantId, error)
     return { kind: 'superseded' }
   }
 
   async #isRefusedForGood(refusedSince: number | undefined): Promise<boolean> {
-    if (refusedSince === undefined || this.#ports.runtime.now() - refusedSince < refusedForGoodSeconds)
-      return false
-    const renewedAt = await this.#ports.store.findProviderRenewal(this.#ports.providerIssuer)
+    const { store, runtime, providerIssuer } = this.#ports
+    if (refusedSince === undefined || runtime.now() - refusedSince < refusedForGoodSeconds) return false
+    const renewedAt = await store.findProviderRenewal(providerIssuer)
     return renewedAt !== undefined && renewedAt > refusedSince
   }
 
-  async #release(lease: {
-    grantId: string
-    outcomeKnown: boolean
-    refusedAt?: number
-  }): Promise<number | undefined> {
+  async #release(
+    lease: Omit<Parameters<GrantStore['releaseProviderSession']>[0], 'owner'>,
+  ): Promise<number | undefined> {
     try {
       return await this.#ports.store.releaseProviderSession({ ...lease, owner: this.#ports.owner })
     } catch (error) {
@@ -189,12 +176,13 @@ export class SessionRefresh {
   }
 
   async #recordRenewal(): Promise<void> {
-    const now = this.#ports.runtime.now()
+    const { store, runtime, providerIssuer } = this.#ports
+    const now = runtime.now()
     // A time in the future was recorded before the clock was set back.
     if (now >= this.#renewalRecordedAt && now - this.#renewalRecordedAt < renewalRecordSeconds) return
     this.#renewalRecordedAt = now
     // The next renewal will record it, and the session itself is stored.
-    await this.#ports.store.recordProviderRenewal(this.#ports.providerIssuer, now).catch(() => undefined)
+    await store.recordProviderRenewal(providerIssuer, now).catch(() => undefined)
   }
 
   /** Stores the kept sessions one by one until one fails; returns how many are left. Never rejects. */

@@ -5,7 +5,6 @@ import type { ProviderSession } from './session-provider.ts'
 /** Prefix of a re-sealing command's lease owner: a server that starts in the meantime leaves its leases alone. */
 export const resealOwnerPrefix = 'keys-rotate-'
 
-/** A session with its provider's issuer. */
 export interface IssuedSession extends ProviderSession {
   issuer: string
 }
@@ -24,10 +23,7 @@ export function sealProviderSession(
   }
 }
 
-/**
- * Opens a value of {@link sealProviderSession}; undefined when no key of the ring opens it, or it is of another row or version.
- * Does not check the issuer: use {@link openSessionOf} for sessions sent to a provider.
- */
+/** Undefined when no key opens it, or it is of another row or version. Does not check the issuer: {@link openSessionOf} does. */
 export function openProviderSession(
   stored: StoredProviderSession,
   sealer: Sealer,

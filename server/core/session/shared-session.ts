@@ -86,7 +86,6 @@ class Copies {
     this.#ports = ports
   }
 
-  /** Returns the ids of a user's live grants, in order. */
   async liveGrantsOf(userId: string): Promise<string[]> {
     const ids: string[] = []
     for await (const record of readGrants(this.#ports, { userId })) {
@@ -95,7 +94,6 @@ class Copies {
     return ids
   }
 
-  /** Returns the ids of the other live grants of a grant's user, in order. */
   async othersOf(grantId: string): Promise<string[]> {
     const record = await this.#ports.store.findGrant(grantId)
     const live = record ? await this.liveGrantsOf(record.grant.user.id) : []

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   createKeeperFixture,
   grantId,
@@ -25,10 +25,14 @@ beforeEach(() => {
   worker = workerWith({})
 })
 
-function workerWith(overrides: Partial<SignOutWorkerPorts>): SignOutWorker {
+/** Creates a worker; `signOut` answers for the provider. */
+function workerWith({
+  signOut,
+  ...overrides
+}: Partial<SignOutWorkerPorts> & { signOut?: () => Promise<void> }): SignOutWorker {
   return new SignOutWorker({
     store: fx.store,
-    provider: fx.provider,
+    provider: { ...fx.provider, ...(signOut && { signOut }) },
     providerIssuer,
     sealer: fx.sealer,
     runtime: fx.runtime,
@@ -52,13 +56,6 @@ function peek(now: number): Promise<PendingSignOut[]> {
 }
 
 describe('a round', () => {
-  it('with nothing due takes nothing', async () => {
-    await fx.connect()
-    expect(await worker.run()).toBe(0)
-    expect(fx.provider.active()).toBe('refresh 1')
-    expect(reports).toEqual([])
-  })
-
   it('signs out what is due, and it is gone', async () => {
     await end()
     expect(await worker.run()).toBe(1)
@@ -73,16 +70,14 @@ describe('a round', () => {
     for (let grant = 0; grant < 25; grant += 1) await end(`grant ${grant}`)
     let running = 0
     let most = 0
-    const provider = {
-      refresh: fx.provider.refresh,
+    const busy = workerWith({
       async signOut() {
         running += 1
         most = Math.max(most, running)
         await fx.runtime.sleep(10)
         running -= 1
       },
-    }
-    const busy = workerWith({ provider })
+    })
     expect(await busy.run()).toBe(20)
     expect(most).toBe(4)
     expect(await busy.run()).toBe(5)
@@ -92,8 +87,7 @@ describe('a round', () => {
 
   it('begins nothing that could outlast its claim; what it leaves comes back', async () => {
     for (let grant = 0; grant < 20; grant += 1) await end(`grant ${grant}`)
-    const provider = { refresh: fx.provider.refresh, signOut: () => fx.runtime.sleep(8000) }
-    const slow = workerWith({ provider })
+    const slow = workerWith({ signOut: () => fx.runtime.sleep(8000) })
     expect(await slow.run()).toBe(20)
     expect(reports.length).toBeGreaterThanOrEqual(4)
     expect(reports.length).toBeLessThan(20)
@@ -101,15 +95,6 @@ describe('a round', () => {
     fx.runtime.advance(60)
     const done = reports.length
     expect(await slow.run()).toBe(20 - done)
-  })
-
-  it('many workers on one store: each session is signed out once', async () => {
-    for (let grant = 0; grant < 30; grant += 1) await end(`grant ${grant}`)
-    let signedOut = 0
-    const signOut = async (): Promise<void> => void (signedOut += 1)
-    const taken = await race(() => workerWith({ provider: { refresh: fx.provider.refresh, signOut } }).run())
-    expect(taken.reduce((sum, count) => sum + count)).toBe(30)
-    expect(signedOut).toBe(30)
   })
 })
 
@@ -163,35 +148,26 @@ describe('an access token', () => {
 describe('how a sign-out ends', () => {
   beforeEach(() => end())
 
-  it('refused for good: there is nothing left to end', async () => {
-    fx.provider.playSignOut(failing('terminal'))
+  it.each<[how: string, prepare: () => void, event: string]>([
+    ['refused for good', () => fx.provider.playSignOut(failing('terminal')), 'provider_signed_out'],
+    [
+      'at a provider that cannot be asked to',
+      () => fx.provider.playSignOut(failing('disabled')),
+      'provider_sign_out_skipped',
+    ],
+    [
+      'its refresh refused for good',
+      () => {
+        fx.provider.end()
+        fx.runtime.advance(hour)
+      },
+      'provider_signed_out',
+    ],
+  ])('%s: there is nothing left to end', async (_how, prepare, event) => {
+    prepare()
     await worker.run()
-    expect(reports).toEqual([['provider_signed_out', grantId]])
+    expect(reports).toEqual([[event, grantId]])
     expect(await waiting()).toEqual([])
-  })
-
-  it('at a provider that cannot be asked to: it is closed, and not told as signed out', async () => {
-    fx.provider.playSignOut(failing('disabled'))
-    await worker.run()
-    expect(reports).toEqual([['provider_sign_out_skipped', grantId]])
-    expect(await waiting()).toEqual([])
-  })
-
-  it('its refresh refused for good: the same', async () => {
-    fx.provider.end()
-    fx.runtime.advance(hour)
-    await worker.run()
-    expect(reports).toEqual([['provider_signed_out', grantId]])
-    expect(await waiting()).toEqual([])
-  })
-
-  it('its answer lost: tried again, and over', async () => {
-    fx.provider.playSignOut(lostReply)
-    await worker.run()
-    expect(reports).toEqual([['provider_sign_out_failed', grantId]])
-    fx.runtime.advance(20)
-    await worker.run()
-    expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
   })
 
   it.each<ProviderFailure>(['transient', 'protocol', 'denied'])('%s: tried again', async (failure) => {
@@ -201,6 +177,13 @@ describe('how a sign-out ends', () => {
     fx.runtime.advance(20)
     await worker.run()
     expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
+  })
+
+  it('what the provider said goes to the log', async () => {
+    fx.provider.playSignOut(failing('protocol'))
+    const errors: unknown[] = []
+    await workerWith({ report: (_event, _id, error) => void errors.push(error) }).run()
+    expect(errors).toEqual([expect.objectContaining({ failure: 'protocol' })])
   })
 
   it('a fault in the program is one bad row, and the others are signed out', async () => {
@@ -217,13 +200,6 @@ describe('how a sign-out ends', () => {
         ['provider_signed_out', 'grant b'],
       ]),
     )
-  })
-
-  it('what the provider said goes to the log', async () => {
-    fx.provider.playSignOut(failing('protocol'))
-    const errors: unknown[] = []
-    await workerWith({ report: (_event, _id, error) => void errors.push(error) }).run()
-    expect(errors).toEqual([expect.objectContaining({ failure: 'protocol' })])
   })
 })
 
@@ -300,14 +276,12 @@ describe('a stop', () => {
   it('begins no other session; what is left comes back', async () => {
     for (let grant = 0; grant < 12; grant += 1) await end(`grant ${grant}`)
     let isStopped = false
-    const provider = {
-      refresh: fx.provider.refresh,
+    const stopping = workerWith({
       async signOut() {
         isStopped = true
         await fx.runtime.sleep(10)
       },
-    }
-    const stopping = workerWith({ provider })
+    })
     await stopping.run(() => isStopped)
     expect(reports).toHaveLength(1)
     expect(await stopping.run(() => isStopped)).toBe(0)
@@ -318,6 +292,8 @@ describe('a stop', () => {
 
 describe('when it is tried again', () => {
   beforeEach(() => end())
+
+  const noAnswer = (): Promise<never> => Promise.reject(new ProviderError('transient', 'No answer.'))
 
   /** Returns in how many seconds the only session is due again. */
   async function delayAfterRun(): Promise<number | undefined> {
@@ -351,11 +327,7 @@ describe('when it is tried again', () => {
         delays.add(dueAt - start)
       },
     }
-    const provider = {
-      refresh: fx.provider.refresh,
-      signOut: () => Promise.reject(new ProviderError('transient', 'No answer.')),
-    }
-    await workerWith({ store, provider }).run()
+    await workerWith({ store, signOut: noAnswer }).run()
     expect(delays.size).toBeGreaterThan(4)
   })
 
@@ -371,14 +343,10 @@ describe('when it is tried again', () => {
   })
 
   it('for three days, then it is given up', async () => {
-    const provider = {
-      refresh: fx.provider.refresh,
-      signOut: () => Promise.reject(new ProviderError('transient', 'No answer.')),
-    }
     fx.provider.setTtl(30 * day)
     await end('grant b')
     await fx.store.removeSignOut(grantId)
-    const stubborn = workerWith({ provider })
+    const stubborn = workerWith({ signOut: noAnswer })
     const isGivenUp = (): boolean => reports.some(([event]) => event === 'provider_sign_out_abandoned')
     while (!isGivenUp() && fx.runtime.now() < start + 5 * day) {
       await stubborn.run()
@@ -408,13 +376,6 @@ describe('a session that no key opens', () => {
     expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
     expect(fx.provider.active()).toBeUndefined()
   })
-
-  it('is given up after three days like any other', async () => {
-    fx.runtime.advance(3 * day)
-    await lost().run()
-    expect(reports).toEqual([['provider_sign_out_abandoned', grantId]])
-    expect(await waiting()).toEqual([])
-  })
 })
 
 describe('a store that is down', () => {
@@ -437,21 +398,18 @@ describe('a store that is down', () => {
   it('for one session: what has begun beside it is finished, and nothing new is begun', async () => {
     for (let grant = 0; grant < 9; grant += 1) await end(`grant ${grant}`)
     let begun = 0
-    const provider = {
-      refresh: fx.provider.refresh,
-      async signOut() {
-        begun += 1
-        const isFirst = begun === 1
-        await fx.runtime.sleep(10)
-        if (!isFirst) await fx.runtime.sleep(10)
-      },
+    const signOut = async (): Promise<void> => {
+      begun += 1
+      const isFirst = begun === 1
+      await fx.runtime.sleep(10)
+      if (!isFirst) await fx.runtime.sleep(10)
     }
     const removed: string[] = []
     const store = {
       ...fx.store,
       removeSignOut: async (id: string) => (id === grantId ? storeIsDown() : void removed.push(id)),
     }
-    await expect(workerWith({ store, provider }).run()).rejects.toThrow('The store is down.')
+    await expect(workerWith({ store, signOut }).run()).rejects.toThrow('The store is down.')
     expect(begun).toBe(4)
     expect(removed).toEqual(['grant 0', 'grant 1', 'grant 2'])
   })

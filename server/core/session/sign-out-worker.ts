@@ -3,13 +3,11 @@ import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
 import { openSessionOf, sealProviderSession } from './session-seal.ts'
-import { spreadOf } from './session-liveness.ts'
+import { pauseLeft, spreadOf } from './session-liveness.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
-/** An unused provider session that must be ended at the provider. */
 export interface PendingSignOut {
   session: StoredProviderSession
-  /** Number of claims, including this one. */
   attempts: number
   /** When it first became due, epoch seconds. */
   since: number
@@ -19,9 +17,7 @@ export interface PendingSignOut {
 export interface SignOutStore {
   /** Claims up to `limit` due rows until `until`. If the worker dies, the rows become due again. */
   claimSignOuts(claim: { limit: number; until: number }, now: number): Promise<PendingSignOut[]>
-  /** Makes the row due again at `dueAt`. */
   postponeSignOut(grantId: string, dueAt: number): Promise<void>
-  /** Removes a row that is done or given up. */
   removeSignOut(grantId: string): Promise<void>
 }
 
@@ -58,10 +54,7 @@ export interface SignOutWorkerPorts {
   report: (event: SignOutEvent, grantId: string, error?: unknown) => void
 }
 
-/**
- * Ends unused sessions at the provider. Any number of workers may run on one store: a claim keeps the others away for a minute, and
- * work that could outlast its claim is not started.
- */
+/** Any number of workers may run on one store: a claim keeps others away for a minute, and longer work is not started. */
 export class SignOutWorker {
   readonly #ports: SignOutWorkerPorts
   #pausedUntil = 0
@@ -92,10 +85,7 @@ export class SignOutWorker {
     this.#ports.report(event, grantId)
   }
 
-  /**
-   * Ends the session, refreshing it once first if its access token has expired or is refused. Returns `left` when the round has
-   * used up its refreshes: the row becomes due again when its claim ends.
-   */
+  /** Refreshes once if the access token has expired or is refused; `left` when the round has used up its refreshes. */
   async #endAtProvider(
     stored: StoredProviderSession,
     session: ProviderSession,
@@ -148,9 +138,7 @@ export class SignOutWorker {
   }
 
   #isPaused(): boolean {
-    const left = this.#pausedUntil - this.#ports.runtime.now()
-    // A pause that seems longer than the maximum is over: the clock was set back.
-    return left > 0 && left <= maxPauseSeconds
+    return pauseLeft(this.#pausedUntil, this.#ports.runtime.now(), maxPauseSeconds) > 0
   }
 
   /**

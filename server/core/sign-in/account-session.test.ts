@@ -35,7 +35,6 @@ describe('the session of the connections page', () => {
     ['its browser', 'binding', 3599, true],
     ['its browser, an hour later', 'binding', 3600, false],
     ['another browser', 'another', 0, false],
-    ['a browser without the cookie', undefined, 0, false],
   ])('RFC 9700 4.7: in %s', (_rule, binding, after, opens) => {
     const session = create()
     const opened = openAccountSession(sealAccountSession(session, 'binding', ports), binding, at(after))
@@ -43,8 +42,6 @@ describe('the session of the connections page', () => {
   })
 
   it.each<[what: string, sealed: string | undefined]>([
-    ['nothing', undefined],
-    ['any text', 'k.AAAA'],
     [
       'a login transaction',
       sealForBrowser(

@@ -18,7 +18,6 @@ const maxNameLength = 100
 
 /** A user who signed in to manage their connections. Gives access to nothing else. */
 export interface AccountSession {
-  /** Identifies this sign-in; unique. */
   id: string
   userId: string
   sub: string
@@ -37,7 +36,7 @@ export function withNotice(
   return { ...session, notice: { kind, clientName: clientName?.slice(0, maxNameLength) } }
 }
 
-/** Creates the session of a user who has just signed in at the provider with that issuer. */
+/** Starts the hour of a user who has just signed in at the provider with that issuer. */
 export function createAccountSession(
   identity: Identity,
   providerIssuer: string,
@@ -54,10 +53,7 @@ export function createAccountSession(
   }
 }
 
-/**
- * Seals the session for its browser; useless in another one. Nothing is stored, so a copy of the browser's cookies stays valid
- * until the hour is over, even after the user has signed out.
- */
+/** Nothing is stored: a copy of the cookies stays valid until the hour is over, even after the user has signed out. */
 export function sealAccountSession(
   session: AccountSession,
   binding: BrowserBinding,
@@ -67,10 +63,7 @@ export function sealAccountSession(
   return sealForBrowser(session, { use: sessionUse, binding, expiresAt }, ports)
 }
 
-/**
- * Opens a value of {@link sealAccountSession}; undefined in another browser and after it expires. Does not check whether the
- * provider would still let the user in.
- */
+/** Undefined in another browser and after an hour. Does not check whether the provider would still let the user in. */
 export function openAccountSession(
   sealed: string | undefined,
   binding: BrowserBinding | undefined,
@@ -90,7 +83,7 @@ export function sealAccountForm(
   return sealForBrowser(id, { use: formUse, binding, expiresAt }, ports)
 }
 
-/** Returns whether {@link sealAccountForm} made `sealed` for this session and browser. */
+/** True for a form of this session in this browser. */
 export function isAccountForm(
   sealed: string,
   session: AccountSession,

@@ -7,10 +7,7 @@ export interface BrowserSealPorts {
   runtime: Pick<Runtime, 'now'>
 }
 
-/**
- * The terms of a seal: `use` limits what it may be opened as, `binding` is the random value that only its browser has, `expiresAt`
- * is epoch seconds.
- */
+/** `use` limits what it opens as, `binding` is the random value of its browser, `expiresAt` is epoch seconds. */
 export interface BrowserSealTerms {
   use: string
   binding: string

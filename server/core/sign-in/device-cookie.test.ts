@@ -29,9 +29,8 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
     expect(knowsAccount([], 'ada@example.com', issuer)).toBe(false)
   })
 
-  it.each([['Ada@Example.com'], [' ada@example.com '], ['ADA@EXAMPLE.COM']])(
-    '%j is the account however it is typed',
-    (typed) => expect(accountOf(typed)).toBe('ada@example.com'),
+  it.each([[' Ada@Example.com ']])('%j is the account however it is typed', (typed) =>
+    expect(accountOf(typed)).toBe('ada@example.com'),
   )
 
   it('Unicode: what a provider takes for the same letter is the same account, with the same limit', () => {
@@ -74,7 +73,6 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
 
   it.each<[what: string, sealed: string | undefined]>([
     ['no cookie', undefined],
-    ['an empty one', ''],
     ['a made-up one', 'k.AAAA'],
     ['one sealed for another use', sealer.seal('["x"]', 'drawbridge login transaction')],
   ])('%s knows nothing', (_what, sealed) => {

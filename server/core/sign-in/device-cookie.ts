@@ -5,22 +5,17 @@ import { hashSecret, type Sealer } from '../seal.ts'
 /** More users than share one browser; the oldest is forgotten. */
 const maxAccounts = 5
 
-/** How long a browser stays known after a sign-in. */
 export const knownSeconds: number = 365 * 86_400
 
 const knownAccountsUse = 'drawbridge known accounts'
 
-/** An account a browser has signed in to: its hash, an id of that sign-in, and its expiry. */
 export interface KnownAccount {
   hash: string
   mark: string
   until: number
 }
 
-/**
- * The accounts a browser has signed in to, newest first. Deliberate failures meant to lock an account happen in other browsers; the
- * owner's is let through (OWASP Authentication Cheat Sheet, device cookies).
- */
+/** Newest first. Failures meant to lock an account happen in other browsers (OWASP Authentication Cheat Sheet, device cookies). */
 export type KnownAccounts = readonly KnownAccount[]
 
 /**
@@ -32,16 +27,13 @@ export function accountOf(email: string): string {
   return Array.from(email.trim(), (letter) => (letter === 'İ' ? 'i' : letter.toLowerCase())).join('')
 }
 
-/**
- * Returns the id of the sign-in by which the browser knows `account` at that provider; undefined if it does not. Every sign-in,
- * even of the same browser, has its own: a copy of an old cookie stands for that sign-in only.
- */
+/** Every sign-in, even of the same browser, has its own mark: a copy of an old cookie stands for that sign-in only. */
 export function markOfAccount(known: KnownAccounts, account: string, issuer: string): string | undefined {
   const hash = accountHash(account, issuer)
   return known.find((other) => other.hash === hash)?.mark
 }
 
-/** Returns `known` with a completed sign-in to `account` at that provider. */
+/** Adds a completed sign-in to `account` at that provider, with a new mark. */
 export function rememberAccount(
   known: KnownAccounts,
   account: string,
@@ -54,7 +46,7 @@ export function rememberAccount(
   return [newest, ...known.filter((other) => other.hash !== hash)].slice(0, maxAccounts)
 }
 
-/** Seals the accounts into the value of the device cookie. */
+/** Makes the value of the device cookie. */
 export function sealKnownAccounts(known: KnownAccounts, sealer: Pick<Sealer, 'seal'>): string {
   return sealer.seal(JSON.stringify(known), knownAccountsUse)
 }

@@ -11,23 +11,20 @@ import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure, type SessionProvider } from '../session/session-provider.ts'
 import { accountOf } from './device-cookie.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
-import { keepSocialSignIn, type SignInPorts } from './sign-in.ts'
+import type { SignInPorts } from './pending-sign-in.ts'
+import { checkedCaptcha, keepSocialSignIn, maxEmailLength } from './sign-in.ts'
 import { attemptAt, countSignInAttempt, judgeSignIn, type SignInVisitor } from './sign-in-limit.ts'
 import type { EmailPrompt, SignInPurpose } from './sign-in-transaction.ts'
 
-const maxEmailLength = 320
-const maxCaptchaTokenLength = 16_384
 const codeSeconds = 3600
 const maxWrongCodes = 5
 
-/** A requested mail. */
 export interface EmailRequested {
   prompt: EmailPrompt
   /** Resolves when the provider has answered, with what went wrong. Rejects if the store fails. */
   sent: Promise<EmailFailure | undefined>
 }
 
-/** Why the provider did not send a mail. */
 export interface EmailFailure {
   error: ProviderError
   /** It is the same for every address, so it may be shown. Any other failure would tell which addresses have an account. */
@@ -98,7 +95,6 @@ async function isForAll({ failure }: ProviderError, provider: SessionProvider): 
   }
 }
 
-/** Refuses what the provider would always refuse. */
 async function checkedRequest(
   posted: { email: string; captchaToken: string | undefined },
   provider: SessionProvider,
@@ -110,10 +106,7 @@ async function checkedRequest(
   const email = posted.email.trim()
   if (email.length > maxEmailLength || !/^[^\s@]+@[^\s@]+$/.test(email))
     throw new ProviderError('bad_email', 'The posted text is no email address.')
-  const captchaToken = captcha ? posted.captchaToken : undefined
-  if (captcha && (captchaToken === undefined || captchaToken.length > maxCaptchaTokenLength))
-    throw new ProviderError('captcha', 'The captcha response is missing or too long.')
-  return { email, captchaToken, method, send }
+  return { email, captchaToken: checkedCaptcha(captcha, posted), method, send }
 }
 
 /** Seconds until another mail may be asked for. */
@@ -121,7 +114,6 @@ export function emailWaitSeconds({ sentAt }: EmailPrompt, now: number): number {
   return Math.max(0, sentAt + emailPause.windowSeconds - now)
 }
 
-/** Returns what can be given back. */
 async function countMail(
   email: string,
   visitor: SignInVisitor,
@@ -145,7 +137,6 @@ async function countMail(
   })
 }
 
-/** Result of a posted code. */
 export type EmailCodeResult =
   | { kind: 'step'; step: FirstStep }
   /** `codesLeft` is undefined if the code was not checked. */
@@ -155,10 +146,7 @@ export type EmailCodeResult =
 // The code was not judged, and may be posted again.
 const unjudged: ReadonlySet<ProviderFailure> = new Set(['rate_limited', 'transient', 'protocol'])
 
-/**
- * Checks a mailed code at the provider. Five wrong ones end the sign-in; several posted at once count before they are checked. Rejects
- * with {@link ProviderError} for an account that may not sign in.
- */
+/** Five wrong codes end the sign-in, also posted at once. Rejects with {@link ProviderError} for an account that may not sign in. */
 export async function tryEmailCode(
   posted: string,
   { id, email, sentAt }: EmailPrompt,

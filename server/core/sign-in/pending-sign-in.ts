@@ -1,23 +1,34 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { BackgroundWork } from '../background-work.ts'
+import { hashSecret, type Sealer } from '../seal.ts'
 import type { StoredProviderSession } from '../session/grant.ts'
+import type { SessionProvider } from '../session/session-provider.ts'
+import type { SignInLimitPorts } from './sign-in-limit.ts'
+import type { BrowserBinding } from './sign-in-transaction.ts'
 
-export interface PendingSecondFactor {
+interface PendingSignIn {
   id: string
-  /** Hash of the CSRF cookie: only the browser of the first step may continue with the second. */
+  /** Hash of the CSRF cookie: only the browser that began may continue. */
   bindingHash: string
-  /** The factors to choose from; the authorization request travels with the page. */
+  /** What the next step needs, as {@link sealPending} seals it. */
   sealed: string
-  /** The incomplete session; its `grantId` is `id`. */
-  session: StoredProviderSession
   expiresAt: number
 }
+
+/** A sign-in that waits for its second factor. The authorization request travels with the page. */
+export interface PendingSecondFactor extends PendingSignIn {
+  /** The incomplete session; its `grantId` is `id`. */
+  session: StoredProviderSession
+}
+
+/** A social sign-in that has left for the provider and not returned. */
+export type PendingSocialSignIn = PendingSignIn
 
 /** Stores sign-ins waiting for their second factor. An unclaimed session goes to the sign-out outbox. */
 export interface SecondFactorStore {
   addSecondFactor(pending: PendingSecondFactor): Promise<void>
-  /**
-   * Counts an attempt and returns its sign-in; undefined when `id` is unknown or expired, belongs to another browser, or has had
-   * `most` attempts: then it is over, and its session due for sign-out.
-   */
+  /** Undefined if unknown, expired, of another browser, or after `most` attempts: then its session is due for sign-out. */
   attemptSecondFactor(
     attempt: { id: string; bindingHash: string; most: number },
     now: number,
@@ -26,20 +37,44 @@ export interface SecondFactorStore {
   removeSecondFactor(id: string, signOut: boolean, now: number): Promise<boolean>
 }
 
-/** A social sign-in that has left for the provider and not returned. `sealed` holds its authorization request and secret. */
-export interface PendingSocialSignIn {
-  id: string
-  /** Hash of the CSRF cookie: only the browser that left may return. */
-  bindingHash: string
-  sealed: string
-  expiresAt: number
-}
-
 export interface SocialSignInStore {
   /** Adds a sign-in and keeps the newest `most` of its browser: each open tab has its own. */
   addSocialSignIn(pending: PendingSocialSignIn, most: number): Promise<void>
-  /** Lists unexpired sign-ins of one browser, newest first. */
   listSocialSignIns(bindingHash: string, now: number): Promise<PendingSocialSignIn[]>
-  /** Returns true for the one caller that removed it. */
   removeSocialSignIn(id: string): Promise<boolean>
+}
+
+export interface SignInPorts extends SignInLimitPorts {
+  store: SocialSignInStore & SecondFactorStore & SignInLimitPorts['store']
+  provider: SessionProvider
+  sealer: Sealer
+  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
+  callbackUrl: string
+  background: Pick<BackgroundWork, 'add'>
+}
+
+/** Begins to wait, for `seconds` and for the browser of `binding` only. The seal covers the kind, the row and the browser. */
+export function sealPending(
+  kind: string,
+  payload: unknown,
+  { binding, seconds }: { binding: BrowserBinding; seconds: number },
+  { sealer, runtime }: Pick<SignInPorts, 'sealer' | 'runtime'>,
+): PendingSignIn {
+  const row = { id: encodeBase64url(runtime.randomBytes(16)), bindingHash: hashSecret(binding) }
+  const sealed = sealer.seal(JSON.stringify(payload), contextOf(kind, row))
+  return { ...row, sealed, expiresAt: runtime.now() + seconds }
+}
+
+/** Opens the payload of {@link sealPending}; undefined when no key of the ring opens it. */
+export function openPending(
+  kind: string,
+  pending: PendingSignIn,
+  { sealer }: Pick<SignInPorts, 'sealer'>,
+): unknown {
+  const opened = sealer.open(pending.sealed, contextOf(kind, pending))
+  return opened === undefined ? undefined : JSON.parse(opened)
+}
+
+function contextOf(kind: string, { id, bindingHash }: Pick<PendingSignIn, 'id' | 'bindingHash'>): string {
+  return `drawbridge ${kind} ${id} ${bindingHash}`
 }

@@ -17,11 +17,7 @@ const maxCodes = 200
 const rememberedSeconds = 2 * 3600
 
 export interface ProviderLogoutPorts {
-  store: Pick<
-    GrantStore,
-    'listGrants' | 'findProviderSession' | 'endGrant' | 'listUnredeemedCodes' | 'expireCode'
-  > &
-    AttemptStore
+  store: GrantStore & AttemptStore
   provider: Pick<SessionProvider, 'issuer'>
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'sleep'>

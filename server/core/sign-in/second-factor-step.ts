@@ -1,43 +1,25 @@
-import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { hashSecret, type Sealer } from '../seal.ts'
-import type { PendingSecondFactor, SecondFactorStore } from './pending-sign-in.ts'
+import { hashSecret } from '../seal.ts'
+import { openPending, type PendingSecondFactor, sealPending, type SignInPorts } from './pending-sign-in.ts'
 import { openSessionOf, sealProviderSession } from '../session/session-seal.ts'
 import {
   ProviderError,
   type ProviderFailure,
   type SecondFactor,
-  type SessionProvider,
   type SignIn,
   type SignInStep,
 } from '../session/session-provider.ts'
-import {
-  attemptAt,
-  countSignInAttempt,
-  judgeSignIn,
-  type SignInLimitPorts,
-  type SignInVisitor,
-} from './sign-in-limit.ts'
+import { attemptAt, countSignInAttempt, judgeSignIn, type SignInVisitor } from './sign-in-limit.ts'
 import { keepOrSignOut } from './sign-in-orphan.ts'
 
 const pendingTtlSeconds = 600
 const maxWrongCodes = 5
-/**
- * Twice the number of allowed wrong codes: an unreachable provider does not cost users their sign-in, and a hundred codes posted at
- * once still hit a limit, since each post is counted before anything is sent.
- */
+/** Twice the wrong codes: an outage costs nobody the sign-in, and a hundred codes posted at once still hit a limit. */
 const maxPosts = 10
 
-export interface SecondFactorPorts extends SignInLimitPorts {
-  store: SecondFactorStore & SignInLimitPorts['store']
-  provider: Pick<SessionProvider, 'verifySecondFactor' | 'signOut' | 'issuer'>
-  sealer: Sealer
-  runtime: Pick<Runtime, 'now' | 'randomBytes'>
-}
+const pendingKind = 'second factor'
 
 export interface SecondFactorPrompt {
   id: string
-  /** Never empty. */
   factors: readonly SecondFactor[]
 }
 
@@ -52,41 +34,31 @@ interface PendingPayload {
   account?: string | undefined
 }
 
-/**
- * Processes the provider's response to a first step. Stores an incomplete session sealed, for ten minutes and for this browser
- * only; {@link trySecondFactor} removes it, or it is signed out. `account` is undefined if only the provider knows it.
- */
+/** Stores an incomplete session for ten minutes and this browser only. `account` is undefined if only the provider knows it. */
 export async function afterFirstStep(
   step: SignInStep,
   account: string | undefined,
   { binding }: Pick<SignInVisitor, 'binding'>,
-  ports: SecondFactorPorts,
+  ports: SignInPorts,
 ): Promise<FirstStep> {
   if (step.kind === 'signed_in') return step
   const { runtime, sealer, store, provider } = ports
   const { factors } = step
-  const session = { ...step.session, issuer: provider.issuer }
-  const now = runtime.now()
-  const id = encodeBase64url(runtime.randomBytes(16))
-  const row = { id, bindingHash: hashSecret(binding) }
-  const pending = {
-    ...row,
-    sealed: sealer.seal(JSON.stringify({ factors, account } satisfies PendingPayload), contextOf(row)),
-    session: sealProviderSession(session, { grantId: id, version: 1, issuedAt: now }, sealer),
-    expiresAt: now + pendingTtlSeconds,
-  }
-  await keepOrSignOut(step.session, provider, () => store.addSecondFactor(pending))
-  return { kind: 'second_factor', prompt: { id, factors } }
+  const payload: PendingPayload = { factors, account }
+  const pending = sealPending(pendingKind, payload, { binding, seconds: pendingTtlSeconds }, ports)
+  const row = { grantId: pending.id, version: 1, issuedAt: runtime.now() }
+  const session = sealProviderSession({ ...step.session, issuer: provider.issuer }, row, sealer)
+  await keepOrSignOut(step.session, provider, () => store.addSecondFactor({ ...pending, session }))
+  return { kind: 'second_factor', prompt: { id: pending.id, factors } }
 }
 
-/** A posted code, unvalidated. Without a known `factorId` it applies to the first factor. */
+/** Unvalidated. Without a known `factorId` the code applies to the first factor. */
 export interface SecondFactorAttempt {
   id: string
   factorId: string | undefined
   code: string
 }
 
-/** A sign-in whose code was refused and that may be retried. */
 export interface SecondFactorRetry {
   kind: 'again'
   failure: ProviderError
@@ -116,12 +88,13 @@ export type SecondFactorResult =
 export async function trySecondFactor(
   attempt: SecondFactorAttempt,
   visitor: SignInVisitor,
-  ports: SecondFactorPorts,
+  ports: SignInPorts,
 ): Promise<SecondFactorResult> {
   const { store, runtime } = ports
   const claim = { id: attempt.id, bindingHash: hashSecret(visitor.binding), most: maxPosts }
   const pending = await store.attemptSecondFactor(claim, runtime.now())
-  const { factors, account } = (pending && openPayload(pending, ports)) ?? { factors: [] }
+  const payload = pending && (openPending(pendingKind, pending, ports) as PendingPayload | undefined)
+  const { factors, account } = payload ?? { factors: [] }
   const factor = factors.find(({ id }) => id === attempt.factorId) ?? factors[0]
   if (!pending || !factor) return { kind: 'over', reason: 'gone' }
   const retry = { kind: 'again', prompt: { id: pending.id, factors }, factorId: factor.id } as const
@@ -145,7 +118,7 @@ export async function trySecondFactor(
 /** Cancels a sign-in waiting for its code, as the user asked. Does not check the browser; only that of its page knows the `id`. */
 export async function cancelSecondFactor(
   id: string,
-  ports: Pick<SecondFactorPorts, 'store' | 'runtime'>,
+  ports: Pick<SignInPorts, 'store' | 'runtime'>,
 ): Promise<void> {
   await ports.store.removeSecondFactor(id, true, ports.runtime.now())
 }
@@ -154,7 +127,7 @@ async function verifyCode(
   pending: PendingSecondFactor,
   { factorId, code, account }: { factorId: string; code: string; account: string },
   visitor: SignInVisitor,
-  ports: SecondFactorPorts,
+  ports: SignInPorts,
 ): Promise<SignIn> {
   const { provider, sealer } = ports
   const opening = openSessionOf(provider.issuer, pending.session, sealer)
@@ -172,7 +145,7 @@ const passing: ReadonlySet<ProviderFailure> = new Set(['wrong_code', 'rate_limit
 async function afterFailure(
   failure: ProviderError,
   retry: Omit<SecondFactorRetry, 'failure' | 'codesLeft'>,
-  { store, runtime }: SecondFactorPorts,
+  { store, runtime }: SignInPorts,
 ): Promise<SecondFactorResult> {
   const { id } = retry.prompt
   if (!passing.has(failure.failure)) {
@@ -184,16 +157,4 @@ async function afterFailure(
   if (count < maxWrongCodes) return { ...retry, failure, codesLeft: maxWrongCodes - count }
   await store.removeSecondFactor(id, true, runtime.now())
   return { kind: 'over', reason: 'wrong_codes' }
-}
-
-function openPayload(
-  pending: PendingSecondFactor,
-  { sealer }: Pick<SecondFactorPorts, 'sealer'>,
-): PendingPayload | undefined {
-  const opened = sealer.open(pending.sealed, contextOf(pending))
-  return opened === undefined ? undefined : (JSON.parse(opened) as PendingPayload)
-}
-
-function contextOf({ id, bindingHash }: Pick<PendingSecondFactor, 'id' | 'bindingHash'>): string {
-  return `drawbridge second factor ${id} ${bindingHash}`
 }

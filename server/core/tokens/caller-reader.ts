@@ -16,7 +16,7 @@ import { replaySeconds } from './refresh-token.ts'
 import { limitScope, type ScopeCatalogue } from './scope.ts'
 import { hashSecret } from '../seal.ts'
 import type { SessionKeeper } from '../session/session-keeper.ts'
-import { ProviderError, type SessionProvider } from '../session/session-provider.ts'
+import { type Identity, ProviderError, type SessionProvider } from '../session/session-provider.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 import { accessTokenPrefix, issueTimeOf, tokenKey } from './token-issue.ts'
 import type { CallerResult } from './caller.ts'
@@ -29,7 +29,6 @@ export interface CallerPorts {
   access: AccessControl
   grantAccess: GrantAccess
   runtime: Pick<Runtime, 'now'>
-  /** The one resource that our tokens must be for. */
   resource: string
   /** A provider token grants all of the resource's scopes. */
   scopes: ScopeCatalogue
@@ -62,11 +61,9 @@ export class CallerReader {
   }
 
   /**
-   * Recognizes the caller of an `Authorization` header, by our token or the session provider's.
-   *
-   * A token that starts like ours is only looked up here, never sent to the provider. An invalid header does not fall back to the
-   * cookie. A grant whose provider session is gone is `invalid`; one whose provider cannot be asked right now, and whose token has
-   * expired, is `unavailable`. Ends the grant of a user the access rules no longer allow.
+   * A token that starts like ours is never sent to the provider. An invalid header does not fall back to the cookie. A grant
+   * whose provider session is gone is `invalid`; one whose token has expired while the provider cannot be asked is `unavailable`.
+   * Ends the grant of a user the access rules no longer allow.
    */
   async fromAuthorization(header: string): Promise<CallerResult> {
     const match = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header.length > maxTokenLength ? '' : header)
@@ -117,7 +114,7 @@ export class CallerReader {
       case 'unavailable':
         return kept
       case 'live':
-        return this.#admitGrant(token, record, kept.session)
+        return orUnavailable(() => this.#admitGrant(token, record, kept.session))
     }
   }
 
@@ -128,12 +125,10 @@ export class CallerReader {
   ): Promise<CallerResult> {
     const { grant, scope, expiresAt } = record
     const { grantAccess } = this.#ports
-    const access = await answered(() => grantAccess.enforce(grant, session))
-    if (access.kind === 'unavailable') return access
+    const access = await grantAccess.enforce(grant, session)
     if (access.kind === 'denied')
       return invalid('This account may not connect any more. Ask the owner of the web app.')
-    const user = await answered(() => grantAccess.userOf(grant, session))
-    if ('kind' in user) return user
+    const user = await grantAccess.userOf(grant, session)
     await this.#noteFirstUse(token, record)
     return {
       kind: 'caller',
@@ -151,10 +146,7 @@ export class CallerReader {
     }
   }
 
-  /**
-   * Records that the client has received the tokens of its refresh: from now on the previous refresh token is of little use. Written
-   * once per token, and only while that matters. A store failure must not refuse the client.
-   */
+  /** From now on the previous refresh token is of little use. Written once per token; a store failure must not refuse the client. */
   async #noteFirstUse(token: string, { awaitsFirstUse }: AccessTokenRecord): Promise<void> {
     const { store, runtime } = this.#ports
     const now = runtime.now()
@@ -170,37 +162,38 @@ export class CallerReader {
     token: string,
     credential: 'provider_token' | 'session_cookie',
   ): Promise<CallerResult> {
-    if (!this.#ports.provider.verify || !readJwt(token)) return deadToken
-    try {
-      const identity = await this.#ports.provider.verify(token)
-      // Only now: the provider must not be asked about made-up tokens.
-      if (!(await this.#isLive(token))) return refusedToken
-      const probed = this.#liveness.claimsOf(hashSecret(token))?.claims
-      const { sub } = identity
-      const profile = this.#ports.access.profileOf(identity, probed)
-      const access = await this.#ports.access.decide(sub, profile)
-      if (access.kind === 'denied') return { ...access, sub }
-      const user = await this.#ports.access.describe(
-        { id: userIdOf(sub, this.#ports.provider.issuer), sub },
-        profile,
-      )
-      return {
-        kind: 'caller',
-        caller: {
-          credential,
-          user,
-          clientId: undefined,
-          grantId: undefined,
-          scope: limitScope(this.#ports.scopes.resource.join(' '), access.scopes),
-          access,
-          expiresAt: identity.expiresAt,
-          providerToken: () => token,
-          isLive: async () => isStillGood(await this.#fromProviderToken(token, credential)),
-        },
-      }
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error
-      return error.failure === 'invalid_token' ? refusedToken : unavailable(error)
+    const { provider } = this.#ports
+    const verify = provider.verify?.bind(provider)
+    if (!verify || !readJwt(token)) return deadToken
+    return orUnavailable(async () => this.#admitUser(token, credential, await verify(token)))
+  }
+
+  async #admitUser(
+    token: string,
+    credential: 'provider_token' | 'session_cookie',
+    identity: Identity,
+  ): Promise<CallerResult> {
+    const { access: control, provider, scopes } = this.#ports
+    // Only now: the provider must not be asked about made-up tokens.
+    if (!(await this.#isLive(token))) return refusedToken
+    const probed = this.#liveness.claimsOf(hashSecret(token))?.claims
+    const { sub, expiresAt } = identity
+    const profile = control.profileOf({ kind: 'identity', identity }, probed)
+    const access = await control.decide(sub, profile)
+    if (access.kind === 'denied') return { ...access, sub }
+    return {
+      kind: 'caller',
+      caller: {
+        credential,
+        user: await control.describe({ id: userIdOf(sub, provider.issuer), sub }, profile),
+        clientId: undefined,
+        grantId: undefined,
+        scope: limitScope(scopes.resource.join(' '), access.scopes),
+        access,
+        expiresAt,
+        providerToken: () => token,
+        isLive: async () => isStillGood(await this.#fromProviderToken(token, credential)),
+      },
     }
   }
 
@@ -216,20 +209,16 @@ function isStillGood({ kind }: CallerResult): boolean {
   return kind !== 'invalid' && kind !== 'denied'
 }
 
-/** Returns the result of `ask`, or that the provider could not be asked. */
-async function answered<Answer>(
-  ask: () => Promise<Answer>,
-): Promise<Answer | { kind: 'unavailable'; retryAfterSeconds: number }> {
+/** Returns the result of `admit`; `unavailable` if the provider could not be asked. */
+async function orUnavailable(admit: () => Promise<CallerResult>): Promise<CallerResult> {
   try {
-    return await ask()
+    return await admit()
   } catch (error) {
-    if (error instanceof ProviderError) return unavailable(error)
-    throw error
+    if (!(error instanceof ProviderError)) throw error
+    return error.failure === 'invalid_token'
+      ? refusedToken
+      : { kind: 'unavailable', retryAfterSeconds: Math.max(error.retryAfterSeconds ?? 5, 1) }
   }
-}
-
-function unavailable({ retryAfterSeconds }: ProviderError): Extract<CallerResult, { kind: 'unavailable' }> {
-  return { kind: 'unavailable', retryAfterSeconds: Math.max(retryAfterSeconds ?? 5, 1) }
 }
 
 function invalid(description: string): CallerResult {

@@ -28,15 +28,9 @@ interface CallerRights {
   access: AccessAllowed
   /** When the credential itself expires, epoch seconds. */
   expiresAt: number
-  /**
-   * Returns the user's current token at the session provider, for calls made as the user. Never sent to the client. Throws {@link
-   * SignInNeededError} for an anonymous caller.
-   */
+  /** For calls made as the user; never sent to the client. Throws {@link SignInNeededError} for an anonymous caller. */
   providerToken(): string
-  /**
-   * Checks again whether the credential is valid, for a response that stays open. An unknown state counts as valid. Rejects with
-   * `StoreUnavailableError`.
-   */
+  /** For a response that stays open. An unknown state counts as valid. Rejects with `StoreUnavailableError`. */
   isLive(): Promise<boolean>
 }
 

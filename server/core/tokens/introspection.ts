@@ -23,7 +23,6 @@ export interface ActiveToken {
   token_type?: 'Bearer'
   exp: number
   iat?: number
-  /** The user's id at the session provider. */
   sub?: string
   aud: string
   iss: string
@@ -33,13 +32,11 @@ export interface ActiveToken {
 export type IntrospectionResponse = ActiveToken | { active: false }
 
 /**
- * Introspects `token` for `client` (RFC 7662). A client that the operator lets introspect sees every token; any other client sees
- * its own tokens only, and not the user: anyone can register a client, and no user agreed to identify themselves to it (section 5).
+ * Introspects `token` for `client` (RFC 7662). A client that the operator lets introspect sees every token; any other its own
+ * only, and not the user: anyone can register a client, and no user agreed to identify themselves to it (section 5).
  *
- * A token is active while its grant is live, its provider session is as far as known, and the access rules allow its user; the
- * provider is not asked. An access token must also not have expired. A refresh token must also be unused, although presenting it
- * returns the same response for up to two minutes more. Provider tokens are inactive here. Does not check that `client`
- * authenticated, which the endpoint requires.
+ * A token is active while its grant is live and the access rules allow its user; the provider is not asked. A refresh token must
+ * also be unused, although it returns the same response for two minutes more. Does not check that `client` authenticated.
  */
 export async function introspectToken(
   client: Client,

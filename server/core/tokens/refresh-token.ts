@@ -18,10 +18,7 @@ import { requireOurResource } from './resource.ts'
 import { requireScopeText, type ScopeCatalogue } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
 
-/**
- * How long a used refresh token returns its successor while the successor is unused: the response may have been lost,
- * or the client killed before it could store it.
- */
+/** So long a used token returns its unused successor: the response may be lost, or the client killed before it stored it. */
 export const replaySeconds: number = 120
 
 /** The same once the successor is in use: only concurrent refreshes may still arrive. */
@@ -57,7 +54,6 @@ export interface RefreshRequest {
   refreshToken: string
   scope: string | undefined
   resources: readonly string[]
-  /** Address of the request; undefined if unknown. */
   address?: string | undefined
 }
 
@@ -70,11 +66,10 @@ export interface RefreshedTokens extends IssuedTokens {
  * Rotates a refresh token (OAuth 2.1 section 4.3). Throws `invalid_grant`, `invalid_target`, `invalid_scope` or
  * `unauthorized_client`, and `temporarily_unavailable` with status 429 for a grant over its rate.
  *
- * A token has exactly one successor. Presenting it again within 120 seconds of its first use returns that same successor, or what
- * follows it once its access token has ended, so parallel and repeated refreshes all succeed; once the successor itself is used, at
- * `/mcp` or here, 10 seconds are left. Later use ends the grant. The stored successor is sealed under the presented token: the
- * store alone cannot replay it. A token used so long ago that its row is purged is recognized by its family, and ends the grant as
- * well. Does not contact the session provider.
+ * A token has exactly one successor. Presented again within 120 seconds, it returns that successor, or what follows it once its
+ * access token has ended, so parallel and repeated refreshes all succeed; once the successor is used, at `/mcp` or here, 10
+ * seconds are left. Later use ends the grant, also when the token's row is purged: its family is known. The successor is sealed
+ * under the presented token: the store alone cannot replay it.
  */
 export async function rotateRefreshToken(
   request: RefreshRequest,
@@ -123,10 +118,7 @@ export async function rotateRefreshToken(
   }
 }
 
-/**
- * Ends the grant of a token whose row has been deleted, and throws. Does nothing if the token belongs to no stored grant of this
- * client.
- */
+/** Ends the grant and throws, unless the token belongs to no stored grant of this client. */
 async function refuseCollected(
   { refreshToken, client }: RefreshRequest,
   { store, runtime, reportGrantEnd }: RefreshTokenPorts,

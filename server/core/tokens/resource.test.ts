@@ -9,28 +9,20 @@ describe('MCP auth Canonical-Server-URI: isOurResource (RFC 8707 section 2)', ()
     ['the canonical form', ours, true],
     ['a trailing slash', `${ours}/`, true],
     ['the bare origin', 'https://mcp.example.com', true],
-    ['the bare origin with a slash', 'https://mcp.example.com/', true],
     ['upper-case scheme and host', 'HTTPS://MCP.Example.COM/mcp', true],
     ['the default port', 'https://mcp.example.com:443/mcp', true],
     ['a query', `${ours}?x=1`, true],
     ['a fragment, even an empty one', `${ours}#`, false],
-    ['a fragment', `${ours}#a`, false],
     ['http for https', 'http://mcp.example.com/mcp', false],
     ['another port', 'https://mcp.example.com:8443/mcp', false],
     ['another host', 'https://other.example.com/mcp', false],
-    ['a parent domain', 'https://example.com/mcp', false],
-    ['our host as a prefix', 'https://mcp.example.com.evil.test/mcp', false],
     ['our host as user', 'https://mcp.example.com@evil.test/mcp', false],
     ['a user before our host', 'https://user@mcp.example.com/mcp', false],
     ['a password before our host', 'https://:secret@mcp.example.com/mcp', false],
     ['a deeper path', `${ours}/deeper`, false],
-    ['a sibling path', 'https://mcp.example.com/mcp2', false],
     ['another letter case in the path', 'https://mcp.example.com/MCP', false],
     ['two trailing slashes', `${ours}//`, false],
     ['no URL', 'mcp', false],
-    ['a relative one', '/mcp', false],
-    ['nothing', '', false],
-    ['another scheme', 'urn:mcp.example.com:mcp', false],
   ])('%s', (_rule, indicator, expected) => {
     expect(isOurResource(indicator, ours)).toBe(expected)
   })
@@ -38,7 +30,6 @@ describe('MCP auth Canonical-Server-URI: isOurResource (RFC 8707 section 2)', ()
   it.each([
     ['the canonical form', ourBelowPath, true],
     ['the base URL', 'https://example.com/tools', true],
-    ['the base URL with a slash', 'https://example.com/tools/', true],
     ['the bare origin is somebody else', 'https://example.com', false],
     ['another path', 'https://example.com/other/mcp', false],
   ])('below a path: %s', (_rule, indicator, expected) => {
@@ -50,7 +41,6 @@ describe('requireOurResource', () => {
   it.each([
     ['none', [], true],
     ['ours', [ours], true],
-    ['two spellings of ours', [ours, 'https://mcp.example.com'], true],
     ['ours beside a foreign one', [ours, 'https://other.example/mcp'], false],
     ['RFC 6749 3.1: one without a value counts as omitted', [''], true],
     ['a foreign one beside one without a value', ['', 'https://other.example/mcp'], false],

@@ -70,14 +70,6 @@ describe('revokeToken', () => {
     expect(await dueSignOuts(store, runtime.now())).toEqual([sample.session])
   })
 
-  it('an access token that was removed comes back useless in the replayed answer', async () => {
-    const next = await refresh()
-    await revokeToken(client, next.access_token, ports)
-    const replayed = await refresh()
-    expect(replayed.access_token).toBe(next.access_token)
-    expect(await accessIsLive(replayed.access_token)).toBe(false)
-  })
-
   it.each<[rule: string, token: () => string]>([
     ['a refresh token', refreshToken],
     ['an access token', () => pair.accessToken],
@@ -91,13 +83,10 @@ describe('revokeToken', () => {
   })
 
   it.each<[rule: string, token: () => string]>([
-    ['unknown', () => 'nothing'],
-    ['of the form of a refresh token', () => `mcpr_${'x'.repeat(50)}`],
     ['of the form of an access token', () => `mcpa_${'x'.repeat(50)}`],
     ['a stored hash', () => tokenKey(refreshToken())],
     ['an access token called a refresh token', () => pair.accessToken.replace('mcpa_', 'mcpr_')],
     ['a token of the provider', () => 'e30.e30.e30'],
-    ['a very long one', () => 'mcpr_'.padEnd(60_000, 'x')],
   ])('RFC 7009 2.2: a token that is %s is no error and ends nothing', async (_rule, token) => {
     await revokeToken(client, token(), ports)
     expect(ended).toEqual([])

@@ -6,10 +6,7 @@ import { findByFamily } from './refresh-token.ts'
 import { accessTokenPrefix, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
 export interface RevocationPorts {
-  store: Pick<
-    GrantStore,
-    'findAccessToken' | 'findRefreshToken' | 'findGrantByFamily' | 'endGrant' | 'removeAccessToken'
-  >
+  store: GrantStore
   runtime: Pick<Runtime, 'now'>
   reportGrantEnd: ReportGrantEnd
 }
@@ -17,13 +14,10 @@ export interface RevocationPorts {
 /**
  * Revokes `token` for its client (RFC 7009 section 2.1), at once and at every instance.
  *
- * Revoking a refresh token ends its whole grant, other tokens included, and signs the provider session out; this also applies to a
- * refresh token that already has a successor. An access token is revoked alone, unless the client has no refresh tokens: then its
- * otherwise unused grant ends too. An unknown, expired or revoked token is not an error (section 2.2). Throws `invalid_grant` for a
- * live token of another client, which stays valid: in the words of RFC 6749 section 5.2, it "was issued to another client".
- *
- * Ignores the token type hint, since tokens name their type. An access token that a replayed refresh returns again is the revoked
- * one, and stays invalid.
+ * A refresh token, used or not, ends its whole grant, and the provider session is signed out. An access token is revoked alone,
+ * unless the client has no refresh tokens: then its otherwise unused grant ends too. An unknown, expired or revoked token is not
+ * an error (section 2.2). Throws `invalid_grant` for a live token of another client (RFC 6749 section 5.2), which stays valid.
+ * Ignores the token type hint, since tokens name their type.
  */
 export async function revokeToken(client: Client, token: string, ports: RevocationPorts): Promise<void> {
   const { store, runtime, reportGrantEnd } = ports

@@ -14,14 +14,10 @@ describe('advertised scopes', () => {
 describe('granting (RFC 6749 section 3.3)', () => {
   it.each([
     ['MCP security Scope-Minimization, OAuth 2.1 1.4.1: nothing asked', undefined, 'mcp'],
-    ['an empty text', '', 'mcp'],
-    ['blanks only', '   ', 'mcp'],
     ['the tool scope', 'mcp', 'mcp'],
-    ['the tool scope twice', 'mcp mcp', 'mcp'],
     ['both, in our order', 'offline_access mcp', 'mcp offline_access'],
     ['offline_access alone gets the tools too', 'offline_access', 'mcp offline_access'],
     ['OpenID scopes by habit', 'openid profile email', 'mcp'],
-    ['OpenID scopes beside ours', 'openid mcp email offline_access', 'mcp offline_access'],
     ['a scope in another letter case is unknown', 'MCP', 'mcp'],
     ['a name that every object has', 'constructor __proto__', 'mcp'],
     ['a tab separates nothing', 'mcp\toffline_access', 'mcp'],
@@ -33,12 +29,10 @@ describe('granting (RFC 6749 section 3.3)', () => {
 describe('narrowing (RFC 6749 section 6)', () => {
   it.each([
     ['omitted keeps the grant', undefined, 'mcp offline_access'],
-    ['the same', 'mcp offline_access', 'mcp offline_access'],
     ['another order', 'offline_access mcp', 'mcp offline_access'],
     ['a subset', 'mcp', 'mcp'],
     ['a subset beside an unknown one', 'mcp admin', 'mcp'],
     ['only unknown ones, as once at authorization', 'openid profile', 'mcp offline_access'],
-    ['another letter case is unknown', 'MCP', 'mcp offline_access'],
     ['part of a name is unknown', 'mc', 'mcp offline_access'],
     ['nothing that opens the resource', 'offline_access', 'mcp offline_access'],
   ])('%s', (_rule, requested, scope) => {
@@ -53,7 +47,6 @@ describe('narrowing (RFC 6749 section 6)', () => {
 describe('scopes of a tools module', () => {
   it.each([
     ['beside a granted one', 'mcp', 'mcp notes:write', 'mcp'],
-    ['alone', 'mcp', 'notes:write', 'mcp'],
     ['beside one without effect', 'mcp offline_access', 'notes:write offline_access', 'mcp offline_access'],
     ['in front of a part of the granted ones', 'mcp offline_access', 'notes:write mcp', 'mcp'],
   ])(
@@ -73,10 +66,6 @@ describe('scopes of a tools module', () => {
     expect(extended.grant(undefined)).toBe('mcp')
   })
 
-  it('can be left out at a refresh', () => {
-    expect(extended.narrow('mcp notes:write', 'mcp')).toBe('mcp')
-  })
-
   it('are described in the words of the module, unknown ones not at all', () => {
     expect(extended.describe('mcp notes:write offline_access other', 'Use the tools')).toEqual([
       expect.stringContaining('tools'),
@@ -86,23 +75,14 @@ describe('scopes of a tools module', () => {
 })
 
 it.each<[rule: string, text: string, expected: boolean]>([
-  ['one scope', 'mcp', true],
-  ['several', 'mcp offline_access', true],
   ['every character that is allowed', "!#$%&'()*+,-./09:;<=>?@AZ[]^_`az{|}~", true],
   ['blanks too many', '  mcp   x ', true],
-  ['nothing', '', true],
   ['a quote', 'mcp"', false],
   ['a back-slash', 'mcp\\x', false],
   ['a tab', 'mcp\tx', false],
-  ['a line end at the end', 'mcp\n', false],
-  ['DEL', 'mcp\u007F', false],
   ['beyond ASCII', 'mcpé', false],
 ])('RFC 6749 A.4: %s', (_rule, text, expected) => {
   const require = (): void => requireScopeText(text)
   if (expected) expect(require).not.toThrow()
   else expect(require).toThrow(expect.objectContaining({ code: 'invalid_scope', status: 400 }))
-})
-
-it('an omitted scope is none', () => {
-  expect(() => requireScopeText(undefined)).not.toThrow()
 })

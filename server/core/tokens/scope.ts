@@ -24,7 +24,6 @@ export class ScopeCatalogue {
   readonly toolsOf: string | undefined
   /** Listed in protected resource metadata. `offline_access` never is (MCP 2026-07-28 authorization). */
   readonly resource: readonly string[]
-  /** Listed in authorization server metadata. */
   readonly authorizationServer: readonly string[]
 
   /** Adds `extra` scopes, with plain descriptions by name, to the tool scope. */
@@ -35,10 +34,7 @@ export class ScopeCatalogue {
     this.authorizationServer = [...this.resource, offlineScope]
   }
 
-  /**
-   * Returns the scopes granted for a request: the known ones in our order, always including the tool scope; drops unknown ones (RFC
-   * 6749 section 3.3). Clients send OpenID scopes by habit; that must not fail.
-   */
+  /** The known scopes in our order, always with the tool scope; drops others (RFC 6749 section 3.3): clients send them by habit. */
   grant(requested = ''): string {
     const asked = new Set([toolScope, ...requested.split(' ')])
     return this.authorizationServer.filter((scope) => asked.has(scope)).join(' ')
@@ -62,16 +58,13 @@ export class ScopeCatalogue {
   }
 }
 
-/**
- * Throws `invalid_scope` for a `scope` parameter with other characters than printable ASCII without `"` and `\` (RFC 6749 section
- * 3.3 and appendix A.4). Allows several blanks between two scopes.
- */
+/** Throws `invalid_scope` (RFC 6749 section 3.3, appendix A.4). Allows several blanks between two scopes. */
 export function requireScopeText(scope = ''): void {
   if (/^[\x20\x21\x23-\x5B\x5D-\x7E]*$/.test(scope)) return
   throw new OAuthError('invalid_scope', 'scope contains an invalid character.')
 }
 
-/** Returns the part of `scope` within `allowed`; undefined: all of it. */
+/** Undefined `allowed`: all of `scope`. Never drops `offline_access`. */
 export function limitScope(scope: string, allowed: readonly string[] | undefined): string {
   if (allowed === undefined) return scope
   return scope

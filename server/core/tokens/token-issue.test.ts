@@ -46,16 +46,9 @@ describe('mintTokens', () => {
 
   it.each([
     ['without a time', `mcpa_${'x'.repeat(43)}`],
-    ['of another kind', 'anything'],
     ['with more behind it', `mcpa_0tro8w0${'x'.repeat(43)}\n`],
   ])('a token %s is stored under its hash alone', (_what, token) => {
     expect(tokenKey(token)).toBe(hashSecret(token))
-  })
-
-  it('another time in front of the same secret is another token', () => {
-    const secret = 'x'.repeat(43)
-    const [a = '', b = ''] = ['0000001', '0000002'].map((time) => tokenKey(`mcpa_${time}${secret}`))
-    expect(a.split('.')[1]).not.toBe(b.split('.')[1])
   })
 
   it('makes no refresh token when none is wanted', () => {
@@ -68,7 +61,6 @@ describe('mintTokens', () => {
     ['its own life', 0, 3600, 3590],
     ['the life of the grant', 3601, 3599, 3589],
     ['the last seconds of the grant', 7180, 20, 18],
-    ['the last second of the grant', 7199, 1, 1],
     ['nothing, at the end of the grant', 7200, 0, 0],
   ])('an access token lasts %s, and says a little less', (_what, after, seconds, told) => {
     const { pair, minted } = mintTokens(
@@ -105,7 +97,6 @@ describe('issueTimeOf', () => {
     ['an access token', `mcpa_0tro8w0${'x'.repeat(43)}`, start],
     ['a refresh token', `mcpr_0tro8w0${'x'.repeat(43)}`, start],
     ['another kind of token', `mcpd_0tro8w0${'x'.repeat(43)}`, undefined],
-    ['too short', `mcpa_0tro8w0${'x'.repeat(42)}`, undefined],
     ['a token of the provider', 'e30.e30.e30', undefined],
   ])('%s', (_rule, token, expected) => {
     expect(issueTimeOf(token)).toBe(expected)
@@ -121,7 +112,6 @@ const off: TokenLife = { accessTokenTtlSeconds: 3600 }
 const on: TokenLife = { ...off, longTokenTtlSeconds: 86_400 }
 
 it.each<[rule: string, client: Pick<Client, 'id' | 'grantTypes'>, life: TokenLife, seconds: number]>([
-  ['off: a client that refreshes', refreshes, off, 3600],
   ['off: a client that cannot refresh', cannot, off, 3600],
   ['on: a client that refreshes', refreshes, on, 3600],
   ['on: a client that cannot refresh', cannot, on, 86_400],

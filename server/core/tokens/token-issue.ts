@@ -7,7 +7,6 @@ import type { Client } from '../clients/client.ts'
 /** Prefix of all our access tokens: routes them to the store, and lets secret scanners find a leaked one. */
 export const accessTokenPrefix = 'mcpa_'
 
-/** Prefix of all our refresh tokens. */
 export const refreshTokenPrefix = 'mcpr_'
 
 // Epoch seconds in base 36: enough for two thousand years.
@@ -48,23 +47,17 @@ export function issueTimeOf(token: string): number | undefined {
   return time === undefined ? undefined : Number.parseInt(time, 36)
 }
 
-/** Creates a family: 128 random bits that all refresh tokens of one grant share. */
+/** Draws the 128 random bits that all refresh tokens of one grant share. */
 export function createFamily({ randomBytes }: Pick<Runtime, 'randomBytes'>): string {
   return encodeBase64url(randomBytes(16))
 }
 
-/**
- * Returns the family of a refresh token. Undefined for what is no refresh token of ours. Only holders of a token of the grant know it, so a token
- * with a known family that is not stored was used and purged, or forged from a real one.
- */
+/** Only holders of a token of the grant know it: one that is not stored was used and purged, or forged from a real one. */
 export function familyOf(refreshToken: string): string | undefined {
   return familyToken.exec(refreshToken)?.[1]
 }
 
-/**
- * Issues opaque tokens of 256 random bits for `grant`, together with their stored form. None of them outlives the grant. Without a
- * `family` there is no refresh token.
- */
+/** 256 random bits each. None outlives the grant. Without a `family` there is no refresh token. */
 export function mintTokens(
   grant: Grant,
   scope: string,
@@ -92,10 +85,7 @@ export function mintTokens(
 // present tokens that have just expired, and Python clients react to the 401 with a new sign-in instead of a refresh.
 const maxMarginSeconds = 10
 
-/**
- * Returns the wire form of `pair` at `now`. `expires_in` counts from this response, even for a replayed pair, and is a tenth less
- * than the token's remaining life, at most ten seconds less.
- */
+/** `expires_in` counts from this response, even for a replayed pair, and is a tenth less than what is left, at most ten seconds. */
 export function tokenResponse(pair: TokenPair, now: number): TokenResponse {
   const left = Math.max(0, pair.expiresAt - now)
   return {
@@ -115,11 +105,10 @@ export interface TokenLife {
 }
 
 /**
- * Returns the lifetime of `client`'s access tokens in seconds: the longer one, if set, for a client that cannot refresh. The token
- * never outlives its grant in any case, and ends with it at once (RFC 9700 section 2.2.2 recommends short lives for tokens that
- * cannot be revoked; these can).
+ * The longer life, if set, for a client that cannot refresh: its token ends with the grant at once (RFC 9700 section 2.2.2
+ * recommends short lives for tokens that cannot be revoked).
  */
-export function accessTokenTtl(client: Pick<Client, 'id' | 'grantTypes'>, life: TokenLife): number {
+export function accessTokenTtl(client: Pick<Client, 'grantTypes'>, life: TokenLife): number {
   const { accessTokenTtlSeconds, longTokenTtlSeconds } = life
   const neverRefreshes = !client.grantTypes.includes('refresh_token')
   // A longer lifetime set below the usual one would punish the clients it is meant for.

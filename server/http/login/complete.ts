@@ -81,7 +81,7 @@ async function decideAccess(
   { access }: Pick<LoginPorts, 'access'>,
 ): Promise<AccessDecision | undefined> {
   try {
-    return await access.decide(identity.sub, access.profileOf(identity))
+    return await access.decide(identity.sub, access.profileOf({ kind: 'identity', identity }))
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     context.report('provider_failed', { failure: error.failure, message: error.message })

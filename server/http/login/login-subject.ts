@@ -15,7 +15,7 @@ import {
   createBrowserBinding,
 } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInMethod } from '../../core/session/session-provider.ts'
-import type { SignInPorts } from '../../core/sign-in/sign-in.ts'
+import type { SignInPorts } from '../../core/sign-in/pending-sign-in.ts'
 import type { Language } from '../../texts/language.ts'
 import type { Languages } from '../../texts/languages.ts'
 import type { AppView } from '../pages/layout.ts'

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
-import { SessionKeeper, type SessionKeeperPorts } from '../../core/session/session-keeper.ts'
+import { SessionKeeper } from '../../core/session/session-keeper.ts'
+import type { SessionKeeperPorts } from '../../core/session/session-refresh.ts'
 import { sealProviderSession } from '../../core/session/session-seal.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'

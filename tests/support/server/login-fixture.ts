@@ -12,7 +12,7 @@ import {
   type SignInMethod,
   signInMethods,
 } from '../../../server/core/session/session-provider.ts'
-import type { SignInPorts } from '../../../server/core/sign-in/sign-in.ts'
+import type { SignInPorts } from '../../../server/core/sign-in/pending-sign-in.ts'
 import { createAuthorizeEndpoint } from '../../../server/http/oauth/authorize.ts'
 import { createCallbackEndpoint } from '../../../server/http/login/callback.ts'
 import { createAccountEndpoint } from '../../../server/http/account/account.ts'

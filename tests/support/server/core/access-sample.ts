@@ -37,7 +37,6 @@ export function grantAccessSample(ports: Partial<GrantAccessPorts> = {}): GrantA
   return new GrantAccess({
     control: accessSample(),
     keeper: { open: () => signInSample('ada').session, claimsOf: () => undefined },
-    provider: { profileOf: profileOfSample },
     store: { endGrant: fail },
     runtime: { now: fail },
     reportGrantEnd: fail,

@@ -16,7 +16,6 @@ export interface IssuingSample {
   ended: [grantId: string, reason: string][]
 }
 
-/** Creates an {@link IssuingSample}. */
 export function issuingSample(): IssuingSample {
   const runtime = createFakeRuntime(start)
   const store = openMemoryStore()

@@ -1,6 +1,7 @@
 import type { StoredProviderSession } from '../../../../server/core/session/grant.ts'
 import { createSealer, fixedKeyRing, type Sealer } from '../../../../server/core/seal.ts'
-import { SessionKeeper, type SessionKeeperPorts } from '../../../../server/core/session/session-keeper.ts'
+import { SessionKeeper } from '../../../../server/core/session/session-keeper.ts'
+import type { SessionKeeperPorts } from '../../../../server/core/session/session-refresh.ts'
 import type { KeptSession } from '../../../../server/core/session/served-session.ts'
 import { openProviderSession, sealProviderSession } from '../../../../server/core/session/session-seal.ts'
 import { StoreUnavailableError } from '../../../../server/core/store-unavailable.ts'
@@ -23,7 +24,6 @@ export interface KeeperFixture {
   sealer: Sealer
   /** Events of all keepers, in order. */
   reports: string[]
-  /** Creates the keeper of another instance. */
   keeper(owner: string, overrides?: Partial<SessionKeeperPorts>): SessionKeeper
   /** Creates a grant whose provider session was issued now. */
   connect(grantId?: string): Promise<StoredProviderSession>
@@ -31,13 +31,11 @@ export interface KeeperFixture {
   stored(grantId?: string): Promise<StoredProviderSession>
   /** Does what `/mcp` does: reads the stored session, then keeps it alive. */
   keep(keeper: SessionKeeper, grantId?: string): Promise<KeptSession>
-  /** Returns the stored refresh token. */
   storedRefreshToken(): Promise<string | undefined>
   /** Returns why the grant ended; undefined while it is live. */
   endReason(): Promise<string | undefined>
 }
 
-/** The only grant of most tests. */
 export const grantId = 'grant a'
 
 /** Creates a fixture at {@link start}, without a grant. */
@@ -89,7 +87,6 @@ export function sampleKey(kid: string, fill: number): { kid: string; key: Uint8A
   return { kid, key: new Uint8Array(32).fill(fill) }
 }
 
-/** Rejects like a store that is down. */
 export function storeIsDown(): Promise<never> {
   return Promise.reject(new StoreUnavailableError('The store is down.', { cause: new Error('down') }))
 }

@@ -10,7 +10,6 @@ import type { FakeRuntime } from '../fake-runtime.ts'
 /** Issuer of every {@link RotatingProvider}. */
 export const providerIssuer = 'https://provider.example/auth/v1'
 
-/** A fault of one call. */
 export interface ProviderFault {
   /** Runs before the provider sees the call. */
   before?: () => Promise<void> | void
@@ -25,7 +24,6 @@ export interface RotationRule {
    * by Supabase Auth. Any other token ends the session.
    */
   strict: boolean
-  /** Included in every session. */
   idToken?: string
 }
 
@@ -34,21 +32,15 @@ export interface RotatingProvider {
   refresh(session: ProviderSession): Promise<ProviderSession>
   /** Returns `live` until the session is gone. */
   probe(accessToken: string): Promise<SessionProbe>
-  /** Ends the session. Rejects an expired access token with `invalid_token`. */
   signOut(session: ProviderSession): Promise<void>
   /** Returns the session as signed in: its refresh token is the active one. */
   signedIn(): ProviderSession
-  /** Every presented refresh token, in order. */
   presented: string[]
-  /** Every session passed to `refresh`, in order. */
   given: ProviderSession[]
-  /** Every probed access token, in order. */
   probed: string[]
-  /** Counts the actual rotations. */
   rotations(): number
   /** Returns the active token; undefined when the session is gone. */
   active(): string | undefined
-  /** The user signs out, or is banned. */
   end(): void
   /** Applies the faults one by one, each to one refresh. */
   play(...faults: ProviderFault[]): void

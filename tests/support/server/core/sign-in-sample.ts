@@ -9,7 +9,7 @@ import type {
   SignIn,
   SignInStep,
 } from '../../../../server/core/session/session-provider.ts'
-import type { SignInPorts } from '../../../../server/core/sign-in/sign-in.ts'
+import type { SignInPorts } from '../../../../server/core/sign-in/pending-sign-in.ts'
 import {
   createBrowserBinding,
   type SignInPurpose,
