@@ -26,7 +26,7 @@ import {
   publicClient,
   signInSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { openMemoryStore, openSqliteStore } from './sqlite.ts'
+import { openSqliteStore } from './sqlite.ts'
 import { describeStore } from '../../../tests/support/store-contract/store-contract.ts'
 
 const newFile = useDatabaseFiles()
@@ -44,8 +44,6 @@ describeStore('sqlite', async () => {
     openSecond: async () => openSqliteStore(path, { shared: true }),
   }
 })
-
-describeStore('sqlite in memory', async () => ({ store: openMemoryStore() }))
 
 describe('sqlite file', () => {
   it('writes ahead and syncs every commit', async () => {
