@@ -181,9 +181,9 @@ describe('requests', () => {
   })
 
   it('do without notifications that 2026-07-28 does not have', async () => {
-    const { tell, server, client, initialize } = setUp()
+    const { tell, server, client, initialize } = setUp({ capabilities: everything })
     await initialize()
-    for (const method of ['initialized', 'roots/list_changed']) await tell(`notifications/${method}`)
+    await tell('notifications/roots/list_changed')
     await turns()
     expect(client.sent).toEqual([])
     expect(server.all.map(({ message }) => message.method)).toEqual(['server/discover'])
@@ -534,6 +534,18 @@ describe('change notices', () => {
     })
   })
 
+  it('of several resources at once are asked for in one stream, which answers them all', async () => {
+    const { stream, client, server, send } = await listening()
+    await stream.say(ack(kinds))
+    const uris = ['x:1', 'x:2', 'x:3']
+    for (const [index, uri] of uris.entries())
+      await send({ id: index, method: 'resources/subscribe', params: { uri } })
+    const second = await server.next('subscriptions/listen')
+    expect(second.message.params!['notifications']).toEqual({ ...kinds, resourceSubscriptions: uris })
+    await second.say(ack({ ...kinds, resourceSubscriptions: uris }))
+    for (const index of uris.keys()) expect(await client.response(index)).toMatchObject({ result: {} })
+  })
+
   it.each<[string, (stream: Arrival) => unknown]>([
     ['an error', (stream) => stream.fail(-32_603, 'Full')],
     ['silence about it', (stream) => stream.say(ack(kinds))],
@@ -576,6 +588,21 @@ describe('change notices', () => {
       await clock.advance(2)
       last = await server.next('subscriptions/listen')
     }
+  })
+
+  it('come back soon after a cut, however many subscriptions there were', async () => {
+    const { stream, server, send, client, clock } = await listening()
+    await stream.say(ack(kinds))
+    let last = stream
+    for (let count = 1; count <= 8; count += 1) {
+      await send({ id: count, method: 'resources/subscribe', params: { uri: `x:${count}` } })
+      last = await server.next('subscriptions/listen')
+      await last.say(ack(last.message.params!['notifications'] as JsonObject))
+      await client.response(count)
+    }
+    last.break(new Error('cut'))
+    await clock.advance(2)
+    await server.next('subscriptions/listen')
   })
 
   it.each<[string, (stream: Arrival) => unknown]>([
