@@ -70,7 +70,6 @@ export interface Peer {
   listens?(isListening: boolean): void
 }
 
-/** Creates the {@link Peer} of one transport. */
 export type CreatePeer = (serving: ServingContext) => Peer
 
 /** For an endpoint to which no module reports changes. */

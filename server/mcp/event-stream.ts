@@ -11,7 +11,6 @@ export interface EventStream {
   end(): void
 }
 
-/** Opens an {@link EventStream}. `onCancel` is called when the client disconnects. */
 export function openEventStream(onCancel: () => void): EventStream {
   const encoder = new TextEncoder()
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined

@@ -19,7 +19,6 @@ export interface JsonRpcNotification {
   params?: JsonObject
 }
 
-/** The response to a request that succeeded. */
 export interface JsonRpcResult {
   jsonrpc: '2.0'
   id: JsonRpcId
@@ -33,17 +32,14 @@ export interface JsonRpcError {
   error: JsonRpcErrorObject
 }
 
-/** The `error` member of a response. */
 export interface JsonRpcErrorObject {
   code: number
   message: string
   data?: unknown
 }
 
-/** A result or an error. */
 export type JsonRpcResponse = JsonRpcResult | JsonRpcError
 
-/** Any single message. */
 export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResponse
 
 /** The kind of a parsed message. `id` of an invalid message is the one that an error response should repeat. */
@@ -180,7 +176,6 @@ export function readMessage(bytes: Uint8Array): WireMessage {
   return readMessageText(text)
 }
 
-/** {@link readMessage} for text. */
 export function readMessageText(text: string): WireMessage {
   let value: unknown
   try {
@@ -249,7 +244,6 @@ export function splitBatch(batch: WireMessage): WireMessage[] {
   }))
 }
 
-/** The messages of a batch, or the single one. */
 export function messagesIn(message: WireMessage): WireMessage[] {
   return message.envelope.kind === 'batch' ? splitBatch(message) : [message]
 }

@@ -10,7 +10,6 @@ export interface LineSplitterPorts {
 
 const edgeBytes = 256
 
-/** Cuts a stream of bytes into lines. */
 export class LineSplitter {
   readonly #maxBytes: number
   readonly #ports: LineSplitterPorts

@@ -5,7 +5,6 @@ import { mcpHeader } from './mcp-protocol.ts'
 export interface HeaderParameter {
   /** Where the argument is, from the root of the arguments. */
   path: readonly string[]
-  /** The whole name of the header. */
   header: string
   type: 'string' | 'integer' | 'boolean'
 }
@@ -83,7 +82,6 @@ export function headerParameterText(
   return Number.isFinite(value) ? String(value === 0 ? 0 : value) : undefined
 }
 
-/** The argument itself. */
 export function headerParameterValue(args: unknown, { path }: Pick<HeaderParameter, 'path'>): unknown {
   return path.reduce<unknown>(
     (node, key) => (isJsonObject(node) && Object.hasOwn(node, key) ? node[key] : undefined),

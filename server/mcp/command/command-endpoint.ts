@@ -12,7 +12,7 @@ import { ForwardedClient, type ForwardingPorts } from './forwarded-client.ts'
 import { createProcessGuardian } from './process/process-guardian.ts'
 import { ProcessPool } from './process-pool.ts'
 import type { CommandEvent } from './process/served-process.ts'
-import { CommandTransport2026 } from './transport-2026.ts'
+import { createCommandTransport2026 } from './transport-2026.ts'
 import { Unavailable } from './process-room.ts'
 
 export interface CommandEndpointConfig extends Pick<
@@ -27,7 +27,6 @@ export interface CommandEndpointConfig extends Pick<
   report: (event: CommandEvent | 'mcp_rejected', fields: Record<string, unknown>) => void
 }
 
-/** An {@link McpEndpoint} in front of processes. */
 export interface CommandEndpoint extends McpEndpoint {
   /** Returns the number of processes, including those that start or end. */
   processCount(): number
@@ -59,7 +58,7 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
     config: { runtime, resourceMetadata, report },
     limits: sessionLimits,
     streams,
-    transport2026: new CommandTransport2026(ports, { streams, report }),
+    transport2026: createCommandTransport2026(ports, { streams, report }),
     createPeer: (serving) => new ForwardedClient(serving, ports),
     hasSessions: true,
   })
@@ -74,7 +73,9 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error
         for (const call of callsOf(body)) calls.refuse(call, { outcome: 'failed', isKnown: known.has(call) })
-        return unavailableResponse(body, error)
+        const { status, message, retryAfterSeconds: seconds } = error
+        const headers = seconds === undefined ? {} : { 'retry-after': String(seconds) }
+        return failureResponse(status, internalError(message), body, headers)
       }
     },
     processCount: () => pool.size,
@@ -85,10 +86,4 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
       guardian.close()
     },
   }
-}
-
-/** Returns the response for a message that cannot be served now, with an error for each of its requests. */
-function unavailableResponse(body: unknown, { status, message, retryAfterSeconds }: Unavailable): Response {
-  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
-  return failureResponse(status, internalError(message), body, headers)
 }

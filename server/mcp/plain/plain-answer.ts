@@ -10,7 +10,6 @@ import type { ClientChannel } from '../tools/tool-context.ts'
 /** The outcome of a request: the result, as an object or as JSON, or an error. */
 export type PlainAnswer<Result = object | string> = { result: Result } | { error: JsonRpcErrorObject }
 
-/** The outcome of `tools/call`. */
 export type PlainCallAnswer = PlainAnswer<CallToolResult>
 
 /** A request, what it came with, and the channel by which its tool talks to the client. */
@@ -136,12 +135,10 @@ function toJson(answer: PlainAnswer, id: JsonRpcId): string {
   return `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`
 }
 
-/** The HTTP response with a message or batch in JSON. */
 export function jsonResponse(text: string, status = 200): TextResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: text }
 }
 
-/** The HTTP response with a JSON-RPC error. */
 export function errorResponse(
   status: number,
   { code, message, data }: JsonRpcErrorObject,

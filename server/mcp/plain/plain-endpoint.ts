@@ -1,4 +1,4 @@
-import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import type { JSONRPCRequest } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
@@ -75,9 +75,9 @@ export function createPlainEndpoint(
     incoming: Incoming,
     isStream: boolean,
   ): Promise<Reply> {
-    const response = await answerRequest(method, message, request, incoming, isStream)
     const { caller, calls } = incoming
-    return isEventStream(response) ? streams.track(response, { caller, calls, kind: 'call' }) : response
+    const reply = await answerRequest(method, message, request, incoming, isStream)
+    return streams.track(reply, { caller, calls, kind: 'call' })
   }
 
   return {

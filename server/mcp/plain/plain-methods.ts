@@ -135,7 +135,6 @@ function recorded(
   }
 }
 
-/** A method whose result never changes. */
 function fixed(schema: keyof typeof specTypeSchemas, result: object): PlainMethod {
   const json = JSON.stringify(result)
   return ({ message }) => {

@@ -3,7 +3,6 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
-import { isEventStream } from '@drawbridge/shared/text-response.ts'
 import { authInfoOf, type Incoming } from '../incoming.ts'
 import { OpenStreams } from '../open-streams.ts'
 import { createSubscribe, type SubscriptionLimits, subscriptionLimits } from '../subscriptions.ts'
@@ -97,10 +96,8 @@ function createTransport2026(
       const listenId = listenIdOf(incoming.body)
       if (listenId !== undefined)
         return subscribe(listenId, incoming, config.serverInfo, () => serve(request, incoming))
-      const response = await serve(request, incoming)
-      return isEventStream(response)
-        ? streams.track(response, { caller: incoming.caller, calls: incoming.calls, kind: 'call' })
-        : response
+      const { caller, calls } = incoming
+      return streams.track(await serve(request, incoming), { caller, calls, kind: 'call' })
     },
   }
 }

@@ -4,7 +4,7 @@ import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { CreatePeer, McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
-import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { type OpenStreams, repeatChecks } from '../open-streams.ts'
 import { Sessions, type SessionLimits } from './sessions.ts'
 
@@ -67,7 +67,7 @@ function createStatelessTransport(
   { resourceMetadata }: Pick<McpEndpointConfig, 'resourceMetadata'>,
   createPeer: CreatePeer,
   streams: OpenStreams,
-): (request: Request, incoming: Incoming, gone: AbortSignal) => Promise<Response> {
+): (request: Request, incoming: Incoming, gone: AbortSignal) => Promise<Reply> {
   return async (request, incoming, gone) => {
     const { caller, body, calls } = incoming
     const peer = createPeer({ kind: 'stateless', incoming: () => incoming })
@@ -89,9 +89,7 @@ function createStatelessTransport(
       })
       const authInfo = authInfoOf(caller, resourceMetadata)
       const answered = transport.handleRequest(request, { parsedBody: body, authInfo })
-      const response = await Promise.race([answered, left])
-      if (!isEventStream(response)) return response
-      return streams.track(response, {
+      return streams.track(await Promise.race([answered, left]), {
         caller,
         calls,
         kind: 'call',
@@ -105,7 +103,6 @@ function createStatelessTransport(
   }
 }
 
-/** The answer to a GET or DELETE that belongs to no session. */
 function methodNotAllowed(): Response {
   const error = jsonRpcError(null, transportErrorCode.refused, 'Without a session only POST is allowed.')
   return Response.json(error, { status: 405, headers: { allow: 'POST' } })

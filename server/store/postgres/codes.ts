@@ -11,14 +11,10 @@ import {
   unredeemedCodesOf,
 } from '../sql/codes.ts'
 import { grantOf, ownerOf } from '../sql/grants.ts'
-import { releaseSessions, sessionValues } from '../sql/provider-sessions.ts'
+import { insertSession, releaseSessions, sessionValues } from '../sql/provider-sessions.ts'
 import type { SqlDatabase } from '../sql/sql.ts'
 
-const insertWithSession = `WITH session AS (
-    INSERT INTO provider_session (grant_id, sealing_key, sealed, issued_at, expires_at, version)
-    VALUES ($15, $16, $17, $18, $19, $20)
-  )
-  ${insertCode}`
+const insertWithSession = `WITH session AS (${insertSession(15)}) ${insertCode}`
 
 /** Builds a statement that expires the codes `chosen` selects at $2, and makes their sessions due for sign-out. */
 function expiry(chosen: string): string {
@@ -57,7 +53,6 @@ const redeemCode = `WITH used AS (
   ${insertGrant('$7', 'used')}
   RETURNING id`
 
-/** Creates the authorization codes of the Postgres store. */
 export function createPostgresCodes(
   database: SqlDatabase,
 ): Pick<GrantStore, 'addAuthorizationCode' | 'redeemAuthorizationCode' | 'expireCode'> {

@@ -1,4 +1,4 @@
-import type { GrantStore, RefreshRotation, RotationTerms, SuccessorTokens } from '../../core/session/grant.ts'
+import type { GrantStore, RefreshRotation, RotationTerms } from '../../core/session/grant.ts'
 import { isReplayable, replayEnd } from '../rules.ts'
 import {
   accessTokenColumns,
@@ -54,7 +54,6 @@ const selectRotation = `WITH token AS MATERIALIZED (
 
 const countReplay = recordReplay('id = $1')
 
-/** Creates the access and refresh tokens of the Postgres store. */
 export function createPostgresTokens(
   database: SqlDatabase,
 ): Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'> {
@@ -86,7 +85,9 @@ export function createPostgresTokens(
       return row && refreshTokenOf(row)
     },
     async rotateRefreshToken(refreshHash, successor, terms) {
-      const values = rotationValues(refreshHash, successor, terms)
+      const { accessHash, scope, accessExpiresAt, sealedTokens } = successor
+      const minted = [accessHash, scope, accessExpiresAt, sealedTokens, successor.refreshHash]
+      const values = [refreshHash, terms.now, ...minted, replayEnd(terms), terms.address]
       for (let tries = 0; tries < 3; tries += 1) {
         if ((await database.write(rotate, values)).length === 1) return { kind: 'rotated' }
         const earlier = await earlierRotation(refreshHash, terms)
@@ -95,26 +96,6 @@ export function createPostgresTokens(
       throw new Error('A refresh token is free each time after it could not be used.')
     },
   }
-}
-
-function rotationValues(
-  presentedHash: string,
-  successor: SuccessorTokens,
-  terms: RotationTerms,
-): (string | number | undefined)[] {
-  const { accessHash, scope, accessExpiresAt, sealedTokens, refreshHash } = successor
-  const { now, address } = terms
-  return [
-    presentedHash,
-    now,
-    accessHash,
-    scope,
-    accessExpiresAt,
-    sealedTokens,
-    refreshHash,
-    replayEnd(terms),
-    address,
-  ]
 }
 
 interface RotationRow extends TokenUseRow {

@@ -7,7 +7,6 @@ export const codeColumns: string = `${camelCased(
   'code_hash, user_id, user_sub, user_email, user_name, client_id, resource, scope, redirect_uri, code_challenge',
 )}, grant_id AS id, grant_created_at AS "createdAt", grant_expires_at AS "expiresAt", expires_at AS "codeExpiresAt"`
 
-/** A row with {@link codeColumns}. */
 export interface CodeRow extends GrantRow, Omit<AuthorizationCodeRecord, 'grant' | 'expiresAt'> {
   codeExpiresAt: number
 }
@@ -28,7 +27,6 @@ export const insertCode = `INSERT INTO authorization_code (code_hash, grant_id, 
     holds_session_until)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`
 
-/** Returns the values of {@link insertCode}. */
 export function codeValues({ grant, ...code }: AuthorizationCodeRecord): Values {
   const { user } = grant
   return [
@@ -61,7 +59,6 @@ export function insertGrant(family: string, rows: string): string {
 export const selectCodeState = `SELECT redeemed_at AS "redeemedAt", coalesce(holds_session_until - $2 <= 0, true) AS expired
   FROM authorization_code WHERE code_hash = $1`
 
-/** A row of {@link selectCodeState}. */
 export interface CodeState {
   redeemedAt: number | null
   expired: boolean | number

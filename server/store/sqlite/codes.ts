@@ -16,6 +16,8 @@ import type { SqliteDatabase } from './database.ts'
 import { releaseSession } from './ending.ts'
 import { addFirstTokens } from './tokens.ts'
 
+const addSession = insertSession()
+
 const useCode = `UPDATE authorization_code SET redeemed_at = $2, holds_session_until = NULL
   WHERE code_hash = $1 AND holds_session_until - $2 > 0 RETURNING grant_id AS "grantId"`
 
@@ -31,7 +33,6 @@ const selectUnredeemed = {
   client: unredeemedCodesOf('client', 'code_hash AS "codeHash"'),
 }
 
-/** Creates the authorization codes of the SQLite store. */
 export function createSqliteCodes(
   database: SqliteDatabase,
 ): Pick<GrantStore, 'addAuthorizationCode' | 'redeemAuthorizationCode' | 'expireCode'> {
@@ -47,7 +48,7 @@ export function createSqliteCodes(
   return {
     addAuthorizationCode: (code, session) =>
       database.transaction(() => {
-        database.run(insertSession, sessionValues(session))
+        database.run(addSession, sessionValues(session))
         database.run(insertCode, codeValues(code))
       }),
     redeemAuthorizationCode: (codeHash, tokens, now) =>

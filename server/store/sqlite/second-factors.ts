@@ -6,6 +6,8 @@ import { insertSecondFactor } from '../sql/sign-ins.ts'
 import type { SqliteDatabase } from './database.ts'
 import { releaseSession } from './ending.ts'
 
+const addSession = insertSession()
+
 const attempt = `UPDATE second_factor SET attempts = attempts + 1
   WHERE id = $1 AND binding_hash = $2 AND expires_at - $3 > 0 AND attempts < $4
   RETURNING sealed, expires_at AS "expiresAt"`
@@ -17,12 +19,11 @@ const remove = 'DELETE FROM second_factor WHERE id = $1 RETURNING true AS gone'
 
 const removeSession = 'DELETE FROM provider_session WHERE grant_id = $1'
 
-/** Creates the sign-ins of the SQLite store waiting for their second factor. */
 export function createSqliteSecondFactors(database: SqliteDatabase): SecondFactorStore {
   return {
     addSecondFactor: ({ id, bindingHash, sealed, session, expiresAt }) =>
       database.transaction(() => {
-        database.run(insertSession, sessionValues(session))
+        database.run(addSession, sessionValues(session))
         database.run(insertSecondFactor, [id, bindingHash, sealingKeyOf(sealed), sealed, expiresAt])
       }),
     attemptSecondFactor: ({ id, bindingHash, most }, now) =>

@@ -105,7 +105,6 @@ export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWor
   }
 }
 
-/** Runs `batch` in the open transaction. */
 function commit(batch: readonly QueuedWrite[], transaction: Transaction): void {
   let results: unknown[]
   try {

@@ -26,11 +26,11 @@ const askParams = { message: 'Name?', requestedSchema: { type: 'object', propert
 const capabilities = { elicitation: {}, sampling: {}, roots: {} }
 const methods = ['tools/call', 'tools/list', 'prompts/get', 'resources/read', 'com.example/own']
 
+const frequent = ['call', 'ask', 'reply']
+const kinds = [...frequent, ...frequent, 'finish', 'fail', 'break', 'cancel', 'wait', 'progress']
+
 const step = record({
-  what: constantFrom(
-    ...['call', 'call', 'ask', 'ask', 'reply', 'reply'],
-    ...['finish', 'fail', 'break', 'cancel', 'wait', 'progress'],
-  ),
+  what: constantFrom(...kinds),
   /** Picks among whatever there is at that moment. */
   pick: nat(1000),
 })

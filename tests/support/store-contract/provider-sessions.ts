@@ -101,7 +101,10 @@ function describeLeases({ store, race }: StoreInstances): void {
       [
         'a known outcome takes back its own lease only, not an earlier one',
         [
-          ...[take('one', 0, 1), giveBack('one', false), take('two', 0, 2), giveBack('two', true)],
+          take('one', 0, 1),
+          giveBack('one', false),
+          take('two', 0, 2),
+          giveBack('two', true),
           take('three', 0, 2),
         ],
       ],
