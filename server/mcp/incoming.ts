@@ -1,4 +1,4 @@
-import type { AuthInfo, ServerContext } from '@modelcontextprotocol/server'
+import type { AuthInfo } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
@@ -91,12 +91,4 @@ export function authInfoOf(
     resourceMetadataUrl: resourceMetadata,
     extra: { caller },
   }
-}
-
-/** The caller of the request that a handler runs for, as {@link authInfoOf} put it there. */
-export function callerOf(context: ServerContext): Caller {
-  const extra = context.http?.authInfo?.extra
-  if (!extra || !('caller' in extra))
-    throw new TypeError('An MCP request reached its handler without a caller.')
-  return extra['caller'] as Caller
 }

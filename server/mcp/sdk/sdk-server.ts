@@ -19,7 +19,6 @@ import { offersTool } from '../../core/access/access-rules.ts'
 import { type Call, type CallEnd, callOf } from '../../core/access/call-record.ts'
 import { SignInNeededError, signedIn } from '../../core/tokens/caller.ts'
 import type { McpEndpointConfig, ServingContext } from '../endpoint-config.ts'
-import { callerOf } from '../incoming.ts'
 import { type ToolNeeds, withSecuritySchemes } from '../tools/tool-scope.ts'
 import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
 import { RequestStateCodec } from './request-state.ts'
@@ -64,7 +63,7 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
         ...(outputSchema && { outputSchema: asIs(outputSchema) }),
       }
       server.registerTool(listing.name, shown, (input: unknown, context: ServerContext) =>
-        call(input, config.contexts.ofCall(callerOf(context), channelOf(context))),
+        call(input, config.contexts.ofCall(serving.incoming().caller, channelOf(context))),
       )
     }
     if (config.module.register) {

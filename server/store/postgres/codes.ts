@@ -62,13 +62,9 @@ export function createPostgresCodes(
     async redeemAuthorizationCode(codeHash, tokens, now) {
       const { accessHash, scope, accessExpiresAt, refreshHash, familyHash } = tokens
       const values = [codeHash, now, accessHash, scope, accessExpiresAt, refreshHash, familyHash]
-      for (let tries = 0; tries < 3; tries += 1) {
-        if ((await database.write(redeemCode, values)).length === 1) return { kind: 'redeemed' }
-        const [state] = await database.read<CodeState>(selectCodeState, [codeHash, now])
-        const refusal = refusalOf(state)
-        if (refusal) return refusal
-      }
-      throw new Error('A code is free each time after it could not be redeemed.')
+      if ((await database.write(redeemCode, values)).length === 1) return { kind: 'redeemed' }
+      const [state] = await database.read<CodeState>(selectCodeState, [codeHash])
+      return refusalOf(state)
     },
     expireCode: async (codeHash, now) => (await database.write(expireCode, [codeHash, now])).length === 1,
   }

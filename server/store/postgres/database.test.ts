@@ -200,6 +200,7 @@ describe('statements that fail', () => {
     await store.prepare()
     await failInsertions('40001', 5)
     expect((await failureOf(store.addClient(clientSample))).error).toBeInstanceOf(StoreUnavailableError)
+    expect(await server.query(url, 'SELECT last_value::int AS tries FROM failures')).toEqual([{ tries: 3 }])
     await store.addClient(clientSample)
     expect(await store.findClient(clientSample.id)).toEqual(clientSample)
   })

@@ -42,7 +42,8 @@ const rotate = `WITH used AS (
 
 const selectRotation = `WITH token AS MATERIALIZED (
       SELECT grant_id, used_at, successor FROM refresh_token t
-      WHERE t.hash = $1 AND (SELECT g.ended_at IS NULL AND g.expires_at - $2 > 0 FROM grants g WHERE g.id = t.grant_id)
+      WHERE t.hash = $1 AND t.used_at IS NOT NULL
+        AND (SELECT g.ended_at IS NULL AND g.expires_at - $2 > 0 FROM grants g WHERE g.id = t.grant_id)
     ), access AS MATERIALIZED (
       SELECT sealed_tokens, address, first_used_at, refresh_hash FROM access_token
       WHERE hash = (SELECT successor FROM token)
@@ -57,15 +58,11 @@ const countReplay = recordReplay('id = $1')
 export function createPostgresTokens(
   database: SqlDatabase,
 ): Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'> {
-  /** Returns the result for a token that could not be rotated; undefined if it can be, although it could not a moment ago. */
-  async function earlierRotation(
-    refreshHash: string,
-    terms: RotationTerms,
-  ): Promise<RefreshRotation | undefined> {
+  /** Returns the result for a token that could not be rotated: it is used, or its grant is over. */
+  async function earlierRotation(refreshHash: string, terms: RotationTerms): Promise<RefreshRotation> {
     const [row] = await database.read<RotationRow>(selectRotation, [refreshHash, terms.now])
     if (!row) return { kind: 'ended' }
     const { grantId, sealedTokens, usedAt, ...successor } = withoutNulls(row)
-    if (usedAt === undefined) return undefined
     const use = { usedAt, ...successor }
     if (sealedTokens !== undefined && isReplayable(use, terms)) {
       await database.write(countReplay, replayValues(grantId, use, terms))
@@ -88,18 +85,14 @@ export function createPostgresTokens(
       const { accessHash, scope, accessExpiresAt, sealedTokens } = successor
       const minted = [accessHash, scope, accessExpiresAt, sealedTokens, successor.refreshHash]
       const values = [refreshHash, terms.now, ...minted, replayEnd(terms), terms.address]
-      for (let tries = 0; tries < 3; tries += 1) {
-        if ((await database.write(rotate, values)).length === 1) return { kind: 'rotated' }
-        const earlier = await earlierRotation(refreshHash, terms)
-        if (earlier) return earlier
-      }
-      throw new Error('A refresh token is free each time after it could not be used.')
+      const rotated = await database.write(rotate, values)
+      return rotated.length === 1 ? { kind: 'rotated' } : earlierRotation(refreshHash, terms)
     },
   }
 }
 
 interface RotationRow extends TokenUseRow {
   grantId: string
-  usedAt: number | null
+  usedAt: number
   sealedTokens: string | null
 }

@@ -55,20 +55,18 @@ export function insertGrant(family: string, rows: string): string {
       grant_expires_at, ${family} FROM ${rows}`
 }
 
-/** Selects the state of a code that could not be redeemed. */
-export const selectCodeState = `SELECT redeemed_at AS "redeemedAt", coalesce(holds_session_until - $2 <= 0, true) AS expired
-  FROM authorization_code WHERE code_hash = $1`
+/** Selects the {@link CodeState} of a code that could not be redeemed. */
+export const selectCodeState =
+  'SELECT redeemed_at AS "redeemedAt" FROM authorization_code WHERE code_hash = $1'
 
 export interface CodeState {
   redeemedAt: number | null
-  expired: boolean | number
 }
 
-/** Returns why a code could not be redeemed; undefined if it can be, although it could not a moment ago. */
-export function refusalOf(state: CodeState | undefined): CodeRedemption | undefined {
+/** Returns why a code could not be redeemed. */
+export function refusalOf(state: CodeState | undefined): CodeRedemption {
   if (!state) return { kind: 'unknown' }
-  if (state.redeemedAt !== null) return { kind: 'used', redeemedAt: state.redeemedAt }
-  return state.expired ? { kind: 'expired' } : undefined
+  return state.redeemedAt === null ? { kind: 'expired' } : { kind: 'used', redeemedAt: state.redeemedAt }
 }
 
 const selectCode = `SELECT ${codeColumns} FROM authorization_code WHERE code_hash = $1`

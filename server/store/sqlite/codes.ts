@@ -54,7 +54,7 @@ export function createSqliteCodes(
     redeemAuthorizationCode: (codeHash, tokens, now) =>
       database.transaction(() => {
         if (redeem(codeHash, tokens, now)) return { kind: 'redeemed' }
-        return refusalOf(database.all<CodeState>(selectCodeState, [codeHash, now])[0]) ?? { kind: 'expired' }
+        return refusalOf(database.all<CodeState>(selectCodeState, [codeHash])[0])
       }),
     expireCode: (codeHash, now) =>
       database.transaction(() => expireCode(database, codeHash, now) !== undefined),

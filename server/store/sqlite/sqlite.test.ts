@@ -222,19 +222,6 @@ describe('sqlite file', () => {
 })
 
 describe('a database shared with a server', () => {
-  it('is opened beside it, sees what it stores, and the other way round', async () => {
-    const path = newFile()
-    const server = openSqliteStore(path)
-    const command = openSqliteStore(path, { shared: true })
-    const { grant, session } = await addGrant(server, grantSample('a'))
-    expect(await command.findProviderSession(grant.id)).toEqual(session)
-    await command.endGrant(grant.id, 'code_reuse', start)
-    expect(await server.findProviderSession(grant.id)).toBeUndefined()
-    await command.close()
-    await addGrant(server, grantSample('b'))
-    await server.close()
-  })
-
   it('keeps the leases of the server', async () => {
     const path = newFile()
     const server = openSqliteStore(path)

@@ -80,14 +80,6 @@ export function describeCodes({ store, race }: StoreInstances): void {
       expect(refresh.flatMap((record, index) => (record ? [index] : []))).toEqual([winner])
     })
 
-    it('fifty different codes at once are fifty grants', async () => {
-      await race((each, index) => addGrant(each, grantSample(`racer ${index}`)))
-      const found = await race((each, index) => each.findProviderSession(`grant racer ${49 - index}`))
-      expect(found.map((each) => each?.sealed)).toEqual(
-        found.map((_, index) => `sealed racer ${49 - index} 1`),
-      )
-    })
-
     it('a client without refresh tokens gets an access token only', async () => {
       const { scope, accessHash, accessExpiresAt } = tokens
       const minted = { scope, accessHash, accessExpiresAt, refreshHash: undefined }

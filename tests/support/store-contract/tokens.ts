@@ -48,23 +48,6 @@ function describeAccessTokens({ store }: StoreInstances): void {
       expect(await dueSignOuts(store(), start)).toEqual([])
     })
 
-    it('removed, it takes nothing from the replay of the refresh token that brought it', async () => {
-      const { tokens } = await addGrant(store(), grantSample('a'))
-      const options = rotationTerms(start)
-      await store().rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), options)
-      await store().removeAccessToken('access a 2')
-      expect(await store().findAccessToken('access a 2', start)).toBeUndefined()
-      expect(
-        await store().rotateRefreshToken(tokens.refreshHash, successorSample('x'), options),
-      ).toMatchObject({
-        kind: 'replayed',
-        sealedTokens: 'sealed pair a 2',
-      })
-      expect((await store().rotateRefreshToken('refresh a 2', successorSample('a 3'), options)).kind).toBe(
-        'rotated',
-      )
-    })
-
     it('brings the newest provider session', async () => {
       const { tokens, session } = await addGrant(store(), grantSample('a'))
       await store().saveProviderSession(nextSession(session))
