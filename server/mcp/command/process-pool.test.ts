@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { fullAccess } from '../../core/access/access-rules.ts'
+import type { CommandUpstream } from '../../core/gateway/upstream.ts'
 import { anonymousCaller, type SignedInCaller } from '../../core/tokens/caller.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
@@ -373,34 +374,23 @@ describe('a process that dies', () => {
     })
   })
 
-  it.each(['start', 'initialize'])('at %s is an error that names the next step', async (phase) => {
-    const fixture = open(['--era', 'legacy', '--die', phase])
-    const response = await fixture.client().post(hang)
-    expect(response.status).toBe(502)
-    expect(await response.json()).toMatchObject({
-      id: 'hang',
-      error: { code: -32_603, message: expect.stringMatching(/tell the operator\.$/) },
-    })
-    expect(fixture.reported('upstream_not_started')).toMatchObject([
-      { next_step: expect.stringContaining('error output') },
-    ])
-  })
-
-  it('that is no program says so, and a slow one names its time limit', async () => {
-    const missing = open([], { command: 'no-such-program' })
-    const slow = open(['--silent', 'all'], { firstStartTimeoutSeconds: 1 })
-    for (const [fixture, status, step] of [
-      [missing, 502, 'Correct the command'],
-      [slow, 504, 'raise start_timeout'],
-    ] as const) {
+  it.each<[what: string, args: string[], more: Partial<CommandUpstream>, status: number, step: string]>([
+    ['dies at its start', ['--die', 'start'], {}, 502, 'error output'],
+    ['dies at initialize', ['--era', 'legacy', '--die', 'initialize'], {}, 502, 'error output'],
+    ['is no program', [], { command: 'no-such-program' }, 502, 'Correct the command'],
+    ['is too slow', ['--silent', 'all'], { firstStartTimeoutSeconds: 1 }, 504, 'raise start_timeout'],
+  ])(
+    'or does not start, because it %s, is an error with the next step',
+    async (_what, args, more, status, step) => {
+      const fixture = open(args, more)
       const response = await fixture.client().post(hang)
-      expect([response.status, await response.json()]).toMatchObject([status, { id: 'hang' }])
-      expect(fixture.reported('upstream_not_started')).toMatchObject([
-        { next_step: expect.stringContaining(step) },
-      ])
+      const error = { code: -32_603, message: expect.stringMatching(/tell the operator\.$/) }
+      expect([response.status, await response.json()]).toMatchObject([status, { id: 'hang', error }])
+      const reported = [{ next_step: expect.stringContaining(step) }]
+      expect(fixture.reported('upstream_not_started')).toMatchObject(reported)
       await expect.poll(fixture.processes).toEqual([])
-    }
-  })
+    },
+  )
 
   it('at server/discover gets initialize alone, as the next ones do', async () => {
     const fixture = open(['--era', 'legacy', '--die', 'discover'])

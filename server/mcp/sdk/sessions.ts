@@ -87,7 +87,10 @@ export class Sessions {
   }
 
   async #begin(request: Request, incoming: Incoming): Promise<Reply> {
-    if (isTooLongToKeep(incoming.body)) return tooLong(incoming.body)
+    if (isTooLongToKeep(incoming.body)) {
+      const message = `An initialize message can have at most ${maxKeptLength} characters. Send a shorter one.`
+      return failureResponse(400, { code: jsonRpcCode.invalidParams, message }, incoming.body)
+    }
     if (!this.#makeRoom(signedIn(incoming.caller).user.id)) return tooMany(incoming.body)
     // Added before anything is awaited, so that concurrent requests cannot exceed the limit.
     const session = this.#create(incoming)
@@ -208,11 +211,6 @@ export class Sessions {
       },
     })
   }
-}
-
-function tooLong(body: unknown): Response {
-  const message = `An initialize message can have at most ${maxKeptLength} characters. Send a shorter one.`
-  return failureResponse(400, { code: jsonRpcCode.invalidParams, message }, body)
 }
 
 function tooMany(body: unknown): Response {

@@ -13,7 +13,6 @@ export function describeClientUse(instances: StoreInstances): void {
   describeKeptClients(instances)
   describeLists(instances)
   describeTrimming(instances)
-  describeExpiry(instances)
 }
 
 function describeChanges({ store, race }: StoreInstances): void {
@@ -144,29 +143,6 @@ function describeLists({ store }: StoreInstances): void {
         ['B', 'a', 'a b', 'b'],
         ['https://client.example/', 'é'],
       ])
-    })
-  })
-}
-
-function describeExpiry({ store }: StoreInstances): void {
-  describe('clients that expire', () => {
-    it('are found until they are collected, which they are at their end', async () => {
-      await store().addClient(clientSample)
-      await store().addClient({ ...clientSample, id: 'later', expiresAt: start + daySeconds + 1 })
-      await store().addClient({ ...bareClient, id: 'endless' })
-      expect(await store().collectExpired(start + daySeconds - 1, 500)).toBe(0)
-      expect(await store().findClient(clientSample.id)).toBeDefined()
-      expect(await store().collectExpired(start + daySeconds, 500)).toBe(1)
-      expect(await store().findClient(clientSample.id)).toBeUndefined()
-      expect(await store().collectExpired(start + 1000 * daySeconds, 500)).toBe(1)
-      expect(await store().findClient('endless')).toBeDefined()
-    })
-
-    it('are collected at the end that they were moved to', async () => {
-      await store().addClient(clientSample)
-      await store().keepClient(clientSample.id, start + 9 * daySeconds)
-      expect(await store().collectExpired(start + 9 * daySeconds - 1, 500)).toBe(0)
-      expect(await store().collectExpired(start + 9 * daySeconds, 500)).toBe(1)
     })
   })
 }

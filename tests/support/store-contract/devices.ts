@@ -22,7 +22,6 @@ export function describeDevices(instances: StoreInstances): void {
   describeWaiting(instances)
   describeDecisions(instances)
   describePolls(instances)
-  describeForgotten(instances)
 }
 
 function describeWaiting({ store, race }: StoreInstances): void {
@@ -180,20 +179,6 @@ function describePolls({ store, race }: StoreInstances): void {
       expect(intervals.sort((a, b) => a - b)).toEqual(
         Array.from({ length: 49 }, (_, index) => 10 + 5 * index),
       )
-    })
-  })
-}
-
-function describeForgotten({ store }: StoreInstances): void {
-  describe('devices that have expired', () => {
-    it('are collected an hour after their end', async () => {
-      await store().addDevice(deviceSample('a'))
-      await store().addDevice({ ...deviceSample('b'), expiresAt: start + 601 })
-      expect(await store().collectExpired(start + 600 + 3599, 500)).toBe(0)
-      expect((await store().pollDevice('device a', 5, start + 600)).kind).toBe('expired')
-      expect(await store().collectExpired(start + 600 + 3600, 500)).toBe(1)
-      expect((await store().pollDevice('device a', 5, start + 600)).kind).toBe('unknown')
-      expect((await store().pollDevice('device b', 5, start + 601)).kind).toBe('expired')
     })
   })
 }
