@@ -15,7 +15,7 @@ import {
   type WaitingCall,
   waitingTool,
 } from '../../tests/support/server/mcp/tool-fixture.ts'
-import type { McpEndpoint } from './endpoint-config.ts'
+import type { ModuleEndpoint } from './endpoint-config.ts'
 import { createPlainEndpoint } from './plain/plain-endpoint.ts'
 import { createSdkEndpoint } from './sdk/sdk-endpoint.ts'
 import type { ToolModule } from './tools/tool-module.ts'
@@ -25,7 +25,7 @@ const start = 1_000_000
 const checkMs = 15_000
 
 let runtime: FakeRuntime
-let endpoint: McpEndpoint
+let endpoint: ModuleEndpoint
 let live: boolean | Error
 
 const ada = (): SignedInCaller => ({
@@ -44,7 +44,7 @@ const registering = (): ToolModule => ({ ...plain(), register() {} })
 
 const limits = { total: 3, perUser: 2 }
 
-describe.each<[string, () => McpEndpoint]>([
+describe.each<[string, () => ModuleEndpoint]>([
   ['the plain endpoint', () => createPlainEndpoint({ ...endpointConfigSample(plain()), runtime }, limits)],
   [
     "the SDK's endpoint",

@@ -2,7 +2,7 @@ import type { Implementation } from '@modelcontextprotocol/server'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
 import { callsOf } from '../../core/access/call-record.ts'
 import { KnownTools } from '../answered-calls.ts'
-import { type McpEndpoint, type McpEndpointConfig, noNotifications } from '../endpoint-config.ts'
+import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { failureResponse, internalError } from '../failure-response.ts'
 import { OpenStreams } from '../open-streams.ts'
 import { RequestStateCodec } from '../sdk/request-state.ts'
@@ -65,7 +65,6 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
 
   return {
     ...transports,
-    notify: noNotifications,
     has: (call) => known.has(call),
     async handle(request, body, caller, calls) {
       try {

@@ -3,7 +3,7 @@ import type { JSONRPCRequest } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { honouredFilter } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import { type McpEndpoint, type McpEndpointConfig, noNotifications } from '../endpoint-config.ts'
+import type { McpEndpointConfig, ModuleEndpoint } from '../endpoint-config.ts'
 
 import { asksForProgress, type Incoming } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
@@ -34,7 +34,7 @@ const methodNotFound: JsonRpcErrorObject = { code: jsonRpcCode.methodNotFound, m
 export function createPlainEndpoint(
   config: McpEndpointConfig,
   limits: SubscriptionLimits = subscriptionLimits,
-): McpEndpoint {
+): ModuleEndpoint {
   const streams = new OpenStreams(config.runtime)
   const stopChecks = repeatChecks(() => streams.check())
   const subscribe = createSubscribe(limits, streams)
@@ -82,7 +82,13 @@ export function createPlainEndpoint(
 
   return {
     methods: ['POST'],
-    notify: { ...noNotifications, toolsChanged: () => changes.report() },
+    notify: {
+      toolsChanged: () => changes.report(),
+      // It has nothing but tools.
+      promptsChanged() {},
+      resourcesChanged() {},
+      resourceUpdated() {},
+    },
     has: ({ event, name }) => event === 'tool_called' && tools.has(name),
     async handle(request, body, caller, calls) {
       const checked = checkMessage(request.headers, body, tools)

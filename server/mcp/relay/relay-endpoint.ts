@@ -6,7 +6,7 @@ import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { KeyRing, Sealer } from '../../core/seal.ts'
 import { callsOf } from '../../core/access/call-record.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
-import { type McpEndpoint, noNotifications } from '../endpoint-config.ts'
+import type { McpEndpoint } from '../endpoint-config.ts'
 import { type Incoming, isTooLongToKeep, lenientHeaders, maxKeptLength, messagesIn } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import { subscriptionLimits, SubscriptionSlots } from '../subscriptions.ts'
@@ -75,7 +75,6 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   }
   return {
     methods: ['POST', 'GET', 'DELETE'],
-    notify: noNotifications,
     has: (call) => relay.known.has(call),
     handle: (request, body, caller, calls, text) => relay.handle(request, { body, caller, calls }, text),
     endStreams: () => streams.endNotificationStreams(),

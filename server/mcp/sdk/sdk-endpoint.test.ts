@@ -15,13 +15,13 @@ import {
   type WaitingCall,
   waitingTool,
 } from '../../../tests/support/server/mcp/tool-fixture.ts'
-import type { McpEndpoint } from '../endpoint-config.ts'
+import type { ModuleEndpoint } from '../endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import type { ToolModule } from '../tools/tool-module.ts'
 
 const start = 1_000_000
 let runtime: FakeRuntime
-let endpoint: McpEndpoint
+let endpoint: ModuleEndpoint
 let calls: WaitingCall[]
 
 const ada = (): SignedInCaller => ({ ...callerSample, expiresAt: start + 600 })

@@ -1,7 +1,7 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
+import type { McpEndpointConfig, ModuleEndpoint } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
 import { authInfoOf, type Incoming } from '../incoming.ts'
 import { OpenStreams } from '../open-streams.ts'
@@ -31,7 +31,7 @@ const standardLimits: EndpointLimits = {
 export function createSdkEndpoint(
   config: McpEndpointConfig,
   limits: EndpointLimits = standardLimits,
-): McpEndpoint {
+): ModuleEndpoint {
   const streams = new OpenStreams(config.runtime)
   const servers = createServerFactory(config)
   const transport2026 = createTransport2026(config, limits.subscriptions, servers, streams)
@@ -66,7 +66,7 @@ function createTransport2026(
   limits: SubscriptionLimits,
   servers: ServerFactory,
   streams: OpenStreams,
-): Transport2026 & Pick<McpEndpoint, 'notify'> {
+): Transport2026 & Pick<ModuleEndpoint, 'notify'> {
   const { resourceMetadata } = config
   const subscribe = createSubscribe(limits, streams)
   // The handler creates the server synchronously with the request, so the two belong together.

@@ -13,7 +13,7 @@ import {
   toolCall,
 } from '../../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
-import type { McpEndpoint } from '../endpoint-config.ts'
+import type { ModuleEndpoint } from '../endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import { createEventStore } from './sessions.ts'
 import type { ToolModule } from '../tools/tool-module.ts'
@@ -31,7 +31,7 @@ function person(name: string): SignedInCaller {
 const people: readonly SignedInCaller[] = ['b', 'c', 'd', 'e'].map(person)
 
 let runtime: FakeRuntime
-let endpoint: McpEndpoint
+let endpoint: ModuleEndpoint
 let running: { go: () => void; aborted: boolean }[]
 
 const empty = z.object({})
