@@ -39,7 +39,7 @@ export const bareClient: Client = {
 }
 
 /** Store contract: clients. */
-export function describeClients({ store, race }: StoreInstances): void {
+export function describeClients({ store }: StoreInstances): void {
   describe('clients', () => {
     it.each<[string, Client]>([
       ['with everything', clientSample],
@@ -57,12 +57,6 @@ export function describeClients({ store, race }: StoreInstances): void {
     ])('gives back one %s, with every member', async (_what, client) => {
       await store().addClient(client)
       expect(await store().findClient(client.id)).toStrictEqual(client)
-    })
-
-    it('fifty registrations at once are fifty clients', async () => {
-      await race((each, index) => each.addClient({ ...clientSample, id: `client ${index}` }))
-      const found = await race((each, index) => each.findClient(`client ${49 - index}`))
-      expect(found.map((client) => client?.id)).toEqual(found.map((_, index) => `client ${49 - index}`))
     })
   })
 }

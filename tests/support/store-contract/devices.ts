@@ -102,15 +102,6 @@ function describeDecisions({ store, race }: StoreInstances): void {
       expect(decided.filter(Boolean)).toHaveLength(1)
       expect((await poll(start)).kind).toBe(decide(decided.indexOf(true)))
     })
-
-    it('fifty decisions and polls at once: later polls get the decision', async () => {
-      await race<unknown>((each, index) =>
-        index === 25
-          ? each.decideDevice(device.deviceHash, 'approved', start)
-          : each.pollDevice(device.deviceHash, 5, start),
-      )
-      expect(await poll(start)).toStrictEqual({ kind: 'approved', device })
-    })
   })
 }
 
