@@ -16,11 +16,6 @@ export interface EndpointLimits {
   subscriptions: SubscriptionLimits
 }
 
-const standardLimits: EndpointLimits = {
-  sessions: sessionLimits,
-  subscriptions: subscriptionLimits,
-}
-
 /**
  * Creates the endpoint for all revisions on the MCP SDK.
  *
@@ -30,7 +25,7 @@ const standardLimits: EndpointLimits = {
  */
 export function createSdkEndpoint(
   config: McpEndpointConfig,
-  limits: EndpointLimits = standardLimits,
+  limits: EndpointLimits = { sessions: sessionLimits, subscriptions: subscriptionLimits },
 ): ModuleEndpoint {
   const streams = new OpenStreams(config.runtime)
   const servers = createServerFactory(config)

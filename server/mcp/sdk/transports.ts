@@ -34,12 +34,46 @@ export function serveOnTransports({
   createPeer,
   hasSessions,
 }: TransportPorts): Pick<McpEndpoint, 'methods' | 'handle' | 'endStreams' | 'close'> {
-  const serveAlone = createStatelessTransport(config, createPeer, streams)
   const sessions = hasSessions ? new Sessions({ config, limits, createPeer, streams }) : undefined
   const stopChecks = repeatChecks(async () => {
     sessions?.sweep()
     await streams.check()
   })
+
+  /** Serves a message of an earlier revision without a session. */
+  async function serveAlone(request: Request, incoming: Incoming, gone: AbortSignal): Promise<Reply> {
+    const { caller, body, calls } = incoming
+    const peer = createPeer({ kind: 'stateless', incoming: () => incoming })
+    const release = await peer.hold?.(incoming)
+    try {
+      if (gone.aborted) return new Response(null, { status: 499 })
+      const transport = new WebStandardStreamableHTTPServerTransport({
+        enableJsonResponse: !asksForProgress(body),
+        keepAliveMs,
+      })
+      await peer.connect(transport)
+      // Without a session the client cannot send a cancellation, and the transport would never respond.
+      const left = new Promise<Response>((resolve) => {
+        const leave = (): void => {
+          void peer.close()
+          resolve(new Response(null, { status: 499 }))
+        }
+        gone.addEventListener('abort', leave, { once: true })
+      })
+      const authInfo = authInfoOf(caller, config.resourceMetadata)
+      const answered = transport.handleRequest(request, { parsedBody: body, authInfo })
+      return streams.track(await Promise.race([answered, left]), {
+        caller,
+        calls,
+        kind: 'call',
+        ended: (how) => {
+          if (how === 'refused') void peer.close()
+        },
+      })
+    } finally {
+      release?.()
+    }
+  }
 
   return {
     methods: sessions ? ['POST', 'GET', 'DELETE'] : ['POST'],
@@ -59,47 +93,6 @@ export function serveOnTransports({
       await transport2026.close()
       await sessions?.close()
     },
-  }
-}
-
-/** Serves a message of an earlier revision without a session. */
-function createStatelessTransport(
-  { resourceMetadata }: Pick<McpEndpointConfig, 'resourceMetadata'>,
-  createPeer: CreatePeer,
-  streams: OpenStreams,
-): (request: Request, incoming: Incoming, gone: AbortSignal) => Promise<Reply> {
-  return async (request, incoming, gone) => {
-    const { caller, body, calls } = incoming
-    const peer = createPeer({ kind: 'stateless', incoming: () => incoming })
-    const release = await peer.hold?.(incoming)
-    try {
-      if (gone.aborted) return new Response(null, { status: 499 })
-      const transport = new WebStandardStreamableHTTPServerTransport({
-        enableJsonResponse: !asksForProgress(body),
-        keepAliveMs,
-      })
-      await peer.connect(transport)
-      // Without a session the client cannot send a cancellation, and the transport would never respond.
-      const left = new Promise<Response>((resolve) => {
-        const leave = (): void => {
-          void peer.close()
-          resolve(new Response(null, { status: 499 }))
-        }
-        gone.addEventListener('abort', leave, { once: true })
-      })
-      const authInfo = authInfoOf(caller, resourceMetadata)
-      const answered = transport.handleRequest(request, { parsedBody: body, authInfo })
-      return streams.track(await Promise.race([answered, left]), {
-        caller,
-        calls,
-        kind: 'call',
-        ended: (how) => {
-          if (how === 'refused') void peer.close()
-        },
-      })
-    } finally {
-      release?.()
-    }
   }
 }
 
