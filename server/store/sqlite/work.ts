@@ -194,7 +194,7 @@ export function commitFailure(error: unknown): unknown {
 }
 
 /** Returns whether another connection holds the required lock. */
-export function isBusy(error: unknown): boolean {
+function isBusy(error: unknown): boolean {
   return primaryCode(error) === 5
 }
 
