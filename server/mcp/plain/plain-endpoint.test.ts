@@ -235,6 +235,7 @@ const ways: [string, (body: unknown) => Record<string, string>][] = [
   ['as a browser', () => ({ accept: 'text/html' })],
   ['for a stream only', () => ({ accept: 'text/event-stream' })],
   ['with an unknown version', () => ({ accept: both, 'mcp-protocol-version': '2030-01-01' })],
+  ['with a version that never was', () => ({ accept: both, 'mcp-protocol-version': '2025-01-01' })],
   ['with an unknown session', () => ({ accept: both, 'mcp-session-id': 'x' })],
   ['as one that accepts JSON only', (body) => ({ ...headers2026(body), accept: 'application/json' })],
   ['without the version', (body) => without(headers2026(body), 'mcp-protocol-version')],
