@@ -11,6 +11,7 @@ export interface EventStream {
   end(): void
 }
 
+/** Opens an {@link EventStream}. `onCancel` is called when the client disconnects. */
 export function openEventStream(onCancel: () => void): EventStream {
   const encoder = new TextEncoder()
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined

@@ -29,20 +29,24 @@ export function failureResponse(
   return Response.json(answer, { status, headers: { 'cache-control': 'no-store', ...headers } })
 }
 
+/** The error for what is not the client's fault. */
 export function internalError(message: string): JsonRpcErrorObject {
   return { code: jsonRpcCode.internalError, message }
 }
 
+/** The answer to a message of a session that is not there, or not the caller's. */
 export function sessionNotFound(body: unknown): Response {
   const message = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
   return failureResponse(404, { code: transportErrorCode.sessionNotFound, message }, body)
 }
 
+/** The answer to somebody who has as many streams open as one person may. */
 export function tooManyStreams(body: unknown): Response {
   const message = 'You have too many streams open. End one, then try again.'
   return failureResponse(429, { code: transportErrorCode.refused, message }, body, { 'retry-after': '5' })
 }
 
+/** The answer to a message about a task that is not there, or not the caller's. */
 export function taskNotFound(body: unknown): Response {
   const message = 'There is no such task. Call the tool again to start one.'
   return failureResponse(200, { code: jsonRpcCode.invalidParams, message }, body)

@@ -28,10 +28,12 @@ export function messagesIn(body: unknown): JsonObject[] {
   return (Array.isArray(body) ? body : [body]).filter(isJsonObject)
 }
 
+/** Returns whether a body has the `initialize` that opens a session. */
 export function opensSession(body: unknown): boolean {
   return messagesIn(body).some(({ method }) => method === 'initialize')
 }
 
+/** Returns whether a body has a request, which expects a response. */
 export function hasRequest(body: unknown): boolean {
   return messagesIn(body).some(({ method, id }) => method !== undefined && id !== undefined)
 }

@@ -176,6 +176,7 @@ export function readMessage(bytes: Uint8Array): WireMessage {
   return readMessageText(text)
 }
 
+/** {@link readMessage} for text. */
 export function readMessageText(text: string): WireMessage {
   let value: unknown
   try {
@@ -244,6 +245,7 @@ export function splitBatch(batch: WireMessage): WireMessage[] {
   }))
 }
 
+/** The messages of a batch, or the single one. */
 export function messagesIn(message: WireMessage): WireMessage[] {
   return message.envelope.kind === 'batch' ? splitBatch(message) : [message]
 }

@@ -10,6 +10,7 @@ export interface LineSplitterPorts {
 
 const edgeBytes = 256
 
+/** Cuts a stream of bytes into lines. */
 export class LineSplitter {
   readonly #maxBytes: number
   readonly #ports: LineSplitterPorts

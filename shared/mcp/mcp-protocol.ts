@@ -68,6 +68,7 @@ export const nameParameters: ReadonlyMap<string, string> = new Map([
   ['resources/read', 'uri'],
 ])
 
+/** Returns true for the revisions that Drawbridge supports. */
 export function isKnownRevision(revision: string): boolean {
   return revision === modernRevision || (legacyRevisions as readonly string[]).includes(revision)
 }

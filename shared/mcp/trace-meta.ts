@@ -33,6 +33,7 @@ export function mcpOperation(given: string, called: unknown): McpOperation {
   }
 }
 
+/** Returns a copy of a request with `carrier` in its `_meta`. */
 export function withTrace(message: JsonObject, carrier: TraceCarrier): JsonObject {
   const params = paramsOf(message)
   return { ...message, params: { ...params, _meta: { ...metaOf(params), ...carrier } } }

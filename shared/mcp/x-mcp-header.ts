@@ -82,6 +82,7 @@ export function headerParameterText(
   return Number.isFinite(value) ? String(value === 0 ? 0 : value) : undefined
 }
 
+/** The argument itself. */
 export function headerParameterValue(args: unknown, { path }: Pick<HeaderParameter, 'path'>): unknown {
   return path.reduce<unknown>(
     (node, key) => (isJsonObject(node) && Object.hasOwn(node, key) ? node[key] : undefined),

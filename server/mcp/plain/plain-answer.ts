@@ -135,10 +135,12 @@ function toJson(answer: PlainAnswer, id: JsonRpcId): string {
   return `{"result":${result},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`
 }
 
+/** The HTTP response with a message or batch in JSON. */
 export function jsonResponse(text: string, status = 200): TextResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: text }
 }
 
+/** The HTTP response with a JSON-RPC error. */
 export function errorResponse(
   status: number,
   { code, message, data }: JsonRpcErrorObject,

@@ -26,6 +26,7 @@ export interface RequestHeaderParts {
   taskIds: ReadonlyMap<string, string>
 }
 
+/** The headers of a request to the upstream. */
 export function requestHeaders(
   given: Headers,
   { upstream, identity, body, sessionId, taskIds }: RequestHeaderParts,
@@ -94,6 +95,7 @@ function argumentTextsOf(body: unknown): Set<string> {
   return texts
 }
 
+/** Returns whether a message is one of 2026-07-28. */
 export function isModern(body: unknown): body is JsonObject {
   return isJsonObject(body) && eraOfMessage(body) === 'modern'
 }

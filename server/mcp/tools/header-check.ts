@@ -14,6 +14,7 @@ export interface HeaderMismatch {
   body: string
 }
 
+/** The error for headers that contradict the body. */
 export function headerMismatchError(mismatch: HeaderMismatch): JsonRpcErrorObject {
   const message = `Bad Request: the request headers and body disagree: ${mismatch.body}`
   return { code: mcpErrorCode.headerMismatch, message, data: { mismatch } }

@@ -27,6 +27,7 @@ export interface ToolContextPorts {
 
 const fetchTimeoutMs = 10_000
 
+/** Creates the {@link ToolContexts}. */
 export function createToolContexts(ports: ToolContextPorts): ToolContexts {
   return {
     ofCaller: (caller) => ({

@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 
+/** A result with one text. */
 export function textResult(text: string, structuredContent?: Record<string, unknown>): CallToolResult {
   return { content: [{ type: 'text', text }], ...(structuredContent && { structuredContent }) }
 }
@@ -18,11 +19,13 @@ export function toolFailure(text: string): CallToolResult {
   return result
 }
 
+/** Returns the outcome of a call with this result. */
 export function outcomeOf(result: object): 'ok' | 'tool_error' | 'failed' {
   if (failures.has(result)) return 'failed'
   return 'isError' in result && result.isError === true ? 'tool_error' : 'ok'
 }
 
+/** The message for a call of a tool that does not exist. */
 export function unknownTool(name: string): string {
   return `There is no tool ${JSON.stringify(name.slice(0, 100))}. Call tools/list for the names.`
 }

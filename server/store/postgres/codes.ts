@@ -53,6 +53,7 @@ const redeemCode = `WITH used AS (
   ${insertGrant('$7', 'used')}
   RETURNING id`
 
+/** Creates the authorization codes of the Postgres store. */
 export function createPostgresCodes(
   database: SqlDatabase,
 ): Pick<GrantStore, 'addAuthorizationCode' | 'redeemAuthorizationCode' | 'expireCode'> {

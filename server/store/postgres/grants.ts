@@ -53,6 +53,7 @@ const recordUses = `WITH used AS MATERIALIZED (
     WHERE g.id = u.id COLLATE "C" AND g.id = ANY (ARRAY(SELECT id FROM known))
       AND (${isLaterUse} OR ${isLaterPair})`
 
+/** Creates the grants of the Postgres store: ending and use. */
 export function createPostgresGrants(
   database: SqlDatabase,
 ): Pick<GrantStore, 'endGrant' | 'endGrants' | 'endRefusedSession' | 'recordGrantUses'> {

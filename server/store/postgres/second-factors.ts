@@ -31,6 +31,7 @@ const takeUp = `WITH gone AS (DELETE FROM second_factor WHERE id = $1 RETURNING 
     )
     SELECT id FROM gone`
 
+/** Creates the sign-ins of the Postgres store waiting for their second factor. */
 export function createPostgresSecondFactors(database: SqlDatabase): SecondFactorStore {
   return {
     async addSecondFactor({ id, bindingHash, sealed, session, expiresAt }) {

@@ -6,6 +6,7 @@ export function encodeText(text: string): string {
   return text.replaceAll(escape, `${escape}1`).replaceAll('\0', `${escape}0`)
 }
 
+/** Inverse of {@link encodeText}. */
 export function decodeText(stored: string): string {
   if (!stored.includes(escape)) return stored
   return stored.replaceAll(`${escape}0`, '\0').replaceAll(`${escape}1`, escape)

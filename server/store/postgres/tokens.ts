@@ -55,6 +55,7 @@ const selectRotation = `WITH token AS MATERIALIZED (
 
 const countReplay = recordReplay('id = $1')
 
+/** Creates the access and refresh tokens of the Postgres store. */
 export function createPostgresTokens(
   database: SqlDatabase,
 ): Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'> {

@@ -10,6 +10,7 @@ const insertSteps = 'INSERT INTO attempt_steps (steps, expires_at) VALUES ($1, $
 
 const selectSteps = `SELECT number, steps FROM attempt_steps WHERE number < $1 ORDER BY number DESC LIMIT ${rowsAtOnce}`
 
+/** Creates the steps of clients that connect, in `database`. */
 export function createAttemptSteps(database: SqlDatabase): AttemptStepStore {
   return {
     async addAttemptSteps(steps, expiresAt) {

@@ -27,6 +27,7 @@ export const insertCode = `INSERT INTO authorization_code (code_hash, grant_id, 
     holds_session_until)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`
 
+/** Returns the values of {@link insertCode}. */
 export function codeValues({ grant, ...code }: AuthorizationCodeRecord): Values {
   const { user } = grant
   return [

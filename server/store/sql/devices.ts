@@ -29,6 +29,7 @@ const poll = `UPDATE device SET polled_at = $3, polled_early = ${early},
   WHERE device_hash = $1
   RETURNING ${selected}, decision, polled_early AS "isEarly", slowed_seconds AS "slowedSeconds"`
 
+/** Creates the pending devices in `database`. */
 export function createDevices(database: SqlDatabase): DeviceStore {
   return {
     async addDevice({ deviceHash, userCodeHash, clientId, scope, resource, address, createdAt, expiresAt }) {

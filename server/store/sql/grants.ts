@@ -25,6 +25,7 @@ export interface GrantRow extends Omit<Grant, 'user'> {
   userName: string | null
 }
 
+/** Reads the grant in a row. */
 export function grantOf(row: GrantRow): Grant {
   return {
     id: row.id,
@@ -58,6 +59,7 @@ export interface AccessTokenRow extends GrantRow, Pick<StoredProviderSession, 's
   sessionExpiresAt: number
 }
 
+/** Reads the access token in a row. */
 export function accessTokenOf(row: AccessTokenRow): AccessTokenRecord {
   return {
     grant: grantOf(row),
@@ -80,6 +82,7 @@ export interface RefreshTokenRow extends GrantRow {
   usedAt: number | null
 }
 
+/** Reads the refresh token in a row. */
 export function refreshTokenOf(row: RefreshTokenRow): RefreshTokenRecord {
   return { grant: grantOf(row), endReason: row.endReason ?? undefined, usedAt: row.usedAt ?? undefined }
 }
@@ -98,6 +101,7 @@ export function recordReplay(condition: string): string {
   WHERE ${condition}`
 }
 
+/** Returns the values of {@link recordReplay}. */
 export function replayValues(grant: string | number, use: TokenUse, terms: RotationTerms): Values {
   const [first, other] = differentAddresses(use, terms) ?? []
   return [grant, terms.now, first, other]

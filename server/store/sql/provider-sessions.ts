@@ -80,6 +80,7 @@ const postponeSignOut =
 
 const removeSignOut = 'DELETE FROM provider_session WHERE grant_id = $1 AND sign_out_since IS NOT NULL'
 
+/** Returns the values of {@link insertSession} for `session`. */
 export function sessionValues({
   grantId,
   sealed,
@@ -131,6 +132,7 @@ export function createProviderSessions(database: SqlDatabase): ProviderSessionSt
 
 export type SignOutRow = StoredProviderSession & Omit<PendingSignOut, 'session'>
 
+/** Reads the claimed session in a row. */
 export function signOutOf({ attempts, since, ...session }: SignOutRow): PendingSignOut {
   return { session, attempts, since }
 }

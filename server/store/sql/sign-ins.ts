@@ -28,6 +28,7 @@ const countAttempt = `INSERT INTO attempt AS a (key, count, window_ends_at) VALU
 const returnAttempt =
   'UPDATE attempt SET count = count - 1 WHERE key = $1 AND window_ends_at = $2 AND count > 0'
 
+/** Creates the pending social sign-ins in `database`, and the counts of attempts. */
 export function createSignIns(database: SqlDatabase): SocialSignInStore & AttemptStore {
   return {
     async addSocialSignIn({ id, bindingHash, sealed, expiresAt }, max) {

@@ -33,6 +33,7 @@ const selectUnredeemed = {
   client: unredeemedCodesOf('client', 'code_hash AS "codeHash"'),
 }
 
+/** Creates the authorization codes of the SQLite store. */
 export function createSqliteCodes(
   database: SqliteDatabase,
 ): Pick<GrantStore, 'addAuthorizationCode' | 'redeemAuthorizationCode' | 'expireCode'> {

@@ -16,6 +16,7 @@ const recordUse = `UPDATE grants SET last_used_at = $2, last_address = $3, last_
 const recordTwoAddresses = `UPDATE grants SET two_addresses_at = $2, two_addresses_first = $3, two_addresses_other = $4
   WHERE id = $1 AND coalesce(two_addresses_at, 0) <= $2`
 
+/** Creates the grants of the SQLite store: ending and use. */
 export function createSqliteGrants(
   database: SqliteDatabase,
 ): Pick<GrantStore, 'endGrant' | 'endGrants' | 'endRefusedSession' | 'recordGrantUses'> {

@@ -19,6 +19,7 @@ const remove = 'DELETE FROM second_factor WHERE id = $1 RETURNING true AS gone'
 
 const removeSession = 'DELETE FROM provider_session WHERE grant_id = $1'
 
+/** Creates the sign-ins of the SQLite store waiting for their second factor. */
 export function createSqliteSecondFactors(database: SqliteDatabase): SecondFactorStore {
   return {
     addSecondFactor: ({ id, bindingHash, sealed, session, expiresAt }) =>

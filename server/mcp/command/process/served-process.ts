@@ -60,6 +60,7 @@ export interface ProcessTerms {
 const maxStrayLength = 200
 const straysPerProcess = 20
 
+/** One process, from its start to its end. */
 export class ServedProcess {
   readonly terms: ProcessTerms
   /** Resolves when it serves. Rejects with the reason when it cannot; then it has been stopped. */

@@ -7,6 +7,7 @@ import { maxInputSeconds, type InputRequest } from '../input-required.ts'
 import { after } from '../deadline.ts'
 import type { AdapterRuntime, ClientPort } from '../ports.ts'
 
+/** Sends requests to a 2025 client, and matches its responses. */
 export class ClientRequests {
   readonly #client: ClientPort
   readonly #runtime: AdapterRuntime
