@@ -6,7 +6,7 @@ import { isAllowed } from '../core/access/glob.ts'
 import { scopeOfTool, type UpstreamPolicy } from '../core/gateway/upstream.ts'
 import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
-import type { Incoming } from './incoming.ts'
+import { type Incoming, messagesIn } from './incoming.ts'
 import { withSecuritySchemes } from './tools/tool-scope.ts'
 import { outcomeOf } from './tools/tool-result.ts'
 
@@ -76,7 +76,6 @@ export class ToolCatalogue {
     this.#nowMs = nowMs
   }
 
-  /** The arguments of a tool that are repeated in headers. */
   headerParametersOf(name: string): readonly HeaderParameter[] {
     return this.#tools.get(name) ?? []
   }
@@ -92,7 +91,6 @@ export class ToolCatalogue {
     return this.#tools.has(name)
   }
 
-  /** The list has changed. */
   expire(): void {
     this.#listedAt = -Infinity
   }
@@ -134,7 +132,6 @@ export function isOffered(name: string, { access }: Caller, policy: UpstreamPoli
 
 interface OpenRequest {
   method: string
-  /** True for the first page of a list. */
   isFirstPage: boolean
   call: Call | undefined
   finish: ((end: CallEnd) => void) | undefined
@@ -154,17 +151,12 @@ export interface AnsweredCallsPorts {
 export class AnsweredCalls {
   readonly #open = new Map<JsonRpcId, OpenRequest>()
   readonly #caller: Caller
-  readonly #policy: UpstreamPolicy
-  readonly #known: KnownTools
-  readonly #withTaskIds: AnsweredCallsPorts['withTaskIds']
+  readonly #ports: AnsweredCallsPorts
 
-  constructor({ body, caller, calls }: Incoming, { policy, known, withTaskIds }: AnsweredCallsPorts) {
+  constructor({ body, caller, calls }: Incoming, ports: AnsweredCallsPorts) {
     this.#caller = caller
-    this.#policy = policy
-    this.#known = known
-    this.#withTaskIds = withTaskIds
-    for (const message of Array.isArray(body) ? body : [body]) {
-      if (!isJsonObject(message)) continue
+    this.#ports = ports
+    for (const message of messagesIn(body)) {
       const { id, method, params } = message
       if ((typeof id !== 'string' && typeof id !== 'number') || typeof method !== 'string') continue
       const call = callOf(message)
@@ -173,7 +165,6 @@ export class AnsweredCalls {
     }
   }
 
-  /** The ids of those that are open. */
   ids(): JsonRpcId[] {
     return [...this.#open.keys()]
   }
@@ -195,10 +186,9 @@ export class AnsweredCalls {
     return this.#withoutHidden(response as unknown as JsonObject) as unknown as JsonRpcResponse
   }
 
-  /** Ends all that are open. */
   end(outcome: CallOutcome): void {
     for (const { call, finish } of this.#open.values()) {
-      if (call) finish?.({ outcome, isKnown: this.#known.has(call) })
+      if (call) finish?.({ outcome, isKnown: this.#ports.known.has(call) })
     }
     this.#open.clear()
   }
@@ -206,7 +196,8 @@ export class AnsweredCalls {
   #passMessage(value: unknown, text: string): string {
     if (!isJsonObject(value)) return text
     const own = this.#withoutHidden(value, text)
-    if (this.#withTaskIds && text.includes('"taskId"')) return JSON.stringify(this.#withTaskIds(own))
+    const { withTaskIds } = this.#ports
+    if (withTaskIds && text.includes('"taskId"')) return JSON.stringify(withTaskIds(own))
     return own === value ? text : JSON.stringify(own)
   }
 
@@ -231,7 +222,7 @@ export class AnsweredCalls {
     const outcome = isJsonObject(result) ? outcomeOf(result) : 'failed'
     finish?.({
       outcome,
-      isKnown: outcome === 'ok' ? this.#known.succeeded(call) : this.#known.has(call),
+      isKnown: outcome === 'ok' ? this.#ports.known.succeeded(call) : this.#ports.known.has(call),
       responseBytes: Buffer.byteLength(text ?? JSON.stringify(message)),
     })
   }
@@ -242,15 +233,15 @@ export class AnsweredCalls {
     const tools: readonly unknown[] = result['tools']
     if (request?.method === 'tools/list') {
       const isLast = result['nextCursor'] === undefined
-      this.#known.list(namesOfTools(tools), { isFirst: request.isFirstPage, isLast })
+      this.#ports.known.list(namesOfTools(tools), { isFirst: request.isFirstPage, isLast })
     }
-    const { publicTools } = this.#policy
-    const saysNeeds = publicTools.size > 0
+    const { policy, withTaskIds } = this.#ports
+    const saysNeeds = policy.publicTools.size > 0
     const shown = tools.flatMap((tool) => {
       const [name] = nameOfTool(tool)
-      if (name === undefined || !isOffered(name, this.#caller, this.#policy)) return []
-      if (!this.#withTaskIds && needsTask(tool)) return []
-      const needs = { isPublic: publicTools.has(name), scope: scopeOfTool(this.#policy, name) }
+      if (name === undefined || !isOffered(name, this.#caller, policy)) return []
+      if (!withTaskIds && needsTask(tool)) return []
+      const needs = { isPublic: policy.publicTools.has(name), scope: scopeOfTool(policy, name) }
       return saysNeeds ? [withSecuritySchemes(tool as JsonObject, needs)] : [tool]
     })
     return shown.length === tools.length && !saysNeeds ? result : { ...result, tools: shown }
@@ -280,7 +271,6 @@ function withoutEvents(result: JsonObject): JsonObject {
   return { ...result, capabilities: { ...others, extensions: otherExtensions } }
 }
 
-/** The names in a list of tools. */
 function namesOfTools(tools: readonly unknown[]): string[] {
   return tools.flatMap(nameOfTool)
 }

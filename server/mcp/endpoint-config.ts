@@ -17,7 +17,7 @@ export interface McpEndpointConfig {
   tools: readonly ToolDefinition[]
   /** The module's additions to its plain tools. */
   module: Pick<ToolModule, 'register' | 'asksClient'>
-  /** True when the module reports changes by {@link McpEndpoint.notify}. */
+  /** True when the module reports changes by {@link ModuleEndpoint.notify}. */
   notifies: boolean
   contexts: ToolContexts
   /** Seals the state that clients carry for a call that waits for their input; all instances need the same keys. */
@@ -39,13 +39,17 @@ export interface McpEndpoint {
   handle(request: Request, body: unknown, caller: Caller, calls: IncomingCalls, text?: string): Promise<Reply>
   /** Returns whether the called item exists; undefined while unknown. */
   has(call: Call): boolean | undefined
-  notify: ModuleNotifications
   /**
    * Ends every stream that only waits for notifications, with a closing result where the protocol has one, and each that
    * opens from now on: a draining server would wait for them forever.
    */
   endStreams(): void
   close(): Promise<void>
+}
+
+/** The endpoint of a module, which tells clients of its changes. */
+export interface ModuleEndpoint extends McpEndpoint {
+  notify: ModuleNotifications
 }
 
 /**
@@ -70,13 +74,4 @@ export interface Peer {
   listens?(isListening: boolean): void
 }
 
-/** Creates the {@link Peer} of one transport. */
 export type CreatePeer = (serving: ServingContext) => Peer
-
-/** For an endpoint to which no module reports changes. */
-export const noNotifications: ModuleNotifications = {
-  toolsChanged() {},
-  promptsChanged() {},
-  resourcesChanged() {},
-  resourceUpdated() {},
-}

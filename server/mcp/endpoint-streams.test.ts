@@ -5,11 +5,17 @@ import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/
 import {
   sendMessage,
   type MessageReader,
-  message2026,
   readMessages,
+  request,
+  send2026,
 } from '../../tests/support/server/mcp/mcp-message.ts'
-import { callerSample, endpointConfigSample } from '../../tests/support/server/mcp/tool-fixture.ts'
-import type { McpEndpoint } from './endpoint-config.ts'
+import {
+  callerSample,
+  endpointConfigSample,
+  type WaitingCall,
+  waitingTool,
+} from '../../tests/support/server/mcp/tool-fixture.ts'
+import type { ModuleEndpoint } from './endpoint-config.ts'
 import { createPlainEndpoint } from './plain/plain-endpoint.ts'
 import { createSdkEndpoint } from './sdk/sdk-endpoint.ts'
 import type { ToolModule } from './tools/tool-module.ts'
@@ -19,8 +25,7 @@ const start = 1_000_000
 const checkMs = 15_000
 
 let runtime: FakeRuntime
-let endpoint: McpEndpoint
-let calls: { go: () => void; progress: () => void; aborted: boolean }[]
+let endpoint: ModuleEndpoint
 let live: boolean | Error
 
 const ada = (): SignedInCaller => ({
@@ -32,35 +37,20 @@ const ada = (): SignedInCaller => ({
   },
 })
 
+let calls: WaitingCall[]
 /** A plain module and, for the SDK's endpoint, the same one with something to register. */
-const module: ToolModule = {
-  tools: [
-    {
-      name: 'wait',
-      async call(_input, { signal, progress }) {
-        const call = { go: () => {}, progress: () => progress(calls.length), aborted: false }
-        signal.addEventListener('abort', () => (call.aborted = true))
-        progress(0)
-        const going = new Promise<void>((resolve) => (call.go = resolve))
-        calls.push(call)
-        await going
-        return 'done'
-      },
-    },
-  ],
-  start() {},
-}
-const registering: ToolModule = { ...module, register() {} }
+const plain = (): ToolModule => ({ tools: [waitingTool(calls)], start() {} })
+const registering = (): ToolModule => ({ ...plain(), register() {} })
 
 const limits = { total: 3, perUser: 2 }
 
-describe.each<[string, () => McpEndpoint]>([
-  ['the plain endpoint', () => createPlainEndpoint({ ...endpointConfigSample(module), runtime }, limits)],
+describe.each<[string, () => ModuleEndpoint]>([
+  ['the plain endpoint', () => createPlainEndpoint({ ...endpointConfigSample(plain()), runtime }, limits)],
   [
     "the SDK's endpoint",
     () =>
       createSdkEndpoint(
-        { ...endpointConfigSample(registering), runtime },
+        { ...endpointConfigSample(registering()), runtime },
         { sessions: { total: 1, perUser: 1, idleSeconds: 1 }, subscriptions: limits },
       ),
   ],
@@ -77,29 +67,16 @@ describe.each<[string, () => McpEndpoint]>([
     vi.useRealTimers()
   })
 
-  async function send(
-    method: string,
-    params: Record<string, unknown>,
-    {
-      caller = ada(),
-      capabilities = {},
-      signal,
-    }: { caller?: SignedInCaller; capabilities?: object; signal?: AbortSignal } = {},
-  ): Promise<Response> {
-    const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
-    return sendMessage(endpoint, caller, message, { headers, ...(signal && { signal }) })
-  }
-
+  const waiting = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }
   const everything = { toolsListChanged: true }
-  const listen = (notifications: object = everything, caller: SignedInCaller = ada()): Promise<Response> =>
-    send('subscriptions/listen', { notifications }, { caller })
+  const listen = (notifications: unknown, caller: SignedInCaller = ada()): Promise<Response> =>
+    send2026(endpoint, caller, 'subscriptions/listen', { notifications })
 
   const methodsOf = async (stream: MessageReader): Promise<(string | undefined)[]> =>
     (await stream.rest()).map(({ message }) => message.method)
 
   async function startCall(caller: SignedInCaller = ada(), signal?: AbortSignal): Promise<MessageReader> {
-    const params = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }
-    return readMessages(await send('tools/call', params, { caller, ...(signal && { signal }) }))
+    return readMessages(await send2026(endpoint, caller, 'tools/call', waiting, signal && { signal }))
   }
 
   async function settled(): Promise<void> {
@@ -115,25 +92,25 @@ describe.each<[string, () => McpEndpoint]>([
       response.headers.get('content-type') === 'text/event-stream'
 
     it('is bounded for each user, whatever their grants', async () => {
-      const first = readMessages(await listen())
-      await listen()
+      const first = readMessages(await listen(everything))
+      await listen(everything)
       expect(await (await listen(everything, { ...ada(), grantId: 'grant-2' })).json()).toMatchObject({
         id: 1,
         error: { code: -32_603, message: expect.stringMatching(/limit/i) as string },
       })
       await first.cancel()
       await settled()
-      expect(isStream(await listen())).toBe(true)
+      expect(isStream(await listen(everything))).toBe(true)
     })
 
     it('is bounded for many requests at once as well', async () => {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => listen()))
+      const answers = await Promise.all(Array.from({ length: 10 }, () => listen(everything)))
       expect(answers.filter(isStream)).toHaveLength(2)
     })
 
     it('is bounded for all: whoever has the most makes room, politely, and nobody else', async () => {
-      const first = readMessages(await listen())
-      await listen()
+      const first = readMessages(await listen(everything))
+      await listen(everything)
       expect(isStream(await listen(everything, of('bob')))).toBe(true)
       expect(isStream(await listen(everything, of('cy')))).toBe(true)
       expect((await first.rest()).at(-1)?.message).toMatchObject({
@@ -145,12 +122,12 @@ describe.each<[string, () => McpEndpoint]>([
 
     it('gives its place back when it is refused or asks for nothing', async () => {
       for (let time = 0; time < 3; time += 1) {
-        expect(await (await send('subscriptions/listen', {})).json()).toMatchObject({
+        expect(await (await listen(undefined)).json()).toMatchObject({
           error: { code: -32_602 },
         })
         await readMessages(await listen({})).rest()
       }
-      expect(isStream(await listen())).toBe(true)
+      expect(isStream(await listen(everything))).toBe(true)
     })
 
     it('is refused when its filter is too long to keep', async () => {
@@ -166,7 +143,7 @@ describe.each<[string, () => McpEndpoint]>([
     ])(
       'MCP transport Subscriptions: ends, with its result, within 15 seconds after %s',
       async (_when, happen) => {
-        const stream = readMessages(await listen())
+        const stream = readMessages(await listen(everything))
         await vi.advanceTimersByTimeAsync(2 * checkMs)
         endpoint.notify.toolsChanged()
         happen()
@@ -185,7 +162,7 @@ describe.each<[string, () => McpEndpoint]>([
     )
 
     it('goes on while the store is away', async () => {
-      const stream = readMessages(await listen())
+      const stream = readMessages(await listen(everything))
       live = new StoreUnavailableError('away', { cause: undefined })
       await vi.advanceTimersByTimeAsync(2 * checkMs)
       endpoint.notify.toolsChanged()
@@ -194,8 +171,8 @@ describe.each<[string, () => McpEndpoint]>([
     })
 
     it('is cut when its client leaves a megabyte unread, and others go on', async () => {
-      const lazy = readMessages(await listen())
-      const eager = readMessages(await listen())
+      const lazy = readMessages(await listen(everything))
+      const eager = readMessages(await listen(everything))
       // Each notice has some 200 bytes.
       const count = 8000
       let read = 0
@@ -214,14 +191,14 @@ describe.each<[string, () => McpEndpoint]>([
     })
 
     it('ends politely when the server drains, and no new one begins', async () => {
-      const stream = readMessages(await listen())
+      const stream = readMessages(await listen(everything))
       const call = await startCall()
       endpoint.endStreams()
       expect((await stream.rest()).at(-1)?.message).toMatchObject({
         id: 1,
         result: { resultType: 'complete' },
       })
-      expect((await readMessages(await listen()).rest()).at(-1)?.message).toMatchObject({ id: 1 })
+      expect((await readMessages(await listen(everything)).rest()).at(-1)?.message).toMatchObject({ id: 1 })
       calls[0]?.go()
       expect((await call.rest()).at(-1)?.message.result).toMatchObject({ content: [{ text: 'done' }] })
     })
@@ -280,12 +257,10 @@ describe.each<[string, () => McpEndpoint]>([
     it.each(['2026-07-28', '2025-11-25'])(
       'ends, and the tool too, when the grant has ended (%s)',
       async (revision) => {
-        const earlier = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
-        const params = { name: 'wait', arguments: {}, _meta: { progressToken: 'p' } }
         const stream =
           revision === '2026-07-28'
             ? await startCall()
-            : readMessages(await sendMessage(endpoint, ada(), { ...earlier, params }))
+            : readMessages(await sendMessage(endpoint, ada(), request('tools/call', waiting)))
         await settled()
         live = false
         await vi.advanceTimersByTimeAsync(checkMs)

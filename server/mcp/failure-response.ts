@@ -1,23 +1,19 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import {
   jsonRpcCode,
   type JsonRpcError,
   jsonRpcError,
   type JsonRpcErrorObject,
   type JsonRpcId,
+  requestIdOf,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { messagesIn } from './incoming.ts'
 
 /** Next step for people when an upstream fails. */
 export const nextStep = 'Try again in a minute; if it keeps failing, tell the operator of this server.'
 
-/** The ids of the requests in a message or batch. */
 function requestIds(body: unknown): JsonRpcId[] {
-  return (Array.isArray(body) ? body : [body]).flatMap((message: unknown) => {
-    if (!isJsonObject(message) || typeof message['method'] !== 'string') return []
-    const { id } = message
-    return typeof id === 'string' || typeof id === 'number' ? [id] : []
-  })
+  return messagesIn(body).flatMap((message) => requestIdOf(message) ?? [])
 }
 
 /** The answer to a message that failed: `error` for each request, with its id. Never cached. */

@@ -1,7 +1,7 @@
-import type { AuthInfo, ServerContext } from '@modelcontextprotocol/server'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { AuthInfo } from '@modelcontextprotocol/server'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import type { IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
@@ -23,18 +23,19 @@ export function isTooLongToKeep(message: unknown): boolean {
   return JSON.stringify(message).length > maxKeptLength
 }
 
+/** The objects in a message or batch. */
+export function messagesIn(body: unknown): JsonObject[] {
+  return (Array.isArray(body) ? body : [body]).filter(isJsonObject)
+}
+
 /** Returns whether a body has the `initialize` that opens a session. */
 export function opensSession(body: unknown): boolean {
-  return (Array.isArray(body) ? body : [body]).some(
-    (message) => isJsonObject(message) && message['method'] === 'initialize',
-  )
+  return messagesIn(body).some(({ method }) => method === 'initialize')
 }
 
 /** Returns whether a body has a request, which expects a response. */
 export function hasRequest(body: unknown): boolean {
-  return (Array.isArray(body) ? body : [body]).some(
-    (message) => isJsonObject(message) && message['method'] !== undefined && message['id'] !== undefined,
-  )
+  return messagesIn(body).some(({ method, id }) => method !== undefined && id !== undefined)
 }
 
 /**
@@ -72,8 +73,7 @@ function isRevision2026(headers: Headers, body: unknown): boolean {
 
 /** Returns whether a message asks for progress, which earlier revisions can only send in a stream. */
 export function asksForProgress(body: unknown): boolean {
-  const params = isJsonObject(body) && isJsonObject(body['params']) ? body['params'] : undefined
-  return metaOf(params)[mcpMetaKey.progressToken] !== undefined
+  return metaOf(paramsOf(body))[mcpMetaKey.progressToken] !== undefined
 }
 
 /**
@@ -93,12 +93,4 @@ export function authInfoOf(
     resourceMetadataUrl: resourceMetadata,
     extra: { caller },
   }
-}
-
-/** The caller of the request that a handler runs for, as {@link authInfoOf} put it there. */
-export function callerOf(context: ServerContext): Caller {
-  const extra = context.http?.authInfo?.extra
-  if (!extra || !('caller' in extra))
-    throw new TypeError('An MCP request reached its handler without a caller.')
-  return extra['caller'] as Caller
 }

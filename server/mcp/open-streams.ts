@@ -1,4 +1,5 @@
 import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
+import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
@@ -40,14 +41,14 @@ export class OpenStreams {
     this.#runtime = runtime
   }
 
-  /** Returns the same response, supervised until its body ends. Only for event streams. */
-  track(response: Response, terms: StreamTerms): Response {
-    if (!response.body) return response
-    const stream = new OpenStream(response.body, terms, () => void this.#open.delete(stream))
+  /** Returns the same reply; an event stream is supervised until it ends. */
+  track(reply: Reply, terms: StreamTerms): Reply {
+    if (!isEventStream(reply) || !reply.body) return reply
+    const stream = new OpenStream(reply.body, terms, () => void this.#open.delete(stream))
     this.#open.add(stream)
     if (this.#ending.has(terms.kind) || terms.until?.aborted) stream.end('over')
     terms.until?.addEventListener('abort', () => stream.end('over'), { once: true })
-    return new Response(stream.readable, response)
+    return new Response(stream.readable, reply)
   }
 
   /** Ends every stream whose caller has lost access. Never rejects. */

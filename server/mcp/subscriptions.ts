@@ -25,7 +25,6 @@ export interface SubscriptionLimits {
   perUser: number
 }
 
-/** The limits of the server. */
 export const subscriptionLimits: SubscriptionLimits = { total: 1024, perUser: 64 }
 
 /** A slot for one stream, acquired as soon as the stream is requested. */
@@ -128,15 +127,12 @@ export function createSubscribe(limits: SubscriptionLimits, streams: OpenStreams
   }
 }
 
-/** A client that listens for changes. */
 export interface ChangeListener {
   filter: SubscriptionFilter
   send: (notification: Pick<JsonRpcNotification, 'method' | 'params'>) => void
-  /** Called when no more changes will come. */
   end?: () => void
 }
 
-/** Reports changes to its listeners. */
 export interface ChangeSource {
   /** Adds a listener. Resolves with it and the part of its filter that is honoured. */
   listen(wanted: ChangeListener): Promise<ChangeListener>
@@ -175,7 +171,6 @@ export async function openSubscription(
   return stream.response
 }
 
-/** Returns the result that ends a `subscriptions/listen` stream. */
 function subscriptionResult(id: JsonRpcId, serverInfo: McpEndpointConfig['serverInfo']): object {
   const _meta = { [mcpMetaKey.subscriptionId]: id, [mcpMetaKey.serverInfo]: serverInfo }
   return { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta } }

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
 import type { KeyRing, Sealer } from '../core/seal.ts'
-import type { McpEndpoint, McpEndpointConfig } from '../mcp/endpoint-config.ts'
+import type { McpEndpoint, McpEndpointConfig, ModuleEndpoint } from '../mcp/endpoint-config.ts'
 import { createPlainEndpoint } from '../mcp/plain/plain-endpoint.ts'
 import { createSdkEndpoint } from '../mcp/sdk/sdk-endpoint.ts'
 import { notesTools } from '../mcp/tools/notes-tools.ts'
@@ -135,14 +135,14 @@ function withPublicTools(instructions: string, publicTools: ReadonlySet<string>)
  * Creates the endpoint that serves `/mcp` behind the gate. Only the MCP SDK can serve registrations of a module; plain tools work
  * without it, in a fraction of the time.
  */
-export function createMcpEndpoint(config: McpEndpointConfig): McpEndpoint {
+export function createMcpEndpoint(config: McpEndpointConfig): ModuleEndpoint {
   return config.module.register ? createSdkEndpoint(config) : createPlainEndpoint(config)
 }
 
 /** Asynchronous, because `start` may throw. */
 async function startModule(
   { start }: Pick<ToolModule, 'start'>,
-  { notify }: McpEndpoint,
+  { notify }: ModuleEndpoint,
 ): Promise<ModuleStop | undefined> {
   return (await start?.({ notify })) ?? undefined
 }

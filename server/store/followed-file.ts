@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 
-/** Options of following a file. */
 export interface FollowedFileOptions<Value> {
   /** Throws for invalid text. */
   parse: (text: string) => Value
@@ -11,11 +10,9 @@ export interface FollowedFileOptions<Value> {
   changed?: (change: { kind: 'value'; value: Value } | { kind: 'unusable'; error: unknown }) => void
 }
 
-/** The value of a file that may change at any time. */
 export interface FollowedFile<Value> {
   /** Returns the file's value, at most a second old. */
   current(): Value
-  /** Checks the file at once. */
   refresh(): void
 }
 

@@ -4,7 +4,6 @@ import type { KeyRing, SealingKey } from '../core/seal.ts'
 import { makeDataFolder, syncFolder, writeDraft } from './data-file.ts'
 import { followFile } from './followed-file.ts'
 
-/** Options of reading a key file. */
 export interface KeyFileOptions {
   /** Throws for text that is not a key ring; the message must not repeat the text. Entries are separated by commas. */
   parse: (text: string) => readonly SealingKey[]

@@ -19,7 +19,6 @@ export interface JsonRpcNotification {
   params?: JsonObject
 }
 
-/** The response to a request that succeeded. */
 export interface JsonRpcResult {
   jsonrpc: '2.0'
   id: JsonRpcId
@@ -33,17 +32,14 @@ export interface JsonRpcError {
   error: JsonRpcErrorObject
 }
 
-/** The `error` member of a response. */
 export interface JsonRpcErrorObject {
   code: number
   message: string
   data?: unknown
 }
 
-/** A result or an error. */
 export type JsonRpcResponse = JsonRpcResult | JsonRpcError
 
-/** Any single message. */
 export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResponse
 
 /** The kind of a parsed message. `id` of an invalid message is the one that an error response should repeat. */

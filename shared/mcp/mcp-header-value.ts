@@ -19,7 +19,6 @@ export function decodeMcpHeaderValue(text: string): string | undefined {
   return bytes === undefined ? undefined : decodeUtf8(bytes)
 }
 
-/** The markers are case-sensitive. */
 function looksEncoded(text: string): boolean {
   return text.startsWith('=?base64?') && text.endsWith('?=') && text.length >= '=?base64??='.length
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../json-object.ts'
-import { metaOf } from './params.ts'
+import { metaOf, paramsOf } from './params.ts'
 
 /** A protocol era: `legacy` revisions (up to 2025-11-25) begin with `initialize`, `modern` ones (from 2026-07-28) have metadata in each request. */
 export type McpEra = 'modern' | 'legacy'
@@ -78,9 +78,8 @@ export function isKnownRevision(revision: string): boolean {
  * required on every request). Responses do not have it and count as legacy; look at their request instead.
  */
 export function eraOfMessage(message: object): McpEra {
-  const params = 'method' in message && 'params' in message ? message.params : undefined
-  const meta = isJsonObject(params) ? metaOf(params) : {}
-  return Object.hasOwn(meta, mcpMetaKey.protocolVersion) ? 'modern' : 'legacy'
+  const isCall = 'method' in message
+  return isCall && Object.hasOwn(metaOf(paramsOf(message)), mcpMetaKey.protocolVersion) ? 'modern' : 'legacy'
 }
 
 /**

@@ -1,5 +1,11 @@
 import { isJsonObject, type JsonObject } from '../json-object.ts'
 
+/** The `params` of a message; undefined if there are none. */
+export function paramsOf(message: unknown): JsonObject | undefined {
+  const params = isJsonObject(message) ? message['params'] : undefined
+  return isJsonObject(params) ? params : undefined
+}
+
 /** The `_meta` of parameters or of a result; empty if there is none. */
 export function metaOf(holder: JsonObject | undefined): JsonObject {
   const meta = holder?.['_meta']

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from '../json-object.ts'
+import type { JsonObject } from '../json-object.ts'
 import { endOfString } from '../json-structure.ts'
-import { metaOf } from './params.ts'
+import { metaOf, paramsOf } from './params.ts'
 
 /** The members of `_meta` that carry a W3C trace context (SEP-414), and the headers of the same names. */
 export type TraceCarrier = Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ export function mcpOperation(given: string, called: unknown): McpOperation {
 
 /** Returns a copy of a request with `carrier` in its `_meta`. */
 export function withTrace(message: JsonObject, carrier: TraceCarrier): JsonObject {
-  const params = isJsonObject(message['params']) ? message['params'] : {}
+  const params = paramsOf(message)
   return { ...message, params: { ...params, _meta: { ...metaOf(params), ...carrier } } }
 }
 

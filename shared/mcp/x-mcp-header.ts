@@ -5,7 +5,6 @@ import { mcpHeader } from './mcp-protocol.ts'
 export interface HeaderParameter {
   /** Where the argument is, from the root of the arguments. */
   path: readonly string[]
-  /** The whole name of the header. */
   header: string
   type: 'string' | 'integer' | 'boolean'
 }

@@ -1,7 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { anonymousCaller } from '../../core/tokens/caller.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
-import { message2026, readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
+import {
+  initialize,
+  message2026,
+  notification,
+  readMessages,
+  request,
+  toolCall,
+} from '../../../tests/support/server/mcp/mcp-message.ts'
 import {
   callerOf,
   type CommandClient,
@@ -17,6 +24,9 @@ afterEach(async () => expect(await end()).toEqual([]))
 
 const names = (message: { result?: Record<string, unknown> }): unknown[] =>
   ((message.result ?? {})['tools'] as { name: unknown }[]).map(({ name }) => name)
+
+const hang = toolCall('hang', {}, 7)
+const cancelHang = notification('notifications/cancelled', { requestId: 7 })
 
 // One that speaks both is taken for a modern one, as most tests of processes show.
 describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
@@ -79,26 +89,18 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
   })
 
   it('opens sessions in its own name, and ends them', async () => {
-    const { headers, initialized } = await client.open()
-    expect(initialized).toMatchObject({
+    const session = await client.open()
+    expect(session.initialized).toMatchObject({
       result: {
         protocolVersion: '2025-11-25',
         serverInfo: { name: 'scripted', version: '7', title: 'Scripted' },
         instructions: 'Do as told.',
       },
     })
-    const echo = {
-      jsonrpc: '2.0',
-      id: 5,
-      method: 'tools/call',
-      params: { name: 'echo', arguments: { value: 1 } },
-    }
-    expect(await responseOf(await client.post(echo, headers))).toMatchObject({
-      id: 5,
-      result: { content: [{ text: '1' }] },
-    })
-    expect((await client.send('DELETE', headers)).status).toBe(200)
-    const gone = await client.post(echo, headers)
+    const echoed = { id: 5, result: { content: [{ text: '1' }] } }
+    expect(await session.call('echo', { value: 1 }, 5)).toMatchObject(echoed)
+    expect((await session.end()).status).toBe(200)
+    const gone = await session.post(toolCall('echo', {}, 5))
     expect(gone.status).toBe(404)
     expect(await gone.json()).toMatchObject({ id: 5, error: { code: -32_001 } })
   })
@@ -126,7 +128,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     })
     const { message, headers } = message2026('tools/call', params)
     for (const [sent, more] of [
-      [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, {}],
+      [request('tools/call', params), {}],
       [message, headers],
     ] as const) {
       const messages = await readMessages(await client.post(sent, more)).rest()
@@ -141,18 +143,14 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
   it('hears that a call is cancelled, and that a client has left', async () => {
     const fixture = open(['--era', era])
     const client = fixture.client()
-    const hang = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'hang' } }
     const cancelled = async (): Promise<unknown> => {
       const answer = await client.call('cancelled')
       return JSON.parse(((answer.result ?? {})['content'] as { text: string }[])[0]?.text ?? '')
     }
-    const { headers } = await client.open()
-    const response = await client.post(hang, headers)
+    const session = await client.open()
+    const response = await session.post(hang)
     await expect.poll(cancelled).toEqual({ cancelled: 0, open: 2 })
-    await client.post(
-      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } },
-      headers,
-    )
+    await session.post(cancelHang)
     await expect.poll(cancelled).toEqual({ cancelled: 1, open: 1 })
     await response.body?.cancel()
 
@@ -183,21 +181,19 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
 
   it('runs no call that was cancelled while its tools were listed', async () => {
     const client = open(['--era', era]).client()
-    const { headers } = await client.open()
-    const hang = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'hang' } }
-    const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } }
-    const calling = await client.post(hang, headers)
-    await client.post(cancel, headers)
+    const session = await client.open()
+    const calling = await session.post(hang)
+    await session.post(cancelHang)
     await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":1')
     await calling.body?.cancel()
   })
 
   it('tells sessions and subscriptions what has changed', async () => {
     const client = open(['--era', era]).client()
-    const { headers } = await client.open()
-    const stream = readMessages(await client.send('GET', headers))
-    const subscribe = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'test://one' } }
-    expect(await responseOf(await client.post(subscribe, headers))).toMatchObject({ result: {} })
+    const session = await client.open()
+    const stream = await session.listen()
+    const subscribed = await session.request('resources/subscribe', { uri: 'test://one' })
+    expect(subscribed).toMatchObject({ result: {} })
     const notifications = { toolsListChanged: true, resourceSubscriptions: ['test://two'] }
     const listen = message2026('subscriptions/listen', { notifications })
     const listening = readMessages(await client.post(listen.message, listen.headers))
@@ -244,79 +240,51 @@ describe('arguments that are repeated in headers', () => {
   )
 })
 
-describe('a client that names the newest revision in a header of an older message', () => {
-  it('keeps its session', async () => {
-    const client = open(['--era', 'legacy']).client()
-    const { headers } = await client.open({ roots: {} })
-    const echo = {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'echo', arguments: { value: 1 } },
-    }
-    const response = await client.post(echo, { ...headers, 'mcp-protocol-version': '2026-07-28' })
-    expect(await responseOf(response)).toMatchObject({ result: {} })
-  })
+it('a client that names the newest revision in a header of an older message keeps its session', async () => {
+  const client = open(['--era', 'legacy']).client()
+  const { headers } = await client.open({ roots: {} })
+  const response = await client.post(toolCall('echo'), { ...headers, 'mcp-protocol-version': '2026-07-28' })
+  expect(await responseOf(response)).toMatchObject({ result: {} })
 })
 
-describe('endStreams', () => {
-  it('ends what waits for notifications, now and from now on, and no call', async () => {
-    const fixture = open()
-    const client = fixture.client()
-    const { headers } = await client.open()
-    const stream = readMessages(await client.send('GET', headers))
-    const call = client.call('echo', { value: 'slow', ms: 500 })
-    fixture.endpoint.endStreams()
-    expect(await stream.next()).toBeUndefined()
-    expect(await call).toMatchObject({ result: {} })
-    const bob = fixture.client(callerOf('bob'))
-    const later = await bob.open()
-    expect(await readMessages(await bob.send('GET', later.headers)).next()).toBeUndefined()
-  })
+it('endStreams ends what waits for notifications, now and from now on, and no call', async () => {
+  const fixture = open()
+  const client = fixture.client()
+  const stream = await (await client.open()).listen()
+  const call = client.call('echo', { value: 'slow', ms: 500 })
+  fixture.endpoint.endStreams()
+  expect(await stream.next()).toBeUndefined()
+  expect(await call).toMatchObject({ result: {} })
+  const later = await fixture.client(callerOf('bob')).open()
+  expect(await (await later.listen()).next()).toBeUndefined()
 })
 
-describe('a message that asks for nothing', () => {
-  it('starts no process outside of a session', async () => {
-    const fixture = open()
-    const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' }
-    expect((await fixture.client().post(initialized)).status).toBe(202)
-    expect(fixture.endpoint.processCount()).toBe(0)
-  })
+it('a message that asks for nothing starts no process outside of a session', async () => {
+  const fixture = open()
+  expect((await fixture.client().post(notification('notifications/initialized'))).status).toBe(202)
+  expect(fixture.endpoint.processCount()).toBe(0)
 })
 
 describe('log messages', () => {
   it.each(['legacy', 'modern'])('of %s reach the call that is open, from its level on', async (era) => {
     const client = open(['--era', era]).client()
-    const { headers } = await client.open()
-    const log = (level: string): object => ({
-      jsonrpc: '2.0',
-      id: level,
-      method: 'tools/call',
-      params: { name: 'log', arguments: { level, data: 1 } },
-    })
+    const session = await client.open()
+    const log = (level: string): object => toolCall('log', { level, data: 1 }, level)
     const methodsOf = async (response: Response): Promise<unknown[]> =>
       (await readMessages(response).rest()).map(({ message }) => message.method)
-    expect(await methodsOf(await client.post(log('debug'), headers))).toEqual([
-      'notifications/message',
-      undefined,
-    ])
-    const setLevel = { jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'error' } }
-    expect(await responseOf(await client.post(setLevel, headers))).toMatchObject({ result: {} })
-    expect(await methodsOf(await client.post(log('info'), headers))).toEqual([undefined])
-    expect(await methodsOf(await client.post(log('alert'), headers))).toEqual([
-      'notifications/message',
-      undefined,
-    ])
+    const logged = ['notifications/message', undefined]
+    expect(await methodsOf(await session.post(log('debug')))).toEqual(logged)
+    const set = await session.request('logging/setLevel', { level: 'error' })
+    expect(set).toMatchObject({ result: {} })
+    expect(await methodsOf(await session.post(log('info')))).toEqual([undefined])
+    expect(await methodsOf(await session.post(log('alert')))).toEqual(logged)
 
     const asked = message2026('tools/call', {
       name: 'log',
       arguments: { level: 'info', data: 1 },
       _meta: { 'io.modelcontextprotocol/logLevel': 'info' },
     })
-    expect(await methodsOf(await client.post(asked.message, asked.headers))).toEqual([
-      'notifications/message',
-      undefined,
-    ])
+    expect(await methodsOf(await client.post(asked.message, asked.headers))).toEqual(logged)
     expect(await client.request2026('tools/call', { name: 'log', arguments: { data: 1 } })).toMatchObject({
       result: {},
     })
@@ -329,18 +297,11 @@ describe('log messages that could be of several calls', () => {
     const client = fixture.client()
     const [all, few] = [await client.open(), await client.open()]
     const other = fixture.client(callerOf('bob'))
-    const setLevel = { jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'error' } }
-    await responseOf(await client.post(setLevel, few.headers))
-    const streams = await Promise.all(
-      [all, few].map(async ({ headers }) => readMessages(await client.send('GET', headers))),
-    )
-    const others = readMessages(await other.send('GET', (await other.open()).headers))
+    await few.request('logging/setLevel', { level: 'error' })
+    const streams = await Promise.all([all, few].map((session) => session.listen()))
+    const others = await (await other.open()).listen()
     const leaving = new AbortController()
-    const hanging = client.post(
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hang' } },
-      {},
-      leaving.signal,
-    )
+    const hanging = client.post(hang, {}, leaving.signal)
     await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":2')
     await client.call('log', { level: 'info', data: 'first' })
     await client.call('log', { level: 'alert', data: 'second' })
@@ -362,13 +323,8 @@ describe('a process for everybody, with a public tool', () => {
     const fixture = open([], { process: 'shared', policy })
     const anonymous = fixture.client(anonymousCaller(fullAccess))
     await expect(anonymous.open({ elicitation: {} })).rejects.toThrow(/No session: .*"result"/)
-    const opening = {
-      protocolVersion: '2025-11-25',
-      capabilities: {},
-      clientInfo: { name: 'x', version: '1' },
-    }
     // Nothing is promised that could only come later.
-    expect(await anonymous.request('initialize', opening)).toMatchObject({
+    expect(await responseOf(await anonymous.post(initialize()))).toMatchObject({
       result: { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } } },
     })
     expect(await anonymous.call('echo', { value: 'a' })).toMatchObject({
@@ -450,26 +406,20 @@ describe('what the policy and the access rules hide', () => {
 })
 
 describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
-  it.each(['tasks/list', 'events/list'])(
-    'is not asked for %s, which would outlive its call',
-    async (method) => {
-      const client = open(['--era', era]).client()
-      const { headers } = await client.open()
-      const inSession = await client.post({ jsonrpc: '2.0', id: 1, method, params: {} }, headers)
-      const answers = [
-        await responseOf(inSession),
-        await client.request(method),
-        await client.request2026(method),
-      ]
-      for (const each of answers) expect(each).toMatchObject({ error: { code: -32_601 } })
-    },
-  )
+  it('is not asked for what would outlive its call', async () => {
+    const client = open(['--era', era]).client()
+    const session = await client.open()
+    for (const method of ['tasks/list', 'events/list']) {
+      const answers = [session.request(method), client.request(method), client.request2026(method)]
+      for (const each of await Promise.all(answers)) expect(each).toMatchObject({ error: { code: -32_601 } })
+    }
+  })
 
   it('and is for everybody tells one nothing of another, and is asked for nothing that lasts', async () => {
     const fixture = open(['--era', era], { process: 'shared' })
     const [ada, eve] = [fixture.client(), fixture.client(callerOf('eve'))]
-    const { headers, initialized } = await ada.open({ elicitation: {} })
-    const capabilities = initialized.result?.['capabilities']
+    const session = await ada.open({ elicitation: {} })
+    const capabilities = session.initialized.result?.['capabilities']
     expect(capabilities).not.toHaveProperty('logging')
     expect(capabilities).toMatchObject({ resources: { subscribe: false } })
     const lasting = {
@@ -477,18 +427,15 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
       'resources/subscribe': { uri: 'test://one' },
       'example/own': {},
     }
-    for (const [method, params] of Object.entries(lasting)) {
-      const answer = await responseOf(await ada.post({ jsonrpc: '2.0', id: 5, method, params }, headers))
-      expect(answer).toMatchObject({ error: { code: -32_601 } })
-    }
-    const stream = readMessages(await ada.send('GET', headers))
+    for (const [method, params] of Object.entries(lasting))
+      expect(await session.request(method, params)).toMatchObject({ error: { code: -32_601 } })
+    const stream = await session.listen()
     await eve.call('log', { level: 'error', data: 'of eve' })
     await eve.call('add_tool')
     expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
     await stream.cancel()
     for (const name of ['about', 'meta']) {
-      const call = { jsonrpc: '2.0', id: 6, method: 'tools/call', params: { name } }
-      const { result } = await responseOf(await ada.post(call, headers))
+      const { result } = await session.call(name)
       expect(result?.['structuredContent']).toBeDefined()
       expect(JSON.stringify(result)).not.toContain('elicitation')
     }
@@ -511,13 +458,6 @@ it('calls of a process that cannot list its tools are recorded as unlisted, what
 
 describe('questions of a process in the middle of a call', () => {
   const elicitation = { elicitation: {} }
-  const call = (name: string, input = {}): object => ({
-    jsonrpc: '2.0',
-    id: 9,
-    method: 'tools/call',
-    params: { name, arguments: input },
-  })
-
   it.each([
     ['legacy', 'ask'],
     ['both', 'ask'],
@@ -527,13 +467,13 @@ describe('questions of a process in the middle of a call', () => {
     const client = fixture.client()
     const asking = await client.open(elicitation)
     const plain = await client.open()
-    const stream = readMessages(await client.post(call(tool), asking.headers))
+    const stream = readMessages(await asking.post(toolCall(tool)))
     const question = (await stream.next())?.message
     expect(question).toMatchObject({ method: 'elicitation/create', params: { message: 'Sure?' } })
     const answer = { jsonrpc: '2.0', id: question?.id, result: { action: 'accept', content: { yes: true } } }
     // Another session of the same person cannot answer in its place.
-    await client.post({ ...answer, result: { action: 'cancel' } }, plain.headers)
-    expect((await client.post(answer, asking.headers)).status).toBe(202)
+    await plain.post({ ...answer, result: { action: 'cancel' } })
+    expect((await asking.post(answer)).status).toBe(202)
     const result = JSON.stringify((await stream.next())?.message)
     expect(result).toContain('accept')
     expect(result).not.toContain('cancel')
@@ -545,9 +485,8 @@ describe('questions of a process in the middle of a call', () => {
     const reason = 'no client of this process has declared'
     expect(JSON.stringify(await client.call('ask'))).toContain(reason)
     expect(JSON.stringify(await client.request2026('tools/call', { name: 'ask' }))).toContain(reason)
-    const { headers } = await client.open({ roots: {} })
-    const refused = await responseOf(await client.post(call('ask'), headers))
-    expect(JSON.stringify(refused)).toContain('the client has not declared it')
+    const session = await client.open({ roots: {} })
+    expect(JSON.stringify(await session.call('ask'))).toContain('the client has not declared it')
   })
 
   it('of a process of an earlier revision are results for a client of 2026-07-28, whose retry goes on with the call', async () => {
@@ -591,10 +530,10 @@ describe('questions of a process in the middle of a call', () => {
 
   it('end with their call', async () => {
     const client = open(['--era', 'legacy']).client()
-    const { headers } = await client.open(elicitation)
-    const stream = readMessages(await client.post(call('ask'), headers))
+    const session = await client.open(elicitation)
+    const stream = readMessages(await session.post(toolCall('ask')))
     expect((await stream.next())?.message.method).toBe('elicitation/create')
-    expect((await client.send('DELETE', headers)).status).toBe(200)
+    expect((await session.end()).status).toBe(200)
     await stream.rest()
   })
 })

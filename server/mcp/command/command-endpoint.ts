@@ -2,7 +2,7 @@ import type { Implementation } from '@modelcontextprotocol/server'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
 import { callsOf } from '../../core/access/call-record.ts'
 import { KnownTools } from '../answered-calls.ts'
-import { type McpEndpoint, type McpEndpointConfig, noNotifications } from '../endpoint-config.ts'
+import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { failureResponse, internalError } from '../failure-response.ts'
 import { OpenStreams } from '../open-streams.ts'
 import { RequestStateCodec } from '../sdk/request-state.ts'
@@ -12,7 +12,7 @@ import { ForwardedClient, type ForwardingPorts } from './forwarded-client.ts'
 import { createProcessGuardian } from './process/process-guardian.ts'
 import { ProcessPool } from './process-pool.ts'
 import type { CommandEvent } from './process/served-process.ts'
-import { CommandTransport2026 } from './transport-2026.ts'
+import { createCommandTransport2026 } from './transport-2026.ts'
 import { Unavailable } from './process-room.ts'
 
 export interface CommandEndpointConfig extends Pick<
@@ -27,7 +27,6 @@ export interface CommandEndpointConfig extends Pick<
   report: (event: CommandEvent | 'mcp_rejected', fields: Record<string, unknown>) => void
 }
 
-/** An {@link McpEndpoint} in front of processes. */
 export interface CommandEndpoint extends McpEndpoint {
   /** Returns the number of processes, including those that start or end. */
   processCount(): number
@@ -59,14 +58,13 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
     config: { runtime, resourceMetadata, report },
     limits: sessionLimits,
     streams,
-    transport2026: new CommandTransport2026(ports, { streams, report }),
+    transport2026: createCommandTransport2026(ports, { streams, report }),
     createPeer: (serving) => new ForwardedClient(serving, ports),
     hasSessions: true,
   })
 
   return {
     ...transports,
-    notify: noNotifications,
     has: (call) => known.has(call),
     async handle(request, body, caller, calls) {
       try {
@@ -74,7 +72,9 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error
         for (const call of callsOf(body)) calls.refuse(call, { outcome: 'failed', isKnown: known.has(call) })
-        return unavailableResponse(body, error)
+        const { status, message, retryAfterSeconds: seconds } = error
+        const headers = seconds === undefined ? {} : { 'retry-after': String(seconds) }
+        return failureResponse(status, internalError(message), body, headers)
       }
     },
     processCount: () => pool.size,
@@ -85,10 +85,4 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
       guardian.close()
     },
   }
-}
-
-/** Returns the response for a message that cannot be served now, with an error for each of its requests. */
-function unavailableResponse(body: unknown, { status, message, retryAfterSeconds }: Unavailable): Response {
-  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
-  return failureResponse(status, internalError(message), body, headers)
 }

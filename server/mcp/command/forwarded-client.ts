@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { CallError, errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
+import { withoutNotifications } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
 import { inputMethods } from '@drawbridge/shared/mcp/adapter/input-required.ts'
 import {
   jsonRpcCode,
@@ -251,17 +252,5 @@ export class ForwardedClient implements Peer, SlotClient {
     void this.#hop?.close()
     for (const id of this.#open.keys()) this.#cancel(id)
     if (this.kind === 'session') this.#slot?.leave(this)
-  }
-}
-
-/** Between independent requests there is no way to send notifications (MCP 2025-11-25 lifecycle, capability negotiation). */
-function withoutNotifications(capabilities: JsonObject): JsonObject {
-  const { logging: _, ...rest } = capabilities
-  const { tools, resources, prompts } = rest
-  return {
-    ...rest,
-    ...(isJsonObject(tools) && { tools: { ...tools, listChanged: false } }),
-    ...(isJsonObject(resources) && { resources: { ...resources, listChanged: false, subscribe: false } }),
-    ...(isJsonObject(prompts) && { prompts: { ...prompts, listChanged: false } }),
   }
 }

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { message2026, readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
+import { message2026, readMessages, request } from '../../../tests/support/server/mcp/mcp-message.ts'
 import {
   callerOf,
   type CommandClient,
   createCommands,
 } from '../../../tests/support/server/mcp/command-fixture.ts'
 
-const callsOfEach = 4
-const parallel = 50
+const callsOfEach = 3
+const parallel = 20
 
 const { open, end } = createCommands()
 afterEach(async () => expect(await end()).toEqual([]))
@@ -39,22 +39,14 @@ const paramsOf = (value: string): Record<string, unknown> => ({
 })
 
 async function callersOf(client: CommandClient): Promise<Caller[]> {
-  const [one, two, own] = await Promise.all([client.open(), client.open(), client.open({ roots: {} })])
-  const legacy =
-    (headers: Record<string, string>): Caller =>
-    // Within a session an id is used once at a time.
-    async (value, worker) =>
-      heard(
-        await client.post(
-          { jsonrpc: '2.0', id: worker, method: 'tools/call', params: paramsOf(value) },
-          headers,
-        ),
-      )
+  const sessions = await Promise.all([client.open(), client.open(), client.open({ roots: {} })])
   return [
-    legacy({}),
-    legacy(one.headers),
-    legacy(two.headers),
-    legacy(own.headers),
+    ...[client, ...sessions].map(
+      ({ post }): Caller =>
+        // Within a session an id is used once at a time.
+        async (value, worker) =>
+          heard(await post(request('tools/call', paramsOf(value), worker))),
+    ),
     async (value, worker) => {
       const { message, headers } = message2026('tools/call', paramsOf(value))
       return heard(await client.post({ ...(message as object), id: worker }, headers))
@@ -97,29 +89,25 @@ describe.each([
   }, 120_000)
 })
 
-describe('100 sessions, of which 40 are never heard of again', () => {
-  it('leave no processes', async () => {
-    const fixture = open([], { idleSeconds: 1, maxProcesses: 20, maxPerUser: 4 })
-    const people = [...Array(5).keys()].map((index) => fixture.client(callerOf(`person ${index}`)))
-    const once = async (index: number): Promise<void> => {
-      const client = people[index % people.length]
-      const { headers } = (await client?.open(index % 11 === 0 ? { roots: {} } : {})) ?? { headers: {} }
-      const stream = await client?.send('GET', headers)
-      const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: paramsOf('x') }
-      const answer = client?.post(call, headers)
-      if (index % 5 < 2) {
-        // What is sent to a client that has vanished goes into the buffers of its connection.
-        void answer?.then((response) => response.text())
-        return
-      }
-      expect(await heard((await answer) as Response)).toEqual(expected(1, 'x'))
-      await stream?.body?.cancel()
-      expect((await client?.send('DELETE', headers))?.status).toBe(200)
+it('of 40 sessions, of which 16 are never heard of again, no process is left', async () => {
+  const fixture = open([], { idleSeconds: 1, maxProcesses: 20, maxPerUser: 4 })
+  const people = [...Array(5).keys()].map((index) => fixture.client(callerOf(`person ${index}`)))
+  const once = async (client: CommandClient, index: number): Promise<void> => {
+    const session = await client.open(index % 11 === 0 ? { roots: {} } : {})
+    const stream = await session.listen()
+    const answer = session.post(request('tools/call', paramsOf('x')))
+    if (index % 5 < 2) {
+      // What is sent to a client that has vanished goes into the buffers of its connection.
+      void answer.then((response) => response.text())
+      return
     }
-    for (let index = 0; index < 100; index += 5)
-      await Promise.all([0, 1, 2, 3, 4].map((more) => once(index + more)))
-    expect(fixture.processes().length).toBeLessThanOrEqual(20)
-    await expect.poll(fixture.processes).toEqual([])
-    await expect.poll(() => fixture.endpoint.processCount()).toBe(0)
-  }, 120_000)
-})
+    expect(await heard(await answer)).toEqual(expected(1, 'x'))
+    await stream.cancel()
+    expect((await session.end()).status).toBe(200)
+  }
+  for (let round = 0; round < 8; round += 1)
+    await Promise.all(people.map((client, index) => once(client, round * 5 + index)))
+  expect(fixture.processes().length).toBeLessThanOrEqual(20)
+  await expect.poll(fixture.processes).toEqual([])
+  await expect.poll(() => fixture.endpoint.processCount()).toBe(0)
+}, 120_000)

@@ -2,9 +2,16 @@ import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { fullAccess } from '../../core/access/access-rules.ts'
+import type { CommandUpstream } from '../../core/gateway/upstream.ts'
 import { anonymousCaller, type SignedInCaller } from '../../core/tokens/caller.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
+import {
+  initialize,
+  notification,
+  readMessages,
+  request,
+  toolCall,
+} from '../../../tests/support/server/mcp/mcp-message.ts'
 import {
   callerOf,
   type CommandClient,
@@ -25,19 +32,12 @@ interface About {
   argv: string[]
   clientCapabilities: unknown
 }
-async function about(client: CommandClient, headers: Record<string, string> = {}): Promise<About> {
-  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'about' } }
-  const answer = await responseOf(await client.post(call, headers))
+async function about(client: Pick<CommandClient, 'call'>): Promise<About> {
+  const answer = await client.call('about')
   if (!answer.result) throw new Error(JSON.stringify(answer))
   return answer.result['structuredContent'] as About
 }
-const callOf = (name: string): object => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } })
-const initializing = (capabilities: object): object => ({
-  protocolVersion: '2025-11-25',
-  capabilities,
-  clientInfo: { name: 'test', version: '1' },
-})
-const hang = { jsonrpc: '2.0', id: 'hang', method: 'tools/call', params: { name: 'hang' } }
+const hang = toolCall('hang', {}, 'hang')
 
 describe('a process', () => {
   it('is started once, with the first use, for each person', async () => {
@@ -92,9 +92,7 @@ describe('a process', () => {
     expect(fixture.reported('upstream_started')).toMatchObject([{ sub: undefined }])
     const { headers } = await ada.open({ elicitation: {} })
     expect(fixture.processes()).toHaveLength(1)
-    const refused = JSON.stringify(await bob.call('ask'))
-    expect(refused).toContain('-32601')
-    expect(refused).toContain('serves everybody')
+    expect(JSON.stringify(await bob.call('ask'))).toContain('serves everybody')
     // To each other the sessions are unknown.
     expect((await bob.post(hang, headers)).status).toBe(404)
   })
@@ -105,15 +103,10 @@ describe('a process', () => {
     const declared = { roots: { listChanged: true }, experimental: { x: {} } }
     const first = await client.open(declared)
     const second = await client.open({ sampling: {} })
-    const abouts = await Promise.all([
-      about(client, first.headers),
-      about(client, second.headers),
-      about(client),
-    ])
+    const abouts = await Promise.all([about(first), about(second), about(client)])
     expect(abouts.map((each) => each.clientCapabilities)).toEqual([declared, { sampling: {} }, {}])
     expect(fixture.processes()).toHaveLength(3)
-    await client.send('DELETE', first.headers)
-    await client.send('DELETE', second.headers)
+    await Promise.all([first.end(), second.end()])
     await expect.poll(fixture.processes).toHaveLength(1)
     await expect
       .poll(() => fixture.reported('upstream_ended').map(({ reason }) => reason))
@@ -122,91 +115,45 @@ describe('a process', () => {
 })
 
 describe('the limits', () => {
-  it('end the process that has been idle for the longest, once it has been for two minutes; its session comes back', async () => {
-    const fixture = open([], { maxPerUser: 2, startTimeoutSeconds: 2 })
+  it('end the process of a client that is gone, or else the one idle for the longest, whose session comes back', async () => {
+    const fixture = open([], { maxPerUser: 2, startTimeoutSeconds: 1 })
     const client = fixture.client()
     const first = await client.open({ roots: {} })
-    const stream = readMessages(await client.send('GET', first.headers))
+    const stream = await first.listen()
     const second = await client.open({ roots: {} })
-    const before = await about(client, first.headers)
-    const opening = { jsonrpc: '2.0', id: 0, method: 'initialize', params: initializing({ roots: {} }) }
-    const refused = await client.post(opening)
-    expect(refused.status).toBe(503)
-    expect(refused.headers.get('retry-after')).toBe('5')
+    const before = await about(first)
+    runtime.advance(90)
+    await about(second)
+    runtime.advance(29)
+    const refused = await client.post(initialize({ roots: {} }))
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
     expect(fixture.reported('upstream_full')).toHaveLength(1)
-    runtime.advance(60)
-    await about(client, second.headers)
-    runtime.advance(60)
+    runtime.advance(1)
     const third = await client.open({ roots: {} })
     expect(fixture.processes()).toHaveLength(2)
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'evicted' }])
-    runtime.advance(120)
-    const after = await about(client, first.headers)
-    expect(after.pid).not.toBe(before.pid)
-    expect(after.clientCapabilities).toEqual({ roots: {} })
-    await client.post(callOf('add_tool'), first.headers)
-    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
-    await stream.cancel()
-    const statuses = await Promise.all(
-      [first, second, third].map(async ({ headers }) => (await client.send('DELETE', headers)).status),
-    )
-    expect(statuses).toEqual([200, 200, 200])
-    await expect.poll(fixture.processes).toEqual([])
-  })
-
-  it('end the process of a client that has stopped listening after five seconds, of one that never did after 30, of one that listens after 120', async () => {
-    const fixture = open([], { maxPerUser: 3, startTimeoutSeconds: 1 })
-    const client = fixture.client()
-    const opening = { jsonrpc: '2.0', id: 0, method: 'initialize', params: initializing({ roots: {} }) }
-    const sessions = [await client.open({ roots: {} }), await client.open({ roots: {} })]
-    const left = await client.open({ roots: {} })
-    const [quiet, listening] = await Promise.all(sessions.map(({ headers }) => about(client, headers)))
-    const stream = readMessages(await client.send('GET', sessions[1]?.headers))
-    await readMessages(await client.send('GET', left.headers)).cancel()
-    const back = readMessages(await client.send('GET', left.headers))
-    runtime.advance(5)
-    expect((await client.post(opening)).status).toBe(503)
-    await back.cancel()
-    runtime.advance(4)
-    expect((await client.post(opening)).status).toBe(503)
-    runtime.advance(1)
-    await client.open({ roots: {} })
-    await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'evicted' }])
-    const found = await Promise.all(sessions.map(({ headers }) => about(client, headers)))
-    expect(found.map(({ pid }) => pid)).toEqual([quiet?.pid, listening?.pid])
-    runtime.advance(29)
-    expect((await client.post(opening)).status).toBe(503)
-    runtime.advance(1)
-    const last = await client.open({ roots: {} })
-    await about(client, last.headers)
-    await expect.poll(() => fixture.reported('upstream_ended')).toHaveLength(2)
-    expect((await about(client, sessions[1]?.headers)).pid).toBe(listening?.pid)
-    runtime.advance(120)
-    expect((await about(client, left.headers)).clientCapabilities).toEqual({ roots: {} })
-    await stream.cancel()
-  })
-
-  it('end the process of a client that never came back after initialize, after five seconds', async () => {
-    const fixture = open([], { maxPerUser: 1, startTimeoutSeconds: 1 })
-    const client = fixture.client()
-    const opening = { jsonrpc: '2.0', id: 0, method: 'initialize', params: initializing({ roots: {} }) }
-    expect((await client.post(opening)).status).toBe(200)
+    const kept = await about(second)
+    await (await third.listen()).cancel()
     // The process is let go of after the response.
     await setImmediate()
-    runtime.advance(4)
-    expect((await client.post(opening)).status).toBe(503)
-    runtime.advance(1)
-    const { headers } = await client.open({ roots: {} })
-    runtime.advance(119)
-    expect((await client.post(opening)).status).toBe(503)
-    expect((await client.send('DELETE', headers)).status).toBe(200)
+    runtime.advance(5)
+    const after = await about(first)
+    expect(after.pid).not.toBe(before.pid)
+    expect(after.clientCapabilities).toEqual({ roots: {} })
+    expect((await about(second)).pid).toBe(kept.pid)
+    await first.call('add_tool')
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+    await stream.cancel()
+    const ends = await Promise.all([first, second, third].map((session) => session.end()))
+    expect(ends.map(({ status }) => status)).toEqual([200, 200, 200])
+    await expect.poll(fixture.processes).toEqual([])
   })
 
   it('have clients that come together wait for the start of the others', async () => {
     const fixture = open([], { ...smallServer, maxPerUser: 8, maxProcesses: 8 })
     const client = fixture.client()
     const sessions = await Promise.all([...Array(8).keys()].map(() => client.open({ elicitation: {} })))
-    const pids = await Promise.all(sessions.map(async ({ headers }) => (await about(client, headers)).pid))
+    const pids = await Promise.all(sessions.map(async (session) => (await about(session)).pid))
     expect(new Set(pids).size).toBe(8)
     expect(fixture.reported('upstream_full')).toEqual([])
   })
@@ -214,8 +161,7 @@ describe('the limits', () => {
   it('refuse a client when nothing has become free within the time of a start', async () => {
     const fixture = open([], { maxProcesses: 1, startTimeoutSeconds: 1 })
     const busy = fixture.client()
-    const { headers } = await busy.open({ roots: {} })
-    const call = await busy.post(hang, headers)
+    const call = await (await busy.open({ roots: {} })).post(hang)
     runtime.advance(1000)
     const refused = await fixture.client(callerOf('bob')).post({ ...hang, id: 'refused' })
     expect(refused.status).toBe(503)
@@ -244,8 +190,7 @@ describe('the limits', () => {
   }, 60_000)
 
   const startAndEnd = async (client: CommandClient): Promise<number> => {
-    const opening = { jsonrpc: '2.0', id: 0, method: 'initialize', params: initializing({ roots: {} }) }
-    const response = await client.post(opening)
+    const response = await client.post(initialize({ roots: {} }))
     const id = response.headers.get('mcp-session-id')
     if (id !== null) await client.send('DELETE', { 'mcp-session-id': id })
     return response.status
@@ -257,16 +202,16 @@ describe('the limits', () => {
     const clientWith = (token: string): CommandClient =>
       fixture.client(callerOf('ada', { providerToken: () => token }))
     const client = clientWith('one')
-    const { headers } = await client.open()
+    const session = await client.open()
     await client.call('die')
     while ((await startAndEnd(client)) === 200);
     expect(fixture.reported('upstream_started')).toHaveLength(30)
-    expect((await client.post(callOf('about'), headers)).status).toBe(503)
+    expect((await session.post(toolCall('about'))).status).toBe(503)
     expect(await about(fixture.client(callerOf('bob')))).toMatchObject({ pid: expect.any(Number) })
     runtime.advance(2)
-    const { pid } = await about(client, headers)
-    expect((await clientWith('two').post(callOf('about'), headers)).status).toBe(503)
-    expect((await about(client, headers)).pid).toBe(pid)
+    const { pid } = await about(session)
+    expect((await clientWith('two').post(toolCall('about'), session.headers)).status).toBe(503)
+    expect((await about(session)).pid).toBe(pid)
     expect(fixture.reported('upstream_started')).toHaveLength(32)
   }, 60_000)
 })
@@ -283,39 +228,31 @@ it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
   },
 )
 
-describe('an idle process', () => {
-  it('ends, whether or not a stream is open, and not while a call is', async () => {
-    const fixture = open([], { idleSeconds: 1 })
-    const client = fixture.client()
-    const { headers } = await client.open()
-    const stream = readMessages(await client.send('GET', headers))
-    const slow = client.call('echo', { value: 'slow', ms: 1500 })
-    const busy = await client.post(hang, headers)
-    await slow
-    await new Promise((resolve) => setTimeout(resolve, 1500))
-    expect(fixture.processes()).toHaveLength(1)
-    await client.post(
-      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'hang' } },
-      headers,
-    )
-    await expect.poll(fixture.processes).toHaveLength(0)
-    await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'idle' }])
-    await busy.body?.cancel()
-    // Its session goes on with another.
-    await client.post(callOf('add_tool'), headers)
-    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
-    await stream.cancel()
-    expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
-  })
+it('an idle process ends, whether or not a stream is open, and not while a call is', async () => {
+  const fixture = open([], { idleSeconds: 1 })
+  const client = fixture.client()
+  const session = await client.open()
+  const stream = await session.listen()
+  const slow = client.call('echo', { value: 'slow', ms: 1500 })
+  const busy = await session.post(hang)
+  await slow
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  expect(fixture.processes()).toHaveLength(1)
+  await session.post(notification('notifications/cancelled', { requestId: 'hang' }))
+  await expect.poll(fixture.processes).toHaveLength(0)
+  await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'idle' }])
+  await busy.body?.cancel()
+  // Its session goes on with another.
+  await session.call('add_tool')
+  expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+  await stream.cancel()
 })
 
 it('a process whose client has used an id twice still becomes idle', async () => {
   const fixture = open([], { idleSeconds: 1 })
-  const client = fixture.client()
-  const { headers } = await client.open()
-  const both = [await client.post(hang, headers), await client.post(hang, headers)]
-  const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'hang' } }
-  await client.post(cancelled, headers)
+  const session = await fixture.client().open()
+  const both = [await session.post(hang), await session.post(hang)]
+  await session.post(notification('notifications/cancelled', { requestId: 'hang' }))
   for (const each of both) await each.body?.cancel()
   await expect.poll(fixture.processes, { timeout: 10_000 }).toEqual([])
 })
@@ -328,9 +265,7 @@ describe("the provider's token", () => {
   it('ends an idle process with the next call when it has changed', async () => {
     const fixture = open([], { env })
     const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
-    const { headers } = await before.open()
     expect((await about(before)).env['TOKEN']).toBe('one')
-    expect((await about(after, headers)).env['TOKEN']).toBe('two')
     expect((await about(after)).env['TOKEN']).toBe('two')
     await expect.poll(fixture.processes).toHaveLength(1)
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'replaced' }])
@@ -346,14 +281,14 @@ describe("the provider's token", () => {
   it('leaves the calls that are open to the process with the former one', async () => {
     const fixture = open([], { env })
     const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
-    const { headers } = await before.open({ elicitation: {} })
-    const asking = { ...hang, params: { name: 'ask', arguments: {} } }
-    const stream = readMessages(await before.post(asking, headers))
+    const { headers, post } = await before.open({ elicitation: {} })
+    const stream = readMessages(await post(toolCall('ask')))
     const question = (await stream.next())?.message
     const slow = before.call('echo', { value: 'slow', ms: 1000 })
     await expect.poll(() => fixture.processes().length).toBe(2)
     expect((await about(after)).env['TOKEN']).toBe('two')
-    expect((await about(after, headers)).env['TOKEN']).toBe('two')
+    const inSession = await responseOf(await after.post(toolCall('about', {}, 2), headers))
+    expect(inSession).toMatchObject({ result: { structuredContent: { env: { TOKEN: 'two' } } } })
     await after.post({ jsonrpc: '2.0', id: question?.id, result: { action: 'decline' } }, headers)
     expect(JSON.stringify((await stream.next())?.message)).toContain('decline')
     expect(await slow).toMatchObject({ result: {} })
@@ -403,10 +338,10 @@ describe('a process that dies', () => {
   it('ends every open call with an error at once, and the next call starts another', async () => {
     const fixture = open()
     const client = fixture.client()
-    const { headers } = await client.open()
+    const session = await client.open()
     const hanging = await Promise.all([
-      client.post(hang, headers),
-      client.post({ ...hang, id: 2, params: { name: 'hang', _meta: { progressToken: 1 } } }),
+      session.post(hang),
+      client.post(request('tools/call', { name: 'hang', _meta: { progressToken: 1 } }, 2)),
     ])
     const waiting = client.call('hang', {}, 3)
     await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":4')
@@ -420,20 +355,17 @@ describe('a process that dies', () => {
     expect(performance.now() - begun).toBeLessThan(underLoad(500))
     expect(answers.map(({ id }) => id)).toEqual(['hang', 2, 3, 4])
     for (const { error } of answers) expect(error?.message).toMatch(/ended during the call.*try again\.$/)
-    expect(await responseOf(await client.post(callOf('echo'), headers))).toMatchObject({ result: {} })
-    expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
+    expect(await session.call('echo')).toMatchObject({ result: {} })
     await expect
       .poll(() => fixture.reported('upstream_ended'))
       .toMatchObject([{ reason: 'exited', code: 3, signal: null }])
   })
 
   it('is followed by one that logs from the same level on', async () => {
-    const client = open(['--era', 'legacy']).client()
-    const { headers } = await client.open()
-    const setLevel = { jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'error' } }
-    await responseOf(await client.post(setLevel, headers))
-    await client.call('die')
-    expect(await about(client, headers)).toMatchObject({ logLevel: 'error' })
+    const session = await open(['--era', 'legacy']).client().open()
+    await session.request('logging/setLevel', { level: 'error' })
+    await session.call('die')
+    expect(await about(session)).toMatchObject({ logLevel: 'error' })
   })
 
   it('still gives the answers that it has written', async () => {
@@ -442,34 +374,23 @@ describe('a process that dies', () => {
     })
   })
 
-  it.each(['start', 'initialize'])('at %s is an error that names the next step', async (phase) => {
-    const fixture = open(['--era', 'legacy', '--die', phase])
-    const response = await fixture.client().post(hang)
-    expect(response.status).toBe(502)
-    expect(await response.json()).toMatchObject({
-      id: 'hang',
-      error: { code: -32_603, message: expect.stringMatching(/tell the operator\.$/) },
-    })
-    expect(fixture.reported('upstream_not_started')).toMatchObject([
-      { next_step: expect.stringContaining('error output') },
-    ])
-  })
-
-  it('that is no program says so, and a slow one names its time limit', async () => {
-    const missing = open([], { command: 'no-such-program' })
-    const slow = open(['--silent', 'all'], { firstStartTimeoutSeconds: 1 })
-    for (const [fixture, status, step] of [
-      [missing, 502, 'Correct the command'],
-      [slow, 504, 'raise start_timeout'],
-    ] as const) {
+  it.each<[what: string, args: string[], more: Partial<CommandUpstream>, status: number, step: string]>([
+    ['dies at its start', ['--die', 'start'], {}, 502, 'error output'],
+    ['dies at initialize', ['--era', 'legacy', '--die', 'initialize'], {}, 502, 'error output'],
+    ['is no program', [], { command: 'no-such-program' }, 502, 'Correct the command'],
+    ['is too slow', ['--silent', 'all'], { firstStartTimeoutSeconds: 1 }, 504, 'raise start_timeout'],
+  ])(
+    'or does not start, because it %s, is an error with the next step',
+    async (_what, args, more, status, step) => {
+      const fixture = open(args, more)
       const response = await fixture.client().post(hang)
-      expect([response.status, await response.json()]).toMatchObject([status, { id: 'hang' }])
-      expect(fixture.reported('upstream_not_started')).toMatchObject([
-        { next_step: expect.stringContaining(step) },
-      ])
+      const error = { code: -32_603, message: expect.stringMatching(/tell the operator\.$/) }
+      expect([response.status, await response.json()]).toMatchObject([status, { id: 'hang', error }])
+      const reported = [{ next_step: expect.stringContaining(step) }]
+      expect(fixture.reported('upstream_not_started')).toMatchObject(reported)
       await expect.poll(fixture.processes).toEqual([])
-    }
-  })
+    },
+  )
 
   it('at server/discover gets initialize alone, as the next ones do', async () => {
     const fixture = open(['--era', 'legacy', '--die', 'discover'])
@@ -477,11 +398,6 @@ describe('a process that dies', () => {
     await about(fixture.client(callerOf('bob')))
     await expect.poll(() => fixture.reported('upstream_ended')).toHaveLength(1)
     expect(fixture.reported('upstream_not_started')).toEqual([])
-  })
-
-  it('right after it was initialized fails the call', async () => {
-    const answer = await open(['--era', 'legacy', '--die', 'initialized']).client().call('echo', { value: 1 })
-    expect(answer.error?.message).toMatch(/\.$/)
   })
 
   it('three times within a minute is not started again for the rest of it', async () => {
@@ -492,7 +408,7 @@ describe('a process that dies', () => {
       await client.call('die')
       runtime.advance(10)
     }
-    const refused = await client.post(callOf('about'))
+    const refused = await client.post(toolCall('about'))
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).toBe('30')
     expect(await refused.text()).not.toContain('why')
@@ -511,7 +427,7 @@ describe('a process that dies', () => {
       await ada.call('die')
       expect(await bob.call('echo', { value: 1 })).toMatchObject({ result: {} })
     }
-    const refused = await ada.post(callOf('about'))
+    const refused = await ada.post(toolCall('about'))
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).toBe('60')
     expect(await bob.call('echo', { value: 1 })).toMatchObject({ result: {} })
@@ -529,11 +445,9 @@ describe('a process that dies', () => {
   })
 })
 
-describe('a process that does not start', () => {
-  it('is served by initialize when it is silent on server/discover', async () => {
-    const fixture = open(['--era', 'legacy', '--silent', 'discover'], { firstStartTimeoutSeconds: 2 })
-    expect(await fixture.client().call('echo', { value: 1 })).toMatchObject({ result: {} })
-  })
+it('a process that is silent on server/discover gets initialize', async () => {
+  const fixture = open(['--era', 'legacy', '--silent', 'discover'], { firstStartTimeoutSeconds: 2 })
+  expect(await fixture.client().call('echo', { value: 1 })).toMatchObject({ result: {} })
 })
 
 describe('close', () => {

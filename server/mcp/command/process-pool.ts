@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalJson, isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { mapClientCapabilities } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import { type CommandUpstream, holdsProviderToken } from '../../core/gateway/upstream.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import type { ServingContext } from '../endpoint-config.ts'
-import { hasRequest, type Incoming } from '../incoming.ts'
+import { hasRequest, type Incoming, messagesIn } from '../incoming.ts'
 import { ownerOf } from '../open-streams.ts'
 import { childEnvironment } from './process/child-environment.ts'
 import type { GreetedProcess } from './process/handshake.ts'
@@ -87,7 +87,6 @@ export class ProcessPool {
     return slot
   }
 
-  /** Ends all processes, and starts no more. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const slot of this.#live.values()) this.#end(slot, 'closed')
@@ -216,7 +215,6 @@ export class ProcessPool {
     else this.#end(slot, reason)
   }
 
-  /** Ends a process with its clients. */
   #end(slot: ProcessSlot, reason: EndReason): void {
     if (slot.isOver) return
     slot.isOver = true
@@ -233,7 +231,6 @@ function keyOf(caller: Caller, upstream: CommandUpstream): string {
   return holdsProviderToken(upstream) ? ownerOf(caller) : signedIn(caller).user.id
 }
 
-/** The provider's token that the caller's process holds, if any. */
 function tokenOf(caller: Caller, upstream: CommandUpstream): string | undefined {
   if (upstream.process === 'shared' || !holdsProviderToken(upstream)) return undefined
   try {
@@ -258,10 +255,9 @@ export function callerName(user: Caller['user']): string {
 
 /** The capabilities that an `initialize`, or any request of 2026-07-28, declares, if its client can be asked for anything. */
 function declaredBy(body: unknown, kind: ServingContext['kind']): JsonObject | undefined {
-  const [message]: unknown[] = Array.isArray(body) ? body : [body]
-  const params = isJsonObject(message) && isJsonObject(message['params']) ? message['params'] : {}
+  const params = paramsOf(messagesIn(body)[0])
   const inMeta = metaOf(params)[mcpMetaKey.clientCapabilities]
-  const capabilities = { session: params['capabilities'], stateless: undefined, '2026-07-28': inMeta }[kind]
+  const capabilities = { session: params?.['capabilities'], stateless: undefined, '2026-07-28': inMeta }[kind]
   if (!isJsonObject(capabilities)) return undefined
   return ['elicitation', 'sampling', 'roots'].some((name) => isJsonObject(capabilities[name]))
     ? capabilities

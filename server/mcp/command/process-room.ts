@@ -11,7 +11,6 @@ const roomCheckMs = 50
 export interface RoomPorts extends Pick<ServingTerms, 'upstream' | 'report'> {
   starter: ProcessStarter
   live: ReadonlyMap<string, ProcessSlot>
-  /** Ends the process of one of the slots. */
   evict: (slot: ProcessSlot) => void
 }
 
@@ -91,7 +90,6 @@ export class StartLimits {
     this.#starts.take(userId, now)
   }
 
-  /** Returns the seconds to wait before a process is started again. */
   pauseBefore(userId: string): number {
     return pauses[Math.min(this.#recent(userId).length, pauses.length - 1)] ?? 0
   }

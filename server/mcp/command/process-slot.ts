@@ -44,7 +44,6 @@ export interface SlotClient extends ClientPort {
   close(): Promise<void>
 }
 
-/** A request of a client that is being forwarded. */
 export interface OpenCall {
   client: SlotClient
   id: JsonRpcId
@@ -147,7 +146,6 @@ export class ProcessSlot implements ProcessClients {
     if (isOther) for (const client of this.sessions) void client.close()
   }
 
-  /** A session has ended. */
   leave(client: SlotClient): void {
     this.sessions.delete(client)
     this.questions.leave(client)
@@ -279,13 +277,11 @@ export class SlotUse {
     this.#missingSince = undefined
   }
 
-  /** A call begins. */
   begin(): void {
     this.#calls += 1
     this.stop()
   }
 
-  /** A call is over. */
   over(): void {
     this.#calls -= 1
     if (this.#calls > 0) return

@@ -108,21 +108,16 @@ describe.each(['tests/peers/stdio/sdk-server.mjs', 'tests/peers/stdio/sdk-1-serv
     })
     expect(progress).toEqual([3])
     expect(await client.readResource('test://one')).toMatchObject({ contents: [{ text: 'one' }] })
-    const many = [...Array(50).keys()].map((a) => client.callTool({ name: 'add', arguments: { a, b: 1 } }))
-    expect(
-      (await Promise.all(many)).map((each) => (each as { structuredContent: unknown }).structuredContent),
-    ).toEqual([...Array(50).keys()].map((a) => ({ sum: a + 1 })))
     await expect(client.callTool({ name: 'none', arguments: {} })).rejects.toThrow('There is no tool "none"')
     expect(JSON.stringify(await client.callTool({ name: 'sure', arguments: {} }))).toContain('accept')
   })
 })
 
-// What clients have in common does not depend on the server's SDK, except where the two speak different revisions.
+// Where client and server speak different revisions, and where they speak the same.
 it.each<[script: string, client: keyof typeof connections]>([
   ['sdk-server.mjs', 'of the SDK 1'],
-  ['sdk-server.mjs', 'of the SDK 2 at 2026-07-28'],
-  ['sdk-1-server.mjs', 'of the SDK 2 by initialize'],
   ['sdk-1-server.mjs', 'of the SDK 2 at 2026-07-28'],
+  ['sdk-1-server.mjs', 'of the SDK 2 by initialize'],
 ])(
   '%s serves two clients %s in turn, and as many as one user may have, together',
   async (script, name) => {
@@ -142,12 +137,13 @@ it.each<[script: string, client: keyof typeof connections]>([
 )
 
 describe('server-everything, which speaks 2025 revisions', () => {
-  it.each(
-    Object.entries({
-      ...connections,
-      'of the SDK 2, automatic': (client: CommandClient) => connect2026(client, '2026-07-28', 'auto'),
-    }),
-  )('asks a client %s all that it can answer', async (_, connect) => {
+  it.each([
+    ['of the SDK 1', connectEarlier] as const,
+    [
+      'of the SDK 2, automatic',
+      (client: CommandClient) => connect2026(client, '2026-07-28', 'auto'),
+    ] as const,
+  ])('asks a client %s all that it can answer', async (_, connect) => {
     const client = await connect(
       open('node_modules/@modelcontextprotocol/server-everything/dist/index.js').client(),
     )

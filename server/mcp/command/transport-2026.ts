@@ -3,7 +3,7 @@ import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { isOffered } from '../answered-calls.ts'
 import { keepAliveMs } from '../event-stream.ts'
-import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import type { Incoming } from '../incoming.ts'
 import type { OpenStreams } from '../open-streams.ts'
 import { errorResponse } from '../plain/plain-answer.ts'
@@ -20,37 +20,13 @@ export interface CommandTransportPorts {
 }
 
 /** Serves clients of 2026-07-28 by processes: each message is a client of its own. */
-export class CommandTransport2026 implements Transport2026 {
-  readonly #clients: ForwardingPorts
-  readonly #ports: CommandTransportPorts
-  readonly #subscribe: ReturnType<typeof createSubscribe>
+export function createCommandTransport2026(
+  clients: ForwardingPorts,
+  { streams, report }: CommandTransportPorts,
+): Transport2026 {
+  const subscribe = createSubscribe(subscriptionLimits, streams)
 
-  constructor(clients: ForwardingPorts, ports: CommandTransportPorts) {
-    this.#clients = clients
-    this.#ports = ports
-    this.#subscribe = createSubscribe(subscriptionLimits, ports.streams)
-  }
-
-  async handle(request: Request, incoming: Incoming): Promise<Reply> {
-    // Which tool has which header parameters its process knows.
-    const checked = checkMessage(request.headers, incoming.body, new Map())
-    if (checked.kind === 'refused') {
-      this.#ports.report('mcp_rejected', new Error(checked.error.message))
-      return errorResponse(checked.status, checked.error, checked.id)
-    }
-    if (checked.kind !== 'revision_2026') return { status: 202, headers: {}, body: null }
-    const client = new ForwardedClient({ kind: '2026-07-28', incoming: () => incoming }, this.#clients)
-    const release = await client.hold(incoming)
-    try {
-      return await this.#serve(checked.message as JsonRpcRequest, client, request, incoming)
-    } finally {
-      release()
-    }
-  }
-
-  async close(): Promise<void> {}
-
-  async #serve(
+  async function serve(
     message: JsonRpcRequest,
     client: ForwardedClient,
     request: Request,
@@ -59,12 +35,13 @@ export class CommandTransport2026 implements Transport2026 {
     const { slot } = client
     if (message.method === 'subscriptions/listen') {
       const { changes, greeted } = slot
-      return this.#subscribe(message.id, incoming, greeted.serverInfo, () =>
+      return subscribe(message.id, incoming, greeted.serverInfo, () =>
         openSubscription(message, greeted.serverInfo, changes),
       )
     }
-    const refused = this.#refuseHeaders(message, slot, request, incoming)
-    if (refused) return refused
+    const { caller, calls } = incoming
+    const refused = refuseHeaders(message, slot, request)
+    if (refused && isOffered(String(message.params?.['name']), caller, clients.policy)) return refused
     const transport = new PerRequestHTTPServerTransport({
       classification: { era: 'modern', revision: modernRevision },
       keepAliveMs,
@@ -72,27 +49,42 @@ export class CommandTransport2026 implements Transport2026 {
     await client.connect(transport)
     try {
       const response = await transport.handleMessage(message, { request })
-      const { caller, calls } = incoming
-      return isEventStream(response)
-        ? this.#ports.streams.track(response, { caller, calls, kind: 'call' })
-        : response
+      return streams.track(response, { caller, calls, kind: 'call' })
     } catch (error) {
       if (!(error instanceof SdkError)) throw error
       return { status: 499, headers: {}, body: null }
     }
   }
 
-  /** Arguments that are repeated in headers must agree with them, as far as the process has said which. */
-  #refuseHeaders(
-    { id, method, params = {} }: JsonRpcRequest,
-    { tools }: ProcessSlot,
-    request: Request,
-    { caller }: Incoming,
-  ): Reply | undefined {
-    const name = String(params['name'])
-    if (method !== 'tools/call' || !isOffered(name, caller, this.#clients.policy)) return undefined
-    const parameters = tools.headerParametersOf(name)
-    const mismatch = parameterHeaderMismatch(parameters, params['arguments'], request.headers)
-    return mismatch && errorResponse(400, headerMismatchError(mismatch), id)
+  return {
+    async handle(request, incoming) {
+      // Which tool has which header parameters its process knows.
+      const checked = checkMessage(request.headers, incoming.body, new Map())
+      if (checked.kind === 'refused') {
+        report('mcp_rejected', new Error(checked.error.message))
+        return errorResponse(checked.status, checked.error, checked.id)
+      }
+      if (checked.kind !== 'revision_2026') return { status: 202, headers: {}, body: null }
+      const client = new ForwardedClient({ kind: '2026-07-28', incoming: () => incoming }, clients)
+      const release = await client.hold(incoming)
+      try {
+        return await serve(checked.message as JsonRpcRequest, client, request, incoming)
+      } finally {
+        release()
+      }
+    },
+    async close() {},
   }
+}
+
+/** Arguments that are repeated in headers must agree with them, as far as the process has said which. */
+function refuseHeaders(
+  { id, method, params = {} }: JsonRpcRequest,
+  { tools }: ProcessSlot,
+  request: Request,
+): Reply | undefined {
+  if (method !== 'tools/call') return undefined
+  const parameters = tools.headerParametersOf(String(params['name']))
+  const mismatch = parameterHeaderMismatch(parameters, params['arguments'], request.headers)
+  return mismatch && errorResponse(400, headerMismatchError(mismatch), id)
 }

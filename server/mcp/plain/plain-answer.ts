@@ -10,7 +10,6 @@ import type { ClientChannel } from '../tools/tool-context.ts'
 /** The outcome of a request: the result, as an object or as JSON, or an error. */
 export type PlainAnswer<Result = object | string> = { result: Result } | { error: JsonRpcErrorObject }
 
-/** The outcome of `tools/call`. */
 export type PlainCallAnswer = PlainAnswer<CallToolResult>
 
 /** A request, what it came with, and the channel by which its tool talks to the client. */

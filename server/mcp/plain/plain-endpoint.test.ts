@@ -73,31 +73,25 @@ const message = (name: string, method: unknown, params?: unknown, more: object =
   bodies.push([name, { jsonrpc: '2.0', id: 7, method, ...(params !== undefined && { params }), ...more }])
 }
 
-for (const method of [
-  'ping',
-  'tools/list',
-  'server/discover',
-  'initialize',
-  'tools/call',
-  'resources/list',
-  'x/y',
-]) {
-  message(`${method} without params`, method)
-  message(`${method} with empty params`, method, {})
-  message(`${method} with a cursor`, method, { cursor: 'c' })
-  message(`${method} with metadata`, method, { _meta: { 'example.com/a': 1 } })
-  message(`${method} with a reserved key of no meaning`, method, {
-    _meta: { 'io.modelcontextprotocol/a': 1 },
-  })
-  message(`${method} with the envelope of 2026-07-28`, method, { _meta: meta })
-  message(`${method} with the smallest envelope`, method, { _meta: meta2026 })
-  message(`${method} with an unknown revision`, method, { _meta: { ...meta, [pv]: '2031-01-01' } })
-  message(`${method} without capabilities`, method, { _meta: { [pv]: '2026-07-28' } })
-  message(`${method} with a log level`, method, { _meta: { ...meta, [logLevel]: 'info' } })
-  message(`${method} with a text as id`, method, { _meta: meta }, { id: 'a"b' })
-  message(`${method} with a huge id`, method, undefined, { id: 2 ** 60 })
-  message(`${method} with a member too many`, method, undefined, { extra: 1 })
+/** Parameters and further members of one request. */
+const forms: Record<string, [params?: unknown, more?: object]> = {
+  'without params': [],
+  'with empty params': [{}],
+  'with a cursor': [{ cursor: 'c' }],
+  'with metadata': [{ _meta: { 'example.com/a': 1 } }],
+  'with a reserved key of no meaning': [{ _meta: { 'io.modelcontextprotocol/a': 1 } }],
+  'with the envelope of 2026-07-28': [{ _meta: meta }],
+  'with the smallest envelope': [{ _meta: meta2026 }],
+  'with an unknown revision': [{ _meta: { ...meta, [pv]: '2031-01-01' } }],
+  'without capabilities': [{ _meta: { [pv]: '2026-07-28' } }],
+  'with a log level': [{ _meta: { ...meta, [logLevel]: 'info' } }],
+  'with a text as id': [{ _meta: meta }, { id: 'a"b' }],
+  'with a huge id': [undefined, { id: 2 ** 60 }],
+  'with a member too many': [undefined, { extra: 1 }],
 }
+const methods = ['ping', 'tools/list', 'server/discover', 'initialize', 'tools/call', 'resources/list', 'x/y']
+for (const method of methods)
+  for (const [what, form] of Object.entries(forms)) message(`${method} ${what}`, method, ...form)
 const calls: [string, unknown][] = [
   ['hello', {}],
   ['hello', undefined],
@@ -131,23 +125,21 @@ for (const [name, input] of calls) {
     })
   }
 }
+const steps = { name: 'steps', arguments: {} }
 for (const progressToken of [1, 'p']) {
-  const streaming = { name: 'steps', arguments: {}, _meta: { progressToken } }
-  message(`a call with the progress token ${progressToken}`, 'tools/call', streaming)
-  message(`a list with the progress token ${progressToken}`, 'tools/list', { _meta: { progressToken } })
-  message(`a call with the progress token ${progressToken} at 2026-07-28`, 'tools/call', {
-    ...streaming,
-    _meta: { ...meta, progressToken },
+  message(`a call with the progress token ${progressToken}`, 'tools/call', {
+    ...steps,
+    _meta: { progressToken },
   })
+  message(`a list with the progress token ${progressToken}`, 'tools/list', { _meta: { progressToken } })
+  const _meta = { ...meta, progressToken }
+  message(`a call with the progress token ${progressToken} at 2026-07-28`, 'tools/call', { ...steps, _meta })
 }
 for (const level of ['debug', 'info', 'warning', 'emergency']) {
   const _meta = { ...meta, [logLevel]: level }
-  message(`a call with the log level ${level}`, 'tools/call', { name: 'steps', arguments: {}, _meta })
-  message(`a call with the log level ${level} and progress`, 'tools/call', {
-    name: 'steps',
-    arguments: {},
-    _meta: { ..._meta, progressToken: 'p' },
-  })
+  message(`a call with the log level ${level}`, 'tools/call', { ...steps, _meta })
+  const both = { ..._meta, progressToken: 'p' }
+  message(`a call with the log level ${level} and progress`, 'tools/call', { ...steps, _meta: both })
 }
 message('a call with a state of an earlier revision', 'tools/call', { name: 'hello', requestState: 's' })
 message('a subscription to nothing', 'subscriptions/listen', { notifications: {}, _meta: meta })
@@ -162,17 +154,9 @@ message('a subscription with a wrong filter', 'subscriptions/listen', {
 })
 message('a call without a name', 'tools/call', { arguments: {} })
 message('a call whose name is a number', 'tools/call', { name: 1, _meta: meta })
-for (const protocolVersion of [
-  '2025-11-25',
-  '2025-06-18',
-  '2025-03-26',
-  '2024-11-05',
-  '2024-10-07',
-  '2026-07-28',
-  'x',
-  1,
-]) {
-  const opening = { protocolVersion, capabilities: {}, clientInfo: { name: 'c', version: '1' } }
+const client = { capabilities: {}, clientInfo: { name: 'c', version: '1' } }
+for (const protocolVersion of ['2025-11-25', '2024-11-05', '2024-10-07', '2026-07-28', 'x', 1]) {
+  const opening = { protocolVersion, ...client }
   message(`initialize for ${protocolVersion}`, 'initialize', opening)
   message(`initialize for ${protocolVersion}, again`, 'initialize', opening, { id: 'second' })
   message(`initialize for ${protocolVersion} with an envelope`, 'initialize', { ...opening, _meta: meta })
@@ -194,40 +178,26 @@ for (const method of ['notifications/initialized', 'notifications/cancelled', 't
 message('a notification with an unknown revision', 'notifications/x', {
   _meta: { ...meta, [pv]: '2031-01-01' },
 })
-bodies.push(['a batch with an envelope', [{ jsonrpc: '2.0', method: 'ping', params: { _meta: meta } }]])
+const pinged = { jsonrpc: '2.0', id: 1, method: 'ping' }
+const listed = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
+const opened = { ...listed, method: 'initialize', params: { protocolVersion: '2025-11-25', ...client } }
 bodies.push(
+  ['a batch with an envelope', [{ jsonrpc: '2.0', method: 'ping', params: { _meta: meta } }]],
   ['a result', { jsonrpc: '2.0', id: 1, result: {} }],
   ['an error', { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'm' } }],
-  [
-    'a batch',
-    [
-      { jsonrpc: '2.0', id: 1, method: 'ping' },
-      { jsonrpc: '2.0', id: 2, method: 'tools/list' },
-    ],
-  ],
-  ['a batch of one', [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }]],
+  ['a batch', [pinged, listed]],
+  ['a batch of one', [listed]],
   ['an empty batch', []],
-  [
-    'a batch with an opening',
-    [
-      { jsonrpc: '2.0', id: 1, method: 'ping' },
-      {
-        jsonrpc: '2.0',
-        id: 2,
-        method: 'initialize',
-        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'c', version: '1' } },
-      },
-    ],
-  ],
+  ['a batch with an opening', [pinged, opened]],
   [
     'a batch with an unknown method',
     [
-      { jsonrpc: '2.0', id: 1, method: 'x/y' },
+      { ...pinged, method: 'x/y' },
       { jsonrpc: '2.0', method: 'a' },
     ],
   ],
-  ['a batch with something else', [{ jsonrpc: '2.0', id: 1, method: 'ping' }, 1]],
-  ['params that are undefined', { jsonrpc: '2.0', id: 1, method: 'ping', params: null }],
+  ['a batch with something else', [pinged, 1]],
+  ['params that are undefined', { ...pinged, params: null }],
 )
 
 /** Headers of a well-behaved client of 2026-07-28 for `body`, as far as it has them. */
@@ -265,6 +235,7 @@ const ways: [string, (body: unknown) => Record<string, string>][] = [
   ['as a browser', () => ({ accept: 'text/html' })],
   ['for a stream only', () => ({ accept: 'text/event-stream' })],
   ['with an unknown version', () => ({ accept: both, 'mcp-protocol-version': '2030-01-01' })],
+  ['with a version that never was', () => ({ accept: both, 'mcp-protocol-version': '2025-01-01' })],
   ['with an unknown session', () => ({ accept: both, 'mcp-session-id': 'x' })],
   ['as one that accepts JSON only', (body) => ({ ...headers2026(body), accept: 'application/json' })],
   ['without the version', (body) => without(headers2026(body), 'mcp-protocol-version')],

@@ -1,9 +1,9 @@
-import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import type { JSONRPCRequest } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { honouredFilter } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import { type McpEndpoint, type McpEndpointConfig, noNotifications } from '../endpoint-config.ts'
+import type { McpEndpointConfig, ModuleEndpoint } from '../endpoint-config.ts'
 
 import { asksForProgress, type Incoming } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
@@ -34,7 +34,7 @@ const methodNotFound: JsonRpcErrorObject = { code: jsonRpcCode.methodNotFound, m
 export function createPlainEndpoint(
   config: McpEndpointConfig,
   limits: SubscriptionLimits = subscriptionLimits,
-): McpEndpoint {
+): ModuleEndpoint {
   const streams = new OpenStreams(config.runtime)
   const stopChecks = repeatChecks(() => streams.check())
   const subscribe = createSubscribe(limits, streams)
@@ -75,14 +75,20 @@ export function createPlainEndpoint(
     incoming: Incoming,
     isStream: boolean,
   ): Promise<Reply> {
-    const response = await answerRequest(method, message, request, incoming, isStream)
     const { caller, calls } = incoming
-    return isEventStream(response) ? streams.track(response, { caller, calls, kind: 'call' }) : response
+    const reply = await answerRequest(method, message, request, incoming, isStream)
+    return streams.track(reply, { caller, calls, kind: 'call' })
   }
 
   return {
     methods: ['POST'],
-    notify: { ...noNotifications, toolsChanged: () => changes.report() },
+    notify: {
+      toolsChanged: () => changes.report(),
+      // It has nothing but tools.
+      promptsChanged() {},
+      resourcesChanged() {},
+      resourceUpdated() {},
+    },
     has: ({ event, name }) => event === 'tool_called' && tools.has(name),
     async handle(request, body, caller, calls) {
       const checked = checkMessage(request.headers, body, tools)

@@ -68,31 +68,25 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
     return { result: { ...result, resultType: 'complete', _meta: { ..._meta, ...own } } }
   }
 
-  const ofTools: readonly [string, PlainMethod, PlainMethod][] = [
-    ['tools/list', listOf(config.tools, {}), listOf(config.tools, { ...cached, _meta })],
-    ['tools/call', recorded(call), recorded(callOf2026)],
-  ]
-  const offered = tools.size > 0 ? ofTools : []
-  return {
-    earlier: new Map([
-      ['initialize', initialize],
-      ['ping', fixed('PingRequest', {})],
-      ...offered.map(([method, earlier]): [string, PlainMethod] => [method, earlier]),
-    ]),
-    revision2026: new Map([
-      [
-        'server/discover',
-        fixed('DiscoverRequest', {
-          supportedVersions: [modernRevision],
-          capabilities: { logging: {}, ...capabilities(config.notifies) },
-          ...instructions,
-          ...cached,
-          _meta,
-        }),
-      ],
-      ...offered.map(([method, _earlier, of2026]): [string, PlainMethod] => [method, of2026]),
-    ]),
+  const discovered = {
+    supportedVersions: [modernRevision],
+    capabilities: { logging: {}, ...capabilities(config.notifies) },
+    ...instructions,
+    ...cached,
+    _meta,
   }
+  const earlier = new Map<string, PlainMethod>([
+    ['initialize', initialize],
+    ['ping', fixed('PingRequest', {})],
+  ])
+  const revision2026 = new Map([['server/discover', fixed('DiscoverRequest', discovered)]])
+  if (tools.size > 0) {
+    earlier.set('tools/list', listOf(config.tools, {})).set('tools/call', recorded(call))
+    revision2026
+      .set('tools/list', listOf(config.tools, { ...cached, _meta }))
+      .set('tools/call', recorded(callOf2026))
+  }
+  return { earlier, revision2026 }
 }
 
 /** `tools/list`: without what the access rules hide from the caller. */
@@ -135,7 +129,6 @@ function recorded(
   }
 }
 
-/** A method whose result never changes. */
 function fixed(schema: keyof typeof specTypeSchemas, result: object): PlainMethod {
   const json = JSON.stringify(result)
   return ({ message }) => {

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { eventStreamHeaders, type Reply } from '@drawbridge/shared/text-response.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
+import type { Sealer } from '../../core/seal.ts'
 import type { Incoming } from '../incoming.ts'
 import type { OpenStreams } from '../open-streams.ts'
 import type { SubscriptionSlot } from '../subscriptions.ts'
@@ -9,13 +10,12 @@ import { SignInNeededError } from '../../core/tokens/caller.ts'
 import type { AnsweredCalls } from '../answered-calls.ts'
 import { failureResponse, internalError, nextStep, sessionNotFound } from '../failure-response.ts'
 import { relayStream, type StreamFault } from './relayed-stream.ts'
-import type { SealedSessions } from './upstream-ids.ts'
+import { sealSession } from './upstream-ids.ts'
 import { toUpstreamError, type UpstreamFailure } from './upstream-connection.ts'
 
 /** Reasons for not passing an answer of the upstream on. */
 export type RelayFault = Exclude<UpstreamFailure, 'left'> | StreamFault | 'redirect' | 'no_identity'
 
-/** Tells the log what is wrong with the upstream. */
 export type ReportUpstream = (
   event: 'upstream_failed' | 'upstream_refused',
   fields: { reason?: RelayFault; status?: number; error?: unknown },
@@ -43,7 +43,7 @@ export function waitsForNotifications(request: Request, body: unknown): boolean 
 
 export interface RelayAnswerPorts {
   upstream: Pick<HttpUpstream, 'maxBodyBytes'>
-  sessions: SealedSessions
+  sealer: Sealer
   streams: OpenStreams
   report: ReportUpstream
 }
@@ -179,14 +179,13 @@ export class RelayAnswer {
     return Buffer.concat(chunks).toString('utf8')
   }
 
-  /** Returns the headers of an answer that are passed on. */
   #headers(answer: Answer, { incoming: { caller }, session }: Exchange): Record<string, string> {
     const [id, retryAfter, revision] = ['mcp-session-id', 'retry-after', 'mcp-protocol-version'].map((name) =>
       headerOf(answer, name),
     )
     return {
       ...(id !== undefined && {
-        'mcp-session-id': session?.id === id ? session.sealed : this.#ports.sessions.seal(id, caller),
+        'mcp-session-id': session?.id === id ? session.sealed : sealSession(id, caller, this.#ports.sealer),
       }),
       ...(retryAfter !== undefined && { 'retry-after': retryAfter }),
       ...(revision !== undefined && { 'mcp-protocol-version': revision }),

@@ -30,7 +30,7 @@ interface Got {
 
 let server: Server
 let url: string
-let answer: (response: ServerResponse, got: Got) => void
+let answer: (response: ServerResponse, got: Got) => unknown
 let got: Got[]
 let gone: number
 let endpoint: RelayEndpoint
@@ -136,11 +136,18 @@ function json(
   response.end(text)
 }
 
+/** Begins a stream with these parts of events. */
+function events(response: ServerResponse, ...parts: string[]): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+  for (const part of parts) response.write(part)
+}
+
 const call = (name: string, id: number | string = 1): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"tools/call","params":{"name":"${name}"}}`
 const resultOf = (id: number | string, text: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"${text}"}]}}`
 
+const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 describe('a message', () => {
@@ -206,12 +213,6 @@ describe('a message', () => {
     })
   })
 
-  it('that is a notification is accepted', async () => {
-    answer = (response) => response.writeHead(202).end()
-    const response = await send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    expect([response.status, await response.text()]).toEqual([202, ''])
-  })
-
   it('that is a request gets an error for JSON that does not answer it', async () => {
     for (const said of [resultOf(2, 'other'), '[]', 'null', '{"jsonrpc":"2.0"}']) {
       answer = (response) => json(response, said)
@@ -230,7 +231,6 @@ describe('a message', () => {
 
   it('of 2026-07-28 whose headers say something else does not go on', async () => {
     answer = (response) => json(response, resultOf(1, 'done'))
-    const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"at":{"region":"eu","zone":3}},${meta}}}`
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' }
     for (const wrong of [{ 'mcp-name': 'b' }, { 'mcp-name': 'a', 'mcp-method': 'tools/list' }]) {
@@ -268,11 +268,6 @@ describe('a message', () => {
 })
 
 describe('a stream', () => {
-  const events = (response: ServerResponse, ...parts: string[]): void => {
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
-    for (const part of parts) response.write(part)
-  }
-
   it('goes on event by event, with ids, types, comments and retry times', async () => {
     answer = (response) => {
       events(
@@ -449,28 +444,32 @@ describe('policy', () => {
 
   beforeEach(() => open({ policy }))
 
-  it.each<[form: string, respond: (response: ServerResponse, text: string) => void]>([
-    ['as JSON', json],
-    [
-      'as an event',
-      (response, text) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' })
-        response.end(`data: ${text}\n\n`)
-      },
-    ],
-  ])('takes tools from a list %s', async (_form, respond) => {
-    answer = (response) => respond(response, listed('read', 'debug_x', 'delete_a'))
-    expect(await (await send(list)).text()).toContain(
+  it.each<[where: string, asked: string | undefined, form: (list: string) => string]>([
+    ['that is JSON', list, (text) => text],
+    ['that is an event', list, (text) => `data: ${text}\n\n`],
+    ['on a stream that is resumed', undefined, (text) => `id: 7\ndata: ${text}\n\n`],
+    ['in a batch', `[${list}]`, (text) => `[${text}]`],
+    ['in an answer to something else', ping, (text) => text],
+    ['in a message that has a method too', list, (text) => text.replace('{', '{"method":"x",')],
+  ])('takes tools from a list %s', async (_where, asked, form) => {
+    const said = form(listed('read', 'debug_x', 'delete_a'))
+    const type = /^(?:id|data):/.test(said) ? 'text/event-stream' : 'application/json'
+    answer = (response) => json(response, said, { 'content-type': type })
+    const how = asked === undefined ? { method: 'GET', headers: { 'last-event-id': '6' } } : {}
+    expect(await (await send(asked, how)).text()).toContain(
       '"tools":[{"name":"read"},{"name":"delete_a"}],"next":1}',
     )
+  })
+
+  it('takes tools from a list that need more than the caller has, and knows all of them', async () => {
+    answer = (response) => json(response, listed('read', 'debug_x', 'delete_a'))
     const poor: SignedInCaller = {
       ...ada,
       access: { kind: 'allowed', scopes: ['mcp'], allowsTool: undefined },
     }
     expect(await (await send(list, { caller: poor })).text()).toContain('"tools":[{"name":"read"}],"next":1}')
-    expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'read' })).toBe(true)
-    // It is there, although nobody may call it.
-    expect(endpoint.has({ event: 'tool_called', field: 'tool', name: 'debug_x' })).toBe(true)
+    for (const name of ['read', 'debug_x'])
+      expect(endpoint.has({ event: 'tool_called', field: 'tool', name })).toBe(true)
   })
 
   it('says what tools take where one is public, and keeps what the upstream says', async () => {
@@ -490,24 +489,6 @@ describe('policy', () => {
         },
       })
     }
-  })
-
-  it('takes tools from a list on a stream that is resumed', async () => {
-    answer = (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.end(`id: 7\ndata: ${listed('read', 'debug_x')}\n\n`)
-    }
-    const resumed = await send(undefined, { method: 'GET', headers: { 'last-event-id': '6' } })
-    expect(await resumed.text()).toContain('"tools":[{"name":"read"}],"next":1}')
-  })
-
-  it('takes tools from a list in a batch, and in an answer to something else', async () => {
-    answer = (response) => json(response, `[${listed('read', 'debug_x')}]`)
-    expect(await (await send(`[${list}]`)).text()).toContain('"tools":[{"name":"read"}],"next":1}')
-    answer = (response) => json(response, listed('read', 'debug_x'))
-    expect(await (await send(ping)).text()).toContain('"tools":[{"name":"read"}],"next":1}')
-    answer = (response) => json(response, listed('read', 'debug_x').replace('{', '{"method":"x",'))
-    expect(await (await send(list)).text()).toContain('"tools":[{"name":"read"}],"next":1}')
   })
 
   it('leaves a list alone that nothing is taken from, but for caches of everybody', async () => {
@@ -596,7 +577,6 @@ it('a tool that is on no page is not unknown before the first page was seen', as
 })
 
 describe('streams', () => {
-  const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
   const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{${meta}}}`
   const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }
   const openOne = (how: 'GET' | 'listen', caller: Caller = ada): Promise<Response> =>
@@ -605,9 +585,8 @@ describe('streams', () => {
   it('are 64 of a person, counted before the upstream is asked, until they end', async () => {
     answer = (response, { body }) => {
       if (body.includes('quick')) return json(response, resultOf(1, 'no stream'))
-      const stream = response.writeHead(200, { 'content-type': 'text/event-stream' })
-      if (body.includes('short')) stream.end(`data: ${resultOf(1, 'over')}\n\n`)
-      else stream.write(': open\n\n')
+      events(response, ': open\n\n')
+      if (body.includes('short')) response.end(`data: ${resultOf(1, 'over')}\n\n`)
     }
     // What answers at once takes no place.
     for (const how of ['quick', 'short'])
@@ -631,15 +610,13 @@ describe('streams', () => {
   })
 
   it('are no answer to a notification', async () => {
-    answer = (response) =>
-      void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n')
+    answer = (response) => events(response, ': open\n\n')
     expect((await send('{"jsonrpc":"2.0","method":"notifications/initialized"}')).status).toBe(502)
     await expect.poll(() => gone).toBe(1)
   })
 })
 
 describe('a task', () => {
-  const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
   const about = (method: string, taskId: string): string =>
     `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"taskId":"${taskId}","n":1e400,${meta}}}`
   const ask = (method: string, taskId: string, caller: Caller = ada): Promise<Response> =>
@@ -695,15 +672,14 @@ describe('a task', () => {
     expect(await (await send(filter(id), { caller: eve })).json()).toMatchObject({ error: {} })
     const related = '"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"task-1"}}'
     answer = (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      for (const text of [
+      const messages = [
         '{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"task-1"}}',
         '{"jsonrpc":"2.0","id":1,"result":{"tasks":[{"taskId":"task-1"}],"task":{"taskId":"task-1"}}}',
         `{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{${related}}}`,
         // The upstream asks for a task of the client's own.
         '{"jsonrpc":"2.0","id":6,"method":"tasks/get","params":{"taskId":"of the client"}}',
-      ])
-        response.write(`data: ${text}\n\n`)
+      ]
+      events(response, ...messages.map((text) => `data: ${text}\n\n`))
       response.end()
     }
     got = []
@@ -722,15 +698,13 @@ describe('a task', () => {
 })
 
 describe('events', () => {
-  it.each(['events/subscribe', 'events/stream', 'events/list'])(
-    '%s does not reach the upstream',
-    async (method) => {
-      const text = `{"jsonrpc":"2.0","id":1,"method":"${method}"}`
-      expect(await (await send(text)).json()).toMatchObject({ id: 1, error: { code: -32_601 } })
-      expect(await (await send(`[${text}]`)).json()).toMatchObject([{ id: 1, error: { code: -32_601 } }])
-      expect(got).toEqual([])
-    },
-  )
+  it('do not reach the upstream, alone or in a batch', async () => {
+    const text = '{"jsonrpc":"2.0","id":1,"method":"events/subscribe"}'
+    const refusal = { id: 1, error: { code: -32_601 } }
+    expect(await (await send(text)).json()).toMatchObject(refusal)
+    expect(await (await send(`[${text}]`)).json()).toMatchObject([refusal])
+    expect(got).toEqual([])
+  })
 
   it('are not offered', async () => {
     const capabilities = {
@@ -751,10 +725,8 @@ describe('events', () => {
 describe('an upstream that fails', () => {
   it.each<[status: number, sent: number, reported: object[]]>([
     [401, 502, [{ event: 'upstream_refused', status: 401 }]],
-    [403, 502, [{ event: 'upstream_refused', status: 403 }]],
     [302, 502, [{ event: 'upstream_failed', reason: 'redirect', status: 302 }]],
     [404, 502, [{ event: 'upstream_failed', reason: 'bad_answer', status: 404 }]],
-    [500, 502, [{ event: 'upstream_failed', reason: 'bad_answer', status: 500 }]],
     [429, 429, []],
     [503, 503, []],
     [400, 400, []],
@@ -774,20 +746,18 @@ describe('an upstream that fails', () => {
     expect(records).toMatchObject([{ outcome: 'failed' }])
   })
 
-  it.each([401, 403])(
-    'with %i asks a stranger to sign in, and the connect page promises nothing',
-    async (status) => {
-      answer = (response) => response.writeHead(status).end()
-      await expect(send(ping, { caller: anonymous })).rejects.toBeInstanceOf(SignInNeededError)
-      expect([reported, endpoint.refusesStrangers()]).toEqual([[], true])
-      answer = (response) => json(response, '{"jsonrpc":"2.0","id":1,"result":{}}')
-      await send(ping, { caller: anonymous })
-      expect(endpoint.refusesStrangers()).toBe(false)
-      answer = (response) => response.writeHead(status).end()
-      await endpoint.meetStranger()
-      expect(endpoint.refusesStrangers()).toBe(true)
-    },
-  )
+  it('with 403 asks a stranger to sign in, and the connect page promises nothing', async () => {
+    const refuse = (response: ServerResponse): unknown => response.writeHead(403).end()
+    answer = refuse
+    await expect(send(ping, { caller: anonymous })).rejects.toBeInstanceOf(SignInNeededError)
+    expect([reported, endpoint.refusesStrangers()]).toEqual([[], true])
+    answer = (response) => json(response, '{"jsonrpc":"2.0","id":1,"result":{}}')
+    await send(ping, { caller: anonymous })
+    expect(endpoint.refusesStrangers()).toBe(false)
+    answer = refuse
+    await endpoint.meetStranger()
+    expect(endpoint.refusesStrangers()).toBe(true)
+  })
 
   it('with an error of JSON-RPC tells the client itself', async () => {
     const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
@@ -799,15 +769,7 @@ describe('an upstream that fails', () => {
   it.each<[what: string, answers: (response: ServerResponse) => void, status: number, reason: string]>([
     ['closes the connection', (response) => response.destroy(), 502, 'broken'],
     ['sends what is not JSON', (response) => json(response, '{no'), 502, 'bad_answer'],
-    [
-      'sends a page',
-      (response) => {
-        response.writeHead(200, { 'content-type': 'text/html' })
-        response.end('<html>')
-      },
-      502,
-      'bad_answer',
-    ],
+    ['sends a page', (response) => json(response, '{}', { 'content-type': 'text/html' }), 502, 'bad_answer'],
     [
       'sends more than may be',
       (response) => {

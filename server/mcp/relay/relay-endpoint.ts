@@ -1,4 +1,3 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
@@ -7,8 +6,8 @@ import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { KeyRing, Sealer } from '../../core/seal.ts'
 import { callsOf } from '../../core/access/call-record.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
-import { type McpEndpoint, noNotifications } from '../endpoint-config.ts'
-import { type Incoming, isTooLongToKeep, lenientHeaders, maxKeptLength } from '../incoming.ts'
+import type { McpEndpoint } from '../endpoint-config.ts'
+import { type Incoming, isTooLongToKeep, lenientHeaders, maxKeptLength, messagesIn } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import { subscriptionLimits, SubscriptionSlots } from '../subscriptions.ts'
 import { unknownTool } from '../tools/tool-result.ts'
@@ -23,7 +22,7 @@ import {
 } from '../failure-response.ts'
 import { type Exchange, RelayAnswer, type ReportUpstream, waitsForNotifications } from './relay-answer.ts'
 import { isModern, refuseHeaders, requestHeaders } from './request-headers.ts'
-import { ownTaskIds, SealedSessions, TaskIds, withGivenTaskIds, withTaskIds } from './upstream-ids.ts'
+import { openSession, ownTaskIds, TaskIds, withGivenTaskIds, withTaskIds } from './upstream-ids.ts'
 import { type ObserveRequest, UpstreamConnection, UpstreamError } from './upstream-connection.ts'
 
 export interface RelayPorts {
@@ -38,7 +37,6 @@ export interface RelayPorts {
   observe?: ObserveRequest
 }
 
-/** An endpoint that passes everything on to an upstream. */
 export interface RelayEndpoint extends McpEndpoint {
   /** Rejects when the upstream does not answer. */
   ping(): Promise<void>
@@ -77,7 +75,6 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   }
   return {
     methods: ['POST', 'GET', 'DELETE'],
-    notify: noNotifications,
     has: (call) => relay.known.has(call),
     handle: (request, body, caller, calls, text) => relay.handle(request, { body, caller, calls }, text),
     endStreams: () => streams.endNotificationStreams(),
@@ -105,15 +102,13 @@ class Relay {
   readonly #slots = new SubscriptionSlots(subscriptionLimits)
   readonly #ports: RelayPorts
   readonly #connection: UpstreamConnection
-  readonly #sessions: SealedSessions
   readonly answers: RelayAnswer
 
   constructor(ports: RelayPorts, connection: UpstreamConnection, streams: OpenStreams) {
     this.#ports = ports
     this.#connection = connection
-    this.#sessions = new SealedSessions(ports.sealer)
     this.#taskIds = new TaskIds(ports.ring)
-    this.answers = new RelayAnswer({ ...ports, sessions: this.#sessions, streams })
+    this.answers = new RelayAnswer({ ...ports, streams })
   }
 
   async handle(request: Request, incoming: Incoming, text: string | undefined): Promise<Reply> {
@@ -159,16 +154,15 @@ class Relay {
   #sessionOf(request: Request, caller: Caller): Exchange['session'] | 'unknown' {
     const sealed = request.headers.get(mcpHeader.sessionId)
     if (sealed === null) return undefined
-    const id = this.#sessions.open(sealed, caller)
+    const id = openSession(sealed, caller, this.#ports.sealer)
     return id === undefined ? 'unknown' : { sealed, id }
   }
 
   /** Refuses messages that no upstream gets. */
   #refuse(incoming: Incoming): Response | undefined {
     const { body } = incoming
-    const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
     const hasMethod = (test: RegExp): boolean =>
-      messages.some((message) => isJsonObject(message) && test.test(String(message['method'])))
+      messagesIn(body).some(({ method }) => test.test(String(method)))
     if (hasMethod(/^events\//)) {
       const message = 'Events are not available here: call tools instead.'
       const status = isModern(body) ? 404 : 200

@@ -9,10 +9,8 @@ export type StreamFault = 'bad_answer' | 'too_large' | 'broken'
 
 export interface RelayedStreamTerms {
   calls: AnsweredCalls
-  /** Maximum size of one event. */
   maxBytes: number
   hasLeft: () => boolean
-  /** Called when the upstream is at fault. */
   failed: (fault: StreamFault, error?: unknown) => void
   /** Text for the client then. */
   failureText: string

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { decodeMcpHeaderValue, encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import { headerMismatchError, namedBy, standardHeaderMismatch } from '../tools/header-check.ts'
 import { failureResponse } from '../failure-response.ts'
@@ -18,7 +18,6 @@ const copied = /^mcp-(?:method|name|param-.*)$/
 /** Parts of the headers of a request to the upstream. A later part replaces headers of an earlier one. */
 export interface RequestHeaderParts {
   upstream: Pick<HttpUpstream, 'headers' | 'forward'>
-  /** Headers that identify the caller. */
   identity: Readonly<Record<string, string>>
   body: unknown
   /** The upstream's own id of the session. */
@@ -55,7 +54,7 @@ export function refuseHeaders({ headers }: Request, body: unknown): Response | u
   if (!isModern(body)) return undefined
   const { method } = body
   if (typeof method !== 'string') return undefined
-  const params = isJsonObject(body['params']) ? body['params'] : undefined
+  const params = paramsOf(body)
   const named = headers.get(mcpHeader.method)
   const revision = String(metaOf(params)[mcpMetaKey.protocolVersion])
   const mismatch =
@@ -76,7 +75,7 @@ function saysTheSame(
   const { method } = body
   if (typeof method !== 'string') return false
   if (header === mcpHeader.method.toLowerCase()) return value === method
-  const params = isJsonObject(body['params']) ? body['params'] : undefined
+  const params = paramsOf(body)
   const said = decodeMcpHeaderValue(value)
   if (said === undefined) return false
   if (header === mcpHeader.name.toLowerCase()) return said === namedBy({ method, params })
@@ -84,11 +83,9 @@ function saysTheSame(
   return method === 'tools/call' && argumentTexts().has(said)
 }
 
-/** The texts of all values in the arguments of a call. */
 function argumentTextsOf(body: unknown): Set<string> {
   const texts = new Set<string>()
-  const params = isJsonObject(body) && isJsonObject(body['params']) ? body['params'] : undefined
-  const open: unknown[] = [params?.['arguments']]
+  const open: unknown[] = [paramsOf(body)?.['arguments']]
   while (open.length > 0) {
     const value = open.pop()
     if (isJsonObject(value)) open.push(...Object.values(value))

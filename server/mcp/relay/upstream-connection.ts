@@ -15,7 +15,6 @@ export class UpstreamError extends Error {
   }
 }
 
-/** A request to the upstream. */
 export interface UpstreamRequest {
   method: string
   headers: Readonly<Record<string, string>>

@@ -2,27 +2,20 @@ import type { KeyRing, Sealer } from '../../core/seal.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
+import { messagesIn } from '../incoming.ts'
 
 /**
- * Ids of the upstream's sessions, as clients get them: sealed, and of use to the same user and client alone. One that began without
+ * The id of a session of the upstream, as clients get it: sealed, and of use to the same user and client alone. One that began without
  * sign-in is of use to whoever holds its id, so that its client can go on once somebody has signed in.
  */
-export class SealedSessions {
-  readonly #sealer: Sealer
+export function sealSession(id: string, caller: Caller, sealer: Sealer): string {
+  return sealer.seal(id, contextOf(caller))
+}
 
-  constructor(sealer: Sealer) {
-    this.#sealer = sealer
-  }
-
-  seal(id: string, caller: Caller): string {
-    return this.#sealer.seal(id, contextOf(caller))
-  }
-
-  /** Undefined for what was not sealed for this caller. */
-  open(sealed: string, caller: Caller): string | undefined {
-    return this.#sealer.open(sealed, contextOf(caller)) ?? this.#sealer.open(sealed, contextOf({}))
-  }
+/** Undefined for what was not sealed for this caller. */
+export function openSession(sealed: string, caller: Caller, sealer: Sealer): string | undefined {
+  return sealer.open(sealed, contextOf(caller)) ?? sealer.open(sealed, contextOf({}))
 }
 
 function contextOf({ user, clientId }: Partial<Pick<Caller, 'user' | 'clientId'>>): string {
@@ -82,7 +75,7 @@ function markOf(key: Uint8Array, id: string, userId: string | undefined): string
 /** The upstream's own ids by those that the messages of a client name; undefined when one is not the caller's. */
 export function ownTaskIds(body: unknown, caller: Caller, ids: TaskIds): Map<string, string> | undefined {
   const own = new Map<string, string>()
-  for (const message of Array.isArray(body) ? body : [body]) {
+  for (const message of messagesIn(body)) {
     const { named, related } = taskIdsOf(message)
     for (const given of [...named, ...related]) {
       const id = ids.own(given, caller)
@@ -101,10 +94,9 @@ export function withTaskIds(text: string, own: ReadonlyMap<string, string>): str
   return changed
 }
 
-function taskIdsOf(message: unknown): { named: string[]; related: string[] } {
-  if (!isJsonObject(message)) return { named: [], related: [] }
+function taskIdsOf(message: JsonObject): { named: string[]; related: string[] } {
   const { method } = message
-  const params = isJsonObject(message['params']) ? message['params'] : {}
+  const params = paramsOf(message) ?? {}
   const filter = isJsonObject(params['notifications']) ? params['notifications']['taskIds'] : undefined
   const named = typeof method === 'string' && method.startsWith('tasks/') ? [params['taskId']] : []
   const listened = Array.isArray(filter) ? (filter as unknown[]) : []
@@ -126,24 +118,21 @@ export function withGivenTaskIds(message: JsonObject, caller: Caller, ids: TaskI
   const { method, result, params } = message
   if (isJsonObject(result)) {
     const { task, tasks } = result
-    return withPart(message, 'result', {
+    const given = {
       ...withRelated(give(result), give),
       ...(isJsonObject(task) && { task: give(task) }),
       ...(Array.isArray(tasks) && {
         tasks: tasks.map((each: unknown) => (isJsonObject(each) ? give(each) : each)),
       }),
-    })
+    }
+    return { ...message, result: given }
   }
   if (!isJsonObject(params)) return message
   const isAboutTask = typeof method === 'string' && method.startsWith('notifications/tasks')
-  return withPart(message, 'params', withRelated(isAboutTask ? give(params) : params, give))
+  return { ...message, params: withRelated(isAboutTask ? give(params) : params, give) }
 }
 
 function withRelated(part: JsonObject, give: (task: JsonObject) => JsonObject): JsonObject {
   const related = relatedTaskOf(part)
   return related ? { ...part, _meta: { ...metaOf(part), [relatedTask]: give(related) } } : part
-}
-
-function withPart(message: JsonObject, name: 'result' | 'params', part: JsonObject): JsonObject {
-  return { ...message, [name]: part }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
-import { sendMessage, message2026 } from '../../../tests/support/server/mcp/mcp-message.ts'
+import { message2026, request, sendMessage } from '../../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import type { ToolModule } from '../tools/tool-module.ts'
@@ -52,7 +52,7 @@ async function answerTo(
       ? await sendMessage(endpoint, callerSample, call2026.message, {
           headers: { ...call2026.headers, ...(params['uri'] !== undefined && { 'mcp-name': 'test://a' }) },
         })
-      : await sendMessage(endpoint, callerSample, { jsonrpc: '2.0', id: 1, method, params })
+      : await sendMessage(endpoint, callerSample, request(method, params))
   const text = await response.text()
   await endpoint.close()
   return [text, ...reported]

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson, isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Sealer } from '../../core/seal.ts'
-import type { Incoming } from '../incoming.ts'
+import { type Incoming, messagesIn } from '../incoming.ts'
 
 const ttlSeconds = 600
 
@@ -37,10 +38,9 @@ export class RequestStateCodec {
 
 /** Binds the seal to purpose, user, client, and the request without the parts that a retry adds or changes. */
 function bindingOf({ caller, body }: Incoming): string {
-  const messages = (Array.isArray(body) ? body : [body]).filter(isJsonObject)
-  const requests = messages.map(({ method, params }) => [
-    method,
-    isJsonObject(params) ? withoutRetryParameters(params) : {},
+  const requests = messagesIn(body).map((message) => [
+    message['method'],
+    withoutRetryParameters(paramsOf(message) ?? {}),
   ])
   const digest = createHash('sha256').update(canonicalJson(requests)).digest('base64url')
   return JSON.stringify(['mcp request state', caller.user?.id ?? '', caller.clientId ?? '', digest])

@@ -2,34 +2,32 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod/v4'
 import type { SignedInCaller } from '../../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { sendMessage, message2026, readMessages } from '../../../tests/support/server/mcp/mcp-message.ts'
-import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
-import type { McpEndpoint } from '../endpoint-config.ts'
+import {
+  initialize,
+  readMessages,
+  send2026,
+  sendMessage,
+  toolCall,
+} from '../../../tests/support/server/mcp/mcp-message.ts'
+import {
+  callerSample,
+  endpointConfigSample,
+  type WaitingCall,
+  waitingTool,
+} from '../../../tests/support/server/mcp/tool-fixture.ts'
+import type { ModuleEndpoint } from '../endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import type { ToolModule } from '../tools/tool-module.ts'
 
 const start = 1_000_000
 let runtime: FakeRuntime
-let endpoint: McpEndpoint
-let calls: { go: () => void; progress: () => void; aborted: boolean }[]
+let endpoint: ModuleEndpoint
+let calls: WaitingCall[]
 
 const ada = (): SignedInCaller => ({ ...callerSample, expiresAt: start + 600 })
 
-const module: ToolModule = {
-  tools: [
-    {
-      name: 'wait',
-      async call(_input, { signal, progress }) {
-        const call = { go: () => {}, progress: () => progress(calls.length), aborted: false }
-        signal.addEventListener('abort', () => (call.aborted = true))
-        progress(0)
-        const going = new Promise<void>((resolve) => (call.go = resolve))
-        calls.push(call)
-        await going
-        return 'done'
-      },
-    },
-  ],
+const createModule = (): ToolModule => ({
+  tools: [waitingTool(calls)],
   start() {},
   register(server, _context, { inputRequired, inputResponse, sealState }) {
     server.server.registerCapabilities({ resources: { subscribe: true } })
@@ -46,14 +44,14 @@ const module: ToolModule = {
       })
     })
   },
-}
+})
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   calls = []
   runtime = createFakeRuntime(start)
   endpoint = createSdkEndpoint(
-    { ...endpointConfigSample(module), runtime },
+    { ...endpointConfigSample(createModule()), runtime },
     { sessions: { total: 1, perUser: 1, idleSeconds: 1 }, subscriptions: { total: 3, perUser: 2 } },
   )
 })
@@ -62,36 +60,14 @@ afterEach(async () => {
   vi.useRealTimers()
 })
 
-async function send(
-  method: string,
-  params: Record<string, unknown>,
-  {
-    caller = ada(),
-    capabilities = {},
-    signal,
-  }: { caller?: SignedInCaller; capabilities?: object; signal?: AbortSignal } = {},
-): Promise<Response> {
-  const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
-  return sendMessage(endpoint, caller, message, { headers, ...(signal && { signal }) })
-}
-
-const everything = {
-  toolsListChanged: true,
-  resourcesListChanged: true,
-  resourceSubscriptions: ['test://watched'],
-}
-const listen = (notifications: object = everything, caller: SignedInCaller = ada()): Promise<Response> =>
-  send('subscriptions/listen', { notifications }, { caller })
-
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
 describe('subscriptions/listen (MCP 2026-07-28)', () => {
   it('MCP transport Subscriptions: acknowledges first, then sends what was asked for, each with the id of the request', async () => {
-    const stream = readMessages(
-      await listen({ toolsListChanged: true, resourceSubscriptions: ['test://watched'] }),
-    )
+    const notifications = { toolsListChanged: true, resourceSubscriptions: ['test://watched'] }
+    const stream = readMessages(await send2026(endpoint, ada(), 'subscriptions/listen', { notifications }))
     const meta = { 'io.modelcontextprotocol/subscriptionId': 1 }
     expect((await stream.next())?.message).toMatchObject({
       method: 'notifications/subscriptions/acknowledged',
@@ -114,7 +90,7 @@ describe('subscriptions/listen (MCP 2026-07-28)', () => {
 })
 
 describe('a call of an earlier revision without a session', () => {
-  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'wait', arguments: {} } }
+  const call = toolCall('wait')
 
   it('ends with its client, and leaves nothing waiting', async () => {
     const client = new AbortController()
@@ -134,8 +110,14 @@ describe('a call of an earlier revision without a session', () => {
 
 describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
   const capabilities = { elicitation: { form: {} } }
-  const round = (params: object, caller = ada()): Promise<Response> =>
-    send('tools/call', { name: 'rounds', arguments: { for: 'a' }, ...params }, { caller, capabilities })
+  const round = (params: object, caller = ada(), at = endpoint): Promise<Response> =>
+    send2026(
+      at,
+      caller,
+      'tools/call',
+      { name: 'rounds', arguments: { for: 'a' }, ...params },
+      { capabilities },
+    )
   const answers = { inputResponses: { sure: { action: 'accept', content: {} } } }
 
   async function ask(): Promise<string> {
@@ -145,11 +127,8 @@ describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
 
   it('goes on with the state that was sealed, at another instance too', async () => {
     const requestState = await ask()
-    const config = { ...endpointConfigSample(module), runtime }
-    const other = createSdkEndpoint(config)
-    const params = { name: 'rounds', arguments: { for: 'a' }, ...answers, requestState }
-    const { message, headers } = message2026('tools/call', params, capabilities)
-    const response = await sendMessage(other, ada(), message, { headers })
+    const other = createSdkEndpoint({ ...endpointConfigSample(createModule()), runtime })
+    const response = await round({ ...answers, requestState }, ada(), other)
     expect(await response.json()).toMatchObject({ result: { content: [{ text: 'sealed' }] } })
     await other.close()
   })
@@ -164,15 +143,8 @@ describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
 })
 
 describe('what is announced', () => {
-  const initialize = {
-    jsonrpc: '2.0',
-    id: 0,
-    method: 'initialize',
-    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
-  }
-
   it('MCP transport Discovery: is made good: without sessions there are no notices and no logs up to 2025-11-25', async () => {
-    const { result } = (await (await sendMessage(endpoint, ada(), initialize)).json()) as {
+    const { result } = (await (await sendMessage(endpoint, ada(), initialize())).json()) as {
       result: { capabilities: object }
     }
     expect(result.capabilities).toEqual({
@@ -183,17 +155,16 @@ describe('what is announced', () => {
   })
 
   it('at 2026-07-28 announces notifications, unless there are none to send', async () => {
-    const { result } = (await (await send('server/discover', {})).json()) as {
+    const { result } = (await (await send2026(endpoint, ada(), 'server/discover')).json()) as {
       result: { capabilities: object }
     }
     expect(result.capabilities).toMatchObject({
       tools: { listChanged: true },
       resources: { listChanged: true, subscribe: true },
     })
-    const { start: _start, ...silent } = module
+    const { start: _start, ...silent } = createModule()
     const quiet = createSdkEndpoint({ ...endpointConfigSample(silent), runtime })
-    const { message, headers } = message2026('server/discover')
-    expect(await (await sendMessage(quiet, ada(), message, { headers })).json()).toMatchObject({
+    expect(await (await send2026(quiet, ada(), 'server/discover')).json()).toMatchObject({
       result: { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } } },
     })
     await quiet.close()

@@ -1,9 +1,8 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
+import type { McpEndpointConfig, ModuleEndpoint } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
-import { isEventStream } from '@drawbridge/shared/text-response.ts'
 import { authInfoOf, type Incoming } from '../incoming.ts'
 import { OpenStreams } from '../open-streams.ts'
 import { createSubscribe, type SubscriptionLimits, subscriptionLimits } from '../subscriptions.ts'
@@ -17,11 +16,6 @@ export interface EndpointLimits {
   subscriptions: SubscriptionLimits
 }
 
-const standardLimits: EndpointLimits = {
-  sessions: sessionLimits,
-  subscriptions: subscriptionLimits,
-}
-
 /**
  * Creates the endpoint for all revisions on the MCP SDK.
  *
@@ -31,8 +25,8 @@ const standardLimits: EndpointLimits = {
  */
 export function createSdkEndpoint(
   config: McpEndpointConfig,
-  limits: EndpointLimits = standardLimits,
-): McpEndpoint {
+  limits: EndpointLimits = { sessions: sessionLimits, subscriptions: subscriptionLimits },
+): ModuleEndpoint {
   const streams = new OpenStreams(config.runtime)
   const servers = createServerFactory(config)
   const transport2026 = createTransport2026(config, limits.subscriptions, servers, streams)
@@ -67,7 +61,7 @@ function createTransport2026(
   limits: SubscriptionLimits,
   servers: ServerFactory,
   streams: OpenStreams,
-): Transport2026 & Pick<McpEndpoint, 'notify'> {
+): Transport2026 & Pick<ModuleEndpoint, 'notify'> {
   const { resourceMetadata } = config
   const subscribe = createSubscribe(limits, streams)
   // The handler creates the server synchronously with the request, so the two belong together.
@@ -97,10 +91,8 @@ function createTransport2026(
       const listenId = listenIdOf(incoming.body)
       if (listenId !== undefined)
         return subscribe(listenId, incoming, config.serverInfo, () => serve(request, incoming))
-      const response = await serve(request, incoming)
-      return isEventStream(response)
-        ? streams.track(response, { caller: incoming.caller, calls: incoming.calls, kind: 'call' })
-        : response
+      const { caller, calls } = incoming
+      return streams.track(await serve(request, incoming), { caller, calls, kind: 'call' })
     },
   }
 }

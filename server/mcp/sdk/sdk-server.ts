@@ -13,12 +13,12 @@ import {
   inputResponse,
   requireScopes,
 } from '@modelcontextprotocol/server'
+import { withoutNotifications } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
 import { guardCallbacks } from './callback-guard.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
 import { type Call, type CallEnd, callOf } from '../../core/access/call-record.ts'
 import { SignInNeededError, signedIn } from '../../core/tokens/caller.ts'
 import type { McpEndpointConfig, ServingContext } from '../endpoint-config.ts'
-import { type Incoming, callerOf } from '../incoming.ts'
 import { type ToolNeeds, withSecuritySchemes } from '../tools/tool-scope.ts'
 import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
 import { RequestStateCodec } from './request-state.ts'
@@ -63,7 +63,7 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
         ...(outputSchema && { outputSchema: asIs(outputSchema) }),
       }
       server.registerTool(listing.name, shown, (input: unknown, context: ServerContext) =>
-        call(input, config.contexts.ofCall(callerOf(context), channelOf(context))),
+        call(input, config.contexts.ofCall(serving.incoming().caller, channelOf(context))),
       )
     }
     if (config.module.register) {
@@ -72,7 +72,8 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       const sealState = (state: unknown): string => states.seal(state, serving.incoming())
       registerFor(serving, () => config.module.register?.(server, context, { ...kit, sealState }))
     }
-    if (!lasting || !config.notifies) withdrawNotifications(server)
+    if (!lasting || !config.notifies)
+      server.server.registerCapabilities(withoutNotifications({ ...server.server.getCapabilities() }))
     return server
   }
   return { create, has: ({ event, name }) => event !== 'tool_called' || names.has(name) }
@@ -126,16 +127,6 @@ function channelOf({ mcpReq }: ServerContext): ClientChannel {
   }
 }
 
-/** Withdraws the capabilities that depend on notifications (MCP 2025-11-25 lifecycle, capability negotiation). */
-function withdrawNotifications({ server }: McpServer): void {
-  const { tools, resources, prompts } = server.getCapabilities()
-  server.registerCapabilities({
-    ...(tools && { tools: { listChanged: false } }),
-    ...(resources && { resources: { listChanged: false, subscribe: false } }),
-    ...(prompts && { prompts: { listChanged: false } }),
-  })
-}
-
 type Handler = (request: { params: { name: string; uri: string } }, context: ServerContext) => unknown
 type ListHandler = (
   request: unknown,
@@ -164,15 +155,24 @@ function guardCalls(
   const isOffered = (name: string): boolean =>
     offersTool(serving.incoming().caller.access, name, scopes.get(name))
 
+  /** Handles calls, and records each with how it ended. Whether there is what it calls is asked at its end. */
   function recorded(method: string, handler: Handler): Handler {
-    return (request, context) => {
+    return async (request, context) => {
       const { id, signal } = context.mcpReq
-      return recordCall(
-        serving.incoming(),
-        { id, method, params: request.params, signal },
-        (name) => names.has(name),
-        async () => (await handler(request, context)) as object,
-      )
+      const call = callOf({ id, method, params: request.params })
+      const finish = call && serving.incoming().calls.begin(call)
+      let end: Pick<CallEnd, 'outcome' | 'responseBytes'> = { outcome: 'failed' }
+      try {
+        const result = (await handler(request, context)) as object
+        end = { outcome: outcomeOf(result), responseBytes: Buffer.byteLength(JSON.stringify(result)) }
+        return result
+      } catch (error) {
+        if (error instanceof HiddenTool) end = { outcome: 'refused_rule' }
+        throw error
+      } finally {
+        const isKnown = method !== 'tools/call' || names.has(request.params.name)
+        finish?.({ ...end, isKnown, ...(signal.aborted && { outcome: 'cancelled' }) })
+      }
     }
   }
 
@@ -225,37 +225,5 @@ function guardCalls(
 class HiddenTool extends ProtocolError {
   constructor(name: string) {
     super(ProtocolErrorCode.InvalidParams, unknownTool(name))
-  }
-}
-
-interface HandledRequest {
-  id: string | number
-  method: string
-  params: unknown
-  /** Aborted when the client cancels the request or leaves. */
-  signal: AbortSignal
-}
-
-/** Handles a request, and records it if it is a call. `isKnown` says whether there is what it calls, and is asked at its end. */
-async function recordCall<Result extends object>(
-  { calls }: Pick<Incoming, 'calls'>,
-  { id, method, params, signal }: HandledRequest,
-  isKnown: (name: string) => boolean | undefined,
-  handle: () => Promise<Result> | Result,
-): Promise<Result> {
-  const call = callOf({ id, method, params })
-  if (!call) return handle()
-  const finish = calls.begin(call)
-  let end: Pick<CallEnd, 'outcome' | 'responseBytes'> = { outcome: 'failed' }
-  try {
-    const result = await handle()
-    end = { outcome: outcomeOf(result), responseBytes: Buffer.byteLength(JSON.stringify(result)) }
-    return result
-  } catch (error) {
-    if (error instanceof HiddenTool) end = { outcome: 'refused_rule' }
-    throw error
-  } finally {
-    const known = method !== 'tools/call' || isKnown(call.name)
-    finish({ ...end, isKnown: known, ...(signal.aborted && { outcome: 'cancelled' }) })
   }
 }

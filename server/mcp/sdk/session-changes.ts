@@ -36,23 +36,18 @@ export class SessionChanges {
 /** `resources/subscribe` and its opposite (MCP 2025-11-25 resources, subscriptions). */
 function serveSubscriptions(server: Server, subscriptions: Set<string>): void {
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
-    addSubscription(subscriptions, uri)
+    if (subscriptions.has(uri)) return {}
+    const length = [...subscriptions].reduce((sum, each) => sum + each.length, uri.length)
+    if (length > maxKeptLength || subscriptions.size >= maxSubscriptions)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `At most ${maxSubscriptions} subscriptions are possible, to URIs of at most ${maxKeptLength} characters together.`,
+      )
+    subscriptions.add(uri)
     return {}
   })
   server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
     subscriptions.delete(uri)
     return {}
   })
-}
-
-/** Adds a resource to the subscriptions of one session. Throws a {@link ProtocolError} when there are too many. */
-function addSubscription(subscriptions: Set<string>, uri: string): void {
-  if (subscriptions.has(uri)) return
-  const length = [...subscriptions].reduce((sum, each) => sum + each.length, uri.length)
-  if (length > maxKeptLength || subscriptions.size >= maxSubscriptions)
-    throw new ProtocolError(
-      ProtocolErrorCode.InvalidParams,
-      `At most ${maxSubscriptions} subscriptions are possible, to URIs of at most ${maxKeptLength} characters together.`,
-    )
-  subscriptions.add(uri)
 }

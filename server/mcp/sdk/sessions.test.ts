@@ -4,12 +4,16 @@ import { z } from 'zod/v4'
 import type { SignedInCaller } from '../../core/tokens/caller.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
-  sendMessage,
+  initialize,
   type MessageReader,
+  notification,
   readMessages,
+  request,
+  sendMessage,
+  toolCall,
 } from '../../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
-import type { McpEndpoint } from '../endpoint-config.ts'
+import type { ModuleEndpoint } from '../endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import { createEventStore } from './sessions.ts'
 import type { ToolModule } from '../tools/tool-module.ts'
@@ -27,7 +31,7 @@ function person(name: string): SignedInCaller {
 const people: readonly SignedInCaller[] = ['b', 'c', 'd', 'e'].map(person)
 
 let runtime: FakeRuntime
-let endpoint: McpEndpoint
+let endpoint: ModuleEndpoint
 let running: { go: () => void; aborted: boolean }[]
 
 const empty = z.object({})
@@ -39,7 +43,7 @@ const module: ToolModule = {
   tools: [{ name: 'plain', call: (_input, { user }) => `plain ${user.sub}` }],
   asksClient: true,
   start() {},
-  register(server, context, { inputRequired, acceptedContent }) {
+  register(server, context) {
     server.server.registerCapabilities({ resources: { subscribe: true } })
     server.registerResource('watched', 'test://watched', {}, ({ href }) => ({
       contents: [{ uri: href, text: 'x' }],
@@ -51,14 +55,6 @@ const module: ToolModule = {
       })
       return said(action)
     })
-    server.registerTool('ask_in_rounds', { inputSchema: empty }, (_input, { mcpReq }) => {
-      const given = acceptedContent<{ name: string }>(mcpReq.inputResponses, 'who')
-      if (given) return said(`Hello ${given.name}`)
-      const schema = { type: 'object' as const, properties: { name: { type: 'string' as const } } }
-      return inputRequired({
-        inputRequests: { who: inputRequired.elicit({ message: 'Who?', requestedSchema: schema }) },
-      })
-    })
     server.registerTool('whose', { inputSchema: empty }, async (_input, { mcpReq }) => {
       const call = { go: () => {}, aborted: false }
       const going = new Promise<void>((resolve) => (call.go = resolve))
@@ -66,9 +62,6 @@ const module: ToolModule = {
       running.push(call)
       await going
       return said(context.providerToken())
-    })
-    server.registerTool('fail', { inputSchema: empty }, () => {
-      throw new Error('the password is 1234')
     })
   },
 }
@@ -83,23 +76,7 @@ beforeEach(() => {
 })
 afterEach(() => endpoint.close())
 
-const initialize = {
-  jsonrpc: '2.0',
-  id: 0,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: { elicitation: {} },
-    clientInfo: { name: 'test', version: '1' },
-  },
-}
-const message = (method: string, params: object = {}, id = 1): object => ({
-  jsonrpc: '2.0',
-  id,
-  method,
-  params,
-})
-const call = (name: string, id = 1): object => message('tools/call', { name, arguments: {} }, id)
+const opening = initialize({ elicitation: {} })
 
 function inSession(
   id: string,
@@ -112,10 +89,10 @@ function inSession(
 }
 
 async function open(caller: SignedInCaller = ada): Promise<string> {
-  const response = await sendMessage(endpoint, caller, initialize)
+  const response = await sendMessage(endpoint, caller, opening)
   const id = response.headers.get('mcp-session-id') ?? ''
   await readMessages(response).rest()
-  await inSession(id, { jsonrpc: '2.0', method: 'notifications/initialized' }, caller)
+  await inSession(id, notification('notifications/initialized'), caller)
   return id
 }
 
@@ -127,7 +104,7 @@ const listen = (
   sendMessage(endpoint, caller, undefined, { method: 'GET', headers: { 'mcp-session-id': id, ...headers } })
 
 async function isOpen(id: string, caller: SignedInCaller = ada): Promise<boolean> {
-  const response = await inSession(id, message('ping'), caller)
+  const response = await inSession(id, request('ping'), caller)
   await response.text()
   return response.status === 200
 }
@@ -147,15 +124,15 @@ describe('a session of the revisions up to 2025-11-25', () => {
     const [id, other] = [await open(), await open()]
     expect(id).toMatch(/^[\w-]{32}$/)
     expect(other).not.toBe(id)
-    const list = await readMessages(await inSession(id, message('tools/list'))).rest()
-    const names = ['plain', 'ask', 'ask_in_rounds', 'whose', 'fail']
+    const list = await readMessages(await inSession(id, request('tools/list'))).rest()
+    const names = ['plain', 'ask', 'whose']
     expect(list.at(-1)?.message.result).toMatchObject({ tools: names.map((name) => ({ name })) })
     const end = await sendMessage(endpoint, ada, undefined, {
       method: 'DELETE',
       headers: { 'mcp-session-id': id },
     })
     expect(end.status).toBe(200)
-    expect((await inSession(id, message('ping'))).status).toBe(404)
+    expect((await inSession(id, request('ping'))).status).toBe(404)
     expect(await isOpen(other)).toBe(true)
   })
 
@@ -166,7 +143,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
   ])('is unknown to %s, by every method (MCP security best practices)', async (_who, caller) => {
     const id = await open()
     const answers = [
-      await inSession(id, message('tools/list'), caller),
+      await inSession(id, request('tools/list'), caller),
       await listen(id, caller),
       await sendMessage(endpoint, caller, undefined, { method: 'DELETE', headers: { 'mcp-session-id': id } }),
     ]
@@ -175,14 +152,8 @@ describe('a session of the revisions up to 2025-11-25', () => {
     expect(await isOpen(id)).toBe(true)
   })
 
-  it('is used on with a new token of its grant', async () => {
-    const id = await open()
-    const refreshed = { ...ada, expiresAt: ada.expiresAt + 3600 }
-    expect((await inSession(id, message('ping'), refreshed)).status).toBe(200)
-  })
-
   it('is not needed for a bare message', async () => {
-    const response = await sendMessage(endpoint, ada, call('plain'))
+    const response = await sendMessage(endpoint, ada, toolCall('plain'))
     expect(await response.json()).toMatchObject({ result: { content: [{ text: 'plain ada' }] } })
     expect(response.headers.get('mcp-session-id')).toBeNull()
   })
@@ -195,14 +166,14 @@ describe('a session of the revisions up to 2025-11-25', () => {
   })
 
   it('is not opened by an initialize that is none', async () => {
-    const response = await sendMessage(endpoint, ada, message('initialize', { protocolVersion: 7 }))
+    const response = await sendMessage(endpoint, ada, request('initialize', { protocolVersion: 7 }))
     expect(response.status).toBe(400)
     for (const id of [await open(), await open()]) expect(await isOpen(id)).toBe(true)
   })
 
   it('lets a tool ask the client while it runs', async () => {
     const id = await open()
-    const stream = readMessages(await inSession(id, call('ask')))
+    const stream = readMessages(await inSession(id, toolCall('ask')))
     const question = await stream.next()
     expect(question?.message).toMatchObject({ method: 'elicitation/create', params: { message: 'Well?' } })
     const answer = { jsonrpc: '2.0', id: question?.message.id, result: { action: 'decline' } }
@@ -212,19 +183,10 @@ describe('a session of the revisions up to 2025-11-25', () => {
     expect(await textOf(stream)).toBe('decline')
   })
 
-  it('serves tools that ask in rounds too', async () => {
-    const id = await open()
-    const stream = readMessages(await inSession(id, call('ask_in_rounds')))
-    const question = await stream.next()
-    const result = { action: 'accept', content: { name: 'Ada' } }
-    await inSession(id, { jsonrpc: '2.0', id: question?.message.id, result })
-    expect(await textOf(stream)).toBe('Hello Ada')
-  })
-
   it('calls with the credential of each request, not of the one that opened it', async () => {
     const id = await open()
-    const first = inSession(id, call('whose', 1), { ...ada, providerToken: () => 'token 1' })
-    const second = inSession(id, call('whose', 2), { ...ada, providerToken: () => 'token 2' })
+    const first = inSession(id, toolCall('whose', {}, 1), { ...ada, providerToken: () => 'token 1' })
+    const second = inSession(id, toolCall('whose', {}, 2), { ...ada, providerToken: () => 'token 2' })
     const streams = [readMessages(await first), readMessages(await second)]
     await waitForCalls(2)
     for (const { go } of running.toReversed()) go()
@@ -233,9 +195,9 @@ describe('a session of the revisions up to 2025-11-25', () => {
 
   it('cancels a call when the client says so', async () => {
     const id = await open()
-    readMessages(await inSession(id, call('whose', 5)))
+    readMessages(await inSession(id, toolCall('whose', {}, 5)))
     await waitForCalls(1)
-    await inSession(id, { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } })
+    await inSession(id, notification('notifications/cancelled', { requestId: 5 }))
     await new Promise((resolve) => setImmediate(resolve))
     expect(running[0]?.aborted).toBe(true)
   })
@@ -247,7 +209,7 @@ describe('notices of a session', () => {
     const stream = readMessages(await listen(id))
     expect((await listen(id)).status).toBe(409)
     const others = readMessages(await listen(other, eve))
-    await readMessages(await inSession(id, message('resources/subscribe', { uri: 'test://watched' }))).rest()
+    await readMessages(await inSession(id, request('resources/subscribe', { uri: 'test://watched' }))).rest()
     endpoint.notify.resourceUpdated('test://other')
     endpoint.notify.resourceUpdated('test://watched')
     endpoint.notify.toolsChanged()
@@ -258,7 +220,7 @@ describe('notices of a session', () => {
     expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
     expect((await others.next())?.message.method).toBe('notifications/tools/list_changed')
     await readMessages(
-      await inSession(id, message('resources/unsubscribe', { uri: 'test://watched' })),
+      await inSession(id, request('resources/unsubscribe', { uri: 'test://watched' })),
     ).rest()
     endpoint.notify.resourceUpdated('test://watched')
     endpoint.notify.resourcesChanged()
@@ -272,7 +234,7 @@ describe('notices of a session', () => {
     const id = await open()
     const subscribe = async (index: number): Promise<object> =>
       (
-        await readMessages(await inSession(id, message('resources/subscribe', { uri: uriOf(index) }))).rest()
+        await readMessages(await inSession(id, request('resources/subscribe', { uri: uriOf(index) }))).rest()
       )[0]?.message ?? {}
     let subscribed = 0
     while ('result' in (await subscribe(subscribed)) && subscribed < 300) subscribed += 1
@@ -297,7 +259,7 @@ describe('notices of a session', () => {
 
   it('the answer of a call whose stream broke off is there too', async () => {
     const id = await open()
-    const response = await inSession(id, call('whose'))
+    const response = await inSession(id, toolCall('whose'))
     const [text = ''] = /id: \S+/.exec(await firstChunk(response)) ?? []
     await waitForCalls(1)
     running[0]?.go()
@@ -320,9 +282,7 @@ describe('how many sessions there are', () => {
   })
 
   it('is bounded for many that are opened at once, too', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () => sendMessage(endpoint, ada, initialize)),
-    )
+    const answers = await Promise.all(Array.from({ length: 10 }, () => sendMessage(endpoint, ada, opening)))
     const opened = answers.map(({ headers }) => headers.get('mcp-session-id')).filter((id) => id !== null)
     const open = await Promise.all(opened.map((id) => isOpen(id)))
     expect(open.filter(Boolean)).toHaveLength(2)
@@ -330,7 +290,8 @@ describe('how many sessions there are', () => {
 
   it('has no room for one that opens with more than is worth keeping', async () => {
     const clientInfo = { name: 'x'.repeat(70_000), version: '1' }
-    const large = { ...initialize, params: { ...initialize.params, clientInfo } }
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+    const large = request('initialize', params, 0)
     const refused = await sendMessage(endpoint, ada, large)
     expect(refused.status).toBe(400)
     expect(await refused.json()).toMatchObject({ id: 0, error: { code: -32_602 } })
@@ -344,23 +305,23 @@ describe('how many sessions there are', () => {
   })
 
   it('is bounded for all: the user with the most gives one up, with its call if need be, so that nobody locks the others out', async () => {
-    for (const id of [await open(), await open()]) readMessages(await inSession(id, call('whose')))
+    for (const id of [await open(), await open()]) readMessages(await inSession(id, toolCall('whose')))
     await waitForCalls(2)
     for (const caller of people.slice(0, 3)) expect(await open(caller)).not.toBe('')
     expect(running.map(({ aborted }) => aborted)).toEqual([true, false])
     for (const caller of people.slice(0, 3)) {
       const id = await open(caller)
-      readMessages(await inSession(id, call('whose'), caller))
+      readMessages(await inSession(id, toolCall('whose'), caller))
     }
     await waitForCalls(5)
-    const refused = await sendMessage(endpoint, people[3] ?? ada, initialize)
+    const refused = await sendMessage(endpoint, people[3] ?? ada, opening)
     expect(refused.status).toBe(503)
   })
 
   it('never costs a call that runs: there is 503 instead', async () => {
-    for (const id of [await open(), await open()]) readMessages(await inSession(id, call('whose')))
+    for (const id of [await open(), await open()]) readMessages(await inSession(id, toolCall('whose')))
     await waitForCalls(2)
-    const refused = await sendMessage(endpoint, ada, initialize)
+    const refused = await sendMessage(endpoint, ada, opening)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
     expect(running.some(({ aborted }) => aborted)).toBe(false)
     expect(await open(eve)).not.toBe('')
@@ -375,7 +336,7 @@ describe('how many sessions there are', () => {
     expect(await isOpen(id)).toBe(true)
     await stream.cancel()
     runtime.advance(1800)
-    expect((await inSession(id, message('ping'))).status).toBe(404)
+    expect((await inSession(id, request('ping'))).status).toBe(404)
   })
 })
 

@@ -10,7 +10,7 @@ import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { signedIn } from '../../core/tokens/caller.ts'
 import type { CreatePeer, McpEndpointConfig, Peer } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
-import { isEventStream } from '@drawbridge/shared/text-response.ts'
+import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import { failureResponse, internalError, sessionNotFound } from '../failure-response.ts'
 import { authInfoOf, type Incoming, isTooLongToKeep, maxKeptLength } from '../incoming.ts'
 import { type OpenStreams, ownerOf } from '../open-streams.ts'
@@ -66,7 +66,7 @@ export class Sessions {
     this.#ports = ports
   }
 
-  async handle(request: Request, incoming: Incoming): Promise<Response> {
+  async handle(request: Request, incoming: Incoming): Promise<Reply> {
     const id = request.headers.get(mcpHeader.sessionId)
     if (id === null) return this.#begin(request, incoming)
     const session = this.#find(id, ownerOf(incoming.caller))
@@ -75,7 +75,6 @@ export class Sessions {
     return this.#trackStream(response, request, incoming, session)
   }
 
-  /** Ends sessions that have been idle for too long. */
   sweep(): void {
     const { config, limits } = this.#ports
     const since = config.runtime.now() - limits.idleSeconds
@@ -87,8 +86,11 @@ export class Sessions {
     await Promise.all([...this.#open.values()].map((session) => this.#end(session)))
   }
 
-  async #begin(request: Request, incoming: Incoming): Promise<Response> {
-    if (isTooLongToKeep(incoming.body)) return tooLong(incoming.body)
+  async #begin(request: Request, incoming: Incoming): Promise<Reply> {
+    if (isTooLongToKeep(incoming.body)) {
+      const message = `An initialize message can have at most ${maxKeptLength} characters. Send a shorter one.`
+      return failureResponse(400, { code: jsonRpcCode.invalidParams, message }, incoming.body)
+    }
     if (!this.#makeRoom(signedIn(incoming.caller).user.id)) return tooMany(incoming.body)
     // Added before anything is awaited, so that concurrent requests cannot exceed the limit.
     const session = this.#create(incoming)
@@ -190,13 +192,7 @@ export class Sessions {
     return this.#serving.run(incoming, () => transport.handleRequest(request, options))
   }
 
-  /** Supervises a response that is a stream. */
-  #trackStream(
-    response: Response,
-    request: Request,
-    { caller, calls }: Incoming,
-    session: Session,
-  ): Response {
+  #trackStream(response: Response, request: Request, { caller, calls }: Incoming, session: Session): Reply {
     if (!isEventStream(response)) return response
     const kind = request.method === 'GET' ? 'notifications' : 'call'
     const counter = kind === 'notifications' ? 'listening' : 'calls'
@@ -215,11 +211,6 @@ export class Sessions {
       },
     })
   }
-}
-
-function tooLong(body: unknown): Response {
-  const message = `An initialize message can have at most ${maxKeptLength} characters. Send a shorter one.`
-  return failureResponse(400, { code: jsonRpcCode.invalidParams, message }, body)
 }
 
 function tooMany(body: unknown): Response {

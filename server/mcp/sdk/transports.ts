@@ -4,7 +4,7 @@ import { jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { CreatePeer, McpEndpoint, McpEndpointConfig } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
-import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { type OpenStreams, repeatChecks } from '../open-streams.ts'
 import { Sessions, type SessionLimits } from './sessions.ts'
 
@@ -34,12 +34,46 @@ export function serveOnTransports({
   createPeer,
   hasSessions,
 }: TransportPorts): Pick<McpEndpoint, 'methods' | 'handle' | 'endStreams' | 'close'> {
-  const serveAlone = createStatelessTransport(config, createPeer, streams)
   const sessions = hasSessions ? new Sessions({ config, limits, createPeer, streams }) : undefined
   const stopChecks = repeatChecks(async () => {
     sessions?.sweep()
     await streams.check()
   })
+
+  /** Serves a message of an earlier revision without a session. */
+  async function serveAlone(request: Request, incoming: Incoming, gone: AbortSignal): Promise<Reply> {
+    const { caller, body, calls } = incoming
+    const peer = createPeer({ kind: 'stateless', incoming: () => incoming })
+    const release = await peer.hold?.(incoming)
+    try {
+      if (gone.aborted) return new Response(null, { status: 499 })
+      const transport = new WebStandardStreamableHTTPServerTransport({
+        enableJsonResponse: !asksForProgress(body),
+        keepAliveMs,
+      })
+      await peer.connect(transport)
+      // Without a session the client cannot send a cancellation, and the transport would never respond.
+      const left = new Promise<Response>((resolve) => {
+        const leave = (): void => {
+          void peer.close()
+          resolve(new Response(null, { status: 499 }))
+        }
+        gone.addEventListener('abort', leave, { once: true })
+      })
+      const authInfo = authInfoOf(caller, config.resourceMetadata)
+      const answered = transport.handleRequest(request, { parsedBody: body, authInfo })
+      return streams.track(await Promise.race([answered, left]), {
+        caller,
+        calls,
+        kind: 'call',
+        ended: (how) => {
+          if (how === 'refused') void peer.close()
+        },
+      })
+    } finally {
+      release?.()
+    }
+  }
 
   return {
     methods: sessions ? ['POST', 'GET', 'DELETE'] : ['POST'],
@@ -62,50 +96,6 @@ export function serveOnTransports({
   }
 }
 
-/** Serves a message of an earlier revision without a session. */
-function createStatelessTransport(
-  { resourceMetadata }: Pick<McpEndpointConfig, 'resourceMetadata'>,
-  createPeer: CreatePeer,
-  streams: OpenStreams,
-): (request: Request, incoming: Incoming, gone: AbortSignal) => Promise<Response> {
-  return async (request, incoming, gone) => {
-    const { caller, body, calls } = incoming
-    const peer = createPeer({ kind: 'stateless', incoming: () => incoming })
-    const release = await peer.hold?.(incoming)
-    try {
-      if (gone.aborted) return new Response(null, { status: 499 })
-      const transport = new WebStandardStreamableHTTPServerTransport({
-        enableJsonResponse: !asksForProgress(body),
-        keepAliveMs,
-      })
-      await peer.connect(transport)
-      // Without a session the client cannot send a cancellation, and the transport would never respond.
-      const left = new Promise<Response>((resolve) => {
-        const leave = (): void => {
-          void peer.close()
-          resolve(new Response(null, { status: 499 }))
-        }
-        gone.addEventListener('abort', leave, { once: true })
-      })
-      const authInfo = authInfoOf(caller, resourceMetadata)
-      const answered = transport.handleRequest(request, { parsedBody: body, authInfo })
-      const response = await Promise.race([answered, left])
-      if (!isEventStream(response)) return response
-      return streams.track(response, {
-        caller,
-        calls,
-        kind: 'call',
-        ended: (how) => {
-          if (how === 'refused') void peer.close()
-        },
-      })
-    } finally {
-      release?.()
-    }
-  }
-}
-
-/** The answer to a GET or DELETE that belongs to no session. */
 function methodNotAllowed(): Response {
   const error = jsonRpcError(null, transportErrorCode.refused, 'Without a session only POST is allowed.')
   return Response.json(error, { status: 405, headers: { allow: 'POST' } })

@@ -11,13 +11,9 @@ export interface ClientChannel {
   log(level: LoggingLevel, data: unknown): void
 }
 
-/** Creates the contexts of tools. */
 export interface ToolContexts {
-  /**
-   * For code that is not tied to one call; `signal` ends its fetches. `caller` is read at every use: within a session
-   * it changes.
-   */
-  ofCaller(caller: () => Caller, signal?: AbortSignal): CallerContext
+  /** For code that is not tied to one call. `caller` is read at every use: within a session it changes. */
+  ofCaller(caller: () => Caller): CallerContext
   ofCall(caller: Caller, channel: ClientChannel): PublicToolContext
 }
 
@@ -34,7 +30,7 @@ const fetchTimeoutMs = 10_000
 /** Creates the {@link ToolContexts}. */
 export function createToolContexts(ports: ToolContextPorts): ToolContexts {
   return {
-    ofCaller: (caller, signal) => ({
+    ofCaller: (caller) => ({
       get user() {
         return signedIn(caller()).user
       },
@@ -48,7 +44,7 @@ export function createToolContexts(ports: ToolContextPorts): ToolContexts {
         return signedIn(caller()).credential
       },
       providerToken: () => caller().providerToken(),
-      fetch: (input, init) => fetchAs(caller(), signal, input, init ?? {}, ports),
+      fetch: (input, init) => fetchAs(caller(), undefined, input, init ?? {}, ports),
     }),
     ofCall: (caller, channel) => ({
       user: caller.user,

@@ -15,7 +15,6 @@ export type SchemaVerdict =
 
 const maxReasonLength = 1000
 
-/** The schema of a tool without parameters. */
 export const emptySchema: ToolSchema = { type: 'object', properties: {}, additionalProperties: false }
 
 /**

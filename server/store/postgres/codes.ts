@@ -11,14 +11,10 @@ import {
   unredeemedCodesOf,
 } from '../sql/codes.ts'
 import { grantOf, ownerOf } from '../sql/grants.ts'
-import { releaseSessions, sessionValues } from '../sql/provider-sessions.ts'
+import { insertSession, releaseSessions, sessionValues } from '../sql/provider-sessions.ts'
 import type { SqlDatabase } from '../sql/sql.ts'
 
-const insertWithSession = `WITH session AS (
-    INSERT INTO provider_session (grant_id, sealing_key, sealed, issued_at, expires_at, version)
-    VALUES ($15, $16, $17, $18, $19, $20)
-  )
-  ${insertCode}`
+const insertWithSession = `WITH session AS (${insertSession(15)}) ${insertCode}`
 
 /** Builds a statement that expires the codes `chosen` selects at $2, and makes their sessions due for sign-out. */
 function expiry(chosen: string): string {
@@ -67,13 +63,9 @@ export function createPostgresCodes(
     async redeemAuthorizationCode(codeHash, tokens, now) {
       const { accessHash, scope, accessExpiresAt, refreshHash, familyHash } = tokens
       const values = [codeHash, now, accessHash, scope, accessExpiresAt, refreshHash, familyHash]
-      for (let tries = 0; tries < 3; tries += 1) {
-        if ((await database.write(redeemCode, values)).length === 1) return { kind: 'redeemed' }
-        const [state] = await database.read<CodeState>(selectCodeState, [codeHash, now])
-        const refusal = refusalOf(state)
-        if (refusal) return refusal
-      }
-      throw new Error('A code is free each time after it could not be redeemed.')
+      if ((await database.write(redeemCode, values)).length === 1) return { kind: 'redeemed' }
+      const [state] = await database.read<CodeState>(selectCodeState, [codeHash])
+      return refusalOf(state)
     },
     expireCode: async (codeHash, now) => (await database.write(expireCode, [codeHash, now])).length === 1,
   }

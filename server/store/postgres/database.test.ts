@@ -100,17 +100,8 @@ describe('a database that cannot be reached', () => {
   })
 
   it.each([
-    [
-      'a wrong password',
-      () => url.replace(/:[^:@]*@/, ':hunter2@'),
-      /password authentication failed for user "drawbridge"/,
-    ],
+    ['a wrong password', () => url.replace(/:[^:@]*@/, ':hunter2@'), /password authentication failed/],
     ['an unknown database', () => server.url('nowhere'), /database "nowhere" does not exist/],
-    [
-      'an unknown user',
-      () => url.replace(/\/\/[^:]*:/, '//stranger:'),
-      /password authentication failed for user "stranger"/,
-    ],
   ])(
     '%s is an error that waiting does not mend, and it does not say the password',
     async (_what, address, reason) => {
@@ -130,20 +121,6 @@ describe('a database that cannot be reached', () => {
       expect(error.message).toContain('database "nowhere" does not exist')
     }
     expect((await failureOf(store.prepare())).error).not.toBeInstanceOf(StoreUnavailableError)
-  })
-
-  it('an account that is refused while serving is an outage: the database worked a moment ago', async () => {
-    const store = openStore()
-    await store.prepare()
-    await server.query(
-      url,
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'drawbridge'`,
-    )
-    await alter('ALLOW_CONNECTIONS false')
-    const { error } = await failureOf(store.findClient('x'))
-    expect(error).toBeInstanceOf(StoreUnavailableError)
-    await alter('ALLOW_CONNECTIONS true')
-    expect(await store.findClient('x')).toBeUndefined()
   })
 })
 
@@ -218,25 +195,20 @@ describe('statements that fail', () => {
     )
   }
 
-  it.each(['40001', '40P01'])('%s is tried again twice', async (state) => {
+  it('a conflict is tried again twice, and not for ever', async () => {
     const store = openStore()
     await store.prepare()
-    await failInsertions(state, 2)
+    await failInsertions('40001', 5)
+    expect((await failureOf(store.addClient(clientSample))).error).toBeInstanceOf(StoreUnavailableError)
+    expect(await server.query(url, 'SELECT last_value::int AS tries FROM failures')).toEqual([{ tries: 3 }])
     await store.addClient(clientSample)
     expect(await store.findClient(clientSample.id)).toEqual(clientSample)
   })
 
-  it('and not for ever', async () => {
+  it('a full disk is an outage, and not tried again', async () => {
     const store = openStore()
     await store.prepare()
-    await failInsertions('40001', 3)
-    expect((await failureOf(store.addClient(clientSample))).error).toBeInstanceOf(StoreUnavailableError)
-  })
-
-  it.each(['53100', '53200', '57014'])('%s is an outage', async (state) => {
-    const store = openStore()
-    await store.prepare()
-    await failInsertions(state, 1)
+    await failInsertions('53100', 1)
     expect((await failureOf(store.addClient(clientSample))).error).toBeInstanceOf(StoreUnavailableError)
     await store.addClient(clientSample)
   })
@@ -251,6 +223,10 @@ describe('statements that fail', () => {
   })
 
   it('a read-only database answers, and is unavailable for changes', async () => {
+    await alter('SET default_transaction_read_only = on')
+    // One that is empty cannot be prepared.
+    expect((await failureOf(openStore().prepare())).error).toBeInstanceOf(StoreUnavailableError)
+    await alter('RESET default_transaction_read_only')
     const { tokens } = await addGrant(openStore(), grantSample('a'))
     await alter('SET default_transaction_read_only = on')
     const store = openStore()
@@ -259,11 +235,6 @@ describe('statements that fail', () => {
     expect(error).toBeInstanceOf(StoreUnavailableError)
     expect(error.message).toContain('read-only transaction')
     await alter('RESET default_transaction_read_only')
-  })
-
-  it('a read-only database that is empty is unavailable', async () => {
-    await alter('SET default_transaction_read_only = on')
-    expect((await failureOf(openStore().prepare())).error).toBeInstanceOf(StoreUnavailableError)
   })
 })
 
@@ -299,12 +270,6 @@ describe('connections', () => {
       expect(error).toBeInstanceOf(StoreUnavailableError)
       expect(error.message).toContain('closed')
     }
-  })
-
-  it('one that was never used is closed at once', async () => {
-    const store = openStore('postgres://u:p@db.invalid/x')
-    await store.close()
-    await expect(store.prepare()).rejects.toThrow(/closed/)
   })
 
   it('for a pooler in transaction mode nothing is prepared under a name', async () => {

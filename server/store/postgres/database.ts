@@ -152,7 +152,6 @@ function unavailable({ reason, cause }: PostgresFailure): StoreUnavailableError 
   return new StoreUnavailableError(`The database cannot be used right now: ${reason}`, { cause })
 }
 
-/** Names under which statements are prepared. */
 const names = new Map<string, string>()
 
 function nameOf(statement: string): string {

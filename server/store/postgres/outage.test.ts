@@ -98,7 +98,7 @@ describe('a database that goes away under load', () => {
       const counts = (outcome: string): number[] =>
         all.map(({ attempts }) => attempts.filter((attempt) => attempt.outcome === outcome).length)
 
-      for (let round = 1; round <= 3; round += 1) {
+      for (let round = 1; round <= 2; round += 1) {
         const done = counts('done')
         const failed = counts('unavailable')
         await until(() => counts('done').every((count, index) => count > (done[index] ?? 0)))

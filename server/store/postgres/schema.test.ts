@@ -51,11 +51,6 @@ describe('postgres schema', () => {
     await Promise.all(stores.map((store, index) => addGrant(store, grantSample(`${index}`))))
   })
 
-  it('is made by the first operation too', async () => {
-    expect(await openStore().findClient('nothing')).toBeUndefined()
-    expect(await version()).toEqual([{ version: postgresMigrations.length }])
-  })
-
   it('preparing again changes nothing, not even on a database that is read-only by now', async () => {
     await openStore().prepare()
     const before = await server.query(url, 'SELECT xmin, version FROM drawbridge_schema')

@@ -1,15 +1,11 @@
 import { sealingKeyOf } from '../../core/seal.ts'
 import type { StoredProviderSession } from '../../core/session/grant.ts'
 import type { SecondFactorStore } from '../../core/sign-in/pending-sign-in.ts'
-import { releaseSessions, sessionColumns, sessionValues } from '../sql/provider-sessions.ts'
+import { insertSession, releaseSessions, sessionColumns, sessionValues } from '../sql/provider-sessions.ts'
 import { insertSecondFactor } from '../sql/sign-ins.ts'
 import type { SqlDatabase } from '../sql/sql.ts'
 
-const insert = `WITH session AS (
-    INSERT INTO provider_session (grant_id, sealing_key, sealed, issued_at, expires_at, version)
-    VALUES ($6, $7, $8, $9, $10, $11)
-  )
-  ${insertSecondFactor}`
+const insert = `WITH session AS (${insertSession(6)}) ${insertSecondFactor}`
 
 const attempt = `WITH counted AS (
       UPDATE second_factor SET attempts = attempts + 1

@@ -1,4 +1,4 @@
-import type { GrantStore, RefreshRotation, RotationTerms, SuccessorTokens } from '../../core/session/grant.ts'
+import type { GrantStore, RefreshRotation, RotationTerms } from '../../core/session/grant.ts'
 import { isReplayable, replayEnd } from '../rules.ts'
 import {
   accessTokenColumns,
@@ -42,7 +42,8 @@ const rotate = `WITH used AS (
 
 const selectRotation = `WITH token AS MATERIALIZED (
       SELECT grant_id, used_at, successor FROM refresh_token t
-      WHERE t.hash = $1 AND (SELECT g.ended_at IS NULL AND g.expires_at - $2 > 0 FROM grants g WHERE g.id = t.grant_id)
+      WHERE t.hash = $1 AND t.used_at IS NOT NULL
+        AND (SELECT g.ended_at IS NULL AND g.expires_at - $2 > 0 FROM grants g WHERE g.id = t.grant_id)
     ), access AS MATERIALIZED (
       SELECT sealed_tokens, address, first_used_at, refresh_hash FROM access_token
       WHERE hash = (SELECT successor FROM token)
@@ -58,15 +59,11 @@ const countReplay = recordReplay('id = $1')
 export function createPostgresTokens(
   database: SqlDatabase,
 ): Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'rotateRefreshToken'> {
-  /** Returns the result for a token that could not be rotated; undefined if it can be, although it could not a moment ago. */
-  async function earlierRotation(
-    refreshHash: string,
-    terms: RotationTerms,
-  ): Promise<RefreshRotation | undefined> {
+  /** Returns the result for a token that could not be rotated: it is used, or its grant is over. */
+  async function earlierRotation(refreshHash: string, terms: RotationTerms): Promise<RefreshRotation> {
     const [row] = await database.read<RotationRow>(selectRotation, [refreshHash, terms.now])
     if (!row) return { kind: 'ended' }
     const { grantId, sealedTokens, usedAt, ...successor } = withoutNulls(row)
-    if (usedAt === undefined) return undefined
     const use = { usedAt, ...successor }
     if (sealedTokens !== undefined && isReplayable(use, terms)) {
       await database.write(countReplay, replayValues(grantId, use, terms))
@@ -86,39 +83,17 @@ export function createPostgresTokens(
       return row && refreshTokenOf(row)
     },
     async rotateRefreshToken(refreshHash, successor, terms) {
-      const values = rotationValues(refreshHash, successor, terms)
-      for (let tries = 0; tries < 3; tries += 1) {
-        if ((await database.write(rotate, values)).length === 1) return { kind: 'rotated' }
-        const earlier = await earlierRotation(refreshHash, terms)
-        if (earlier) return earlier
-      }
-      throw new Error('A refresh token is free each time after it could not be used.')
+      const { accessHash, scope, accessExpiresAt, sealedTokens } = successor
+      const minted = [accessHash, scope, accessExpiresAt, sealedTokens, successor.refreshHash]
+      const values = [refreshHash, terms.now, ...minted, replayEnd(terms), terms.address]
+      const rotated = await database.write(rotate, values)
+      return rotated.length === 1 ? { kind: 'rotated' } : earlierRotation(refreshHash, terms)
     },
   }
 }
 
-function rotationValues(
-  presentedHash: string,
-  successor: SuccessorTokens,
-  terms: RotationTerms,
-): (string | number | undefined)[] {
-  const { accessHash, scope, accessExpiresAt, sealedTokens, refreshHash } = successor
-  const { now, address } = terms
-  return [
-    presentedHash,
-    now,
-    accessHash,
-    scope,
-    accessExpiresAt,
-    sealedTokens,
-    refreshHash,
-    replayEnd(terms),
-    address,
-  ]
-}
-
 interface RotationRow extends TokenUseRow {
   grantId: string
-  usedAt: number | null
+  usedAt: number
   sealedTokens: string | null
 }

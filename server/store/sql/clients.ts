@@ -14,14 +14,19 @@ const insertClient = `INSERT INTO client AS c (${columns}, network)
 const keptEnd = (end: string): string =>
   `CASE WHEN c.kept AND c.expires_at > ${end} THEN c.expires_at ELSE ${end} END`
 
-const putClient = `${insertClient}
-  ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, name = excluded.name, uri = excluded.uri,
-    redirect_uris = excluded.redirect_uris, grant_types = excluded.grant_types, auth_method = excluded.auth_method,
-    secret_hash = excluded.secret_hash, created_at = excluded.created_at,
-    expires_at = ${keptEnd('excluded.expires_at')}, details = excluded.details`
+/** Assigns every column but the id; `valueOf` is the SQL of its new value. */
+function changes(valueOf: (column: string, place: number) => string): string {
+  const assignments = columns.split(', ').map((column, index) => {
+    const value = valueOf(column, index + 1)
+    return `${column} = ${column === 'expires_at' ? keptEnd(value) : value}`
+  })
+  return assignments.slice(1).join(', ')
+}
 
-const replaceClient = `UPDATE client AS c SET kind = $2, name = $3, uri = $4, redirect_uris = $5, grant_types = $6,
-    auth_method = $7, secret_hash = $8, created_at = $9, expires_at = ${keptEnd('$10::bigint')}, details = $11
+const putClient = `${insertClient} ON CONFLICT (id) DO UPDATE SET ${changes((column) => `excluded.${column}`)}`
+
+const replaceClient = `UPDATE client AS c
+  SET ${changes((column, place) => (column === 'expires_at' ? `$${place}::bigint` : `$${place}`))}
   WHERE id = $1 RETURNING true AS known`
 
 const selectClient = `SELECT ${selected} FROM client WHERE id = $1`

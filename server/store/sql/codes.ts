@@ -7,7 +7,6 @@ export const codeColumns: string = `${camelCased(
   'code_hash, user_id, user_sub, user_email, user_name, client_id, resource, scope, redirect_uri, code_challenge',
 )}, grant_id AS id, grant_created_at AS "createdAt", grant_expires_at AS "expiresAt", expires_at AS "codeExpiresAt"`
 
-/** A row with {@link codeColumns}. */
 export interface CodeRow extends GrantRow, Omit<AuthorizationCodeRecord, 'grant' | 'expiresAt'> {
   codeExpiresAt: number
 }
@@ -57,21 +56,18 @@ export function insertGrant(family: string, rows: string): string {
       grant_expires_at, ${family} FROM ${rows}`
 }
 
-/** Selects the state of a code that could not be redeemed. */
-export const selectCodeState = `SELECT redeemed_at AS "redeemedAt", coalesce(holds_session_until - $2 <= 0, true) AS expired
-  FROM authorization_code WHERE code_hash = $1`
+/** Selects the {@link CodeState} of a code that could not be redeemed. */
+export const selectCodeState =
+  'SELECT redeemed_at AS "redeemedAt" FROM authorization_code WHERE code_hash = $1'
 
-/** A row of {@link selectCodeState}. */
 export interface CodeState {
   redeemedAt: number | null
-  expired: boolean | number
 }
 
-/** Returns why a code could not be redeemed; undefined if it can be, although it could not a moment ago. */
-export function refusalOf(state: CodeState | undefined): CodeRedemption | undefined {
+/** Returns why a code could not be redeemed. */
+export function refusalOf(state: CodeState | undefined): CodeRedemption {
   if (!state) return { kind: 'unknown' }
-  if (state.redeemedAt !== null) return { kind: 'used', redeemedAt: state.redeemedAt }
-  return state.expired ? { kind: 'expired' } : undefined
+  return state.redeemedAt === null ? { kind: 'expired' } : { kind: 'used', redeemedAt: state.redeemedAt }
 }
 
 const selectCode = `SELECT ${codeColumns} FROM authorization_code WHERE code_hash = $1`

@@ -32,7 +32,10 @@ const poll = `UPDATE device SET polled_at = $3, polled_early = ${early},
 /** Creates the pending devices in `database`. */
 export function createDevices(database: SqlDatabase): DeviceStore {
   return {
-    addDevice: async (device) => (await database.write(insertDevice, deviceValues(device))).length === 1,
+    async addDevice({ deviceHash, userCodeHash, clientId, scope, resource, address, createdAt, expiresAt }) {
+      const values = [deviceHash, userCodeHash, clientId, scope, resource, address, createdAt, expiresAt]
+      return (await database.write(insertDevice, values)).length === 1
+    },
     async findDevice(userCodeHash, now) {
       const [device] = await database.read<DeviceRow>(selectPending, [userCodeHash, now])
       return device && withoutNulls(device)
@@ -68,17 +71,4 @@ function pollOf(row: WithoutNulls<PolledRow>, intervalSeconds: number, now: numb
   return isEarly
     ? { kind: 'slow_down', intervalSeconds: intervalSeconds + slowedSeconds }
     : { kind: 'pending' }
-}
-
-function deviceValues(device: PendingDevice): (string | number | undefined)[] {
-  return [
-    device.deviceHash,
-    device.userCodeHash,
-    device.clientId,
-    device.scope,
-    device.resource,
-    device.address,
-    device.createdAt,
-    device.expiresAt,
-  ]
 }

@@ -12,19 +12,12 @@ import type {
 import { differentAddresses, type TokenUse } from '../rules.ts'
 import { camelCased, type SqlDatabase, type Values, withoutNulls } from './sql.ts'
 
-/** What both drivers do alike with grants and tokens. */
-export type GrantReads = Pick<
-  GrantStore,
-  'recordFirstUse' | 'removeAccessToken' | 'findGrantByFamily' | 'listGrants' | 'findGrant'
->
-
 /** Columns of a grant, for `g`, that {@link grantOf} reads. */
 export const grantColumns: string = camelCased(
   'id, user_id, user_sub, user_email, user_name, client_id, resource, scope, created_at, expires_at',
   'g.',
 )
 
-/** A row with {@link grantColumns}. */
 export interface GrantRow extends Omit<Grant, 'user'> {
   userId: string
   userSub: string
@@ -58,7 +51,6 @@ export const accessTokenColumns: string = `${grantColumns}, t.scope AS "tokenSco
 /** The column `awaits_first_use` of an access token. */
 export const awaitsFirstUse = 'first_used_at IS NULL AND sealed_tokens IS NOT NULL AS awaits_first_use'
 
-/** A row with {@link accessTokenColumns}. */
 export interface AccessTokenRow extends GrantRow, Pick<StoredProviderSession, 'sealed' | 'version'> {
   tokenScope: string
   tokenExpiresAt: number
@@ -202,8 +194,13 @@ const useAccess = 'UPDATE access_token SET first_used_at = $2 WHERE hash = $1 AN
 // The row stays until it expires: it may hold what a replay of the previous refresh token returns.
 const removeAccess = 'UPDATE access_token SET expires_at = 0 WHERE hash = $1'
 
-/** Creates {@link GrantReads} for `database`. */
-export function createGrantReads(database: SqlDatabase): GrantReads {
+/** Creates what both drivers do alike with the grants and tokens in `database`. */
+export function createGrantReads(
+  database: SqlDatabase,
+): Pick<
+  GrantStore,
+  'recordFirstUse' | 'removeAccessToken' | 'findGrantByFamily' | 'listGrants' | 'findGrant'
+> {
   const first = async (statement: string, key: string): Promise<GrantRecord | undefined> => {
     const [row] = await database.read<GrantRecordRow>(statement, [key])
     return row && grantRecordOf(row)

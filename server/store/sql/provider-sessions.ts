@@ -29,9 +29,11 @@ const selectSession = `SELECT ${sessionColumns} FROM provider_session WHERE gran
 /** Selects the session with this id, whatever has it. */
 export const selectAnySession: string = `SELECT ${sessionColumns} FROM provider_session WHERE grant_id = $1`
 
-/** Adds a session: the values are those of {@link sessionValues}. */
-export const insertSession = `INSERT INTO provider_session (grant_id, sealing_key, sealed, issued_at, expires_at, version)
-  VALUES ($1, $2, $3, $4, $5, $6)`
+/** Adds a session: the values from `$first` on are those of {@link sessionValues}. */
+export function insertSession(first = 1): string {
+  const values = Array.from({ length: 6 }, (_, index) => `$${first + index}`).join(', ')
+  return `INSERT INTO provider_session (grant_id, sealing_key, sealed, issued_at, expires_at, version) VALUES (${values})`
+}
 
 /** Makes the sessions `of` selects due for sign-out at `now`, unless they are already. Both are SQL. */
 export function releaseSessions(of: string, now: string): string {
@@ -128,7 +130,6 @@ export function createProviderSessions(database: SqlDatabase): ProviderSessionSt
   }
 }
 
-/** A session claimed for sign-out. */
 export type SignOutRow = StoredProviderSession & Omit<PendingSignOut, 'session'>
 
 /** Reads the claimed session in a row. */

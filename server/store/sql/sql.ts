@@ -23,7 +23,6 @@ export function camelCased(columns: string, table = ''): string {
     .join(', ')
 }
 
-/** A row with undefined for NULL. */
 export type WithoutNulls<Row> = {
   [Name in keyof Row]: null extends Row[Name] ? Exclude<Row[Name], null> | undefined : Row[Name]
 }

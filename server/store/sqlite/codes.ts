@@ -16,6 +16,8 @@ import type { SqliteDatabase } from './database.ts'
 import { releaseSession } from './ending.ts'
 import { addFirstTokens } from './tokens.ts'
 
+const addSession = insertSession()
+
 const useCode = `UPDATE authorization_code SET redeemed_at = $2, holds_session_until = NULL
   WHERE code_hash = $1 AND holds_session_until - $2 > 0 RETURNING grant_id AS "grantId"`
 
@@ -47,13 +49,13 @@ export function createSqliteCodes(
   return {
     addAuthorizationCode: (code, session) =>
       database.transaction(() => {
-        database.run(insertSession, sessionValues(session))
+        database.run(addSession, sessionValues(session))
         database.run(insertCode, codeValues(code))
       }),
     redeemAuthorizationCode: (codeHash, tokens, now) =>
       database.transaction(() => {
         if (redeem(codeHash, tokens, now)) return { kind: 'redeemed' }
-        return refusalOf(database.all<CodeState>(selectCodeState, [codeHash, now])[0]) ?? { kind: 'expired' }
+        return refusalOf(database.all<CodeState>(selectCodeState, [codeHash])[0])
       }),
     expireCode: (codeHash, now) =>
       database.transaction(() => expireCode(database, codeHash, now) !== undefined),

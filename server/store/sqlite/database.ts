@@ -2,11 +2,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type SqlDatabase, type Values } from '../sql/sql.ts'
 import type { SqliteWork } from './work.ts'
 
-/** The database of the SQLite store. */
 export interface SqliteDatabase extends SqlDatabase {
   /** Runs `work`, which may use the following methods, as one write: see {@link SqliteWork.write}. */
   transaction: SqliteWork['write']
-  /** Returns the rows of a statement. */
   all<Row>(statement: string, values?: Values): Row[]
   /** Runs a statement; returns the number of the row that it inserted. */
   run(statement: string, values?: Values): number

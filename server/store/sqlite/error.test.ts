@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
-import { commitFailure, isBusy, sqliteFailure } from './work.ts'
+import { commitFailure, sqliteFailure } from './work.ts'
 
 /** Creates an error as node:sqlite throws it. */
 function sqliteError(errcode: number): Error {
@@ -61,16 +61,5 @@ describe('commitFailure', () => {
   it('corruption is not swallowed', () => {
     const error = sqliteError(11)
     expect(commitFailure(error)).toBe(error)
-  })
-})
-
-describe('isBusy', () => {
-  it.each([
-    [5, true],
-    [517, true],
-    [6, false],
-    [13, false],
-  ])('%i: %s', (errcode, busy) => {
-    expect(isBusy(sqliteError(errcode))).toBe(busy)
   })
 })

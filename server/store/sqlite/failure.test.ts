@@ -1,7 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Store } from '../../core/store.ts'
@@ -34,10 +31,10 @@ function openWithConnection(path: string): { store: Store; connection: DatabaseS
   return { store, connection }
 }
 
-/** Creates a grant whose session takes `length` bytes. */
-function bigSample(name: string, length = 20_000) {
+/** Creates a grant whose session takes 20,000 bytes. */
+function bigSample(name: string) {
   const sample = grantSample(name)
-  return { ...sample, session: { ...sample.session, sealed: `k.${'x'.repeat(length)}` } }
+  return { ...sample, session: { ...sample.session, sealed: `k.${'x'.repeat(20_000)}` } }
 }
 
 /** Adds grants, fifty at once, until some are refused. Returns the names of those that resolved, and the refusals. */
@@ -103,71 +100,6 @@ describe('a database that may not grow', () => {
   })
 })
 
-/** Mounts a folder on its own disk of `megabytes`, which only root can. */
-function mountSmallDisk(megabytes: number): { folder: string; unmount: () => void } | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-disk-'))
-  const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'drawbridge-test', folder]
-  const mounted = process.platform === 'linux' && spawnSync('mount', options).status === 0
-  if (!mounted) {
-    rmSync(folder, { recursive: true })
-    return undefined
-  }
-  return {
-    folder,
-    unmount() {
-      execFileSync('umount', ['-l', folder])
-      rmSync(folder, { recursive: true })
-    },
-  }
-}
-
-const disk = mountSmallDisk(1)
-const canMount = disk !== undefined
-disk?.unmount()
-
-if (!canMount) console.log('Skipped: a disk that is full or read-only, which only root can make on Linux.')
-
-describe.runIf(canMount)('a disk that is full (made by root)', () => {
-  it('refuses writes as unavailable, answers reads, loses nothing, and goes on when there is space', async () => {
-    const small = mountSmallDisk(8)
-    if (!small) throw new Error('It could be mounted before.')
-    try {
-      const path = join(small.folder, 'server.db')
-      const ballast = join(small.folder, 'ballast')
-      writeFileSync(ballast, Buffer.alloc(2_000_000))
-      const store = openSqliteStore(path)
-      const { resolved, refusals } = await fillUp(store)
-      expect(resolved.length).toBeGreaterThan(0)
-      for (const error of refusals) expect(error).toBeInstanceOf(StoreUnavailableError)
-      await expectRefusals(store, /no space left|Reading or writing/)
-      await expectAll(store, resolved)
-      expect(checkIntegrity(path)).toBe('ok')
-
-      rmSync(ballast)
-      await addGrant(store, bigSample('after'))
-      await expectAll(store, [...resolved, 'after'])
-      await store.close()
-      expect(checkIntegrity(path)).toBe('ok')
-    } finally {
-      small.unmount()
-    }
-  })
-
-  it('a folder that is read-only is named when the server starts', () => {
-    const small = mountSmallDisk(8)
-    if (!small) throw new Error('It could be mounted before.')
-    try {
-      const path = join(small.folder, 'data', 'server.db')
-      mkdirSync(join(small.folder, 'data'))
-      execFileSync('mount', ['-o', 'remount,ro', small.folder])
-      expect(() => openSqliteStore(path)).toThrow(/read-only/)
-      expect(() => openSqliteStore(path)).toThrow(path)
-    } finally {
-      small.unmount()
-    }
-  })
-})
-
 describe('a database that has become read-only', () => {
   it('refuses writes as unavailable, answers reads, and goes on when it may be written again', async () => {
     const path = newFile()
@@ -224,13 +156,6 @@ describe('a damaged database', () => {
 })
 
 describe('a closed store', () => {
-  it('is unavailable, for reads and writes', async () => {
-    const store = openSqliteStore(newFile())
-    await store.close()
-    await expect(store.findClient('a')).rejects.toThrow(StoreUnavailableError)
-    await expect(store.removeSignOut('a')).rejects.toThrow(StoreUnavailableError)
-  })
-
   it('has committed what was asked for before', async () => {
     const path = newFile()
     const store = openSqliteStore(path)

@@ -46,7 +46,7 @@ describe('a killed process', () => {
     const acknowledged: string[] = []
     // Any numbers work, as long as they are the same in every run.
     for (let round = 0; round < rounds; round += 1) {
-      acknowledged.push(...(await writeUntilKilled(path, round, 1 + ((round * 7919 + 104_729) % 700))))
+      acknowledged.push(...(await writeUntilKilled(path, round, 1 + ((round * 7919 + 104_729) % 200))))
       expect(checkIntegrity(path)).toBe('ok')
     }
     expect(acknowledged.length).toBeGreaterThan(100)

@@ -6,6 +6,8 @@ import { insertSecondFactor } from '../sql/sign-ins.ts'
 import type { SqliteDatabase } from './database.ts'
 import { releaseSession } from './ending.ts'
 
+const addSession = insertSession()
+
 const attempt = `UPDATE second_factor SET attempts = attempts + 1
   WHERE id = $1 AND binding_hash = $2 AND expires_at - $3 > 0 AND attempts < $4
   RETURNING sealed, expires_at AS "expiresAt"`
@@ -22,7 +24,7 @@ export function createSqliteSecondFactors(database: SqliteDatabase): SecondFacto
   return {
     addSecondFactor: ({ id, bindingHash, sealed, session, expiresAt }) =>
       database.transaction(() => {
-        database.run(insertSession, sessionValues(session))
+        database.run(addSession, sessionValues(session))
         database.run(insertSecondFactor, [id, bindingHash, sealingKeyOf(sealed), sealed, expiresAt])
       }),
     attemptSecondFactor: ({ id, bindingHash, most }, now) =>

@@ -26,7 +26,7 @@ import {
   publicClient,
   signInSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { openMemoryStore, openSqliteStore } from './sqlite.ts'
+import { openSqliteStore } from './sqlite.ts'
 import { describeStore } from '../../../tests/support/store-contract/store-contract.ts'
 
 const newFile = useDatabaseFiles()
@@ -44,8 +44,6 @@ describeStore('sqlite', async () => {
     openSecond: async () => openSqliteStore(path, { shared: true }),
   }
 })
-
-describeStore('sqlite in memory', async () => ({ store: openMemoryStore() }))
 
 describe('sqlite file', () => {
   it('writes ahead and syncs every commit', async () => {
@@ -224,19 +222,6 @@ describe('sqlite file', () => {
 })
 
 describe('a database shared with a server', () => {
-  it('is opened beside it, sees what it stores, and the other way round', async () => {
-    const path = newFile()
-    const server = openSqliteStore(path)
-    const command = openSqliteStore(path, { shared: true })
-    const { grant, session } = await addGrant(server, grantSample('a'))
-    expect(await command.findProviderSession(grant.id)).toEqual(session)
-    await command.endGrant(grant.id, 'code_reuse', start)
-    expect(await server.findProviderSession(grant.id)).toBeUndefined()
-    await command.close()
-    await addGrant(server, grantSample('b'))
-    await server.close()
-  })
-
   it('keeps the leases of the server', async () => {
     const path = newFile()
     const server = openSqliteStore(path)

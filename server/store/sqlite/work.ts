@@ -105,7 +105,6 @@ export function createSqliteWork(database: DatabaseSync, pauseMs = 0): SqliteWor
   }
 }
 
-/** Runs `batch` in the open transaction. */
 function commit(batch: readonly QueuedWrite[], transaction: Transaction): void {
   let results: unknown[]
   try {
@@ -195,7 +194,7 @@ export function commitFailure(error: unknown): unknown {
 }
 
 /** Returns whether another connection holds the required lock. */
-export function isBusy(error: unknown): boolean {
+function isBusy(error: unknown): boolean {
   return primaryCode(error) === 5
 }
 

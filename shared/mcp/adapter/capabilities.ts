@@ -63,6 +63,18 @@ export function missingCapability(needed: JsonObject, declared: JsonObject): Jso
   return missing.length > 0 ? Object.fromEntries(missing) : undefined
 }
 
+/** Between independent requests there is no way to send notifications (MCP 2025-11-25 lifecycle, capability negotiation). */
+export function withoutNotifications(capabilities: JsonObject): JsonObject {
+  const { logging: _, ...rest } = capabilities
+  const { tools, resources, prompts } = rest
+  return {
+    ...rest,
+    ...(isJsonObject(tools) && { tools: { ...tools, listChanged: false } }),
+    ...(isJsonObject(resources) && { resources: { ...resources, listChanged: false, subscribe: false } }),
+    ...(isJsonObject(prompts) && { prompts: { ...prompts, listChanged: false } }),
+  }
+}
+
 function withoutTasks(capabilities: JsonObject): JsonObject {
   const { tasks: _, ...rest } = capabilities
   if (!isJsonObject(rest['extensions'])) return rest

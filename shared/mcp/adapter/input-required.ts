@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../json-object.ts'
 import { jsonRpcCode } from '../json-rpc.ts'
+import { paramsOf } from '../params.ts'
 import { CallError } from './call-error.ts'
 import { missingCapability, neededCapability } from './capabilities.ts'
 
@@ -10,7 +11,6 @@ export interface InputRound {
   requestState: string | undefined
 }
 
-/** One entry of `inputRequests`. */
 export interface InputRequest {
   /** The server's name for it, also the key of its answer in `inputResponses`. */
   key: string
@@ -42,7 +42,7 @@ export function readInputRound(result: JsonObject, clientCapabilities: JsonObjec
 
 function readRequest(key: string, value: unknown, clientCapabilities: JsonObject): InputRequest {
   const method = isJsonObject(value) ? value['method'] : undefined
-  const params = isJsonObject(value) && isJsonObject(value['params']) ? value['params'] : undefined
+  const params = paramsOf(value)
   const needed = typeof method === 'string' ? neededCapability(method, params) : undefined
   if (typeof method !== 'string' || needed === undefined) throw invalidInput('an unknown input request')
   if (params === undefined && method !== 'roots/list') throw invalidInput(`${method} without params`)

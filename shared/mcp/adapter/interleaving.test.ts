@@ -26,21 +26,11 @@ const askParams = { message: 'Name?', requestedSchema: { type: 'object', propert
 const capabilities = { elicitation: {}, sampling: {}, roots: {} }
 const methods = ['tools/call', 'tools/list', 'prompts/get', 'resources/read', 'com.example/own']
 
+const frequent = ['call', 'ask', 'reply']
+const kinds = [...frequent, ...frequent, 'finish', 'fail', 'break', 'cancel', 'wait', 'progress']
+
 const step = record({
-  what: constantFrom(
-    'call',
-    'call',
-    'ask',
-    'ask',
-    'reply',
-    'reply',
-    'finish',
-    'fail',
-    'break',
-    'cancel',
-    'wait',
-    'progress',
-  ),
+  what: constantFrom(...kinds),
   /** Picks among whatever there is at that moment. */
   pick: nat(1000),
 })
@@ -88,6 +78,31 @@ function createDesk(all: () => readonly Arrival[]) {
   }
 }
 
+/** What happens in both directions alike. */
+function commonActions(
+  clock: ReturnType<typeof createFakeClock>,
+  ledger: ReturnType<typeof createLedger>,
+  desk: ReturnType<typeof createDesk>,
+) {
+  return {
+    break: (pick: number) => desk.take(pick)?.break(new Error('cut')),
+    async cancel(pick: number) {
+      const [id] = choose(ledger.open(), pick) ?? []
+      if (id !== undefined) await ledger.cancel(id)
+    },
+    wait: (pick: number) => clock.advance(pick % 4 === 0 ? 700 : pick % 60),
+  }
+}
+
+type Actions = Record<string, (pick: number) => unknown>
+
+async function perform(steps: readonly Step[], actions: Actions): Promise<void> {
+  for (const { what, pick } of steps) {
+    await actions[what]!(pick)
+    if (pick % 3 !== 0) await turns(pick % 4)
+  }
+}
+
 async function runLegacy(steps: readonly Step[]): Promise<void> {
   const clock = createFakeClock()
   const client = createFakeClient()
@@ -99,7 +114,8 @@ async function runLegacy(steps: readonly Step[]): Promise<void> {
   const asks = () => client.requests().filter(({ id }) => !replied.has(id))
   await adapter.receive({ jsonrpc: '2.0', id: 'init', method: 'initialize', params: { capabilities } })
 
-  const actions: Record<string, (pick: number) => unknown> = {
+  const actions: Actions = {
+    ...commonActions(clock, ledger, desk),
     async call(pick) {
       const method = choose(methods, pick)!
       const params = { name: 'a', uri: 'x:1', _meta: { progressToken: pick } }
@@ -129,12 +145,6 @@ async function runLegacy(steps: readonly Step[]): Promise<void> {
     },
     finish: (pick) => desk.take(pick)?.answer({ resultType: 'complete', tools: [], content: [] }),
     fail: (pick) => desk.take(pick)?.fail(pick % 2 === 0 ? -32_020 : -32_602, 'no'),
-    break: (pick) => desk.take(pick)?.break(new Error('cut')),
-    async cancel(pick) {
-      const [id] = choose(ledger.open(), pick) ?? []
-      if (id !== undefined) await ledger.cancel(id)
-    },
-    wait: (pick) => clock.advance(pick % 4 === 0 ? 700 : pick % 60),
     progress: (pick) =>
       choose(desk.open(), pick)?.say({
         jsonrpc: '2.0',
@@ -142,10 +152,7 @@ async function runLegacy(steps: readonly Step[]): Promise<void> {
         params: { progressToken: pick, progress: pick },
       }),
   }
-  for (const { what, pick } of steps) {
-    await actions[what]!(pick)
-    if (pick % 3 !== 0) await turns(pick % 4)
-  }
+  await perform(steps, actions)
   for (let round = 0; round < 30 && ledger.open().length > 0; round += 1) {
     await turns()
     while (desk.open().length > 0) await actions['finish']!(0)
@@ -194,7 +201,8 @@ async function runModern(steps: readonly Step[]): Promise<void> {
     })
   }
 
-  const actions: Record<string, (pick: number) => unknown> = {
+  const actions: Actions = {
+    ...commonActions(clock, ledger, desk),
     call: (pick) => send(choose(methods, pick)!, { name: 'a', uri: 'x:1' }),
     async ask(pick) {
       lastAsk += 1
@@ -221,12 +229,6 @@ async function runModern(steps: readonly Step[]): Promise<void> {
       const elicitations = [{ mode: 'url', url: 'https://x.example', message: 'Go', elicitationId: 'e' }]
       desk.take(pick)?.fail(pick % 2 === 0 ? -32_042 : -32_002, 'no', { elicitations })
     },
-    break: (pick) => desk.take(pick)?.break(new Error('cut')),
-    async cancel(pick) {
-      const [id] = choose(ledger.open(), pick) ?? []
-      if (id !== undefined) await ledger.cancel(id)
-    },
-    wait: (pick) => clock.advance(pick % 4 === 0 ? 700 : pick % 60),
     progress: (pick) => {
       const arrival = choose(desk.open(), pick)
       return arrival?.say({
@@ -236,10 +238,7 @@ async function runModern(steps: readonly Step[]): Promise<void> {
       })
     },
   }
-  for (const { what, pick } of steps) {
-    await actions[what]!(pick)
-    if (pick % 3 !== 0) await turns(pick % 4)
-  }
+  await perform(steps, actions)
   for (let round = 0; round < 30 && (ledger.open().length > 0 || desk.open().length > 0); round += 1) {
     await turns()
     while (desk.open().length > 0) await actions['finish']!(0)

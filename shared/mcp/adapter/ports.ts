@@ -19,7 +19,6 @@ export interface Adapter {
   close(): Promise<void>
 }
 
-/** Ports of both adapters, besides the server. */
 export interface AdapterPorts {
   client: ClientPort
   describeFailure: DescribeFailure
@@ -29,7 +28,6 @@ export interface AdapterPorts {
 /** An adapter has no network of its own: messages go through the ports. */
 export type AdapterRuntime = Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
 
-/** The client, as an adapter sees it. */
 export interface ClientPort {
   /**
    * Sends it a message. `relatedTo` is the id of the call that a notification or a request belongs to. Resolves when there is room for
@@ -38,10 +36,8 @@ export interface ClientPort {
   send(message: JsonRpcMessage, relatedTo?: JsonRpcId): Promise<void>
 }
 
-/** Turns a failure of the transport into the `error` of a response. */
 export type DescribeFailure = (error: unknown) => JsonRpcErrorObject
 
-/** How an adapter sends a request to the server. */
 export interface RequestOptions {
   signal?: AbortSignal
   /** Receives what comes before the response, in order. */
@@ -64,7 +60,6 @@ export interface Server2026 extends ErrorResponses {
 
 /** A session with a 2025 server. The transport keeps it alive: it reopens lost sessions and resumes streams. */
 export interface Session2025 {
-  /** Result of `initialize`. */
   initialized: JsonObject
   request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
   notify(message: JsonRpcNotification): Promise<void>
@@ -73,7 +68,6 @@ export interface Session2025 {
   close(): Promise<void>
 }
 
-/** A 2025 server: opens sessions. */
 export interface Server2025 extends ErrorResponses {
   /**
    * Opens a session: sends `initialize` with these parameters and `notifications/initialized`. `onMessage` receives what comes

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { addGrant, dueSignOuts, grantSample, mintedSample, start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
-import { longText } from './texts.ts'
 
 /** Store contract: authorization codes. */
 export function describeCodes({ store, race }: StoreInstances): void {
@@ -11,13 +10,8 @@ export function describeCodes({ store, race }: StoreInstances): void {
   describe('authorization codes', () => {
     beforeEach(() => store().addAuthorizationCode(code, session))
 
-    it('gives back what was added, and nothing for another hash', async () => {
-      expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
-      expect(await store().findAuthorizationCode(`${code.codeHash} `)).toBeUndefined()
-      expect(await store().findAuthorizationCode(code.codeHash.toUpperCase())).toBeUndefined()
-    })
-
     it('makes no grant before it is redeemed', async () => {
+      expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
       expect(await store().findProviderSession(grant.id)).toBeUndefined()
       expect(await store().findAccessToken(tokens.accessHash, start)).toBeUndefined()
       expect(await store().findRefreshToken(tokens.refreshHash)).toBeUndefined()
@@ -39,11 +33,6 @@ export function describeCodes({ store, race }: StoreInstances): void {
       })
       expect(await store().findProviderSession(grant.id)).toEqual(session)
       expect(await dueSignOuts(store(), start + 86_400)).toEqual([])
-    })
-
-    it('is found when used and when expired, so that reuse is noticed', async () => {
-      await redeem(start)
-      expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
     })
 
     it.each([
@@ -70,12 +59,6 @@ export function describeCodes({ store, race }: StoreInstances): void {
       expect(await store().findAccessToken(tokens.accessHash, start + 21)).toBeUndefined()
     })
 
-    it('unknown is unknown', async () => {
-      for (const hash of ['', 'nothing', 'CODE A', longText]) {
-        expect(await store().redeemAuthorizationCode(hash, tokens, start)).toEqual({ kind: 'unknown' })
-      }
-    })
-
     it('whose session was abandoned is expired, even for a slow clock', async () => {
       await store().collectExpired(start + 60, 500)
       expect(await redeem(start + 59)).toEqual({ kind: 'expired' })
@@ -97,14 +80,6 @@ export function describeCodes({ store, race }: StoreInstances): void {
       expect(refresh.flatMap((record, index) => (record ? [index] : []))).toEqual([winner])
     })
 
-    it('fifty different codes at once are fifty grants', async () => {
-      await race((each, index) => addGrant(each, grantSample(`racer ${index}`)))
-      const found = await race((each, index) => each.findProviderSession(`grant racer ${49 - index}`))
-      expect(found.map((each) => each?.sealed)).toEqual(
-        found.map((_, index) => `sealed racer ${49 - index} 1`),
-      )
-    })
-
     it('a client without refresh tokens gets an access token only', async () => {
       const { scope, accessHash, accessExpiresAt } = tokens
       const minted = { scope, accessHash, accessExpiresAt, refreshHash: undefined }
@@ -115,12 +90,9 @@ export function describeCodes({ store, race }: StoreInstances): void {
       expect(await store().findRefreshToken('')).toBeUndefined()
     })
 
-    it.each([
-      ['without email and name', { id: 'p#b', sub: 'b', email: undefined, name: undefined }],
-      ['with a NUL and an emoji in the name', { id: 'p#b', sub: 'b', email: 'é@例え.jp', name: 'a\0b 👩‍🚀' }],
-      ['with a name of 100,000 characters', { id: 'p#b', sub: 'b', email: '', name: 'n'.repeat(100_000) }],
-    ])('keeps a user %s', async (_what, user) => {
-      const sample = await addGrant(store(), grantSample('b', { user, clientId: 'c\0d', scope: '' }))
+    it('keeps a user without email and name', async () => {
+      const user = { id: 'p#b', sub: 'b', email: undefined, name: undefined }
+      const sample = await addGrant(store(), grantSample('b', { user }))
       expect(await store().findAuthorizationCode(sample.code.codeHash)).toEqual(sample.code)
       expect((await store().findAccessToken(sample.tokens.accessHash, start))?.grant).toEqual(sample.grant)
       expect((await store().findRefreshToken(sample.tokens.refreshHash))?.grant).toEqual(sample.grant)

@@ -9,7 +9,10 @@ import {
   start,
   successorSample,
 } from '../server/core/grant-sample.ts'
+import type { StoredProviderSession } from '../../../server/core/session/grant.ts'
 import type { StoreInstances } from './instances.ts'
+import { bareClient, clientSample } from './clients.ts'
+import { deviceSample } from './devices.ts'
 import { socialSignInSample } from './social-sign-ins.ts'
 
 const daySeconds = 86_400
@@ -23,10 +26,6 @@ export function describeCollection(instances: StoreInstances): void {
 
 function describeDeletion({ store }: StoreInstances): void {
   describe('collectExpired', () => {
-    it('finds nothing to delete in an empty store', async () => {
-      expect(await store().collectExpired(start + 10 * grantSeconds, 500)).toBe(0)
-    })
-
     it('deletes nothing that is live', async () => {
       const { grant, tokens, code } = await addGrant(store(), grantSample('a'))
       await store().addSocialSignIn(socialSignInSample('s', 'b'), 5)
@@ -44,17 +43,57 @@ function describeDeletion({ store }: StoreInstances): void {
       expect(await dueSignOuts(store(), start + 599)).toEqual([])
     })
 
-    it('deletes a social sign-in at its end', async () => {
-      await store().addSocialSignIn(socialSignInSample('s'), 5)
-      expect(await store().collectExpired(start + 600, 500)).toBe(1)
-      expect(await store().removeSocialSignIn('s')).toBe(false)
+    it.each<[what: string, add: () => Promise<unknown>, seconds: number, isThere: () => Promise<unknown>]>([
+      [
+        'a social sign-in at its end',
+        () => store().addSocialSignIn(socialSignInSample('s'), 5),
+        600,
+        () => store().removeSocialSignIn('s'),
+      ],
+      [
+        'counted attempts at the end of their window',
+        () => store().countAttempt('key', 60, start),
+        60,
+        async () => (await store().countAttempt('key', 60, start)).count > 1,
+      ],
+      [
+        'an access token at its end',
+        () => addGrant(store(), grantSample('a')),
+        3600,
+        () => store().findAccessToken('access a 1', start),
+      ],
+      [
+        'a device an hour after its end',
+        () => store().addDevice(deviceSample('a')),
+        600 + 3600,
+        async () => (await store().pollDevice('device a', 5, start)).kind !== 'unknown',
+      ],
+      [
+        'a client at its end',
+        () => store().addClient(clientSample),
+        daySeconds,
+        () => store().findClient(clientSample.id),
+      ],
+      [
+        'a client at the end that it was moved to',
+        async () => {
+          await store().addClient(clientSample)
+          await store().keepClient(clientSample.id, start + 9 * daySeconds)
+        },
+        9 * daySeconds,
+        () => store().findClient(clientSample.id),
+      ],
+    ])('deletes %s, and nothing else', async (_what, add, seconds, isThere) => {
+      await add()
+      expect(await store().collectExpired(start + seconds - 1, 500)).toBe(0)
+      expect(await store().collectExpired(start + seconds, 500)).toBe(1)
+      expect(await isThere()).toBeFalsy()
     })
 
-    it('forgets counted attempts at the end of their window', async () => {
-      await store().countAttempt('key', 60, start)
-      await store().countAttempt('other', 61, start)
-      expect(await store().collectExpired(start + 60, 500)).toBe(1)
-      expect((await store().countAttempt('other', 61, start + 60)).count).toBe(2)
+    it('never deletes a client without an end', async () => {
+      await store().addClient(bareClient)
+      expect(await store().collectExpired(start + 1000 * daySeconds, 500)).toBe(0)
+      expect(await store().findClient(bareClient.id)).toBeDefined()
     })
 
     it.each([
@@ -72,13 +111,6 @@ function describeDeletion({ store }: StoreInstances): void {
       )
       expect(await store().collectExpired(code.expiresAt + daySeconds, 500)).toBe(1)
       expect(await store().findAuthorizationCode(code.codeHash)).toBeUndefined()
-    })
-
-    it('deletes an access token at its end and leaves its grant', async () => {
-      const { grant, tokens } = await addGrant(store(), grantSample('a'))
-      expect(await store().collectExpired(start + 3600, 500)).toBe(1)
-      expect(await store().findRefreshToken(tokens.refreshHash)).toBeDefined()
-      expect(await store().findProviderSession(grant.id)).toBeDefined()
     })
 
     it('keeps an ended grant until its own end, without its refresh tokens, whose family still says why', async () => {
@@ -120,15 +152,33 @@ function describeGivenUpSessions({ store, race }: StoreInstances): void {
   const claim = (now: number) => store().claimSignOuts({ limit: 10, until: now }, now)
 
   describe('unused sessions', () => {
-    it('that of a grant is due for sign-out when the grant has expired', async () => {
-      const { session } = await addGrant(store(), grantSample('a'))
-      await store().collectExpired(start + grantSeconds - 1, 500)
-      expect(await claim(start + grantSeconds)).toEqual([])
-      await store().collectExpired(start + grantSeconds + 7, 500)
-      expect(await claim(start + grantSeconds + 7)).toEqual([
-        { session, attempts: 1, since: start + grantSeconds + 7 },
-      ])
-    })
+    it.each<[what: string, add: () => Promise<unknown>, session: StoredProviderSession, seconds: number]>([
+      ['grant', () => addGrant(store(), grantSample('a')), grantSample('a').session, grantSeconds],
+      [
+        'code',
+        () => store().addAuthorizationCode(grantSample('a').code, grantSample('a').session),
+        grantSample('a').session,
+        60,
+      ],
+      [
+        'second factor',
+        () => store().addSecondFactor(secondFactorSample('f')),
+        secondFactorSample('f').session,
+        600,
+      ],
+    ])(
+      'that of a %s is due for sign-out when this has expired, and once',
+      async (_what, add, session, seconds) => {
+        await add()
+        await store().collectExpired(start + seconds - 1, 500)
+        expect(await claim(start + seconds - 1)).toEqual([])
+        await store().collectExpired(start + seconds, 500)
+        expect(await claim(start + seconds)).toEqual([{ session, attempts: 1, since: start + seconds }])
+        await store().removeSignOut(session.grantId)
+        await store().collectExpired(start + 2 * grantSeconds, 500)
+        expect(await claim(start + 2 * grantSeconds)).toEqual([])
+      },
+    )
 
     it('that of a grant which ended before is not due again when it expires', async () => {
       const ended = await addGrant(store(), grantSample('a'))
@@ -147,40 +197,12 @@ function describeGivenUpSessions({ store, race }: StoreInstances): void {
       expect(await claim(start + grantSeconds)).toEqual([{ session, attempts: 1, since: start }])
     })
 
-    it('that of a code is due as soon as the code has expired, and once', async () => {
-      const { code, session } = grantSample('a')
-      await store().addAuthorizationCode(code, session)
-      expect(await store().collectExpired(start + 59, 500)).toBe(0)
-      expect(await claim(start + 59)).toEqual([])
-      expect(await store().collectExpired(start + 60, 500)).toBe(1)
-      expect(await claim(start + 60)).toEqual([{ session, attempts: 1, since: start + 60 }])
-      expect(await store().collectExpired(start + 61, 500)).toBe(0)
-      await store().removeSignOut(session.grantId)
-      await store().collectExpired(start + 2 * daySeconds, 500)
-      expect(await claim(start + 2 * daySeconds)).toEqual([])
-    })
-
     it('that of a code found only a day later is due all the same', async () => {
       const { code, session } = grantSample('a')
       await store().addAuthorizationCode(code, session)
       while ((await store().collectExpired(start + 2 * daySeconds, 500)) > 0);
       expect(await claim(start + 2 * daySeconds)).toHaveLength(1)
       expect(await store().findAuthorizationCode(code.codeHash)).toBeUndefined()
-    })
-
-    it('that of a redeemed code belongs to its grant', async () => {
-      await addGrant(store(), grantSample('a'))
-      await store().collectExpired(start + 2 * daySeconds, 500)
-      expect(await claim(start + 2 * daySeconds)).toEqual([])
-    })
-
-    it('that of a second factor is due when the time for it is over', async () => {
-      const { session } = secondFactorSample('f')
-      await store().addSecondFactor(secondFactorSample('f'))
-      expect(await store().collectExpired(start + 599, 500)).toBe(0)
-      expect(await store().collectExpired(start + 600, 500)).toBe(1)
-      expect(await claim(start + 600)).toEqual([{ session, attempts: 1, since: start + 600 }])
-      expect(await store().removeSecondFactor('f', false, start)).toBe(false)
     })
 
     it('fifty collectors and redemptions at once: a session has a grant or is signed out, never both', async () => {

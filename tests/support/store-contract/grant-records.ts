@@ -9,7 +9,6 @@ import {
   start,
 } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
-import { awkwardTexts, longText } from './texts.ts'
 
 const person = (name: string): Grant['user'] => ({
   id: `p#${name}`,
@@ -30,12 +29,6 @@ function describeLists({ store }: StoreInstances): void {
     (await store().listGrants(of, { after, limit })).map(({ grant }) => grant.id)
 
   describe('lists of grants', () => {
-    it('are empty in an empty store', async () => {
-      expect(await list(undefined)).toEqual([])
-      expect(await list({ userId: 'p#ann' })).toEqual([])
-      expect(await store().findGrant('grant a')).toBeUndefined()
-    })
-
     it('are of a user, of a client or of all, by id, page by page', async () => {
       for (const [index, id] of ['d', 'a', 'B', 'c', 'e'].entries()) {
         const user = person(index % 2 ? 'bob' : 'ann')
@@ -48,10 +41,6 @@ function describeLists({ store }: StoreInstances): void {
       expect(await list({ clientId: 'one' })).toEqual(['B', 'a', 'd'])
       expect(await list({ clientId: 'two' }, 'c')).toEqual(['e'])
       expect(await list({ clientId: 'two' }, 'e')).toEqual([])
-      for (const other of ['', 'P#ANN', 'p#ann ', 'one', 'p#', longText]) {
-        expect(await list({ userId: other })).toEqual([])
-      }
-      expect(await list({ clientId: 'p#ann' })).toEqual([])
     })
 
     it('have no code that is not redeemed', async () => {
@@ -86,23 +75,6 @@ function describeLists({ store }: StoreInstances): void {
       while ((await store().collectExpired(start + grantSeconds, 500)) > 0);
       expect(await list({ clientId: 'one' })).toEqual([])
       expect(await store().findGrant(a.grant.id)).toBeUndefined()
-    })
-
-    it.each(awkwardTexts)('of a user and of a client named %s', async (_what, text) => {
-      const user = { id: `p#${text}`, sub: text, email: text, name: text }
-      const sample = await addGrant(store(), grantSample(`a ${text}`, { user, clientId: `c ${text}` }))
-      await addGrant(store(), grantSample('other'))
-      const lastUse = { usedAt: start, address: text, tool: text }
-      const twoAddresses = { addresses: [text, `2 ${text}`], at: start } as const
-      await store().recordGrantUses([{ grantId: sample.grant.id, ...lastUse, twoAddresses }])
-      const record = { grant: sample.grant, lastUse, twoAddresses, replays: undefined, end: undefined }
-      const page = { after: '', limit: 9 }
-      expect(await store().listGrants({ userId: user.id }, page)).toStrictEqual([record])
-      expect(await store().listGrants({ clientId: `c ${text}` }, page)).toStrictEqual([record])
-      expect(await store().findGrant(sample.grant.id)).toStrictEqual(record)
-      expect(
-        await store().endGrants({ clientId: `c ${text}` }, 'client_removed', { now: start, limit: 5 }),
-      ).toStrictEqual([sample.grant])
     })
   })
 }
@@ -142,7 +114,6 @@ function describeUses({ store, race }: StoreInstances): void {
     })
 
     it.each([
-      ['in one batch, the later last', [[use('a', 1, 'x'), use('a', 2, 'y')]], 'y'],
       ['in one batch, the later first', [[use('a', 2, 'y'), use('a', 1, 'x')]], 'y'],
       ['in two, the later last', [[use('a', 1, 'x')], [use('a', 2, 'y')]], 'y'],
       ['in two, the later first', [[use('a', 2, 'y')], [use('a', 1, 'x')]], 'y'],
@@ -188,15 +159,6 @@ function describeUses({ store, race }: StoreInstances): void {
       expect(await store().findGrant('grant b')).toMatchObject({ end: { at: start, reason: 'code_reuse' } })
       expect(await store().findGrant('grant nothing')).toBeUndefined()
       expect(await store().listGrants(undefined, { after: '', limit: 9 })).toHaveLength(2)
-    })
-
-    it('a thousand at once', async () => {
-      const uses = Array.from({ length: 1000 }, (_, index) =>
-        use(index % 2 ? 'a' : `unknown ${index}`, index),
-      )
-      await store().recordGrantUses([...uses, use('b', 7)])
-      expect(await lastUse('a')).toEqual({ usedAt: start + 999, address: undefined })
-      expect(await lastUse('b')).toEqual({ usedAt: start + 7, address: undefined })
     })
 
     it('fifty batches at once, each in another order: the latest stays', async () => {
@@ -248,15 +210,6 @@ function describeEndings({ store, race }: StoreInstances): void {
       }
     })
 
-    it('the sessions are due for sign-out at once, not before', async () => {
-      const { session } = await add('a')
-      await store().endGrants({ userId: user.id }, 'revoked_by_user', page)
-      expect(await store().claimSignOuts({ limit: 5, until: start + 9 }, start + 4)).toEqual([])
-      expect(await store().claimSignOuts({ limit: 5, until: start + 9 }, start + 5)).toEqual([
-        { session, attempts: 1, since: start + 5 },
-      ])
-    })
-
     it('at most as many as requested; the next call gets the rest', async () => {
       for (const name of ['a', 'b', 'c', 'd', 'e']) await add(name)
       const pages: string[][] = []
@@ -284,15 +237,10 @@ function describeEndings({ store, race }: StoreInstances): void {
       expect(await store().endGrants({ userId: user.id }, 'revoked_by_user', page)).toEqual([])
     })
 
-    it('with a limit of 0, and of an unknown user: none', async () => {
+    it('with a limit of 0: none', async () => {
       await add('a')
-      expect(await store().endGrants({ userId: user.id }, 'revoked_by_user', { ...page, limit: 0 })).toEqual(
-        [],
-      )
-      for (const other of ['', 'P#ANN', 'one', 'p#ann\0', longText]) {
-        expect(await store().endGrants({ userId: other }, 'revoked_by_user', page)).toEqual([])
-      }
-      expect(await store().endGrants({ clientId: user.id }, 'revoked_by_user', page)).toEqual([])
+      const none = { ...page, limit: 0 }
+      expect(await store().endGrants({ userId: user.id }, 'revoked_by_user', none)).toEqual([])
       expect(await store().findAccessToken('access a 1', start)).toBeDefined()
     })
 

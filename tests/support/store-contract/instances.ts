@@ -5,19 +5,19 @@ import { race } from '../server/core/grant-sample.ts'
 /** A fresh and empty store of the suite. */
 export interface OpenedStore {
   store: Store
-  /** Closes the store and opens its data again; missing for a driver that keeps nothing. */
-  reopen?: () => Promise<Store>
-  /** Opens another instance on the same data; missing for a driver that supports only one. */
-  openSecond?: () => Promise<Store>
+  /** Closes the store and opens its data again. */
+  reopen: () => Promise<Store>
+  /** Opens another instance on the same data. */
+  openSecond: () => Promise<Store>
 }
 
 /** The stores of the running test. */
 export interface StoreInstances {
   store(): Store
-  /** Runs `work` fifty times at once, spread over both instances where the driver supports a second one. */
+  /** Runs `work` fifty times at once, spread over two instances. */
   race<Result>(work: (store: Store, index: number) => Promise<Result>): Promise<Result[]>
-  /** Reopens the store, which forgets what was not durable. False for a driver that keeps nothing. */
-  reopen(): Promise<boolean>
+  /** Reopens the store, which forgets what was not durable. */
+  reopen(): Promise<void>
 }
 
 /** Opens a store before each test of the current suite and closes it afterwards. */
@@ -35,14 +35,11 @@ export function useInstances(open: () => Promise<OpenedStore>): StoreInstances {
   return {
     store: () => opened.store,
     async race(work) {
-      second ??= await opened.openSecond?.()
-      const stores = [opened.store, second ?? opened.store]
-      return race((index) => work(stores[index % 2] ?? opened.store, index))
+      const other = (second ??= await opened.openSecond())
+      return race((index) => work(index % 2 === 0 ? opened.store : other, index))
     },
     async reopen() {
-      if (!opened.reopen) return false
       opened.store = await opened.reopen()
-      return true
     },
   }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { dueSignOuts, secondFactorSample, sessionSample, start } from '../server/core/grant-sample.ts'
+import { dueSignOuts, secondFactorSample, start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
-import { awkwardTexts, longText } from './texts.ts'
 
 const most = 5
 
@@ -48,13 +47,6 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start)).toEqual([])
     })
 
-    it.each(['', 'A', 'a ', 'a\0', longText])('does not know %j', async (id) => {
-      await store().addSecondFactor(pending)
-      expect(await attempt(start, id)).toBeUndefined()
-      expect(await store().removeSecondFactor(id, true, start)).toBe(false)
-      expect(await attempt(start)).toEqual(pending)
-    })
-
     it.each([
       ['that was taken up leaves nothing to sign out', false, []],
       ['that was abandoned has its session due for sign-out', true, [pending.session]],
@@ -83,17 +75,5 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
       const gaveUp = taken.indexOf(true) % 2 === 0
       expect(await dueSignOuts(store(), start)).toEqual(gaveUp ? [pending.session] : [])
     })
-
-    it.each([...awkwardTexts, ['a million characters', longText] as const])(
-      'keeps %s',
-      async (_what, text) => {
-        const id = `id ${text.slice(0, 1000)}`
-        const awkward = { ...secondFactorSample(id), sealed: text, session: sessionSample(id, text) }
-        await store().addSecondFactor(awkward)
-        expect(await attempt(start, id)).toEqual(awkward)
-        expect(await store().removeSecondFactor(id, true, start)).toBe(true)
-        expect(await dueSignOuts(store(), start)).toEqual([awkward.session])
-      },
-    )
   })
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { addGrant, dueSignOuts, type GrantSample, grantSample, start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
-import { awkwardTexts } from './texts.ts'
 
 /** Store contract: the outbox of sign-outs. */
 export function describeSignOuts({ store, race }: StoreInstances): void {
@@ -15,10 +14,6 @@ export function describeSignOuts({ store, race }: StoreInstances): void {
   }
 
   describe('sign-outs', () => {
-    it('are none in an empty store', async () => {
-      expect(await claim(10, start + 30, start)).toEqual([])
-    })
-
     it('a claimed one comes back at the end of the claim, counted', async () => {
       const { session } = await ended('a')
       expect(await claim(10, start + 30, start)).toEqual([{ session, attempts: 1, since: start }])
@@ -35,12 +30,6 @@ export function describeSignOuts({ store, race }: StoreInstances): void {
       expect(first.map(({ session }) => session)).toEqual([early.session, middle.session])
       expect(await dueSignOuts(store(), start + 9)).toEqual([late.session])
       expect(await claim(0, start + 30, start + 9)).toEqual([])
-    })
-
-    it('are not claimed before they are due', async () => {
-      await ended('a', 5)
-      expect(await claim(10, start + 30, start + 4)).toEqual([])
-      expect(await claim(10, start + 30, start + 5)).toHaveLength(1)
     })
 
     it('a postponed one is due later, behind the others, and keeps its age and count', async () => {
@@ -70,14 +59,6 @@ export function describeSignOuts({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start + 1000)).toEqual([b.session])
     })
 
-    it('an unknown one is neither postponed nor removed', async () => {
-      const { session } = await ended('a')
-      await store().postponeSignOut('nothing', start + 30)
-      await store().removeSignOut('GRANT A')
-      await store().removeSignOut('')
-      expect(await dueSignOuts(store(), start)).toEqual([session])
-    })
-
     it('fifty workers at once: no two get the same', async () => {
       const samples = await race((each, index) => addGrant(each, grantSample(`racer ${index}`)))
       await race((each, index) => each.endGrant(samples[index]?.grant.id ?? '', 'code_reuse', start))
@@ -88,17 +69,6 @@ export function describeSignOuts({ store, race }: StoreInstances): void {
       expect(new Set(all.map(({ session }) => session.grantId)).size).toBe(50)
       expect(all).toHaveLength(50)
       expect(all.every(({ attempts }) => attempts === 1)).toBe(true)
-    })
-
-    it.each(awkwardTexts)('keep %s', async (_what, text) => {
-      const sample = grantSample(`a ${text}`)
-      await addGrant(store(), { ...sample, session: { ...sample.session, sealed: `sealed ${text}` } })
-      await store().endGrant(sample.grant.id, 'code_reuse', start)
-      expect(await dueSignOuts(store(), start)).toEqual([{ ...sample.session, sealed: `sealed ${text}` }])
-      await store().postponeSignOut(sample.grant.id, start + 1)
-      expect(await dueSignOuts(store(), start)).toEqual([])
-      await store().removeSignOut(sample.grant.id)
-      expect(await dueSignOuts(store(), start + 1)).toEqual([])
     })
   })
 }

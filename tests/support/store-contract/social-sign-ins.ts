@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import type { PendingSocialSignIn } from '../../../server/core/sign-in/pending-sign-in.ts'
 import { start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
-import { awkwardTexts, longText } from './texts.ts'
 
 /** Returns a social sign-in named `id` that may return for ten minutes. */
 export function socialSignInSample(
@@ -54,19 +53,6 @@ export function describeSocialSignIns({ store, race }: StoreInstances): void {
       const taken = await race((each) => each.removeSocialSignIn('a'))
       expect(taken.filter(Boolean)).toHaveLength(1)
       expect(await listed('binding')).toEqual(['b'])
-    })
-
-    it.each(awkwardTexts)('keeps %s', async (_what, text) => {
-      const awkward = { id: `id ${text}`, bindingHash: `b ${text}`, sealed: text, expiresAt: start + 1 }
-      await store().addSocialSignIn(awkward, 5)
-      await store().addSocialSignIn(socialSignInSample('a'), 5)
-      expect(await store().listSocialSignIns(awkward.bindingHash, start)).toEqual([awkward])
-    })
-
-    it('keeps a million characters', async () => {
-      const long = { ...socialSignInSample('a'), sealed: longText }
-      await store().addSocialSignIn(long, 5)
-      expect(await store().listSocialSignIns('binding', start)).toEqual([long])
     })
   })
 }

@@ -18,12 +18,14 @@ import { describeDevices, deviceSample } from './devices.ts'
 import { describeEndedGrants } from './ended-grants.ts'
 import { describeGrantRecords } from './grant-records.ts'
 import { type OpenedStore, type StoreInstances, useInstances } from './instances.ts'
+import { describeNames } from './names.ts'
 import { describeProviderSessions } from './provider-sessions.ts'
 import { describeReplays } from './replays.ts'
 import { describeSealedSessions } from './sealed-sessions.ts'
 import { describeSecondFactors } from './second-factors.ts'
 import { describeSignOuts } from './sign-outs.ts'
 import { describeSocialSignIns, socialSignInSample } from './social-sign-ins.ts'
+import { describeTexts } from './texts.ts'
 import { describeTokens } from './tokens.ts'
 import { describeUnredeemedCodes } from './unredeemed-codes.ts'
 
@@ -47,6 +49,8 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
     describeSignOuts(instances)
     describeSealedSessions(instances)
     describeCollection(instances)
+    describeNames(instances)
+    describeTexts(instances)
     describeKeeping(instances)
   })
 }
@@ -58,7 +62,7 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
     expect(await store().findClient('nothing')).toBeUndefined()
   })
 
-  it('everything that resolved is there after reopening, if the driver keeps anything', async () => {
+  it('everything that resolved is there after reopening', async () => {
     const kept = await addGrant(store(), grantSample('kept'))
     const ended = await addGrant(store(), grantSample('ended'))
     await store().addClient(clientSample)
@@ -80,8 +84,11 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
     await store().saveProviderSession(nextSession(kept.session))
     const lease = { grantId: kept.grant.id, version: 2, owner: 'one', until: start + 15 }
     await store().leaseProviderSession(lease, start)
+    await store().releaseProviderSession({ ...lease, outcomeKnown: false, refusedAt: start + 4 })
+    await store().leaseProviderSession(lease, start)
+    await store().recordProviderRenewal('issuer', start)
     await store().endGrant(ended.grant.id, 'code_reuse', start)
-    if (!(await reopen())) return
+    await reopen()
 
     expect(await store().findClient(clientSample.id)).toStrictEqual({
       ...clientSample,
@@ -118,7 +125,11 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
     expect(await store().findProviderSession(kept.grant.id)).toEqual(nextSession(kept.session))
     expect(
       await store().leaseProviderSession({ ...lease, owner: 'two', until: start + 30 }, start + 15),
-    ).toEqual({ kind: 'leased', attempt: 2 })
+    ).toEqual({ kind: 'leased', attempt: 3 })
+    expect(await store().releaseProviderSession({ ...lease, owner: 'two', outcomeKnown: true })).toBe(
+      start + 4,
+    )
+    expect(await store().findProviderRenewal('issuer')).toBe(start)
     expect(await store().redeemAuthorizationCode(kept.code.codeHash, kept.tokens, start + 5)).toEqual({
       kind: 'used',
       redeemedAt: start,

@@ -8,7 +8,6 @@ import {
   start,
 } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
-import { awkwardTexts } from './texts.ts'
 
 const ada = { id: 'p#ada', sub: 'ada', email: undefined, name: undefined }
 const page = { now: start, limit: 9 }
@@ -64,7 +63,6 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
     })
 
     it.each([
-      ['unknown', 'code nothing'],
       ['redeemed', 'code redeemed'],
       ['expired', 'code expired'],
     ])('nothing is ended of one that is %s', async (_what, hash) => {
@@ -113,14 +111,6 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
       const live = await race((each, index) => each.findAccessToken(`access racer ${index}`, start))
       expect(live.filter(Boolean)).toEqual([])
       expect(await dueSignOuts(store(), start)).toHaveLength(1)
-    })
-
-    it.each(awkwardTexts)('of a user and of a client named %s', async (_what, text) => {
-      const user = { id: `p#${text}`, sub: text, email: undefined, name: undefined }
-      const { code, session } = grantSample('a', { user, clientId: `c ${text}` })
-      await store().addAuthorizationCode(code, session)
-      expect(await store().listUnredeemedCodes({ clientId: `c ${text}` }, page)).toEqual([code])
-      expect(await store().endGrants({ userId: user.id }, 'revoked_by_user', page)).toEqual([code.grant])
     })
   })
 }

@@ -2,16 +2,13 @@ const maxLineLength = 2048
 const tailLength = 2048
 const linesPerSecond = 20
 
-/** Logs one line. `skipped` counts the lines left out before it. */
-export type LogLine = (line: string, skipped: number) => void
-
 /**
  * The error output of one process as lines for the log: cut at 2 KB, at most 20 a second. Whatever equals one of `secrets` is
  * masked.
  */
 export class ErrorOutput {
   readonly #secrets: readonly string[]
-  readonly #log: LogLine
+  readonly #log: (line: string, skipped: number) => void
   readonly #nowMs: () => number
   #line = ''
   #tail = ''
@@ -19,7 +16,8 @@ export class ErrorOutput {
   #linesOfSecond = 0
   #skipped = 0
 
-  constructor(secrets: readonly string[], log: LogLine, nowMs: () => number) {
+  /** `log` gets each line, and the number of those left out before it. */
+  constructor(secrets: readonly string[], log: (line: string, skipped: number) => void, nowMs: () => number) {
     this.#secrets = secrets.filter((secret) => secret !== '')
     this.#log = log
     this.#nowMs = nowMs
@@ -63,7 +61,6 @@ export class ErrorOutput {
     this.#line += text.slice(0, Math.max(0, room - this.#line.length))
   }
 
-  /** A line without secrets. */
   masked(line: string): string {
     return this.#secrets.reduce((text, secret) => text.replaceAll(secret, '***'), line)
   }

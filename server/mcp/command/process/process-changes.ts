@@ -9,7 +9,6 @@ import { jsonRpcCode, type JsonRpcNotification } from '@drawbridge/shared/mcp/js
 import type { ChangeListener, ChangeSource } from '../../subscriptions.ts'
 import type { GreetedProcess } from './handshake.ts'
 
-/** Limits for all clients of a process together. */
 const maxUris = 1024
 const maxUrisLength = 256 * 1024
 
@@ -25,7 +24,6 @@ export class ProcessChanges implements ChangeSource {
   #offered: JsonObject = {}
   #listening: AbortController | undefined
 
-  /** From now on that process reports. */
   attach(process: GreetedProcess, offered: JsonObject): void {
     this.#process = process
     this.#offered = offered

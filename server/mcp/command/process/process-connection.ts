@@ -15,7 +15,6 @@ import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 /** A call that stays without any message for so long is given up: nobody waits for it any more. */
 const maxSilenceMs = 30 * 60 * 1000
 
-/** The clients of a process, as it sees them. */
 export interface ProcessClients {
   /** The capabilities that each has declared; undefined when none can be asked. */
   readonly declared: JsonObject | undefined
@@ -48,7 +47,6 @@ export class ProcessConnection {
   readonly #open = new Map<JsonRpcId, OpenRequest>()
   /** Open requests, except lasting ones. */
   readonly #unsettled = new Set<Promise<unknown>>()
-  /** The requests of the process that are open. */
   readonly #asked = new Set<JsonRpcId>()
   #lastId = 0
   #failure: Error | undefined

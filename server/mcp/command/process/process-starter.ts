@@ -38,7 +38,6 @@ export class ProcessStarter {
     return greeted
   }
 
-  /** Ends all. */
   async close(): Promise<void> {
     await Promise.all([...this.existing].map((process) => process.stop('closed')))
   }

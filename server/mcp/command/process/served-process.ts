@@ -32,7 +32,6 @@ export type EndReason =
   | 'tried' // it was started to see whether it starts
   | 'closed'
 
-/** Terms common to all processes. */
 export interface ServingTerms {
   upstream: CommandUpstream
   clientInfo: Implementation
@@ -43,7 +42,6 @@ export interface ServingTerms {
   known: KnownTools
 }
 
-/** Terms of one process. */
 export interface ProcessTerms {
   environment: ChildEnvironment
   /** Undefined for a trial start, which serves no client. */
@@ -54,7 +52,6 @@ export interface ProcessTerms {
   sub: string | undefined
   first: McpEra
   startSeconds: number
-  /** Called when nothing of it is left. */
   onGone: () => void
   /** Called when it ends by itself after it has served. */
   onDeath: () => void
@@ -68,7 +65,6 @@ export class ServedProcess {
   readonly terms: ProcessTerms
   /** Resolves when it serves. Rejects with the reason when it cannot; then it has been stopped. */
   readonly started: Promise<GreetedProcess>
-  /** True once it serves. */
   isServing = false
   /** Set when the start failed for one of these reasons. */
   failedBy: 'exit' | 'timeout' | undefined
@@ -110,7 +106,6 @@ export class ServedProcess {
     return this.#stopping !== undefined
   }
 
-  /** The last 2 KB of its error output. */
   get errorTail(): string {
     return this.#errorOutput.tail
   }

@@ -24,7 +24,6 @@ interface DesiredFilter {
   replaced: Signal
 }
 
-/** One `subscriptions/listen` request. */
 interface OpenStream {
   outcome: Promise<Outcome>
   /** Resolves when the request has ended. */

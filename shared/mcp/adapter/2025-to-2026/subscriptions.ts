@@ -30,11 +30,6 @@ export class Subscriptions {
     })
   }
 
-  /** Listens for what the server announces in its capabilities. */
-  start(): void {
-    this.#listenInBackground()
-  }
-
   /** The result of `resources/subscribe`, once the server listens. Throws {@link CallError}, and as {@link Upstream2026} does. */
   async subscribe(value: unknown): Promise<JsonObject> {
     const uri = readUri(value)
@@ -51,18 +46,16 @@ export class Subscriptions {
       throw new CallError(jsonRpcCode.internalError, 'The server does not report changes of this resource.')
     } catch (error) {
       this.#uris.delete(uri)
-      this.#listenInBackground()
+      this.start()
       throw error
     }
   }
 
-  /** The result of `resources/unsubscribe`. */
   async unsubscribe(value: unknown): Promise<JsonObject> {
-    if (this.#uris.delete(readUri(value))) this.#listenInBackground()
+    if (this.#uris.delete(readUri(value))) this.start()
     return {}
   }
 
-  /** Reopens the stream, if there is one. */
   reopen(): void {
     this.#stream.reopen()
   }
@@ -71,15 +64,15 @@ export class Subscriptions {
     this.#stream.close()
   }
 
+  /** Listens for what the server announces in its capabilities. The stream retries by itself, and nobody waits for the outcome. */
+  start(): void {
+    this.#listen().catch(() => {})
+  }
+
   async #listen(): Promise<SubscriptionFilter> {
     const announced = announcedFilter(await this.#upstream.capabilities())
     const uris = [...this.#uris]
     return this.#stream.setFilter(uris.length > 0 ? { ...announced, resourceSubscriptions: uris } : announced)
-  }
-
-  /** The stream retries by itself, and no request of the client waits for the outcome. */
-  #listenInBackground(): void {
-    this.#listen().catch(() => {})
   }
 }
 

@@ -1,3 +1,4 @@
+import { createSignal } from '../../../async.ts'
 import type { JsonObject } from '../../../json-object.ts'
 import type { JsonRpcId, JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpMetaKey } from '../../mcp-protocol.ts'
@@ -129,13 +130,10 @@ describe('claims', () => {
   const version = mcpMetaKey.protocolVersion
   it.each([
     ['no _meta', null, -32_602],
-    ['_meta that is not an object', [], -32_602],
     ['no version', { ...meta(), [version]: undefined }, -32_602],
     ['no capabilities', { ...meta(), [mcpMetaKey.clientCapabilities]: undefined }, -32_602],
-    ['capabilities that are not an object', { ...meta(), [mcpMetaKey.clientCapabilities]: [] }, -32_602],
     ['clientInfo without a name', { ...meta(), [mcpMetaKey.clientInfo]: { version: '1' } }, -32_602],
     ['an unknown level', { ...meta(), [mcpMetaKey.logLevel]: 'loud' }, -32_602],
-    ['an old version', { ...meta(), [version]: '2025-11-25' }, -32_022],
     ['a future version', { ...meta(), [version]: '2027-01-01' }, -32_022],
   ])('with %s are refused', async (_, _meta, code) => {
     const given = setUp()
@@ -149,14 +147,7 @@ describe('claims', () => {
     expect(given.server.sessions).toEqual([])
   })
 
-  it.each([
-    'initialize',
-    'ping',
-    'logging/setLevel',
-    'resources/subscribe',
-    'resources/unsubscribe',
-    'tasks/list',
-  ])('for %s are for nothing', async (method) => {
+  it.each(['initialize', 'resources/subscribe', 'tasks/list'])('for %s are for nothing', async (method) => {
     const given = setUp()
     await given.send(1, method)
     expect(await given.client.response(1)).toMatchObject({ error: { code: -32_601 } })
@@ -183,25 +174,24 @@ describe('sessions', () => {
     expect(given.server.sessions).toHaveLength(2)
   })
 
+  const set = (index: number) => meta({ extensions: { [`com.example/${index}`]: {} } })
+
   it('are eight; the idle one that was used longest ago makes room', async () => {
     const given = setUp()
-    const set = (index: number) => meta({ extensions: { [`com.example/${index}`]: {} } })
     await given.send('busy', 'tools/call', { name: 'a' }, set(0))
     for (const index of [1, 2, 3, 4, 5, 6, 7, 1, 8]) {
       await given.send(`d${index}-${given.client.sent.length}`, 'server/discover', {}, set(index))
       await turns()
     }
-    expect(given.server.sessions).toHaveLength(9)
-    expect(given.server.sessions.map(({ isClosed }) => isClosed()).indexOf(true)).toBe(2)
-    expect(given.server.sessions.filter(({ isClosed }) => isClosed())).toHaveLength(1)
+    const closed = given.server.sessions.map(({ isClosed }) => isClosed())
+    expect(closed.flatMap((isClosed, index) => (isClosed ? [index] : []))).toEqual([2])
     await given.send('again', 'server/discover', {}, set(2))
     await given.result('again')
     expect(given.server.sessions).toHaveLength(10)
   })
 
-  it('that are all busy refuse another one', async () => {
+  it('that are all busy refuse another one, until a call is over', async () => {
     const given = setUp()
-    const set = (index: number) => meta({ extensions: { [`com.example/${index}`]: {} } })
     for (let index = 0; index < 9; index += 1)
       await given.send(index, 'tools/call', { name: 'a' }, set(index))
     expect(await given.client.response(8)).toMatchObject({ error: { code: -32_603 } })
@@ -213,7 +203,6 @@ describe('sessions', () => {
 
   it('whose only request was cancelled while they opened make room', async () => {
     const given = setUp()
-    const set = (index: number) => meta({ extensions: { [`com.example/${index}`]: {} } })
     for (let index = 0; index < 8; index += 1) {
       await given.send(index, 'tools/call', { name: 'a' }, set(index))
       if (index === 3) await given.cancel(index)
@@ -243,12 +232,8 @@ describe('requests', () => {
 
   it.each([
     ['tools/list', true],
-    ['prompts/list', true],
-    ['resources/list', true],
-    ['resources/templates/list', true],
     ['resources/read', true],
     ['tools/call', false],
-    ['completion/complete', false],
   ])('%s: the result is completed', async (method, cacheable) => {
     const given = setUp()
     await given.send(1, method)
@@ -265,7 +250,6 @@ describe('requests', () => {
     [-32_002, -32_602],
     [-32_042, -32_603],
     [-32_021, -32_603],
-    [-32_601, -32_601],
     [-32_000, -32_000],
     [7, 7],
   ])('error %i becomes %i', async (given, expected) => {
@@ -291,28 +275,15 @@ describe('requests', () => {
 
   it('list tools without tasks, and say what is hidden', async () => {
     const given = setUp()
+    const tools = ['optional', 'required'].map((taskSupport) => ({
+      name: taskSupport,
+      execution: { taskSupport },
+    }))
     for (const id of [1, 2]) {
-      await given.send(id, 'tools/list')
-      const tools = [
-        { name: 'a', execution: { taskSupport: 'optional' } },
-        { name: 'b', execution: { taskSupport: 'required' } },
-      ]
-      ;(await given.arrival('tools/list')).answer({ tools })
-      expect(await given.result(id)).toMatchObject({ tools: [{ name: 'a' }] })
-      expect(given.client.responses(id)[0]).not.toHaveProperty('result.tools.0.execution')
-      expect(given.client.responses(id)[0]).not.toHaveProperty('result.tools.1')
+      ;(await given.reach(id, 'tools/list')).answer({ tools })
+      expect((await given.result(id))['tools']).toEqual([{ name: 'optional' }])
     }
-    expect(given.warnings).toHaveLength(1)
-    expect(given.warnings[0]).toContain('"b"')
-  })
-
-  it('of an id that is under way are dropped', async () => {
-    const given = setUp()
-    await given.send(1, 'tools/list')
-    ;(await given.reach(1, 'tools/list')).answer({ tools: [] })
-    await given.result(1)
-    await turns()
-    expect((await given.session()).all).toHaveLength(1)
+    expect(given.warnings).toEqual([expect.stringContaining('"required"')])
   })
 
   it('that are cancelled are cancelled upstream, with the reason, and not answered', async () => {
@@ -350,18 +321,15 @@ describe('requests', () => {
     await given.result(0)
     const session = await given.session()
     const request = session.request
-    let go = () => {}
-    const gate = new Promise<void>((resolve) => {
-      go = resolve
-    })
+    const gate = createSignal()
     session.request = async (...parameters) => {
-      await gate
+      await gate.given
       return request(...parameters)
     }
     await given.send(1, 'tools/call', { name: 'a' }, meta(asking, { [mcpMetaKey.logLevel]: 'info' }))
     await turns()
     await given.cancel(1)
-    go()
+    gate.give()
     await turns()
     expect(session.all.map(({ message }) => message.method)).toEqual(['logging/setLevel'])
     expect(session.notified).toEqual([])
@@ -686,18 +654,20 @@ describe('-32042 of the server', () => {
     params: { mode: 'url', message: 'Go', url: 'https://x.example' },
   }
 
-  it('becomes input_required, and the request is sent again', async () => {
+  const retryOf = ({ requestState }: JsonObject): JsonObject => ({ name: 'a', requestState })
+  async function refused(params: JsonObject = data, _meta?: JsonObject) {
     const given = setUp()
-    const first = await given.reach(1, 'tools/call', { name: 'a' })
-    first.fail(-32_042, 'Open this', data)
+    const first = await given.reach(1, 'tools/call', { name: 'a' }, _meta)
+    first.fail(-32_042, 'Open this', params)
+    return { ...given, first }
+  }
+
+  it('becomes input_required, and the request is sent again', async () => {
+    const { first, ...given } = await refused()
     const round = await given.result(1)
     expect(round).toMatchObject({ resultType: 'input_required', inputRequests: { 'input-1': link } })
     const inputResponses = { 'input-1': { action: 'accept' } }
-    const second = await given.reach(2, 'tools/call', {
-      name: 'a',
-      inputResponses,
-      requestState: round['requestState'],
-    })
+    const second = await given.reach(2, 'tools/call', { ...retryOf(round), inputResponses })
     expect(second.message.id).not.toBe(first.message.id)
     second.answer({ content: [] })
     expect(await given.result(2)).toMatchObject({ resultType: 'complete' })
@@ -705,53 +675,35 @@ describe('-32042 of the server', () => {
   })
 
   it('with two URLs asks again for the one that was not answered', async () => {
-    const given = setUp()
-    await given.send(1, 'tools/call', { name: 'a' })
     const elicitations = [...data.elicitations, { ...data.elicitations[0], url: 'https://y.example' }]
-    ;(await given.arrival('tools/call')).fail(-32_042, 'Open these', { elicitations })
-    const first = await given.result(1)
+    const given = await refused({ elicitations })
     const accepted = { action: 'accept' }
-    await given.send(2, 'tools/call', {
-      name: 'a',
-      inputResponses: { 'input-2': accepted },
-      requestState: first['requestState'],
-    })
+    const first = retryOf(await given.result(1))
+    await given.send(2, 'tools/call', { ...first, inputResponses: { 'input-2': accepted } })
     const second = await given.result(2)
     expect(second['inputRequests']).toEqual({ 'input-1': link })
-    await given.send(3, 'tools/call', {
-      name: 'a',
-      inputResponses: { 'input-1': accepted },
-      requestState: second['requestState'],
-    })
-    ;(await given.arrival('tools/call')).answer({ content: [] })
+    const retry = { ...retryOf(second), inputResponses: { 'input-1': accepted } }
+    ;(await given.reach(3, 'tools/call', retry)).answer({ content: [] })
     await given.result(3)
     expect((await given.session()).all).toHaveLength(2)
   })
 
   it('cancels nothing when the client does not come back', async () => {
-    const given = setUp()
-    ;(await given.reach(1, 'tools/call', { name: 'a' })).fail(-32_042, 'Open this', data)
+    const given = await refused()
     await given.result(1)
     await given.clock.advance(700)
     expect((await given.session()).notified).toEqual([])
   })
 
   it('that is declined ends the call', async () => {
-    const given = setUp()
-    ;(await given.reach(1, 'tools/call', { name: 'a' })).fail(-32_042, 'Open this', data)
-    const { requestState } = await given.result(1)
+    const given = await refused()
     const inputResponses = { 'input-1': { action: 'decline' } }
-    await given.send(2, 'tools/call', { name: 'a', inputResponses, requestState })
+    await given.send(2, 'tools/call', { ...retryOf(await given.result(1)), inputResponses })
     expect(await given.client.response(2)).toMatchObject({ error: { code: -32_603, message: 'Open this' } })
   })
 
   it('without a client that opens URLs is -32021', async () => {
-    const given = setUp()
-    ;(await given.reach(1, 'tools/call', { name: 'a' }, meta({ elicitation: {} }))).fail(
-      -32_042,
-      'Open this',
-      data,
-    )
+    const given = await refused(data, meta({ elicitation: {} }))
     expect(await given.client.response(1)).toMatchObject({
       error: { code: -32_021, data: { requiredCapabilities: { elicitation: { url: {} } } } },
     })
@@ -861,18 +813,15 @@ describe('subscriptions/listen', () => {
 describe('close', () => {
   it('does not wait for a session that still opens, and closes it when it is there', async () => {
     const given = setUp()
-    let go = () => {}
-    const gate = new Promise<void>((resolve) => {
-      go = resolve
-    })
+    const gate = createSignal()
     const open = given.server.open.bind(given.server)
     given.server.open = async (...parameters) => {
-      await gate
+      await gate.given
       return open(...parameters)
     }
     await given.send(1, 'tools/call', { name: 'a' })
     await given.adapter.close()
-    go()
+    gate.give()
     const session = await given.session()
     await until(session.isClosed, 'the session to close')
     expect(given.client.sent).toEqual([])

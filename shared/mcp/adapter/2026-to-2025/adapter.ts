@@ -147,7 +147,6 @@ function refuse({ remote }: UpstreamSession, { id, method }: JsonRpcRequest): Pr
 
 const maxHiddenTools = 1000
 
-/** Warns once of each tool. */
 function createHiddenToolWarning(warn: (text: string) => void): (toolName: unknown) => void {
   const hidden = new Set<string>()
   return (toolName) => {

@@ -58,7 +58,7 @@ export function readClaims({ method, params }: JsonRpcRequest): Claims {
     clientInfo,
     logSeverity: severity,
     logLevel: typeof logLevel === 'string' ? logLevel : undefined,
-    progressToken: readProgressToken(meta['progressToken']),
+    progressToken: readProgressToken(meta[mcpMetaKey.progressToken]),
   }
 }
 

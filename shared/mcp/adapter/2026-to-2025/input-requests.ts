@@ -97,7 +97,6 @@ function isUrlElicitation(value: unknown): value is { message: string; url: stri
 export interface PendingResult {
   /** Returns true if a retry is the same request. Ignores `_meta`, whose progress token changes. */
   isSameRequest(method: string, params: JsonObject): boolean
-  /** Ends the call. */
   abandon(reason: string): void
 }
 
@@ -134,7 +133,6 @@ export class PendingResults<T extends PendingResult> {
     return call?.isSameRequest(method, params) ? this.#remove(requestState) : undefined
   }
 
-  /** Abandons all calls. */
   close(): void {
     for (const requestState of this.#pending.keys())
       this.#remove(requestState)?.abandon('The connection is closed.')

@@ -11,14 +11,11 @@ import type { RequestOptions, Server2025, Session2025 } from '../ports.ts'
 /** A client has one set of capabilities, rarely two. The limit keeps a faulty client from opening sessions without end. */
 const maxSessions = 8
 
-/** Receives what arrives on the GET stream of a session. */
 export type OnSessionMessage = (session: UpstreamSession, message: JsonRpcMessage) => void | Promise<void>
 
 interface Entry {
   opened: Promise<UpstreamSession>
-  /** True once `opened` has resolved. */
   isOpen: boolean
-  /** The number of requests that use the session. */
   users: number
   usedAt: number
 }
@@ -56,7 +53,6 @@ export class UpstreamSessions {
     }
   }
 
-  /** Ends all sessions. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true
     const entries = [...this.#entries.values()]

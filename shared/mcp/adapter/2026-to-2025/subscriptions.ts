@@ -143,7 +143,6 @@ function readFilter({ request: { params } }: ClientCall, listeners: number): Sub
   return filter
 }
 
-/** Resolves with true on success. */
 async function request(session: UpstreamSession, method: string, uri: string): Promise<boolean> {
   try {
     await session.request(method, { uri })

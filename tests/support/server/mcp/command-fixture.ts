@@ -4,15 +4,24 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { CommandUpstream } from '../../../../server/core/gateway/upstream.ts'
-import { IncomingCalls } from '../../../../server/core/access/call-record.ts'
+import type { IncomingCalls } from '../../../../server/core/access/call-record.ts'
 import type { Caller, SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import {
   type CommandEndpoint,
   type CommandEndpointConfig,
   createCommandEndpoint,
 } from '../../../../server/mcp/command/command-endpoint.ts'
-import { message2026, readMessages, type StreamedMessage } from './mcp-message.ts'
-import { callerSample, endpointConfigSample } from './tool-fixture.ts'
+import {
+  initialize,
+  message2026,
+  type MessageReader,
+  notification,
+  readMessages,
+  request,
+  type StreamedMessage,
+  toolCall,
+} from './mcp-message.ts'
+import { callerSample, callsSample, endpointConfigSample } from './tool-fixture.ts'
 
 /** A report of a command endpoint: an event with its fields. */
 export type Reported = { event: string; fields: Record<string, unknown> }
@@ -44,8 +53,21 @@ export interface CommandClient {
   request2026(method: string, params?: Record<string, unknown>, capabilities?: object): Promise<Message>
   /** Like global `fetch`, for the transports of SDKs. */
   fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
-  /** Opens a session; returns the headers for its messages. */
-  open(capabilities?: object): Promise<{ headers: Record<string, string>; initialized: Message }>
+  open(capabilities?: object): Promise<CommandSession>
+}
+
+/** A session of a client. */
+export interface CommandSession {
+  initialized: Message
+  /** Headers for its messages. */
+  headers: Record<string, string>
+  post(message: unknown): Promise<Response>
+  /** Sends a request. Returns the response message. */
+  request(method: string, params?: object, id?: string | number): Promise<Message>
+  call(name: string, input?: object, id?: string | number): Promise<Message>
+  /** Opens its stream of notifications. */
+  listen(): Promise<MessageReader>
+  end(): Promise<Response>
 }
 
 const peerPath = (name: string): string =>
@@ -106,6 +128,8 @@ export function openCommand(
   more: Partial<CommandEndpointConfig> = {},
 ): CommandFixture {
   const reports: Reported[] = []
+  const report = (event: string, fields: Record<string, unknown>): void =>
+    void reports.push({ event, fields })
   const mark = randomUUID()
   const { sealer, runtime, resourceMetadata } = endpointConfigSample({})
   const endpoint = createCommandEndpoint({
@@ -115,22 +139,14 @@ export function openCommand(
     sealer,
     runtime,
     resourceMetadata,
-    report: (event, fields) => void reports.push({ event, fields }),
+    report,
     ...more,
   })
-  const callsOf = (caller: Caller): IncomingCalls =>
-    new IncomingCalls({
-      caller,
-      revision: undefined,
-      requestBytes: 1,
-      report: (event, fields) => void reports.push({ event, fields }),
-      nowMs: () => 0,
-    })
   return {
     endpoint,
     reports,
     reported: (name) => reports.filter(({ event }) => event === name).map(({ fields }) => fields),
-    client: (caller = callerOf('ada')) => clientOf(endpoint, caller, callsOf),
+    client: (caller = callerOf('ada')) => clientOf(endpoint, caller, (of) => callsSample(of, report)),
     processes: () => processesWith(mark),
     close: () => endpoint.close(),
   }
@@ -168,7 +184,7 @@ function clientOf(
     headers: Record<string, string> = {},
     signal?: AbortSignal,
   ): Promise<Response> => {
-    const request = new Request('http://localhost/mcp', {
+    const sent = new Request('http://localhost/mcp', {
       method,
       headers: {
         'content-type': 'application/json',
@@ -177,14 +193,13 @@ function clientOf(
       },
       ...(signal && { signal }),
     })
-    return toResponse(await endpoint.handle(request, body, caller, callsOf(caller)))
+    return toResponse(await endpoint.handle(sent, body, caller, callsOf(caller)))
   }
   const client: CommandClient = {
     post: (message, headers, signal) => send('POST', message, headers, signal),
     send: (method, headers) => send(method, undefined, headers),
-    request: async (method, params = {}, id = 1) =>
-      responseOf(await send('POST', { jsonrpc: '2.0', id, method, params })),
-    call: (name, input = {}, id = 1) => client.request('tools/call', { name, arguments: input }, id),
+    request: async (...given) => responseOf(await send('POST', request(...given))),
+    call: async (...given) => responseOf(await send('POST', toolCall(...given))),
     request2026: async (method, params = {}, capabilities = {}) => {
       const { message, headers } = message2026(method, params, capabilities as Record<string, unknown>)
       return responseOf(await send('POST', message, headers))
@@ -199,18 +214,22 @@ function clientOf(
         ),
       ),
     open: async (capabilities = {}) => {
-      const params = {
-        protocolVersion: '2025-11-25',
-        capabilities,
-        clientInfo: { name: 'test', version: '1' },
-      }
-      const response = await send('POST', { jsonrpc: '2.0', id: 0, method: 'initialize', params })
+      const response = await send('POST', initialize(capabilities))
       const id = response.headers.get('mcp-session-id')
       const initialized = await responseOf(response)
       if (id === null) throw new Error(`No session: ${JSON.stringify(initialized)}`)
       const headers = { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' }
-      await send('POST', { jsonrpc: '2.0', method: 'notifications/initialized' }, headers)
-      return { headers, initialized }
+      const post: CommandSession['post'] = (message) => send('POST', message, headers)
+      await post(notification('notifications/initialized'))
+      return {
+        headers,
+        initialized,
+        post,
+        request: async (...given) => responseOf(await post(request(...given))),
+        call: async (...given) => responseOf(await post(toolCall(...given))),
+        listen: async () => readMessages(await send('GET', undefined, headers)),
+        end: () => send('DELETE', undefined, headers),
+      }
     },
   }
   return client

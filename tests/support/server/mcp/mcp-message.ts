@@ -1,5 +1,6 @@
 import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { callsSample } from './tool-fixture.ts'
+import type { IncomingCalls } from '../../../../server/core/access/call-record.ts'
 import type { SignedInCaller } from '../../../../server/core/tokens/caller.ts'
 import type { McpEndpoint } from '../../../../server/mcp/endpoint-config.ts'
 
@@ -61,14 +62,40 @@ function field(lines: string[], name: string): string | undefined {
   return lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
 }
 
+/** Returns a request of an earlier revision. */
+export function request(method: string, params: object = {}, id: string | number = 1): object {
+  return { jsonrpc: '2.0', id, method, params }
+}
+
+/** Returns a call of a tool in an earlier revision. */
+export function toolCall(name: string, input: object = {}, id: string | number = 1): object {
+  return request('tools/call', { name, arguments: input }, id)
+}
+
+/** Returns a notification of an earlier revision. */
+export function notification(method: string, params: object = {}): object {
+  return { jsonrpc: '2.0', method, params }
+}
+
+/** Returns the `initialize` of a client with these capabilities. */
+export function initialize(capabilities: object = {}): object {
+  const clientInfo = { name: 'test', version: '1' }
+  return request('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo }, 0)
+}
+
 /** Sends a message, or with `undefined` a request without a body, to `endpoint` as the gate does. */
 export async function sendMessage(
   endpoint: McpEndpoint,
   caller: SignedInCaller,
   message: unknown,
-  given: { method?: string; headers?: Record<string, string>; signal?: AbortSignal } = {},
+  given: {
+    method?: string
+    headers?: Record<string, string>
+    signal?: AbortSignal
+    calls?: IncomingCalls
+  } = {},
 ): Promise<Response> {
-  const request = new Request('http://localhost/mcp', {
+  const sent = new Request('http://localhost/mcp', {
     method: given.method ?? 'POST',
     headers: {
       'content-type': 'application/json',
@@ -77,7 +104,19 @@ export async function sendMessage(
     },
     ...(given.signal && { signal: given.signal }),
   })
-  return toResponse(await endpoint.handle(request, message, caller, callsSample(caller)))
+  return toResponse(await endpoint.handle(sent, message, caller, given.calls ?? callsSample(caller)))
+}
+
+/** {@link sendMessage} for a request of 2026-07-28. */
+export function send2026(
+  endpoint: McpEndpoint,
+  caller: SignedInCaller,
+  method: string,
+  params: Record<string, unknown> = {},
+  { capabilities = {}, signal }: { capabilities?: Record<string, unknown>; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const { message, headers } = message2026(method, params, capabilities)
+  return sendMessage(endpoint, caller, message, { headers, ...(signal && { signal }) })
 }
 
 /** Returns a message of revision 2026-07-28 and its headers. */

@@ -25,6 +25,31 @@ export const callerSample: SignedInCaller = {
   isLive: async () => true,
 }
 
+/** A call of {@link waitingTool}. */
+export interface WaitingCall {
+  /** Lets it end. */
+  go: () => void
+  /** Reports progress that has grown. */
+  progress: () => void
+  aborted: boolean
+}
+
+/** Creates a tool named `wait` whose calls report progress, are added to `calls`, and wait to be let go. */
+export function waitingTool(calls: WaitingCall[]): ToolDeclaration {
+  return {
+    name: 'wait',
+    async call(_input, { signal, progress }) {
+      const call = { go: () => {}, progress: () => progress(calls.length), aborted: false }
+      signal.addEventListener('abort', () => (call.aborted = true))
+      progress(0)
+      const going = new Promise<void>((resolve) => (call.go = resolve))
+      calls.push(call)
+      await going
+      return 'done'
+    },
+  }
+}
+
 /** Creates the calls of one HTTP request of `caller`, reported to `report`. */
 export function callsSample(
   caller: Caller = callerSample,

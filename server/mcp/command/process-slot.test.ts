@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { SlotUse } from './process-slot.ts'
+
+it.each<[whose: string, isOwn: boolean, happens: (use: SlotUse) => void, seconds: number]>([
+  ['that serves several clients', false, () => {}, 120],
+  ['whose client has never come back after initialize', true, () => {}, 5],
+  ['whose client does not listen', true, (use) => use.hears(), 30],
+  ['whose client listens', true, (use) => use.listens(true), 120],
+  [
+    'whose client has stopped listening',
+    true,
+    (use) => {
+      use.listens(true)
+      use.listens(false)
+    },
+    5,
+  ],
+  [
+    'whose client has stopped listening and come back',
+    true,
+    (use) => {
+      use.listens(false)
+      use.hears()
+    },
+    30,
+  ],
+])(
+  'a process %s may be ended to make room when it has been idle for long enough',
+  (_whose, isOwn, happens, seconds) => {
+    const runtime = createFakeRuntime()
+    const use = new SlotUse(runtime, { isOwn, idleMs: 60_000, onIdle() {} })
+    use.begin()
+    runtime.advance(200)
+    expect(use.isSpare).toBe(false)
+    use.over()
+    happens(use)
+    runtime.advance(seconds - 1)
+    expect(use.isSpare).toBe(false)
+    runtime.advance(1)
+    expect(use.isSpare).toBe(true)
+    use.stop()
+  },
+)
