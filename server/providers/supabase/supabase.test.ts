@@ -310,11 +310,6 @@ describe('refresh', () => {
     ;({ session } = await fixture.signInSocially())
   })
 
-  it('a session past its time is terminal', async () => {
-    embedded.admin.setSessionLimits({ timeboxSeconds: 0 })
-    await expect(provider.refresh(session)).rejects.toMatchObject(failing('terminal', { outcomeKnown: true }))
-  })
-
   it.each([
     [504, false],
     [403, true],

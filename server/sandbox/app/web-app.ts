@@ -43,8 +43,7 @@ export function createWebApp(
     mails: () => readonly Mail[]
   },
 ): WebApp {
-  const appUrl = config.appUrl.replace(/\/+$/, '')
-  const authUrl = config.authUrl.replace(/\/+$/, '')
+  const { appUrl, authUrl } = config
   const { runtime, authFetch, mails } = ports
   const auth = new AuthClient(authUrl, authFetch)
   const sessionConfig = { cookieName: config.cookieName, secure: appUrl.startsWith('https:') }

@@ -1,13 +1,11 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type Account, Accounts } from './accounts/account.ts'
+import { type Account, Accounts, accountSchema, type Identity } from './accounts/account.ts'
 import { Database } from '../database.ts'
 import { EmailCodes } from './email/email-code.ts'
 import { Mailbox } from './email/mailbox.ts'
 import { Factors } from './accounts/factor.ts'
-import { Identities, type Identity } from './accounts/identity.ts'
-import { type Session, Sessions } from './sessions/session.ts'
-import { schema } from './schema.ts'
-import { SigningKeys, type TokenKeys } from './sessions/signing-keys.ts'
+import { type AuthenticationMethod, type Session, Sessions, sessionSchema } from './sessions/session.ts'
+import { keySchema, SigningKeys, type TokenKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
 
 /** Settings of the embedded provider. Every URL must be on this machine. */
@@ -32,7 +30,6 @@ export interface AuthServices {
   runtime: Runtime
   database: Database
   accounts: Accounts
-  identities: Identities
   sessions: Sessions
   factors: Factors
   flows: SocialFlows
@@ -45,16 +42,15 @@ export interface AuthServices {
 
 /** Opens the database and builds the services on it. */
 export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runtime): AuthServices {
-  const database = new Database(config.database, schema)
+  const database = new Database(config.database, [accountSchema, sessionSchema, keySchema].join('\n'))
   const accounts = new Accounts(database, runtime)
   return {
     config,
     runtime,
     database,
     accounts,
-    identities: new Identities(database, accounts, runtime),
     sessions: new Sessions(database, runtime),
-    factors: new Factors(database, runtime),
+    factors: new Factors(accounts, runtime),
     flows: new SocialFlows(runtime),
     emailCodes: new EmailCodes(runtime),
     mailbox: new Mailbox(),
@@ -68,11 +64,9 @@ export function socialProviders({ config }: Pick<AuthServices, 'config'>): reado
   return config.socialProviders ?? ['google']
 }
 
-/** Returns the user object of an account as it is now, without secrets (password hash, factor secrets). */
-export function describeUser(services: AuthServices, accountId: string): Record<string, unknown> {
-  const account = accountOf(services, accountId)
-  const identities = services.identities.list(accountId)
-  const factors = services.factors.list(accountId)
+/** Returns the user object of an account, without secrets (password hash, factor secrets). */
+export function describeUser(account: Account): Record<string, unknown> {
+  const { identities, factors } = account
   return {
     id: account.id,
     aud: 'authenticated',
@@ -113,14 +107,28 @@ export function describeUser(services: AuthServices, accountId: string): Record<
   }
 }
 
+/** Starts a session of an account, and returns its response. Refuses somebody who is banned. */
+export function startSession(
+  services: AuthServices,
+  accountId: string,
+  method: AuthenticationMethod,
+  extra: Record<string, unknown> = {},
+): Promise<Response> {
+  const { accounts, sessions } = services
+  accounts.refuseBanned(accounts.get(accountId))
+  accounts.update(accountId, (account, now) => {
+    account.lastSignInAt = now
+  })
+  return sessionResponse(services, sessions.create(accountId, method), extra)
+}
+
 /** Returns a response with a session and a new access token for it. */
 export async function sessionResponse(
-  services: AuthServices,
+  { accounts, config, keys, runtime }: AuthServices,
   session: Session,
   extra: Record<string, unknown> = {},
 ): Promise<Response> {
-  const { config, keys, runtime } = services
-  const account = accountOf(services, session.accountId)
+  const account = accounts.get(session.accountId)
   const issuedAt = runtime.now()
   const expiresAt = issuedAt + config.tokenTtlSeconds
   const claims = {
@@ -129,7 +137,7 @@ export async function sessionResponse(
     aud: 'authenticated',
     email: account.email,
     phone: '',
-    app_metadata: appMetadata(services.identities.list(account.id)),
+    app_metadata: appMetadata(account.identities),
     user_metadata: account.metadata,
     role: 'authenticated',
     aal: session.aal,
@@ -145,18 +153,12 @@ export async function sessionResponse(
     expires_in: config.tokenTtlSeconds,
     expires_at: expiresAt,
     refresh_token: session.refreshToken,
-    user: describeUser(services, account.id),
+    user: describeUser(account),
     ...extra,
   }
   return Response.json(body, {
     headers: { 'sb-auth-user-id': account.id, 'sb-auth-session-id': session.id },
   })
-}
-
-function accountOf({ accounts }: AuthServices, id: string): Account {
-  const account = accounts.findById(id)
-  if (account === undefined) throw new Error(`no account ${id}`)
-  return account
 }
 
 /** Returns how an account can sign in. */

@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import type { Account } from '../accounts/account.ts'
 import { AuthError } from '../auth-error.ts'
-import { type AuthServices, sessionResponse } from '../auth-services.ts'
+import { type AuthServices, startSession } from '../auth-services.ts'
 import { chooseRedirectTarget } from '../social/redirect-target.ts'
 import { magicLink } from '../social/social-flow.ts'
 import { readJsonBody, text } from './json-body.ts'
@@ -36,7 +36,7 @@ export function createEmailApi(services: AuthServices): Hono {
 
 function redirectTarget({ config }: AuthServices, request: Request): string {
   return chooseRedirectTarget(
-    { siteUrl: config.siteUrl, allowList: config.redirectAllowList },
+    config,
     new URL(request.url).searchParams.get('redirect_to') ?? undefined,
     request.headers.get('referer') ?? undefined,
   )
@@ -72,23 +72,15 @@ async function sendCode(services: AuthServices, request: Request): Promise<void>
   })
 }
 
-function addressee(
-  { accounts, database, identities }: AuthServices,
-  email: string,
-  mayCreate: boolean,
-): Account {
+function addressee({ accounts }: AuthServices, email: string, mayCreate: boolean): Account {
   const known = accounts.findByEmail(email)
   if (known) return known
   if (!mayCreate) throw new AuthError(422, 'otp_disabled', 'Signups not allowed for otp')
-  return database.transaction(() => {
-    const created = accounts.create({ email, confirmed: false })
-    identities.addEmail(created)
-    return created
-  })
+  return accounts.create({ kind: 'email', email, confirmed: false })
 }
 
 async function verifyCode(services: AuthServices, request: Request): Promise<Response> {
-  const { accounts, emailCodes, sessions } = services
+  const { accounts, emailCodes } = services
   const shape = { type: text, email: text, token: text, token_hash: text }
   const { type, email, token, token_hash: tokenHash } = await readJsonBody(request, shape)
   if (!otpTypes.has(type))
@@ -103,7 +95,7 @@ async function verifyCode(services: AuthServices, request: Request): Promise<Res
       : candidate.token === tokenHash,
   )
   admit(services, issued.accountId)
-  return sessionResponse(services, sessions.create(issued.accountId, 'otp'))
+  return startSession(services, issued.accountId, 'otp')
 }
 
 /** Returns where the browser continues. */
@@ -120,8 +112,8 @@ function openLink(services: AuthServices, target: string, token: string): string
 
 /** Whoever reads the mail owns the address. */
 function admit({ accounts }: AuthServices, id: string): void {
-  const account = accounts.findById(id)
-  if (account && accounts.isBanned(account)) throw new AuthError(403, 'user_banned', 'User is banned')
-  if (account?.confirmedAt === null) accounts.confirm(id)
-  accounts.recordSignIn(id)
+  accounts.refuseBanned(accounts.get(id))
+  accounts.update(id, (account, now) => {
+    account.confirmedAt ??= now
+  })
 }

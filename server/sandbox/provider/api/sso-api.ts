@@ -3,6 +3,7 @@ import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { AuthError } from '../auth-error.ts'
 import type { AuthServices } from '../auth-services.ts'
+import { signInByProfile } from '../accounts/identity.ts'
 import { chooseRedirectTarget } from '../social/redirect-target.ts'
 import type { SocialFlow } from '../social/social-flow.ts'
 import type { Played, StandIn } from '../social/stand-in.ts'
@@ -27,7 +28,7 @@ export const ssoProvider: string = `sso:${company.id}`
 
 /** Creates the routes of single sign-on by SAML, relative to the auth base URL. The stand-in redirects where SAML posts a form. */
 export function createSsoApi(services: AuthServices, identityProvider: StandIn): Hono {
-  const { config, flows, identities, runtime } = services
+  const { accounts, config, flows, runtime } = services
   const api = new Hono()
   api.post('/sso', (c) => start(c))
   api.all('/sso', (c) => c.body(null, 405))
@@ -68,11 +69,7 @@ export function createSsoApi(services: AuthServices, identityProvider: StandIn):
     if (id !== company.id && domain !== company.domain) {
       throw new AuthError(404, 'sso_provider_not_found', 'No SSO provider assigned for this domain')
     }
-    const redirectTo = chooseRedirectTarget(
-      { siteUrl: config.siteUrl, allowList: config.redirectAllowList },
-      body.redirect_to,
-      undefined,
-    )
+    const redirectTo = chooseRedirectTarget(config, body.redirect_to, undefined)
     const state = flows.start({ provider: ssoProvider, redirectTo, codeChallenge })
     const url = identityProvider.authorizationUrl(state, undefined)
     return body.skip_http_redirect ? c.json({ url }) : c.redirect(url, 303)
@@ -102,7 +99,7 @@ export function createSsoApi(services: AuthServices, identityProvider: StandIn):
     }
     const person = identityProvider.redeem(code)
     if (!person) throw new AuthError(400, 'validation_failed', 'SAML Assertion is not valid')
-    const account = identities.signIn({ provider: ssoProvider, ...person })
+    const account = signInByProfile({ provider: ssoProvider, ...person }, accounts)
     return withQuery(flow.redirectTo, { code: flows.complete(flow, account.id) }).href
   }
 }

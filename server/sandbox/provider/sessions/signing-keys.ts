@@ -18,6 +18,12 @@ export interface TokenKeys {
   jwks(): { keys: JsonWebKey[] }
 }
 
+export const keySchema = `CREATE TABLE IF NOT EXISTS signing_key (
+  kid TEXT PRIMARY KEY,
+  private_jwk TEXT NOT NULL,
+  created_order INTEGER NOT NULL UNIQUE
+) STRICT;`
+
 interface KeyRow {
   kid: string
   private_jwk: string

@@ -2,7 +2,10 @@ import { expect, it } from 'vitest'
 import { chooseRedirectTarget } from './redirect-target.ts'
 
 const siteUrl = 'https://app.example.com'
-const rule = { siteUrl, allowList: ['https://mcp.example.com/oauth/callback', 'com.example.app://callback'] }
+const rule = {
+  siteUrl,
+  redirectAllowList: ['https://mcp.example.com/oauth/callback', 'com.example.app://callback'],
+}
 
 it.each([
   ['the site itself', 'https://app.example.com/anything?x=1#y', true],
@@ -24,7 +27,7 @@ it.each([
 })
 
 it('a site on localhost may name any port', () => {
-  const local = { siteUrl: 'http://localhost:8788', allowList: [] }
+  const local = { siteUrl: 'http://localhost:8788', redirectAllowList: [] }
   const wanted = 'http://localhost:8787/oauth/callback'
   expect(chooseRedirectTarget(local, wanted, undefined)).toBe(wanted)
   expect(chooseRedirectTarget(local, 'https://localhost:8787/', undefined)).toBe(local.siteUrl)
