@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import type { Client } from '../core/clients/client.ts'
 import { type DocumentReading, valueOr } from '../core/document.ts'
 import { readClientFile } from './client-file.ts'
@@ -10,10 +10,9 @@ import { hashSecret } from '../core/seal.ts'
 import { start } from '../../tests/support/server/core/grant-sample.ts'
 
 let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-clients-'))
+beforeEach(() => {
+  folder = temporaryFolder()
 })
-afterAll(() => rmSync(folder, { recursive: true }))
 
 const config = { baseUrl: 'https://mcp.example', privateUseRedirectUris: [] }
 const redirect_uris = ['https://app.example/callback']

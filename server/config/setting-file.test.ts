@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { checkSettings } from './config.ts'
 import { settingsOfObject } from './setting-source.ts'
 import type { Settings } from './setting-table.ts'
@@ -9,9 +9,8 @@ import { faultTexts, fileFaults, fileFields } from './setting-file.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-files-'))
+  folder = temporaryFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function texts(given: Settings): string[] {
   const checked = checkSettings(settingsOfObject(given), { production: false })

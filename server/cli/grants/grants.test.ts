@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import type { Store } from '../../core/store.ts'
 import { openStore } from '../../startup/open-store.ts'
 import { parseStore } from '../../config/store-address.ts'
@@ -25,9 +24,8 @@ const settings = {
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-grants-'))
+  folder = temporaryFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('grants, beside a running server', () => {
   let runtime: FakeRuntime

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { AUTH, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
-const folder = mkdtempSync(join(tmpdir(), 'embedded-provider-'))
-afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('an error', () => {
   it.each([
@@ -86,7 +84,7 @@ describe('the API', () => {
 
 describe('a file', () => {
   it('keeps accounts, sessions, factors and keys over a restart', async () => {
-    const database = join(folder, 'nested', 'provider.db')
+    const database = join(temporaryFolder(), 'nested', 'provider.db')
     const before = startProvider({ database })
     const { id } = await before.admin.createUser(ADA)
     const { factorId } = before.admin.enrollTotp(id)
