@@ -52,7 +52,6 @@ const clientEntry = members({
   ),
 })
 
-/** Returns the rules for client metadata under `config`. */
 export function clientPolicy(
   config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris'>,
 ): ClientMetadataPolicy {
@@ -64,7 +63,6 @@ export function clientPolicy(
 
 type FileConfig = Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clients'>
 
-/** Clients by id. */
 type Clients = ReadonlyMap<string, Client>
 
 /**

@@ -48,7 +48,6 @@ import type { ServerConfig } from '../config/setting-table.ts'
 import { valueOr } from '../core/document.ts'
 import { readWellKnownFile } from '../config/document-file.ts'
 
-/** Dependencies of one process's endpoints. */
 export interface EndpointParts {
   config: ServerConfig
   look: Look
@@ -91,7 +90,6 @@ function traced(endpoint: Endpoint, telemetry: EndpointParts['telemetry']): Endp
   }
 }
 
-/** Creates the endpoint table: everything served under BASE_URL. */
 export function createEndpoints(parts: EndpointParts): Endpoint[] {
   const { config, urls, scopes, tools, provider, clients, shownTools, isDraining, languages } = parts
   const { basePath } = urls

@@ -9,7 +9,6 @@ const noBytes = 10_000_000
 // As in statfs(2): NFS, SMB, CIFS, SMB2.
 const networkFileSystems = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42])
 
-/** Facts about a store in a SQLite file. */
 export interface SqliteFacts {
   path: string
   /** The nearest existing folder. */
@@ -31,7 +30,6 @@ export function readSqlite(path: string): SqliteFacts {
   }
 }
 
-/** Checks the file and its disk. */
 export const sqliteChecks: Checks<SqliteFacts> = {
   store({ path, schema, isRunning }) {
     if (schema === undefined) return ok(`The first start makes ${path}.`)
@@ -78,7 +76,6 @@ function isClaimed(path: string): boolean {
   }
 }
 
-/** Returns the schema version of the existing SQLite file at `path`. */
 export function readSqliteSchema(path: string): number {
   // Opened to read only, it would leave the files of the write-ahead log behind.
   const database = new DatabaseSync(path, { timeout: 5000 })

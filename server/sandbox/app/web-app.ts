@@ -15,7 +15,6 @@ import { ICON } from './style.ts'
 
 const maxFormBytes = 64 * 1024
 
-/** Settings of the demo web app. */
 export interface WebAppConfig {
   appUrl: string
   authUrl: string

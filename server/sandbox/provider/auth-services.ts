@@ -24,7 +24,6 @@ export interface EmbeddedProviderConfig {
   socialProviders?: readonly string[]
 }
 
-/** Dependencies of the auth API's routes. */
 export interface AuthServices {
   config: EmbeddedProviderConfig
   runtime: Runtime
@@ -40,7 +39,6 @@ export interface AuthServices {
   confirmsEmail: boolean
 }
 
-/** Opens the database and builds the services on it. */
 export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runtime): AuthServices {
   const database = new Database(config.database, [accountSchema, sessionSchema, keySchema].join('\n'))
   const accounts = new Accounts(database, runtime)
@@ -59,7 +57,6 @@ export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runt
   }
 }
 
-/** Returns the names of the enabled social sign-in methods. */
 export function socialProviders({ config }: Pick<AuthServices, 'config'>): readonly string[] {
   return config.socialProviders ?? ['google']
 }
@@ -161,7 +158,6 @@ export async function sessionResponse(
   })
 }
 
-/** Returns how an account can sign in. */
 function appMetadata(identities: readonly Identity[]): { provider: string; providers: string[] } {
   const providers = [...new Set(identities.map((identity) => identity.provider))]
   return { provider: providers[0] ?? 'email', providers }

@@ -13,7 +13,6 @@ import { createStandIn, google } from './social/stand-in.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 
-/** A session provider that lives in this process. */
 export interface EmbeddedProvider {
   /** Serves everything below the configured URL, and below `/google` and `/company` of the same origin; 404 for the rest. */
   fetch(request: Request): Promise<Response>

@@ -12,7 +12,6 @@ interface UsedMethod {
   timestamp: number
 }
 
-/** A signed-in session. */
 export interface Session {
   id: string
   accountId: string
@@ -56,7 +55,6 @@ interface SessionRow {
   refreshed_at: number
 }
 
-/** The sessions of all accounts and the rotation of their refresh tokens. */
 export class Sessions {
   /** Seconds within which concurrent refreshes are forgiven. */
   reuseIntervalSeconds = 10

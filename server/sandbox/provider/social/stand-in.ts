@@ -134,7 +134,6 @@ interface ChoicePage extends Played {
   chooseUrl: string
 }
 
-/** Renders the page that asks which account to continue with. */
 function choicePage({ name: service, state, accounts, chooseUrl }: ChoicePage): SafeHtml {
   return frame(
     service,
