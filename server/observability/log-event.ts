@@ -1,35 +1,5 @@
-/** Defines how one kind of event is logged. */
-export interface LogEvent {
-  /** Per-request events are `debug`, so that the hot path writes nothing by default. */
-  level: 'debug' | 'info' | 'warn' | 'error'
-  /** Part of the audit trail: its lines carry `"audit": true` and, where known, the client's address. */
-  audit: boolean
-  /** In addition to `time`, `level`, `event` and `request_id`. `err` is an error with its message, code, stack and cause. */
-  fields: readonly string[]
-  meaning: string
-  /** The field used as the metric's `detail` label: one of a closed set of words. */
-  detail?: string
-}
-
-type Options = Partial<Pick<LogEvent, 'fields' | 'detail' | 'level'>>
-
-/** Defines an event of the audit trail; `info` by default. */
-const audit = (meaning: string, options: Options = {}): LogEvent => ({
-  level: 'info',
-  fields: [],
-  ...options,
-  audit: true,
-  meaning,
-})
-
-/** Defines any other event. */
-const event = (level: LogEvent['level'], meaning: string, options: Options = {}): LogEvent => ({
-  fields: [],
-  ...options,
-  level,
-  audit: false,
-  meaning,
-})
+import { audit, event, type LogEvent } from './event-kind.ts'
+import { upstreamEvents } from './upstream-events.ts'
 
 const grant = ['grant_id', 'client_id', 'sub']
 const callFields = [
@@ -211,45 +181,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   tools_not_started: event('error', 'The start function of the tools module failed.', { fields: ['err'] }),
   tools_not_stopped: event('error', 'The stop function of the tools module failed.', { fields: ['err'] }),
 
-  // The upstream, if it is a command
-  upstream_started: event('info', 'A process of the upstream responded and is ready; `sub` is its user.', {
-    fields: ['pid', 'sub', 'revision', 'duration_ms'],
-  }),
-  upstream_not_started: event(
-    'error',
-    'A process of the upstream could not be started or did not answer; the client received 502 or 504. `next_step` says what to check.',
-    { fields: ['sub', 'reason', 'next_step'], detail: 'reason' },
-  ),
-  upstream_ended: event(
-    'info',
-    'A process of the upstream ended. `reason` is `exited`, `not_started`, `idle`, `evicted`, `replaced`, `session_over`, `tried` (at the start of the server) or `closed`; `code` and `signal` are those of its exit.',
-    { fields: ['pid', 'sub', 'reason', 'code', 'signal', 'err'], detail: 'reason' },
-  ),
-  upstream_stderr: event(
-    'info',
-    'A line of the error output of the upstream, truncated at 2 KB; at most 20 a second per process; `skipped` counts the lines dropped before it.',
-    { fields: ['pid', 'sub', 'line', 'skipped'] },
-  ),
-  upstream_output_skipped: event(
-    'warn',
-    'A line of the output of the upstream is not a JSON-RPC message. The first 200 characters of the first 20 lines are logged.',
-    { fields: ['pid', 'sub', 'line'] },
-  ),
-  upstream_broken: event(
-    'error',
-    'Three processes died within a minute during calls of one user, whose calls are refused for the rest of it. `stderr` is the last 2 KB of the error output.',
-    { fields: ['sub', 'stderr'] },
-  ),
-  upstream_full: event(
-    'warn',
-    'There was no room for another process of the upstream; the client received 503.',
-    { fields: ['count'] },
-  ),
-  upstream_unguarded: event(
-    'error',
-    'The shell that ends the processes of the upstream, should this process be killed, could not be started.',
-    { fields: ['err'] },
-  ),
+  ...upstreamEvents,
 
   // The admin API
   admin_refused: audit('A request to the admin API had no token, or a wrong one.', {
