@@ -1,11 +1,11 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type Account, Accounts, accountSchema, type Identity } from './accounts/account.ts'
+import { type Account, Accounts, accountSchema } from './accounts/account.ts'
 import { Database } from '../database.ts'
 import { EmailCodes } from './email/email-code.ts'
 import { Mailbox } from './email/mailbox.ts'
 import { Factors } from './accounts/factor.ts'
 import { type AuthenticationMethod, type Session, Sessions, sessionSchema } from './sessions/session.ts'
-import { keySchema, SigningKeys, type TokenKeys } from './sessions/signing-keys.ts'
+import { keySchema, SigningKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
 
 /** Settings of the embedded provider. Every URL must be on this machine. */
@@ -34,7 +34,7 @@ export interface AuthServices {
   flows: SocialFlows
   emailCodes: EmailCodes
   mailbox: Mailbox
-  keys: TokenKeys
+  keys: Pick<SigningKeys, 'sign' | 'verify' | 'jwks'>
   /** Addresses are confirmed at once, as if every user had opened the mail: none leaves this machine. */
   confirmsEmail: boolean
 }
@@ -63,42 +63,19 @@ export function socialProviders({ config }: Pick<AuthServices, 'config'>): reado
 
 /** Returns the user object of an account, without secrets (password hash, factor secrets). */
 export function describeUser(account: Account): Record<string, unknown> {
-  const { identities, factors } = account
+  const factors = account.factors.map(({ id, status, friendlyName }) => {
+    return { id, status, friendly_name: friendlyName, factor_type: 'totp' }
+  })
   return {
     id: account.id,
     aud: 'authenticated',
     role: 'authenticated',
     email: account.email,
     email_confirmed_at: isoTime(account.confirmedAt),
-    phone: '',
-    confirmed_at: isoTime(account.confirmedAt),
-    last_sign_in_at: isoTime(account.lastSignInAt),
-    app_metadata: appMetadata(identities),
+    app_metadata: appMetadata(account),
     user_metadata: account.metadata,
-    identities: identities.map((identity) => ({
-      identity_id: identity.id,
-      id: identity.providerId,
-      user_id: account.id,
-      identity_data: identity.data,
-      provider: identity.provider,
-      last_sign_in_at: isoTime(identity.lastSignInAt),
-      created_at: isoTime(identity.createdAt),
-      updated_at: isoTime(identity.lastSignInAt),
-      email: identity.data['email'],
-    })),
-    factors:
-      factors.length === 0
-        ? undefined
-        : factors.map((factor) => ({
-            id: factor.id,
-            created_at: isoTime(factor.createdAt),
-            updated_at: isoTime(factor.updatedAt),
-            status: factor.status,
-            friendly_name: factor.friendlyName,
-            factor_type: 'totp',
-          })),
+    factors: factors.length === 0 ? undefined : factors,
     created_at: isoTime(account.createdAt),
-    updated_at: isoTime(account.updatedAt),
     banned_until: isoTime(account.bannedUntil),
     is_anonymous: false,
   }
@@ -109,21 +86,16 @@ export function startSession(
   services: AuthServices,
   accountId: string,
   method: AuthenticationMethod,
-  extra: Record<string, unknown> = {},
 ): Promise<Response> {
   const { accounts, sessions } = services
   accounts.refuseBanned(accounts.get(accountId))
-  accounts.update(accountId, (account, now) => {
-    account.lastSignInAt = now
-  })
-  return sessionResponse(services, sessions.create(accountId, method), extra)
+  return sessionResponse(services, sessions.create(accountId, method))
 }
 
 /** Returns a response with a session and a new access token for it. */
 export async function sessionResponse(
   { accounts, config, keys, runtime }: AuthServices,
   session: Session,
-  extra: Record<string, unknown> = {},
 ): Promise<Response> {
   const account = accounts.get(session.accountId)
   const issuedAt = runtime.now()
@@ -133,8 +105,7 @@ export async function sessionResponse(
     sub: account.id,
     aud: 'authenticated',
     email: account.email,
-    phone: '',
-    app_metadata: appMetadata(account.identities),
+    app_metadata: appMetadata(account),
     user_metadata: account.metadata,
     role: 'authenticated',
     aal: session.aal,
@@ -151,14 +122,11 @@ export async function sessionResponse(
     expires_at: expiresAt,
     refresh_token: session.refreshToken,
     user: describeUser(account),
-    ...extra,
   }
-  return Response.json(body, {
-    headers: { 'sb-auth-user-id': account.id, 'sb-auth-session-id': session.id },
-  })
+  return Response.json(body)
 }
 
-function appMetadata(identities: readonly Identity[]): { provider: string; providers: string[] } {
+function appMetadata({ identities }: Account): { provider: string; providers: string[] } {
   const providers = [...new Set(identities.map((identity) => identity.provider))]
   return { provider: providers[0] ?? 'email', providers }
 }

@@ -60,19 +60,6 @@ describe('the API', () => {
     expect(failure.headers.get('access-control-expose-headers')).toBe('x-supabase-api-version')
   })
 
-  it('answers a method that an address does not have with 405 and nothing else', async () => {
-    const response = await startProvider().call('GET', '/token')
-    expect([response.status, await response.text()]).toEqual([405, ''])
-  })
-
-  it('publishes who it is, and no OAuth server', async () => {
-    const { call } = startProvider()
-    const published = await call('GET', '/.well-known/openid-configuration')
-    expect(await published.json()).toMatchObject({ issuer: AUTH, jwks_uri: `${AUTH}/.well-known/jwks.json` })
-    const server = await call('GET', '/.well-known/oauth-authorization-server')
-    expect([server.status, await server.json()]).toMatchObject([404, { code: 'feature_disabled' }])
-  })
-
   it('never shows a secret of the account', async () => {
     const { admin, client } = startProvider()
     const { id } = await admin.createUser(ADA)

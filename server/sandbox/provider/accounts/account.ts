@@ -7,13 +7,9 @@ import type { Database } from '../../database.ts'
 export type Metadata = Record<string, unknown>
 
 /** One way an account signs in: `email`, a social provider, or `sso:` and the id of a company's provider. */
-export interface Identity {
-  id: string
+interface Identity {
   provider: string
   providerId: string
-  data: Metadata
-  lastSignInAt: number
-  createdAt: number
 }
 
 /** A second factor; only `verified` ones count at sign-in. */
@@ -23,8 +19,6 @@ export interface Factor {
   status: 'unverified' | 'verified'
   /** base32. */
   secret: string
-  createdAt: number
-  updatedAt: number
 }
 
 /** A user of the embedded provider. Times are epoch seconds. */
@@ -36,9 +30,7 @@ export interface Account {
   confirmedAt: number | null
   bannedUntil: number | null
   metadata: Metadata
-  lastSignInAt: number | null
   createdAt: number
-  updatedAt: number
   identities: Identity[]
   factors: Factor[]
 }
@@ -96,16 +88,13 @@ export class Accounts {
       confirmedAt: given.confirmed ? now : null,
       bannedUntil: null,
       metadata: given.metadata ?? {},
-      lastSignInAt: null,
       createdAt: now,
-      updatedAt: now,
       identities: [],
       factors: [],
     }
     if (given.kind === 'email') {
-      const data = { email, email_verified: given.confirmed, phone_verified: false, sub: id }
-      addIdentity(account, { provider: 'email', providerId: id, data }, now)
-      mergeMetadata(account, data)
+      account.identities.push({ provider: 'email', providerId: id })
+      mergeMetadata(account, { email, email_verified: given.confirmed, sub: id })
     }
     this.#save(account)
     return account
@@ -138,8 +127,7 @@ export class Accounts {
   /** Changes the account as it is now. */
   update(id: string, change: (account: Account, now: number) => void): Account {
     const account = this.get(id)
-    account.updatedAt = this.#runtime.now()
-    change(account, account.updatedAt)
+    change(account, this.#runtime.now())
     this.#save(account)
     return account
   }
@@ -159,14 +147,6 @@ export class Accounts {
       ON CONFLICT (id) DO UPDATE SET body = excluded.body`
     this.#database.run(sql, account.id, JSON.stringify(account))
   }
-}
-
-export function addIdentity(
-  { identities }: Account,
-  identity: Pick<Identity, 'provider' | 'providerId' | 'data'>,
-  now: number,
-): void {
-  identities.push({ ...identity, id: randomUUID(), lastSignInAt: now, createdAt: now })
 }
 
 /** Merges members into the user metadata; a `null` member removes it. */

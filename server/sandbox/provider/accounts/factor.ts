@@ -5,7 +5,6 @@ import type { Account, Accounts, Factor } from './account.ts'
 import { encodeBase32, verifyTotp } from './totp.ts'
 
 const challengeSeconds = 300
-const maxFactors = 10
 
 interface Challenge {
   factorId: string
@@ -36,14 +35,8 @@ export class Factors {
       const message = `A factor with the friendly name ${JSON.stringify(friendlyName)} for this user already exists`
       throw new AuthError(422, 'mfa_factor_name_conflict', message)
     }
-    if (factors.length >= maxFactors) {
-      const message = 'Maximum number of verified factors reached, unenroll to continue'
-      throw new AuthError(422, 'too_many_enrolled_mfa_factors', message)
-    }
-    const now = this.#runtime.now()
     const secret = encodeBase32(this.#runtime.randomBytes(20))
-    const times = { createdAt: now, updatedAt: now }
-    const factor: Factor = { id: randomUUID(), friendlyName, status: 'unverified', secret, ...times }
+    const factor: Factor = { id: randomUUID(), friendlyName, status: 'unverified', secret }
     this.#accounts.update(accountId, (account) => void account.factors.push(factor))
     return factor
   }
@@ -81,13 +74,7 @@ export class Factors {
     challenge.isUsed = true
     this.#accounts.update(accountId, (account) => {
       account.factors = account.factors.filter(({ id, status }) => id === factor.id || status === 'verified')
-      Object.assign(this.find(account, factor.id), { status: 'verified', updatedAt: now })
-    })
-  }
-
-  unenroll(accountId: string, { id }: Factor): Account {
-    return this.#accounts.update(accountId, (account) => {
-      account.factors = account.factors.filter((factor) => factor.id !== id)
+      this.find(account, factor.id).status = 'verified'
     })
   }
 }

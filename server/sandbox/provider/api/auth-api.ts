@@ -18,11 +18,6 @@ import { hashPassword, validatePassword, verifyPassword } from '../accounts/pass
 export function createAuthApi(services: AuthServices): Hono {
   const api = new Hono()
 
-  // Published even with the OAuth server off, which is not emulated.
-  api.get('/.well-known/openid-configuration', (c) => c.json(describeIssuer(services.config.url)))
-  api.get('/.well-known/oauth-authorization-server', () => {
-    throw new AuthError(404, 'feature_disabled', 'OAuth server is disabled')
-  })
   api.get('/health', (c) =>
     c.json({
       version: 'v2.196.0-embedded',
@@ -53,42 +48,15 @@ export function createAuthApi(services: AuthServices): Hono {
   })
   api.put('/user', async (c) => updateUser(services, c))
   api.post('/logout', async (c) => signOut(services, c))
-  for (const path of ['/health', '/settings', '/signup', '/token', '/user', '/logout']) {
-    api.all(path, (c) => c.body(null, 405))
-  }
   return api
 }
 
-/** Returns the discovery document of the auth API (OpenID Connect Discovery section 3), as far as its clients use it. */
-function describeIssuer(url: string): Record<string, unknown> {
-  return {
-    issuer: url,
-    authorization_endpoint: `${url}/oauth/authorize`,
-    token_endpoint: `${url}/oauth/token`,
-    jwks_uri: `${url}/.well-known/jwks.json`,
-    response_types_supported: ['code'],
-    subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['RS256', 'HS256', 'ES256'],
-    code_challenge_methods_supported: ['S256', 'plain'],
-  }
-}
-
 function describeSettings(services: AuthServices): Record<string, unknown> {
-  const on = socialProviders(services).map((name) => [name, true] as const)
+  const social = socialProviders(services).map((name) => [name, true] as const)
   return {
-    external: {
-      anonymous_users: false,
-      apple: false,
-      azure: false,
-      github: false,
-      phone: false,
-      ...Object.fromEntries(on),
-      email: true,
-    },
+    external: { ...Object.fromEntries(social), email: true },
     disable_signup: false,
     mailer_autoconfirm: !services.confirmsEmail,
-    phone_autoconfirm: false,
-    sms_provider: '',
     saml_enabled: true,
   }
 }
@@ -120,9 +88,6 @@ async function updateUser(services: AuthServices, c: Context): Promise<Response>
     if (session.aal !== 'aal2' && hasVerifiedFactor(account)) {
       const message = 'AAL2 session is required to update email or password when MFA is enabled.'
       throw new AuthError(401, 'insufficient_aal', message)
-    }
-    if (await verifyPassword(password, account.passwordHash)) {
-      throw new AuthError(422, 'same_password', 'New password should be different from the old password.')
     }
     const passwordHash = await hashPassword(password, runtime.randomBytes(16))
     accounts.update(account.id, (changed) => {
@@ -157,7 +122,7 @@ async function passwordGrant(services: AuthServices, request: Request): Promise<
     throw new AuthError(400, 'invalid_credentials', 'Invalid login credentials')
   }
   if (account.confirmedAt === null) throw new AuthError(400, 'email_not_confirmed', 'Email not confirmed')
-  return startSession(services, account.id, 'password', { weak_password: null })
+  return startSession(services, account.id, 'password')
 }
 
 async function refreshTokenGrant(services: AuthServices, request: Request): Promise<Response> {
@@ -169,7 +134,6 @@ async function refreshTokenGrant(services: AuthServices, request: Request): Prom
   accounts.refuseBanned(account, 400, 'Invalid Refresh Token: User Banned')
   const { session, rotated } = sessions.rotate(presented)
   const response = await sessionResponse(services, session)
-  response.headers.set('sb-auth-refresh-token-counter', String(session.refreshCounter))
   response.headers.set('sb-auth-refresh-token-reuse', String(!rotated))
   return response
 }
@@ -184,8 +148,5 @@ async function pkceGrant(services: AuthServices, request: Request): Promise<Resp
   const { provider, accountId } = await services.flows.redeem(code, verifier)
   if (provider === magicLink) return startSession(services, accountId, magicLink)
   if (provider === ssoProvider) return startSession(services, accountId, 'sso/saml')
-  return startSession(services, accountId, 'oauth', {
-    provider_token: `stand-in-google-${accountId}`,
-    provider_refresh_token: `stand-in-google-refresh-${accountId}`,
-  })
+  return startSession(services, accountId, 'oauth')
 }

@@ -9,8 +9,6 @@ import { magicLink } from '../social/social-flow.ts'
 import { readJsonBody, text } from './json-body.ts'
 import { describeError, withErrors } from './social-api.ts'
 
-const otpTypes: ReadonlySet<string> = new Set(['email', 'magiclink', 'recovery', 'signup'])
-
 /** Creates the routes for signing in with a mail, relative to the auth base URL. The mails are in the mailbox. */
 export function createEmailApi(services: AuthServices): Hono {
   const api = new Hono()
@@ -30,16 +28,11 @@ export function createEmailApi(services: AuthServices): Hono {
       return c.redirect(withErrors(target, described), 303)
     }
   })
-  api.all('/otp', (c) => c.body(null, 405))
   return api
 }
 
 function redirectTarget({ config }: AuthServices, request: Request): string {
-  return chooseRedirectTarget(
-    config,
-    new URL(request.url).searchParams.get('redirect_to') ?? undefined,
-    request.headers.get('referer') ?? undefined,
-  )
+  return chooseRedirectTarget(config, new URL(request.url).searchParams.get('redirect_to') ?? '')
 }
 
 async function sendCode(services: AuthServices, request: Request): Promise<void> {
@@ -81,19 +74,10 @@ function addressee({ accounts }: AuthServices, email: string, mayCreate: boolean
 
 async function verifyCode(services: AuthServices, request: Request): Promise<Response> {
   const { accounts, emailCodes } = services
-  const shape = { type: text, email: text, token: text, token_hash: text }
-  const { type, email, token, token_hash: tokenHash } = await readJsonBody(request, shape)
-  if (!otpTypes.has(type))
-    throw new AuthError(400, 'validation_failed', 'Verify requires a verification type')
-  if (token === '' && tokenHash === '') {
-    throw new AuthError(400, 'validation_failed', 'Verify requires a token or a token hash')
-  }
+  const { email, token } = await readJsonBody(request, { email: text, token: text })
+  if (token === '') throw new AuthError(400, 'validation_failed', 'Verify requires a token')
   const accountId = accounts.findByEmail(email)?.id
-  const issued = emailCodes.redeem((candidate) =>
-    tokenHash === ''
-      ? candidate.accountId === accountId && candidate.code === token
-      : candidate.token === tokenHash,
-  )
+  const issued = emailCodes.redeem(({ accountId: id, code }) => id === accountId && code === token)
   confirm(services, issued.accountId)
   return startSession(services, issued.accountId, 'otp')
 }

@@ -31,16 +31,6 @@ export function createFactorApi(services: AuthServices): Hono {
     return c.json({ id: factor.id, type: 'totp', friendly_name: factor.friendlyName, totp })
   })
 
-  api.delete('/:id', async (c) => {
-    const { account, session } = await authenticate(services, c.req.raw)
-    const factor = factors.find(account, c.req.param('id'))
-    if (factor.status === 'verified' && session.aal !== 'aal2') {
-      throw new AuthError(422, 'insufficient_aal', 'AAL2 required to unenroll verified factor')
-    }
-    if (!hasVerifiedFactor(factors.unenroll(account.id, factor))) sessions.lower(account.id)
-    return c.json({ id: factor.id })
-  })
-
   api.post('/:id/challenge', async (c) => {
     const { account } = await authenticate(services, c.req.raw)
     const { id, expiresAt } = factors.challenge(factors.find(account, c.req.param('id')))

@@ -29,9 +29,9 @@ export function createSocialApi(services: AuthServices, google: StandIn): Hono {
         'This provider signs in with PKCE only: send code_challenge and code_challenge_method=s256'
       throw new AuthError(400, 'validation_failed', message)
     }
-    const redirectTo = chooseRedirectTarget(config, c.req.query('redirect_to'), c.req.header('referer'))
+    const redirectTo = chooseRedirectTarget(config, c.req.query('redirect_to') ?? '')
     const state = flows.start({ provider, redirectTo, codeChallenge })
-    return c.redirect(google.authorizationUrl(state, c.req.query('login_hint')), 302)
+    return c.redirect(google.authorizationUrl(state), 302)
   })
 
   api.get('/callback', (c) => {

@@ -134,11 +134,6 @@ export class Sessions {
     return toSession(this.#row(id))
   }
 
-  /** Returns all sessions of the account to aal1: its second factor is gone. */
-  lower(accountId: string): void {
-    this.#database.run(`UPDATE user_session SET aal = 'aal1' WHERE account_id = ?`, accountId)
-  }
-
   end(id: string): void {
     this.#database.run('DELETE FROM user_session WHERE id = ?', id)
   }

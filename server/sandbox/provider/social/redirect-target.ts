@@ -2,19 +2,11 @@ import type { EmbeddedProviderConfig } from '../auth-services.ts'
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
-/** What the auth API accepts as `redirect_to`. */
 type RedirectRule = Pick<EmbeddedProviderConfig, 'siteUrl' | 'redirectAllowList'>
 
-/**
- * Chooses where a social sign-in ends: the requested URL if it is allowed, else the Referer if that is allowed, else the site. A
- * URL that is not allowed is replaced silently, as in the real API.
- */
-export function chooseRedirectTarget(
-  rule: RedirectRule,
-  wanted: string | undefined,
-  referer: string | undefined,
-): string {
-  return [wanted, referer].find((url) => url !== undefined && isAllowed(rule, url)) ?? rule.siteUrl
+/** Chooses where a sign-in ends: the requested URL if it is allowed, else, silently as in the real API, the site. */
+export function chooseRedirectTarget(rule: RedirectRule, wanted: string): string {
+  return isAllowed(rule, wanted) ? wanted : rule.siteUrl
 }
 
 function isAllowed({ siteUrl, redirectAllowList }: RedirectRule, url: string): boolean {
