@@ -86,16 +86,18 @@ export function startSession(
   services: AuthServices,
   accountId: string,
   method: AuthenticationMethod,
+  extra: Record<string, unknown> = {},
 ): Promise<Response> {
   const { accounts, sessions } = services
   accounts.refuseBanned(accounts.get(accountId))
-  return sessionResponse(services, sessions.create(accountId, method))
+  return sessionResponse(services, sessions.create(accountId, method), extra)
 }
 
 /** Returns a response with a session and a new access token for it. */
 export async function sessionResponse(
   { accounts, config, keys, runtime }: AuthServices,
   session: Session,
+  extra: Record<string, unknown> = {},
 ): Promise<Response> {
   const account = accounts.get(session.accountId)
   const issuedAt = runtime.now()
@@ -122,6 +124,7 @@ export async function sessionResponse(
     expires_at: expiresAt,
     refresh_token: session.refreshToken,
     user: describeUser(account),
+    ...extra,
   }
   return Response.json(body)
 }

@@ -1,3 +1,4 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { type Context, Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
 import { mergeMetadata, hasVerifiedFactor } from '../accounts/account.ts'
@@ -148,5 +149,7 @@ async function pkceGrant(services: AuthServices, request: Request): Promise<Resp
   const { provider, accountId } = await services.flows.redeem(code, verifier)
   if (provider === magicLink) return startSession(services, accountId, magicLink)
   if (provider === ssoProvider) return startSession(services, accountId, 'sso/saml')
-  return startSession(services, accountId, 'oauth')
+  // As long as one of Google may be: with it the session needs several cookies.
+  const providerToken = encodeBase64url(services.runtime.randomBytes(900))
+  return startSession(services, accountId, 'oauth', { provider_token: providerToken })
 }
