@@ -2,6 +2,7 @@ import { AssertionSigner, type AssertionType } from '../core/gateway/assertion.t
 import type { CommandUpstream, HttpUpstream, Upstream, UpstreamPolicy } from '../core/gateway/upstream.ts'
 import { scopeOfTool } from '../core/gateway/upstream-policy.ts'
 import { ConfigError } from '../config/config.ts'
+import { version } from '../config/version.ts'
 import { processUserFault } from '../mcp/command/process/process-user.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'
 import { createRelayEndpoint } from '../mcp/relay/relay-endpoint.ts'
@@ -33,8 +34,13 @@ type Opened = Omit<Tools, 'scopesOfCalls' | 'close'>
 /** Returns what opens the connection to an upstream, without sending a request yet. Only a command needs the MCP SDK. */
 async function endpointOf(upstream: Upstream): Promise<(ports: ToolsPorts) => Opened> {
   if (upstream.kind === 'http') return (ports) => openRelay(upstream, ports)
-  const { openCommand } = await import('./open-command.ts')
-  return (ports) => openCommand(upstream, ports)
+  const { createCommandEndpoint } = await import('../mcp/command/command-endpoint.ts')
+  return ({ runtime, sealer, resourceMetadata, report }) => {
+    const ports = { version, sealer, runtime, resourceMetadata, report }
+    const endpoint = createCommandEndpoint({ upstream, environment: process.env, ...ports })
+    void endpoint.tryStart()
+    return { endpoint, started: Promise.resolve() }
+  }
 }
 
 function openUpstream(policy: UpstreamPolicy, opened: Opened): Tools {
