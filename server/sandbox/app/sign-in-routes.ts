@@ -28,7 +28,7 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
   const routes = new Hono()
   const callbackUrl = `${appUrl}/auth/callback`
   // Bound to this browser, unreadable to scripts, and sent only to the callback.
-  const verifierAttributes = `Path=/auth/callback; HttpOnly; SameSite=Lax${appUrl.startsWith('https:') ? '; Secure' : ''}`
+  const verifierAttributes = 'Path=/auth/callback; HttpOnly; SameSite=Lax'
   const clearedVerifier = `${verifierCookie}=; Max-Age=0; ${verifierAttributes}`
 
   routes.get('/', async (c) => {

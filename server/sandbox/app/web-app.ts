@@ -45,8 +45,7 @@ export function createWebApp(
   const { appUrl, authUrl } = config
   const { runtime, authFetch, mails } = ports
   const auth = new AuthClient(authUrl, authFetch)
-  const sessionConfig = { cookieName: config.cookieName, secure: appUrl.startsWith('https:') }
-  const sessions = new BrowserSessions(sessionConfig, { auth, runtime })
+  const sessions = new BrowserSessions(config.cookieName, { auth, runtime })
   const notes = new Notes(config.database, runtime)
   const pages = createPageResponder(new URL(authUrl).origin, new URL(config.mcpUrl).origin)
 

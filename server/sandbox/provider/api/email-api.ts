@@ -59,7 +59,6 @@ async function sendCode(services: AuthServices, request: Request): Promise<void>
   mailbox.add({
     to: account.email,
     subject: 'Your sign-in code',
-    text: `Enter the code ${code}${link === undefined ? '' : `, or open this link: ${link}`}`,
     code,
     ...(link !== undefined && { link }),
   })
