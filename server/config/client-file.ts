@@ -52,6 +52,7 @@ const clientEntry = members({
   ),
 })
 
+/** Returns the rules for client metadata under `config`. */
 export function clientPolicy(
   config: Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris'>,
 ): ClientMetadataPolicy {

@@ -90,6 +90,7 @@ function traced(endpoint: Endpoint, telemetry: EndpointParts['telemetry']): Endp
   }
 }
 
+/** Creates the endpoint table: everything served under BASE_URL. */
 export function createEndpoints(parts: EndpointParts): Endpoint[] {
   const { config, urls, scopes, tools, provider, clients, shownTools, isDraining, languages } = parts
   const { basePath } = urls

@@ -22,6 +22,7 @@ export function languageTag(text: string): string | undefined {
   }
 }
 
+/** The languages that the pages can have. */
 export class Languages {
   readonly #byTag = new Map<string, Language>()
   readonly #default: Language

@@ -76,6 +76,7 @@ function isClaimed(path: string): boolean {
   }
 }
 
+/** Returns the schema version of the existing SQLite file at `path`. */
 export function readSqliteSchema(path: string): number {
   // Opened to read only, it would leave the files of the write-ahead log behind.
   const database = new DatabaseSync(path, { timeout: 5000 })

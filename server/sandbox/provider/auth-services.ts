@@ -57,6 +57,7 @@ export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runt
   }
 }
 
+/** Returns the names of the enabled social sign-in methods. */
 export function socialProviders({ config }: Pick<AuthServices, 'config'>): readonly string[] {
   return config.socialProviders ?? ['google']
 }

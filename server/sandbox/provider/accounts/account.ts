@@ -155,6 +155,7 @@ export function mergeMetadata(account: Account, changes: Metadata): void {
   account.metadata = Object.fromEntries(merged.filter(([, value]) => value !== null))
 }
 
+/** Returns whether the account has a second factor that counts at sign-in. */
 export function hasVerifiedFactor({ factors }: Account): boolean {
   return factors.some(({ status }) => status === 'verified')
 }

@@ -55,6 +55,7 @@ interface SessionRow {
   refreshed_at: number
 }
 
+/** The sessions of all accounts and the rotation of their refresh tokens. */
 export class Sessions {
   /** Seconds within which concurrent refreshes are forgiven. */
   reuseIntervalSeconds = 10
