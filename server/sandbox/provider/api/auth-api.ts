@@ -19,6 +19,8 @@ import { hashPassword, validatePassword, verifyPassword } from '../accounts/pass
 export function createAuthApi(services: AuthServices): Hono {
   const api = new Hono()
 
+  // What the doctor compares; the OAuth server that the rest describes is not emulated.
+  api.get('/.well-known/openid-configuration', (c) => c.json({ issuer: services.config.url }))
   api.get('/health', (c) =>
     c.json({
       version: 'v2.196.0-embedded',
