@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSignal, settledWithin } from '@drawbridge/shared/async.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../tests/support/temporary-folder.ts'
 import type { RawRequest } from './http/listener/guarded-server.ts'
 import {
   account,
@@ -49,12 +49,11 @@ describe('the look of the app', () => {
     ['an error of the login flow', '/oauth/authorize', 400],
     ['the page that is not found', '/nowhere', 404],
   ])('is that of %s', async (_name, path, status) => {
-    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-look-'))
+    const folder = temporaryFolder()
     const appLogo = join(folder, 'logo')
     const logo = '<svg xmlns="http://www.w3.org/2000/svg"/>'
     writeFileSync(appLogo, logo)
     drawbridge = await startDrawbridge({ appName: 'Notes', appLogo, appAccent: '#6d28d9,#c4b5fd' })
-    rmSync(folder, { recursive: true })
     const answer = await drawbridge.fetch(path, { headers: { accept: 'text/html' } })
     expect(answer.status).toBe(status)
     const page = await answer.text()

@@ -190,7 +190,6 @@ function openNetwork(
   return observeFetch(runtime, targets, joinObservers(log.metrics, log.telemetry))
 }
 
-/** The session provider, and what keeps and ends its sessions. */
 interface Sessions {
   provider: SessionProvider
   access: AccessControl

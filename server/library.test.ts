@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { temporaryFolder } from '../tests/support/temporary-folder.ts'
 import { ConfigError, createDrawbridge } from './library.ts'
 
 const memory = { store: 'memory:' }
@@ -21,7 +20,7 @@ describe('createDrawbridge', () => {
   })
 
   it('keeps everything in the file it is given', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-library-'))
+    const folder = temporaryFolder()
     const settings = {
       baseUrl: 'http://localhost:3000',
       store: `sqlite:${folder}/deep/server.db`,
@@ -42,7 +41,6 @@ describe('createDrawbridge', () => {
     const known = await second.fetch(new Request(`http://localhost:3000/oauth/authorize?${asked.toString()}`))
     expect(known.status).toBe(303)
     await second.close()
-    rmSync(folder, { recursive: true })
   })
 
   it.each<[given: object, problem: string]>([
@@ -79,7 +77,7 @@ describe('createDrawbridge', () => {
   })
 
   it('names every field of an unknown name or a wrong type, and every faulty file, at once', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-library-'))
+    const folder = temporaryFolder()
     const problems = problemsOf({
       sesionTokens: 'off',
       store: `sqlite:${folder}`,
@@ -88,7 +86,6 @@ describe('createDrawbridge', () => {
       cookieNam: '',
       provider: true,
     })
-    rmSync(folder, { recursive: true })
     expect(problems.map((problem) => problem.split(':')[0])).toEqual([
       'sesionTokens',
       'cookieNam',

@@ -6,7 +6,6 @@ import { type CommandInput, type CommandOptions, type ExitCode, exitCode, readCo
 import type { Colour } from './terminal.ts'
 import { withStore } from './with-store.ts'
 
-/** Maximum number of attempts in one list. */
 const maxListed = 1000
 const followEveryMs = 1000
 

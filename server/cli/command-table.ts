@@ -1,7 +1,6 @@
 import type { Setting } from '../config/setting-table.ts'
 import type { CommandInput, CommandOptions, ExitCode } from './command.ts'
 
-/** A command, with its help. */
 export interface CommandRow {
   /** With its operands: `keys remove <kid...>`, `grants revoke [grant-id]`. */
   usage: string
@@ -219,7 +218,6 @@ export const commandTable: readonly CommandRow[] = [
   },
 ]
 
-/** Descriptions of command groups, by name. */
 export const commandGroups: Readonly<Record<string, string>> = {
   access: 'Try the access rules.',
   clients: 'List, add or remove clients.',

@@ -10,7 +10,6 @@ export const exitCode = { ok: 0, failed: 1, usage: 2 } as const
 
 export type ExitCode = (typeof exitCode)[keyof typeof exitCode]
 
-/** Input of every command. */
 export interface CommandInput {
   /** Settings given as flags, by field name. */
   flags: Readonly<Record<string, string | undefined>>
@@ -94,7 +93,6 @@ export function failureText(command: string, error: unknown): { text: string; co
   return { text: lines.join('\n'), code }
 }
 
-/** Returns a failure as JSON. */
 export function failureJson(error: unknown): string {
   const { messages, nextStep } = partsOf(error)
   return JSON.stringify({ ok: false, errors: messages, next_step: nextStep })

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { sqliteMigrations } from '../store/sqlite/schema.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite.ts'
 import { createCommandFixture } from '../../tests/support/server/command-fixture.ts'
@@ -14,10 +14,9 @@ const newest = sqliteMigrations.length
 let folder: string
 let path: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-migrate-'))
+  folder = temporaryFolder()
   path = join(folder, 'server.db')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function run(store: string): Promise<Record<string, unknown>> {
   const { input, facts } = createCommandFixture({ STORE: store }, { json: true })

@@ -18,7 +18,6 @@ export function toolsText(
   return `${counted}${register ? ' and what it registers' : ''}, ${count(scopeCount, 'scope')}`
 }
 
-/** Returns the line for tools that can be called without signing in. */
 export function publicToolsLine(names: ReadonlySet<string>): string {
   return names.size > 0 ? `  Open to all    ${[...names].join(', ')}, without signing in\n` : ''
 }

@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { createCommandFixture } from '../../tests/support/server/command-fixture.ts'
 import { readTextsDocument } from '../texts/texts-document.ts'
 import { english } from '../texts/english.ts'
 import { german } from '../texts/german.ts'
 import { exitCode } from './command.ts'
 import { printTexts } from './texts.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'drawbridge-texts-command-'))
-afterAll(() => rmSync(folder, { recursive: true }))
 
 it.each([
   [undefined, 'en', english, ''],
@@ -28,7 +25,7 @@ it.each([
 })
 
 it('prints one line with --json, also of a language of TEXTS', async () => {
-  const path = join(folder, 'fr.json')
+  const path = join(temporaryFolder(), 'fr.json')
   const texts = { ...english, common: { ...english.common, privacy: 'Confidentialité' } }
   writeFileSync(path, JSON.stringify({ language: 'fr', texts }))
   const line = createCommandFixture({ TEXTS: path }, { json: true })

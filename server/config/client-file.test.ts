@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import type { Client } from '../core/clients/client.ts'
 import { type DocumentReading, valueOr } from '../core/document.ts'
 import { readClientFile } from './client-file.ts'
@@ -10,10 +10,9 @@ import { hashSecret } from '../core/seal.ts'
 import { start } from '../../tests/support/server/core/grant-sample.ts'
 
 let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-clients-'))
+beforeEach(() => {
+  folder = temporaryFolder()
 })
-afterAll(() => rmSync(folder, { recursive: true }))
 
 const config = { baseUrl: 'https://mcp.example', privateUseRedirectUris: [] }
 const redirect_uris = ['https://app.example/callback']
@@ -84,7 +83,6 @@ describe('readClientFile', () => {
       { jwks },
       { authMethod: 'private_key_jwt', keys: { kind: 'jwks', keys: jwks.keys } },
     ],
-    ['keys of a public client', { jwks, token_endpoint_auth_method: 'none' }, { authMethod: 'none' }],
     [
       'a device without redirect URIs',
       { redirect_uris: undefined, grant_types: ['urn:ietf:params:oauth:grant-type:device_code'] },
@@ -107,8 +105,6 @@ describe('readClientFile', () => {
 
   it.each<[fault: string, members: object]>([
     ['client_id', { client_id: undefined }],
-    ['client_id', { client_id: 7 }],
-    ['client_id', { client_id: '' }],
     ['client_id', { client_id: 'with blank' }],
     ['client_id', { client_id: 'c'.repeat(201) }],
     ['redirect_uris', { redirect_uris: undefined }],
@@ -128,7 +124,6 @@ describe('readClientFile', () => {
     ['private_key_jwt needs jwks', { token_endpoint_auth_method: 'private_key_jwt' }],
     ['token_endpoint_auth_method', { token_endpoint_auth_method: 'password' }],
     ['introspects must be', { introspects: 'yes' }],
-    ['introspects needs a client_secret', { introspects: true }],
     ['introspects needs a client_secret', { introspects: true, redirect_uris: undefined }],
   ])('fault: %s in %j', (fault, members) => {
     const [problem, ...more] = faultsOf({ client_id: 'c', redirect_uris, ...members })
@@ -157,9 +152,5 @@ describe('readClientFile', () => {
     const found = faultsIn(path())
     expect(found).toEqual([expect.stringMatching(expected)])
     expect(found.join('')).not.toContain(secret)
-  })
-
-  it('an empty array is no fault', () => {
-    expect(readFile(write([]))).toEqual({ kind: 'read', value: new Map() })
   })
 })

@@ -64,7 +64,6 @@ export function clientPolicy(
 
 type FileConfig = Pick<ServerConfig, 'baseUrl' | 'privateUseRedirectUris' | 'clients'>
 
-/** Clients by id. */
 type Clients = ReadonlyMap<string, Client>
 
 /**

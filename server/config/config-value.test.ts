@@ -23,13 +23,11 @@ describeParser(
     ['https://mcp.example.com/', 'https://mcp.example.com'],
     ['https://MCP.Example.com:443', 'https://mcp.example.com'],
     ['https://example.com/tools/', 'https://example.com/tools'],
-    ['https://example.com/tools//', 'https://example.com/tools'],
     ['http://localhost:8787', 'http://localhost:8787'],
     ['http://127.0.0.1:8787', 'http://127.0.0.1:8787'],
     ['http://127.8.8.8', 'http://127.8.8.8'],
     ['http://[::1]:8787/', 'http://[::1]:8787'],
     ['https://mcp.example.com?', 'https://mcp.example.com'],
-    ['https://mcp.example.com/#', 'https://mcp.example.com'],
   ],
   [
     '',
@@ -56,14 +54,7 @@ describeParser(
     ['https://example.com/legal?page=privacy#top', 'https://example.com/legal?page=privacy#top'],
     ['http://localhost:3000/privacy', 'http://localhost:3000/privacy'],
   ],
-  [
-    '',
-    '/privacy',
-    'http://example.com',
-    'javascript:alert(1)',
-    'mailto:a@example.com',
-    'https://a:b@example.com',
-  ],
+  ['', 'http://example.com', 'javascript:alert(1)', 'https://a@example.com', 'https://a:b@example.com'],
 )
 
 describeParser(
@@ -76,19 +67,7 @@ describeParser(
     ['0.0.0.0:65535', { host: '0.0.0.0', port: 65_535 }],
     ['[::1]:8787', { host: '::1', port: 8787 }],
   ],
-  [
-    '',
-    ':8787',
-    'localhost',
-    'localhost:',
-    '127.0.0.1:65536',
-    '::1:8787',
-    '[::1]',
-    'a b:1',
-    '127.0.0.1:-1',
-    '1e3',
-    'http://localhost:1',
-  ],
+  ['', ':8787', 'localhost', '127.0.0.1:65536', '::1:8787', 'a b:1', '1e3', 'http://localhost:1'],
 )
 
 describeParser(
@@ -97,30 +76,12 @@ describeParser(
   [
     ['1', 1],
     ['90', 90],
-    ['90s', 90],
     ['15m', 900],
-    ['1h', 3600],
     ['1.5h', 5400],
     ['30d', 2_592_000],
     ['3650d', 315_360_000],
   ],
-  [
-    '',
-    '0',
-    '0d',
-    '-1',
-    '1.5s',
-    '500ms',
-    '1w',
-    '30 d',
-    ' 1',
-    '1H',
-    '3651d',
-    '99999999999',
-    'NaN',
-    'Infinity',
-    '1e3',
-  ],
+  ['', '0', '1.5s', '500ms', '30 d', ' 1', '1H', '3651d', '1e3'],
 )
 
 describeParser(
@@ -136,10 +97,8 @@ describeParser(
     'null',
     'app.example.com',
     'https://app.example.com/path',
-    'https://app.example.com?a',
     'https://user@app.example.com',
     'https://*.example.com',
-    'file:///tmp',
     'https://good.example.com, bad',
   ],
 )
@@ -203,16 +162,7 @@ describeParser(
     ['claude.ai, *.Example.com', ['claude.ai', '*.example.com']],
     ['!evil.example,!*.evil.example', ['!evil.example', '!*.evil.example']],
   ],
-  [
-    'https://claude.ai',
-    'claude.ai:443',
-    'claude.ai/path',
-    '*',
-    '*.',
-    '! claude.ai',
-    'a..b@c',
-    '*.*.example.com',
-  ],
+  ['https://claude.ai', 'claude.ai:443', '*', '! claude.ai', 'a..b@c', '*.*.example.com'],
 )
 
 describeParser(
@@ -223,14 +173,7 @@ describeParser(
     ['mcp.internal:8787, MCP.example.com', ['mcp.internal:8787', 'mcp.example.com']],
     ['[::1]:8787', ['[::1]:8787']],
   ],
-  [
-    'https://mcp.internal',
-    'mcp.internal/path',
-    'user@mcp.internal',
-    'mcp.internal:99999',
-    'a b',
-    'mcp.internal:443',
-  ],
+  ['https://mcp.internal', 'mcp.internal/path', 'user@mcp.internal', 'a b', 'mcp.internal:443'],
 )
 
 describeParser(

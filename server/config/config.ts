@@ -25,7 +25,6 @@ export interface CheckedSettings {
   problems: readonly string[]
   /** Settings whose given text was refused. */
   unusable: ReadonlySet<keyof ServerConfig>
-  /** How a message calls a setting. */
   nameOf: (field: keyof ServerConfig) => string
 }
 

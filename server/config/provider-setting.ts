@@ -9,7 +9,6 @@ import {
   parseSignInOrder,
 } from './config-value.ts'
 
-/** The settings about the session provider and about signing in there. */
 export const providerTable = {
   provider: {
     ...oneOf('embedded', 'supabase', 'oidc'),

@@ -52,7 +52,6 @@ interface RuleContext {
   production: boolean
 }
 
-/** One row for each session provider. */
 export const providers: Readonly<Record<ProviderName, ProviderTraits>> = {
   embedded: {
     isTrial: true,

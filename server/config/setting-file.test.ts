@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { checkSettings } from './config.ts'
 import { settingsOfObject } from './setting-source.ts'
 import type { Settings } from './setting-table.ts'
@@ -9,9 +9,8 @@ import { faultTexts, fileFaults, fileFields } from './setting-file.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-files-'))
+  folder = temporaryFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function texts(given: Settings): string[] {
   const checked = checkSettings(settingsOfObject(given), { production: false })
@@ -135,23 +134,17 @@ describe('the file of the admin token', () => {
     expect(texts(tokenFile(text, 0o400))).toEqual([])
   })
 
-  it.each([
-    '',
-    token.slice(1),
-    `${token}\n\n`,
-    `${token} `,
-    ` ${token}`,
-    `${token}\n${token}`,
-    `${token}\u00e9`,
-    `${token}\0`,
-  ])('that holds %j is a fault that does not repeat it', (text) => {
-    const [fault, ...more] = texts(tokenFile(text))
-    expect(fault).toMatch(/^adminTokenFile: .*token holds no token: expected one line.*openssl rand/)
-    expect(fault).not.toMatch(/aaaa|0123/)
-    expect(more).toEqual([])
-  })
+  it.each(['', token.slice(1), `${token}\n\n`, `${token}\n${token}`, `${token}\u00e9`])(
+    'that holds %j is a fault that does not repeat it',
+    (text) => {
+      const [fault, ...more] = texts(tokenFile(text))
+      expect(fault).toMatch(/^adminTokenFile: .*token holds no token: expected one line.*openssl rand/)
+      expect(fault).not.toMatch(/aaaa|0123/)
+      expect(more).toEqual([])
+    },
+  )
 
-  it.each([0o640, 0o604, 0o660, 0o602, 0o620, 0o777])('with the mode %o is a fault', (mode) => {
+  it.each([0o640, 0o604, 0o620])('with the mode %o is a fault', (mode) => {
     expect(texts(tokenFile(token, mode))).toEqual([
       expect.stringMatching(/^adminTokenFile: .*token can be used by others than its owner\. chmod 600 /),
     ])

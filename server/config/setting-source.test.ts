@@ -55,24 +55,13 @@ describe('readSettings', () => {
   })
 
   it.each([
-    ['DRAWBRIDGE_BASEURL', 'DRAWBRIDGE_BASE_URL'],
-    ['DRAWBRIDGE_SESION_TTL', 'DRAWBRIDGE_SESSION_TTL'],
-    ['DRAWBRIDGE_STOER', 'DRAWBRIDGE_STORE'],
-    ['DRAWBRIDGE_SECRET_KEY', 'DRAWBRIDGE_SECRET_KEYS'],
-  ])('%s: did you mean %s?', (variable, meant) => {
-    expect(problemsOf({ [variable]: 'x' })).toEqual([
-      `${variable}: there is no such setting. Did you mean ${meant}?`,
+    ['DRAWBRIDGE_BASEURL', ' Did you mean DRAWBRIDGE_BASE_URL?'],
+    ['DRAWBRIDGE_SECRET_KEY', ' Did you mean DRAWBRIDGE_SECRET_KEYS?'],
+    ['DRAWBRIDGE_SOMETHING_ELSE_ENTIRELY', ''],
+  ])('%s is no setting, and its value may be a secret:%s', (variable, suggested) => {
+    expect(problemsOf({ [variable]: 'hunter2' })).toEqual([
+      `${variable}: there is no such setting.${suggested}`,
     ])
-  })
-
-  it('suggests nothing for what resembles nothing', () => {
-    expect(problemsOf({ DRAWBRIDGE_SOMETHING_ELSE_ENTIRELY: 'x' })).toEqual([
-      'DRAWBRIDGE_SOMETHING_ELSE_ENTIRELY: there is no such setting.',
-    ])
-  })
-
-  it('never repeats the value of a variable that it does not know: it may be a secret', () => {
-    expect(problemsOf({ DRAWBRIDGE_SECRET_KEY: 'hunter2' }).join(' ')).not.toContain('hunter2')
   })
 
   it.each([

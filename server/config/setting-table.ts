@@ -245,7 +245,6 @@ export type ServerConfig = {
 /** Settings as text, by field. What is left out has its default. */
 export type Settings = Partial<Record<keyof ServerConfig, string>>
 
-/** One row of the table of settings. */
 export type Setting = SettingOf<keyof ServerConfig>
 
 /** Every setting there is: flags, variables, help and documentation all come from here. */

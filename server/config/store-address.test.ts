@@ -42,10 +42,7 @@ describeParser(
   ],
   [
     '',
-    ',',
     text,
-    `:${text}`,
-    'a:',
     'a:c2hvcnQ=',
     `a:${Buffer.alloc(31).toString('base64')}`,
     `a:${Buffer.alloc(33).toString('base64')}`,

@@ -34,7 +34,6 @@ export function storeName(store: StoreAddress): string {
 /** Files next to the store: accounts and sessions of the embedded provider, and notes of its demo web app. */
 export const embeddedDatabases = { provider: 'provider.db', demo: 'demo.db' } as const
 
-/** Where the key ring comes from. */
 export type SecretKeySource = { kind: 'ring'; keys: readonly SealingKey[] } | { kind: 'file'; path: string }
 
 /** The ring itself as {@link parseSecretKeys}, or `file:PATH` of a file that holds it. */

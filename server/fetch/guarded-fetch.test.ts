@@ -108,11 +108,9 @@ describe('createGuardedFetch', () => {
     ['410', (_, r) => void r.writeHead(410).end(document), 'not_found'],
     ['403', (_, r) => void r.writeHead(403).end(document), 'refused'],
     ['201', (_, r) => void r.writeHead(201, { 'content-type': 'application/json' }).end(document), 'refused'],
-    ['204', (_, r) => void r.writeHead(204).end(), 'refused'],
     ['500', (_, r) => void r.writeHead(500).end(document), 'unreachable'],
     ['no content type', (_, r) => void r.end(document), 'wrong_type'],
     ['HTML', (_, r) => void r.setHeader('content-type', 'text/html').end(document), 'wrong_type'],
-    ['text', (_, r) => void r.setHeader('content-type', 'text/plain').end(document), 'wrong_type'],
     [
       'a type that only begins with JSON',
       (_, r) => void r.setHeader('content-type', 'application/jsonp').end(document),
@@ -225,13 +223,7 @@ describe('createGuardedFetch', () => {
     expect(await failure(fetchFrom('https://client.example/c', production))).toBe('forbidden_address')
   })
 
-  it.each([
-    'https://client.example:25/c',
-    'https://client.example:6379/c',
-    'https://client.example:8443/c',
-    'https://client.example:80/c',
-    'https://93.184.216.34:22/c',
-  ])(
+  it.each(['https://client.example:25/c', 'https://client.example:80/c', 'https://93.184.216.34:22/c'])(
     'in production only the port of https is asked, or this server would be a scanner of ports: %s',
     async (url) => {
       const resolve = (): Promise<string[]> => Promise.reject(new Error('A name server was asked.'))
@@ -264,7 +256,6 @@ describe('createGuardedFetch', () => {
     ['the metadata service', ['169.254.169.254']],
     ['one private address among public ones', ['8.8.8.8', '10.0.0.1']],
     ['one IPv6 loopback among public ones', ['8.8.8.8', '::1']],
-    ['mapped loopback', ['::ffff:127.0.0.1']],
     ['NAT64 of a private address', ['64:ff9b::10.0.0.1']],
     ['something that is no address', ['client.example']],
   ])('MCP security SSRF: all addresses of the answer must be public: %s', async (_rule, addresses) => {
@@ -274,19 +265,11 @@ describe('createGuardedFetch', () => {
 
   it.each([
     'https://127.0.0.1/c',
-    'https://127.1/c',
-    'https://2130706433/c',
     'https://0x7f000001/c',
-    'https://0x7f.1/c',
     'https://017700000001/c',
-    'https://0/c',
     'https://[::1]/c',
-    'https://[::]/c',
-    'https://[::ffff:127.0.0.1]/c',
     'https://[::ffff:7f00:1]/c',
     'https://[64:ff9b::7f00:1]/c',
-    'https://[2002:7f00:1::]/c',
-    'https://[fd00:ec2::254]/c',
     'https://169.254.169.254/latest/meta-data',
     'https://①②⑦.⓪.⓪.①/c',
     'https://localhost/c',
@@ -299,9 +282,7 @@ describe('createGuardedFetch', () => {
 
   it.each([
     'http://client.example/c',
-    'http://127.0.0.1/c',
     'ftp://client.example/c',
-    'file:///etc/passwd',
     'data:application/json,{}',
     'https://user@client.example/c',
     'https://user:password@client.example/c',

@@ -8,7 +8,6 @@ import { isLoopbackAddress, isPublicAddress } from './guarded-fetch-address.ts'
 import { createHostResolver, type ResolveHost } from './guarded-fetch-resolver.ts'
 import { FetchError, readResponse } from './guarded-fetch-response.ts'
 
-/** Options of fetching client documents. */
 export interface GuardedFetchConfig {
   userAgent: string
   /** For development, when this server is on loopback: allows loopback addresses, plain http and any port. */

@@ -1,15 +1,14 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { AuditFile } from './audit-file.ts'
 import { createLog, reportTo } from './log.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-audit-'))
+  folder = temporaryFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true }))
 
 const never = (error: unknown): void => {
   throw error

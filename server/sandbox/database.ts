@@ -6,11 +6,10 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 
 /**
  * An SQLite file of the sandbox, or `:memory:`. Only its owner can read it, and committed data survives a kill of the process. Calls
- * are synchronous, so nothing interleaves inside a transaction.
+ * are synchronous, so nothing interleaves between them.
  */
 export class Database {
   readonly #connection: DatabaseSync
-  #inTransaction = false
 
   /** `schema` creates what is not there yet. */
   constructor(path: string, schema: string) {
@@ -35,23 +34,6 @@ export class Database {
   /** Returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#connection.prepare(sql).run(...values).changes)
-  }
-
-  /** Commits what `body` did, or nothing if it throws. */
-  transaction<T>(body: () => T): T {
-    if (this.#inTransaction) return body()
-    this.#connection.exec('BEGIN IMMEDIATE')
-    this.#inTransaction = true
-    try {
-      const result = body()
-      this.#connection.exec('COMMIT')
-      return result
-    } catch (error) {
-      this.#connection.exec('ROLLBACK')
-      throw error
-    } finally {
-      this.#inTransaction = false
-    }
   }
 
   close(): void {

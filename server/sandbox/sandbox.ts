@@ -4,7 +4,6 @@ import type { FetchHandler } from '../http/endpoint.ts'
 import { createHostGuard } from '../http/middleware/guards.ts'
 import { createEmbeddedProvider } from './provider/embedded-provider.ts'
 
-/** The server's settings that the sandbox needs. */
 export interface SandboxConfig {
   appUrl: string
   providerUrl: string

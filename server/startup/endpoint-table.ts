@@ -48,7 +48,6 @@ import type { ServerConfig } from '../config/setting-table.ts'
 import { valueOr } from '../core/document.ts'
 import { readWellKnownFile } from '../config/document-file.ts'
 
-/** Dependencies of one process's endpoints. */
 export interface EndpointParts {
   config: ServerConfig
   look: Look

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { openClients } from './open-clients.ts'
 import { openMemoryStore } from '../store/sqlite/sqlite.ts'
 import { configSample } from '../../tests/support/server/config-sample.ts'
@@ -136,9 +136,8 @@ describe('a client with a metadata document, from end to end', () => {
 describe('files of the operator', () => {
   let folder: string
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-clients-'))
+    folder = temporaryFolder()
   })
-  afterEach(() => rmSync(folder, { recursive: true }))
 
   function write(content: unknown): string {
     const path = join(folder, 'clients.json')

@@ -14,7 +14,6 @@ import { version } from '../config/version.ts'
 const trialStep =
   'Wait a minute, then connect again. If this computer cannot reach that host, stop the server and start it with `drawbridge-server --client-documents off`, then remove the server in the app and add it again: the app then registers itself.'
 
-/** Clients of every kind, and the rules for their metadata. */
 export interface Clients {
   finder: ClientFinder
   fetchKeys: FetchClientKeys

@@ -16,7 +16,6 @@ export interface OpenSandbox {
   close(): Promise<void>
 }
 
-/** Loads a sandbox. */
 export type LoadSandbox = (config: SandboxConfig, runtime: Runtime) => Promise<Sandbox>
 
 /** Opens the sandbox, if `config` has the embedded provider. Loads its code only then: production servers never run it. */

@@ -7,6 +7,7 @@ import {
   type UpstreamPolicy,
 } from '../core/gateway/upstream.ts'
 import { ConfigError } from '../config/config.ts'
+import { version } from '../config/version.ts'
 import { processUserFault } from '../mcp/command/process/process-user.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'
 import { createRelayEndpoint } from '../mcp/relay/relay-endpoint.ts'
@@ -38,8 +39,13 @@ type Opened = Omit<Tools, 'scopesOfCalls' | 'close'>
 /** Returns what opens the connection to an upstream, without sending a request yet. Only a command needs the MCP SDK. */
 async function endpointOf(upstream: Upstream): Promise<(ports: ToolsPorts) => Opened> {
   if (upstream.kind === 'http') return (ports) => openRelay(upstream, ports)
-  const { openCommand } = await import('./open-command.ts')
-  return (ports) => openCommand(upstream, ports)
+  const { createCommandEndpoint } = await import('../mcp/command/command-endpoint.ts')
+  return ({ runtime, sealer, resourceMetadata, report }) => {
+    const ports = { version, sealer, runtime, resourceMetadata, report }
+    const endpoint = createCommandEndpoint({ upstream, environment: process.env, ...ports })
+    void endpoint.tryStart()
+    return { endpoint, started: Promise.resolve() }
+  }
 }
 
 function openUpstream(policy: UpstreamPolicy, opened: Opened): Tools {

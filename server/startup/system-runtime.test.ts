@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished, test } from 'vitest'
 import { systemRuntime } from './system-runtime.ts'
 
 const run = promisify(execFile)
@@ -51,14 +51,18 @@ describe('a time-out', () => {
     ])
   })
 
-  const sources = globSync('**/*.ts', {
-    cwd: folder,
-    exclude: ['dist/**', 'node_modules/**', '**/*.test.ts'],
-  })
-
-  test.each(sources)('is handed to fetch, and never put into a request: %s', (path) => {
-    const made = argumentsOf('new Request(', readFileSync(folder + path, 'utf8'))
-    expect(made.filter((text) => /\bsignal\b/.test(text))).toEqual([])
+  it('is handed to fetch, and never put into a request', () => {
+    const sources = globSync('**/*.ts', {
+      cwd: folder,
+      exclude: ['dist/**', 'node_modules/**', '**/*.test.ts'],
+    })
+    const faulty = sources.filter((path) =>
+      argumentsOf('new Request(', readFileSync(folder + path, 'utf8')).some((text) =>
+        /\bsignal\b/.test(text),
+      ),
+    )
+    expect(sources.length).toBeGreaterThan(100)
+    expect(faulty).toEqual([])
   })
 })
 

@@ -2,7 +2,6 @@ import { randomFillSync } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 
-/** The real clock, randomness, sleep and network. */
 export const systemRuntime: Runtime = {
   now: () => Math.floor(Date.now() / 1000),
   randomBytes: drawRandomBytes,

@@ -1,8 +1,8 @@
 import { toResponse } from '@drawbridge/shared/text-response.ts'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import {
   callerSample,
   callsSample,
@@ -10,9 +10,6 @@ import {
 } from '../../tests/support/server/mcp/tool-fixture.ts'
 import { createMcpEndpoint } from './open-tools.ts'
 import { loadToolModule, openToolModule } from './tool-module.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'drawbridge-document-'))
-afterAll(() => rmSync(folder, { recursive: true }))
 
 const text = readFileSync(new URL('../../docs/tools.md', import.meta.url), 'utf8')
 const blocks = [...text.matchAll(/```js\n(.*?)```/gs)].map(([, source = '']) => source)
@@ -30,6 +27,7 @@ describe('docs/tools.md', () => {
   it.each(blocks.map((source, index) => [index, source] as const))(
     'example %i is a module that works as it stands',
     async (index, source) => {
+      const folder = temporaryFolder()
       writeFileSync(join(folder, `tools-${index}.mjs`), source)
       const module = await loadToolModule(`tools-${index}.mjs`, folder)
       const { definitions } = openToolModule(module, [], () => {})

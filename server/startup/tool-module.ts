@@ -147,7 +147,6 @@ function faulty(problems: readonly string[]): ToolModuleReading {
   return { kind: 'faulty', faults: problems.map((problem) => ({ field: 'tools', problem, nextStep })) }
 }
 
-/** Returns the tool, or the faults of its schemas and metadata. */
 function open(tool: ToolDeclaration, report: ReportToolFailure): ToolDefinition | string[] {
   const opened = openMembers(tool, report)
   if (!Array.isArray(opened)) return opened

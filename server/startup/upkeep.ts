@@ -18,13 +18,11 @@ const maxUnusedClients = 20_000
 const maxWithOpenPages = 40_000
 const openPageSeconds = 600
 
-/** Background work. */
 export interface Upkeep {
   /** Starts no further jobs or batches, and waits for the running batch. */
   stop(): Promise<void>
 }
 
-/** Dependencies of background work. */
 export interface UpkeepPorts {
   store: Pick<Store, 'collectExpired' | 'trimClients'>
   signOuts: Pick<SignOutWorker, 'run'>

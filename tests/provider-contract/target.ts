@@ -115,7 +115,7 @@ async function openEmbedded(
     socialProvider: 'google',
     ssoDomain: company.domain,
     levers: {
-      limitTokens: (on) => admin.setFaults(on ? { rateLimit: { limit: 1, windowSeconds: 60 } } : {}),
+      limitTokens: (limitTokens) => admin.setFaults({ limitTokens }),
       askForCaptcha: (secret) => admin.setCaptcha(secret === undefined ? {} : { secret }),
       closeReuseInterval: () => admin.setReuseInterval(0),
       putAhead: (seconds) => void (aheadSeconds = seconds),

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { parseStore } from '../../config/store-address.ts'
 import { hashSecret } from '../../core/seal.ts'
 import type { Store } from '../../core/store.ts'
@@ -18,9 +18,8 @@ const redirectUris = ['https://app.example/callback']
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-clients-'))
+  folder = temporaryFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function writeClients(): string {
   const path = join(folder, 'clients.json')

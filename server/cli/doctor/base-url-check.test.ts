@@ -13,10 +13,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
+type Proxy = (request: Request, pass: () => Promise<Response>) => Response | Promise<Response>
+
 /** The server as it is seen through a proxy that does something to requests and answers. */
-function through(
-  proxy: (request: Request, pass: () => Promise<Response>) => Response | Promise<Response>,
-): Promise<BaseUrlFacts> {
+function through(proxy: Proxy): Promise<BaseUrlFacts> {
   const fetch = async (request: Request): Promise<Response> => proxy(request, () => server.app.fetch(request))
   return askBaseUrl(config, { fetch }, true)
 }
@@ -57,44 +57,31 @@ describe('BASE_URL', () => {
   })
 
   it('where a server with another BASE_URL answers is a failure', async () => {
-    const findings = findingsOf(
-      baseUrlChecks,
-      await through(() => Response.json({ issuer: 'http://localhost:8787' })),
-    )
+    const other = await through(() => Response.json({ issuer: 'http://localhost:8787' }))
+    const findings = findingsOf(baseUrlChecks, other)
     expect(failed(findings)).toEqual(['base-url fail'])
     expect(findings[0]?.message).toContain('calls itself "http://localhost:8787"')
   })
 
-  it.each<
-    [
-      what: string,
-      proxy: (request: Request, pass: () => Promise<Response>) => Promise<Response>,
-      name: string,
-    ]
-  >([
+  const refuses = (status: number, isMeant: (request: Request) => boolean): Proxy => {
+    return (request, pass) => (isMeant(request) ? new Response('', { status }) : pass())
+  }
+
+  it.each<[what: string, proxy: Proxy, name: string]>([
     [
       'keeps the resource metadata to itself',
-      async (request, pass) =>
-        request.url.includes('protected-resource') ? new Response('', { status: 404 }) : pass(),
+      refuses(404, ({ url }) => url.includes('protected-resource')),
       'resource-metadata fail',
     ],
-    [
-      'takes the challenge away',
-      async (request, pass) =>
-        request.url.endsWith('/mcp') && request.method === 'POST'
-          ? new Response('', { status: 401 })
-          : pass(),
-      'challenge fail',
-    ],
+    ['takes the challenge away', refuses(401, ({ method }) => method === 'POST'), 'challenge fail'],
     [
       'demands a sign-in of its own at /mcp',
-      async (request, pass) => (request.method === 'POST' ? new Response('', { status: 302 }) : pass()),
+      refuses(302, ({ method }) => method === 'POST'),
       'challenge fail',
     ],
     [
       'takes no long headers',
-      async (request, pass) =>
-        (request.headers.get('cookie') ?? '').length > 16_000 ? new Response('', { status: 431 }) : pass(),
+      refuses(431, ({ headers }) => (headers.get('cookie') ?? '').length > 16_000),
       'long-headers warn',
     ],
   ])('behind a proxy that %s', async (_, proxy, name) => {
@@ -102,11 +89,8 @@ describe('BASE_URL', () => {
   })
 
   it('without session tokens long headers do not matter', async () => {
-    const facts = await through((request, pass) =>
-      request.headers.has('cookie') ? new Response('', { status: 431 }) : pass(),
-    )
-    expect(
-      failed(findingsOf(baseUrlChecks, { ...facts, config: { ...config, sessionTokens: false } })),
-    ).toEqual([])
+    const facts = await through(refuses(431, ({ headers }) => headers.has('cookie')))
+    const findings = findingsOf(baseUrlChecks, { ...facts, config: { ...config, sessionTokens: false } })
+    expect(failed(findings)).toEqual([])
   })
 })

@@ -46,7 +46,6 @@ export function askMcp(
   })
 }
 
-/** Requests the metadata and the challenge of the server. */
 export async function askBaseUrl(
   config: BaseUrlFacts['config'],
   runtime: Pick<Runtime, 'fetch'>,
@@ -73,18 +72,15 @@ function issuerOf({ metadata }: BaseUrlFacts): string | undefined {
   return typeof issuer === 'string' ? issuer : undefined
 }
 
-/** Returns whether this server responds at BASE_URL. */
 export function isAtBaseUrl(facts: BaseUrlFacts): boolean {
   return issuerOf(facts) === facts.config.baseUrl
 }
 
-/** Applies a check only if this server responds. */
 const atServer =
   (check: (facts: BaseUrlFacts) => Said): ((facts: BaseUrlFacts) => Said) =>
   (facts) =>
     isAtBaseUrl(facts) ? check(facts) : undefined
 
-/** Checks that clients find this server at BASE_URL. */
 export const baseUrlChecks: Checks<BaseUrlFacts> = {
   'base-url'(facts) {
     const { config, metadata, isRunning } = facts

@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
 import { startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
@@ -13,9 +13,8 @@ import { doctor } from './doctor.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-doctor-'))
+  folder = temporaryFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** What doctor says about `settings`; `fetch` is the network. */
 async function examine(

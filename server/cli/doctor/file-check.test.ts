@@ -1,7 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { english } from '../../texts/english.ts'
 import { checkSettings } from '../../config/config.ts'
 import { settingsOfObject } from '../../config/setting-source.ts'
@@ -10,9 +10,8 @@ import { checkFiles } from './file-check.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-doctor-'))
+  folder = temporaryFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 async function findings(setting: keyof Settings, name: string, text: string | undefined): Promise<string[]> {
   const path = join(folder, name)

@@ -13,7 +13,6 @@ import { publicToolNote } from './upstream-check.ts'
 type CheckedFile = FileFault['field']
 type Describe = (config: ServerConfig, now: number) => string
 
-/** Describes the contents of the files without faults. */
 const contents: Partial<Record<CheckedFile, Describe>> = {
   clients: (config, now) => `holds ${plural(readConfiguredClients(config, now).size, 'client')}.`,
   access: ({ access = '' }) =>

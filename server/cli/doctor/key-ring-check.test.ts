@@ -1,7 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { checkSealingKeys, keyChecks, readKeySource } from './key-ring-check.ts'
@@ -9,10 +9,9 @@ import { checkSealingKeys, keyChecks, readKeySource } from './key-ring-check.ts'
 let folder: string
 let path: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-doctor-'))
+  folder = temporaryFolder()
   path = join(folder, 'secret-keys')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const entry = (kid: string): string => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`
 const check = (generated = false): { kids: readonly string[]; findings: Finding[] } => {

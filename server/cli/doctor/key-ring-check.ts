@@ -5,7 +5,6 @@ import { readSettingFile } from '../../config/document-file.ts'
 import { keyFileEntries } from '../../store/secret-key-file.ts'
 import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 
-/** The keys of a ring, and their file. */
 export interface KeyFacts {
   kids: readonly string[]
   text: string
@@ -54,7 +53,6 @@ function describeRing([first, ...others]: readonly string[], where: string): str
   return `${first} of ${where} seals${others.map((kid) => `, ${kid} opens`).join('')}.`
 }
 
-/** Checks that the ring has every key that the store needs. */
 export async function checkSealingKeys(
   kids: readonly string[],
   store: Pick<SealedSessionStore, 'listSealingKeys'>,

@@ -4,7 +4,6 @@ import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, note, ok, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { visit, type Visit } from './visit.ts'
 
-/** Public responses of an OpenID provider. */
 export interface OidcFacts {
   config: OidcConfig
   discovery: Visit

@@ -89,7 +89,6 @@ function headerOutcome(refusedToken: Visit): Outcome {
       )
 }
 
-/** What is wrong with a document at an address. */
 interface DocumentFault {
   fault: 'redirect' | 'paths'
   text: string

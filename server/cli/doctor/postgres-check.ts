@@ -6,7 +6,6 @@ import { parsePostgresUrl } from '../../store/postgres/url.ts'
 const oldestServer = 150_000
 const fewConnections = 10
 
-/** What a Postgres database reports about itself. */
 export interface PostgresFacts {
   url: string
   server: string

@@ -6,7 +6,6 @@ import type { Visit } from './visit.ts'
 const noticeableSeconds = 30
 const maxSkewSeconds = 300
 
-/** Responses of any provider. */
 export interface ProviderFacts {
   config: Pick<ServerConfig, 'providerJwtSecret'>
   now: number

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
@@ -91,16 +91,11 @@ describe('who may come in', () => {
     ['allow', true, undefined],
     ['deny', false, undefined],
   ] as const)('a rule that would %s by email, confirmed %s', (effect, confirmsEmail, state) => {
-    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-note-'))
-    try {
-      const access = join(folder, 'access.json')
-      const rules = [{ [effect]: { email: ['*@example.com'] } }, { allow: {} }]
-      writeFileSync(access, JSON.stringify({ rules }))
-      const config = configSample({ provider: 'supabase', access })
-      expect(use('access', config, { confirmsEmail })?.state).toBe(state)
-      expect(use('access', config)).toBe(undefined)
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
+    const access = join(temporaryFolder(), 'access.json')
+    const rules = [{ [effect]: { email: ['*@example.com'] } }, { allow: {} }]
+    writeFileSync(access, JSON.stringify({ rules }))
+    const config = configSample({ provider: 'supabase', access })
+    expect(use('access', config, { confirmsEmail })?.state).toBe(state)
+    expect(use('access', config)).toBe(undefined)
   })
 })

@@ -1,8 +1,8 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { sqliteMigrations } from '../../store/sqlite/schema.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
@@ -12,10 +12,9 @@ import { checkStore } from './store-check.ts'
 let folder: string
 let path: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-doctor-'))
+  folder = temporaryFolder()
   path = join(folder, 'server.db')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 async function states(): Promise<Record<string, string>> {
   const { findings } = await checkStore({ store: { kind: 'sqlite', path } }, ['a'])

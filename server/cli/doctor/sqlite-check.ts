@@ -9,7 +9,6 @@ const noBytes = 10_000_000
 // As in statfs(2): NFS, SMB, CIFS, SMB2.
 const networkFileSystems = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42])
 
-/** Facts about a store in a SQLite file. */
 export interface SqliteFacts {
   path: string
   /** The nearest existing folder. */
@@ -31,7 +30,6 @@ export function readSqlite(path: string): SqliteFacts {
   }
 }
 
-/** Checks the file and its disk. */
 export const sqliteChecks: Checks<SqliteFacts> = {
   store({ path, schema, isRunning }) {
     if (schema === undefined) return ok(`The first start makes ${path}.`)

@@ -86,10 +86,8 @@ describe('the auth API', () => {
       /refuses the API key/,
       /PROVIDER_KEY/,
     ],
-    ['refuses the key with 403', answer(403), 'fail', /refuses the API key/, /PROVIDER_KEY/],
     ['is another site', answer(200), 'fail', /is no auth API: .* 200 without JSON/, /\/auth\/v1/],
     ['is the project without its path', answer(404, {}), 'fail', /is no auth API: .* 404\./, /\/auth\/v1/],
-    ['redirects', answer(301), 'fail', /is no auth API/, /\/auth\/v1/],
     ['is in trouble', answer(503), 'fail', /in trouble: it answers 503/, /status of the provider/],
   ])('%s', (_, settings, state, message, fix) => {
     const finding = find('provider', { ...sound, settings })

@@ -7,7 +7,6 @@ import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/te
 import { askForDatabase } from '../../providers/supabase/ping.ts'
 import { visit, type Visit } from './visit.ts'
 
-/** Public responses of the auth API of a Supabase project. */
 export interface SupabaseFacts {
   config: SupabaseConfig
   /** Undefined if the provider does not respond. */
@@ -62,7 +61,6 @@ export const supabaseChecks: Checks<SupabaseFacts> = {
   issuer: checkIssuer,
 }
 
-/** Checks that the auth API responds and accepts the API key. */
 function checkAuthApi({ config, settings, database }: SupabaseFacts): Outcome {
   const { providerUrl: url, providerKey: key } = config
   if (settings.kind === 'unreachable') return unreachable(config, settings.reason)
@@ -159,7 +157,6 @@ const templateNeeds: Readonly<Record<EmailMethod, string>> = {
   both: "The project's mail template for magic links must have {{ .Token }} and {{ .ConfirmationURL }} in it.",
 }
 
-/** Checks the `iss` that the provider publishes. */
 function checkIssuer({ config, settings, discovery }: SupabaseFacts): Outcome | undefined {
   const { providerIssuer: expected, provider } = config
   if (providers[provider].isTrial) return ok(`The embedded provider issues as ${expected}.`)

@@ -12,7 +12,6 @@ const revision = '2025-11-25'
 export interface UpstreamFacts {
   upstream: Upstream
   asked: Asked | undefined
-  /** The PATH variable. */
   path: string | undefined
 }
 

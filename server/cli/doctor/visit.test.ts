@@ -3,31 +3,18 @@ import { visit } from './visit.ts'
 
 const url = 'https://provider.example/settings'
 
-function answering(answer: () => Response | Promise<Response>): {
-  fetch: (request: Request) => Promise<Response>
-} {
-  return { fetch: async () => answer() }
-}
-
-function failing(failure: Error): { fetch: () => Promise<Response> } {
-  return { fetch: () => Promise.reject(failure) }
-}
+const answering = (answer: Response) => ({ fetch: async () => answer })
 
 describe('visit', () => {
   it('answers status, headers and a JSON object', async () => {
-    const runtime = answering(() => Response.json({ a: 1 }, { status: 401, headers: { date: 'now' } }))
+    const runtime = answering(Response.json({ a: 1 }, { status: 401, headers: { date: 'now' } }))
     const found = await visit(url, runtime)
     expect(found).toMatchObject({ kind: 'answered', status: 401, json: { a: 1 } })
     expect(found.kind === 'answered' && found.headers.get('date')).toBe('now')
   })
 
   it.each(['', '<html>', '[1]', 'null'])('%j is no JSON object', async (body) => {
-    expect(
-      await visit(
-        url,
-        answering(() => new Response(body)),
-      ),
-    ).toMatchObject({ status: 200, json: undefined })
+    expect(await visit(url, answering(new Response(body)))).toMatchObject({ status: 200, json: undefined })
   })
 
   it('sends what it is given, and follows no redirect', async () => {
@@ -40,38 +27,26 @@ describe('visit', () => {
     expect([seen?.method, seen?.redirect, seen?.headers.get('apikey')]).toEqual(['POST', 'manual', 'key'])
   })
 
+  const failed = (code?: string): Error =>
+    new TypeError('https://user:password@host', { cause: Object.assign(new Error('secret'), { code }) })
+
   it.each([
-    ['ECONNREFUSED', 'nothing listens there'],
-    ['ENOTFOUND', 'its host name is not known'],
-    ['CERT_HAS_EXPIRED', 'its certificate has expired'],
-    ['EWHATEVER', 'EWHATEVER'],
-  ])('%s is said as "%s"', async (code, reason) => {
-    const error = new TypeError('fetch failed', { cause: Object.assign(new Error('secret'), { code }) })
-    expect(await visit(url, failing(error))).toEqual({ kind: 'unreachable', reason })
-  })
-
-  it('an error without a code says nothing of its text', async () => {
-    const found = await visit(url, failing(new TypeError('https://user:password@host')))
-    expect(found).toEqual({ kind: 'unreachable', reason: 'the request failed' })
-  })
-
-  it('no answer in time is said as such', async () => {
-    const found = await visit(url, failing(new DOMException('timed out', 'TimeoutError')))
-    expect(found).toEqual({ kind: 'unreachable', reason: 'no answer within 5 seconds' })
+    [failed('ECONNREFUSED'), 'nothing listens there'],
+    [failed('ENOTFOUND'), 'its host name is not known'],
+    [failed('CERT_HAS_EXPIRED'), 'its certificate has expired'],
+    [failed('EWHATEVER'), 'EWHATEVER'],
+    [failed(), 'the request failed'],
+    [new DOMException('timed out', 'TimeoutError'), 'no answer within 5 seconds'],
+  ])('a failure is said without the text of the error: %s, %s', async (thrown, reason) => {
+    const found = await visit(url, { fetch: () => Promise.reject(thrown) })
+    expect(found).toEqual({ kind: 'unreachable', reason })
   })
 
   it('an answer that breaks off is no answer', async () => {
     const body = new ReadableStream({
       pull: (controller) => controller.error(Object.assign(new Error(), { code: 'ECONNRESET' })),
     })
-    expect(
-      await visit(
-        url,
-        answering(() => new Response(body)),
-      ),
-    ).toEqual({
-      kind: 'unreachable',
-      reason: 'the connection was cut',
-    })
+    const found = await visit(url, answering(new Response(body)))
+    expect(found).toEqual({ kind: 'unreachable', reason: 'the connection was cut' })
   })
 })

@@ -22,7 +22,6 @@ export function redirectOf(answer: Visit): string | undefined {
   return `to ${(answer.headers.get('location') ?? 'nowhere').split(/[?#]/)[0]}`
 }
 
-/** What a request has besides its address. */
 export interface VisitInit {
   method?: string
   headers?: Record<string, string>

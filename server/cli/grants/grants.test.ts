@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import type { Store } from '../../core/store.ts'
 import { openStore } from '../../startup/open-store.ts'
 import { parseStore } from '../../config/store-address.ts'
@@ -9,7 +8,6 @@ import { type CommandFixture, createCommandFixture } from '../../../tests/suppor
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import { type CommandFailure, type CommandOptions, exitCode } from '../command.ts'
 import { listGrants, revokeGrants } from './grants.ts'
 
@@ -25,23 +23,20 @@ const settings = {
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-grants-'))
+  folder = temporaryFolder()
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('grants, beside a running server', () => {
   let runtime: FakeRuntime
   let address: string
   let store: Store
-  beforeEach(() => open(`sqlite:${join(folder, 'server.db')}`))
-  afterEach(() => store.close())
-
-  async function open(at: string): Promise<void> {
+  beforeEach(async () => {
     runtime = createFakeRuntime(start + 60)
-    address = at
+    address = `sqlite:${join(folder, 'server.db')}`
     store = openStore(parseStore(address))
     await store.prepare()
-  }
+  })
+  afterEach(() => store.close())
 
   const line = (json = true): CommandFixture =>
     createCommandFixture({ ...settings, STORE: address }, { json, runtime })
@@ -157,12 +152,6 @@ describe('grants, beside a running server', () => {
     expect(ids(await listed())).toEqual(['grant d', 'grant e'])
   })
 
-  it('revokes the only one of a person without --yes', async () => {
-    await addGrant(store, grantSample('a', person('ada')))
-    expect(await revoked({ user: 'ada' })).toMatchObject({ revoked: 1 })
-    expect(await revoked({ user: 'ada' })).toMatchObject({ revoked: 0 })
-  })
-
   it('lists what was allowed and not fetched as waiting, and revokes it like a grant', async () => {
     const waiting = grantSample('w', { ...person('ada'), clientId: 'two' })
     await store.addAuthorizationCode({ ...waiting.code, expiresAt: start + 120 }, waiting.session)
@@ -190,18 +179,6 @@ describe('grants, beside a running server', () => {
     await expect(revoked(choice)).rejects.toMatchObject({ message: expect.stringContaining('2 grants') })
     expect(await revoked({ ...choice, yes: true })).toMatchObject({ revoked: 2 })
     expect(await listed()).toEqual([])
-  })
-
-  it('are listed and revoked on Postgres as well', async () => {
-    const postgres = await startPostgres()
-    await store.close()
-    await open(await postgres.createDatabase())
-    await addGrant(store, grantSample('a', person('ada')))
-    expect(ids(await listed({ user: 'ada@example.com' }))).toEqual(['grant a'])
-    expect(await revoked({ grantId: 'grant a' })).toMatchObject({ revoked: 1 })
-    expect((await store.findGrant('grant a'))?.end?.reason).toBe('revoked_by_operator')
-    await store.close()
-    await postgres.close()
   })
 
   it('fails for a grant that is not there', async () => {

@@ -14,7 +14,6 @@ import {
 import { printFacts, timeText } from '../terminal.ts'
 import { withStore } from '../with-store.ts'
 
-/** Maximum length of a printed list. */
 const maxListed = 10_000
 
 /** Maximum count without `--yes`. */

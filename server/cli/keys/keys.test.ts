@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { parseSecretKeys } from '../../config/store-address.ts'
 import { createSealer, type KeyRing, sealingKeyOf, type Sealer } from '../../core/seal.ts'
 import { openProviderSession, sealProviderSession } from '../../core/session/session-seal.ts'
@@ -30,16 +30,13 @@ let runtime: FakeRuntime
 /** The store of a server that is running. */
 let store: Store
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-keys-'))
+  folder = temporaryFolder()
   ringPath = join(folder, 'secret-keys')
   runtime = createFakeRuntime(start)
   store = openSqliteStore(join(folder, 'server.db'))
   writeRing('old')
 })
-afterEach(async () => {
-  await store.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterEach(() => store.close())
 
 function writeRing(...kids: string[]): void {
   writeFileSync(ringPath, kids.map(entry).join('\n'), { mode: 0o600 })

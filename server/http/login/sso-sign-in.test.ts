@@ -65,10 +65,7 @@ function expectCode(done: Visit): void {
 }
 
 async function userId(): Promise<string> {
-  const { id } = gotrue.embedded.services.database.get<{ id: string }>(
-    'SELECT account_id AS id FROM identity WHERE provider = ?',
-    ssoProvider,
-  )!
+  const { id } = gotrue.embedded.services.accounts.findByIdentity(ssoProvider, 'employee-1')!
   return id
 }
 

@@ -14,7 +14,6 @@ const firstRetryPauseSeconds = 2
 // Discovery may come first in a refresh: both together must end within the refresh's lease.
 const discoveryTimeoutSeconds = 5
 
-/** Our identity at the provider. */
 export interface OidcClientConfig {
   /** Must equal the `issuer` of the provider's metadata exactly. https, or http on a loopback host. */
   issuer: string

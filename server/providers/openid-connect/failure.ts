@@ -1,5 +1,5 @@
 import { ProviderError } from '../../core/session/session-provider.ts'
-import { failureOfStatus } from '../response.ts'
+import { failureOfStatus, parseRetryAfter } from '../response.ts'
 
 /** Why a call through the OpenID Connect library failed, as far as known. */
 export type OidcFailure =
@@ -26,7 +26,9 @@ export async function readOidcFailure(error: unknown): Promise<OidcFailure> {
   const answer = [response, cause].find((value) => value instanceof Response)
   if (answer && !answer.ok) {
     const code = errorCode(error) ?? errorCode(await readJson(answer))
-    return { kind: 'refused', status: answer.status, code, retryAfterSeconds: retryAfter(answer) }
+    // There is no clock here, so a date is too far off to be meant.
+    const retryAfterSeconds = parseRetryAfter(answer.headers.get('retry-after'), 0)
+    return { kind: 'refused', status: answer.status, code, retryAfterSeconds }
   }
   return { kind: 'unusable', reason: cause instanceof Error ? cause.message : messageOf(error) }
 }
@@ -56,12 +58,6 @@ export function plainFailure(failure: OidcFailure, what: string): ProviderError 
       return new ProviderError('protocol', message)
     }
   }
-}
-
-// Ignores dates: they would need a clock here.
-function retryAfter(answer: Response): number | undefined {
-  const text = answer.headers.get('retry-after') ?? ''
-  return /^\d{1,6}$/.test(text) ? Number(text) : undefined
 }
 
 /** Accepts only text that looks like a code: anything longer may repeat what was sent. */

@@ -6,7 +6,6 @@ import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './sig
 import { createLogoutReader } from './logout-token.ts'
 import { createOidcTokenVerifier } from './token-verifier.ts'
 
-/** Settings of the adapter. */
 export interface OidcConfig extends OidcClientConfig, OidcRequestConfig {
   /** The provider's name on the only button of the login page. */
   label: string

@@ -6,7 +6,6 @@ import type {
   ProviderError,
   ProviderFailure,
   ProviderSession,
-  SessionLife,
 } from '../../core/session/session-provider.ts'
 import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -93,14 +92,6 @@ describe('refresh', () => {
     await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
   })
 
-  test('of lasting tokens whose answer got lost succeeds when it is made again', async () => {
-    const lasting = await other({ rotation: false })
-    const session = await signedIn(lasting)
-    lasting.intercept('/token', lostReply)
-    await expect(lasting.provider.refresh(session)).rejects.toMatchObject({ failure: 'transient' })
-    await expect(lasting.provider.refresh(session)).resolves.toBeDefined()
-  })
-
   test('at a provider that is down is transient, and known not to have happened', async () => {
     const started = await other({})
     const session = await signedIn(started)
@@ -133,24 +124,16 @@ describe('refresh', () => {
 
   test.each<[number, string | undefined, ProviderFailure, boolean]>([
     [400, 'invalid_grant', 'terminal', true],
-    [401, 'invalid_grant', 'terminal', true],
     [400, 'interaction_required', 'terminal', true],
-    [400, 'login_required', 'terminal', true],
-    [400, 'consent_required', 'terminal', true],
     [400, 'invalid_client', 'transient', true],
-    [400, 'unauthorized_client', 'transient', true],
     // As dex 2.13.0 answers for a token that is unknown, expired or replaced.
     [400, 'invalid_request', 'terminal', true],
     [400, 'invalid_scope', 'transient', true],
-    [400, 'unsupported_grant_type', 'transient', true],
     [400, undefined, 'transient', true],
-    [403, undefined, 'transient', true],
-    [404, undefined, 'transient', true],
     [302, undefined, 'transient', true],
     [408, 'invalid_grant', 'transient', false],
     [429, 'invalid_grant', 'transient', true],
     [500, 'invalid_grant', 'transient', false],
-    [502, undefined, 'transient', false],
     [503, 'temporarily_unavailable', 'transient', false],
   ])('reads %i %s as %s, outcome known: %s', async (status, error, failure, outcomeKnown) => {
     const session = await signedIn()
@@ -180,16 +163,6 @@ describe('refresh', () => {
       expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(/eyJ|refresh_token/)
     },
   )
-
-  test('keeps the new tokens when our clock is ahead', async () => {
-    const started = await other({})
-    const before = await signedIn(started)
-    started.runtime.advance(2 * 3600)
-    const provider = started.providerWith({})
-    const after = await provider.refresh(before)
-    expect(after.refreshToken).not.toBe(before.refreshToken)
-    await expect(provider.refresh(after)).resolves.toBeDefined()
-  })
 
   test('keeps the new ID token beside them, although it seems to have expired', async () => {
     const before = await signedIn()
@@ -247,13 +220,10 @@ describe('probe', () => {
     await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({ life: 'token_refused' })
   })
 
-  test.each<[number, Record<string, string>, SessionLife]>([
-    [200, {}, 'live'],
-    [401, {}, 'token_refused'],
-    [401, { 'www-authenticate': 'Bearer error="invalid_request"' }, 'token_refused'],
-  ])('reads %i with %o as %s', async (status, headers, life) => {
-    fixture.intercept('/me', () => new Response('', { status, headers }))
-    await expect(fixture.provider.probe?.('token')).resolves.toMatchObject({ life })
+  test('reads 401 as token_refused, whatever the challenge says', async () => {
+    const headers = { 'www-authenticate': 'Bearer error="invalid_request"' }
+    fixture.intercept('/me', () => new Response('', { status: 401, headers }))
+    await expect(fixture.provider.probe?.('token')).resolves.toMatchObject({ life: 'token_refused' })
   })
 
   test.each<[number, ProviderFailure]>([
@@ -284,12 +254,6 @@ describe('probe', () => {
     const asked = fixture.server.requests.length
     await expect(provider.probe?.('token')).resolves.toMatchObject({ life: 'live' })
     expect(fixture.server.requests.length).toBe(asked)
-  })
-
-  test('is token_refused for a token that is meant for another API', async () => {
-    const started = await other({ audience: 'https://api.example.com' })
-    const { accessToken } = await signedIn(started)
-    await expect(started.provider.probe?.(accessToken)).resolves.toMatchObject({ life: 'token_refused' })
   })
 })
 

@@ -201,12 +201,6 @@ describe('socialFinish refuses', () => {
     await expect(fixture.provider.socialFinish(returned)).rejects.toMatchObject({ failure })
   })
 
-  test('a code that was redeemed before', async () => {
-    const returned = await fixture.goAndReturn()
-    await fixture.provider.socialFinish(returned)
-    await expect(fixture.provider.socialFinish(returned)).rejects.toMatchObject({ failure: 'expired' })
-  })
-
   test.each<[string, string, ProviderFailure]>([
     ['a code of another nonce', 'nonce', 'protocol'],
     ['a code of another verifier', 'codeVerifier', 'expired'],
@@ -286,17 +280,11 @@ describe('an ID token is refused', () => {
 
   test.each<[string, (claims: Claims) => Promise<string | undefined> | string | undefined, RegExp]>([
     ['that is missing', () => undefined, /"id_token" property/],
-    ['that is no JWT', () => 'opaque', /Invalid JWT/],
     ['with alg none', (claims) => `${base64url({ alg: 'none' })}.${base64url(claims)}.`, /"alg"/],
     [
       'with a key the provider does not publish',
       async (claims) => signWith(await keySample('provider-1', 'RS256'), claims),
       /signature verification failed/,
-    ],
-    [
-      'with a kid the provider does not publish',
-      (claims) => fixture.server.sign(claims, { kid: 'other' }),
-      /no applicable keys/,
     ],
     [
       'signed with the client secret',
@@ -309,17 +297,8 @@ describe('an ID token is refused', () => {
     ['without a signature', async (claims) => (await sign(claims)).replace(/[^.]+$/, ''), /signature/],
     ['of another issuer', (claims) => sign(claims, { iss: 'https://attacker.example' }), /"iss"/],
     ['for another client', (claims) => sign(claims, { aud: 'other' }), /"aud"/],
-    ['for several clients without azp', (claims) => sign(claims, { aud: [oidcClient.id, 'other'] }), /"aud"/],
-    [
-      'for several clients with the azp of another',
-      (claims) => sign(claims, { aud: [oidcClient.id, 'other'], azp: 'other' }),
-      /"azp"/,
-    ],
     ['of another nonce', (claims) => sign(claims, { nonce: 'other' }), /"nonce"/],
-    ['without a nonce', (claims) => sign(claims, { nonce: undefined }), /"nonce"/],
     ['that is over', (claims) => sign(claims, { exp: now - 60 }), /"exp"/],
-    ['that is not valid yet', (claims) => sign(claims, { nbf: now + 120 }), /"nbf"/],
-    ['without sub', (claims) => sign(claims, { sub: undefined }), /"sub"/],
     ['with an empty sub', (claims) => sign(claims, { sub: '' }), /has no subject/],
   ])('%s', async (_what, forge, reason) => {
     fixture.intercept('/token', withIdToken(forge))

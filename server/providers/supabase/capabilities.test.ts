@@ -46,25 +46,14 @@ describe('what the provider reports', () => {
   )
 })
 
-describe('whether an address is confirmed', () => {
-  it.each<[settings: object, confirmsEmail: boolean]>([
-    [{ mailer_autoconfirm: false }, true],
-    [{ mailer_autoconfirm: true }, false],
-    [{ mailer_autoconfirm: 'false' }, false],
-    [{}, false],
-  ])('%j: %s', async (settings, confirmsEmail) => {
-    expect(await open({ external: {}, ...settings }).capabilities()).toMatchObject({ confirmsEmail })
-  })
-})
-
-describe('whether there is single sign-on', () => {
-  it.each<[settings: object, sso: boolean]>([
-    [{ saml_enabled: true }, true],
-    [{ saml_enabled: false }, false],
-    [{ saml_enabled: 'true' }, false],
-    [{ external: { saml: true, sso: true } }, false],
-  ])('%j: %s', async (settings, sso) => {
-    expect(await open({ external: {}, ...settings }).capabilities()).toMatchObject({ sso })
+describe('whether an address is confirmed, and whether there is single sign-on', () => {
+  it.each<[settings: object, confirmsEmail: boolean, sso: boolean]>([
+    [{ mailer_autoconfirm: false }, true, false],
+    [{ mailer_autoconfirm: true, saml_enabled: true }, false, true],
+    [{ mailer_autoconfirm: 'false', saml_enabled: 'true' }, false, false],
+    [{ external: { saml: true, sso: true } }, false, false],
+  ])('%j: %s, %s', async (settings, confirmsEmail, sso) => {
+    expect(await open({ external: {}, ...settings }).capabilities()).toMatchObject({ confirmsEmail, sso })
   })
 })
 
@@ -128,19 +117,12 @@ describe('asking', () => {
 describe('a social sign-in method', () => {
   it.each([
     ['google', 'Google'],
-    ['github', 'GitHub'],
-    ['gitlab', 'GitLab'],
     ['azure', 'Microsoft'],
-    ['apple', 'Apple'],
     ['linkedin_oidc', 'LinkedIn'],
-    ['keycloak', 'Keycloak'],
-    ['discord', 'Discord'],
-    ['slack_oidc', 'Slack'],
     ['something_new', 'Something new'],
     ['custom:acme-sso', 'Acme sso'],
     ['custom:', 'Custom:'],
     ['constructor', 'Constructor'],
-    ['x', 'X'],
   ])('%s is called %s', (id, label) => {
     expect(describeSocialMethod(id)).toEqual({ id, label })
   })

@@ -51,64 +51,60 @@ const byStatus: readonly Row[] = [
   [302, undefined, 'protocol'],
 ]
 
-describe('a refused password', () => {
-  it.each<Row>([
-    [400, 'invalid_credentials', 'invalid_credentials'],
-    [422, 'invalid_credentials', 'invalid_credentials'],
-    // Distinguished, these would reveal which accounts exist.
-    [400, 'user_banned', 'invalid_credentials'],
-    [403, 'user_banned', 'invalid_credentials'],
-    [400, 'email_not_confirmed', 'email_unconfirmed'],
-    [400, 'captcha_failed', 'captcha'],
-    [422, 'email_provider_disabled', 'disabled'],
-    ...byStatus,
-  ])('%i %s: %s', (status, code, failure) => {
-    expect(passwordFailure(refused(status, code)).failure).toBe(failure)
-  })
-})
+const tables: readonly (readonly [call: string, read: ReadRefusal, rows: readonly Row[]])[] = [
+  [
+    'password',
+    passwordFailure,
+    [
+      [400, 'invalid_credentials', 'invalid_credentials'],
+      // Distinguished, this would reveal which accounts exist.
+      [400, 'user_banned', 'invalid_credentials'],
+      [400, 'email_not_confirmed', 'email_unconfirmed'],
+      [400, 'captcha_failed', 'captcha'],
+      [422, 'email_provider_disabled', 'disabled'],
+    ],
+  ],
+  [
+    'start of single sign-on',
+    ssoFailure,
+    [
+      [404, 'sso_provider_not_found', 'unknown_domain'],
+      [404, 'sso_provider_disabled', 'disabled'],
+      [422, 'saml_provider_disabled', 'disabled'],
+      [400, 'captcha_failed', 'captcha'],
+    ],
+  ],
+  [
+    'exchange of a social code',
+    socialFailure,
+    [
+      [404, 'flow_state_not_found', 'expired'],
+      [422, 'flow_state_expired', 'expired'],
+      [400, 'bad_code_verifier', 'expired'],
+      [403, 'user_banned', 'terminal'],
+      [422, 'provider_disabled', 'disabled'],
+    ],
+  ],
+  [
+    'second factor',
+    secondFactorFailure,
+    [
+      [422, 'mfa_verification_failed', 'wrong_code'],
+      [422, 'mfa_challenge_expired', 'wrong_code'],
+      [403, 'mfa_verification_rejected', 'wrong_code'],
+      [404, 'mfa_factor_not_found', 'expired'],
+      [403, 'bad_jwt', 'expired'],
+      [403, 'session_not_found', 'expired'],
+      [403, 'user_banned', 'expired'],
+      [422, 'mfa_totp_verify_not_enabled', 'disabled'],
+      [422, 'mfa_ip_address_mismatch', 'transient'],
+    ],
+  ],
+]
 
-describe('a refused start of single sign-on', () => {
-  it.each<Row>([
-    [404, 'sso_provider_not_found', 'unknown_domain'],
-    [404, 'sso_provider_disabled', 'disabled'],
-    [404, 'saml_provider_disabled', 'disabled'],
-    [422, 'saml_provider_disabled', 'disabled'],
-    [400, 'captcha_failed', 'captcha'],
-    ...byStatus,
-  ])('%i %s: %s', (status, code, failure) => {
-    expect(ssoFailure(refused(status, code)).failure).toBe(failure)
-  })
-})
-
-describe('a refused exchange of a social code', () => {
-  it.each<Row>([
-    [404, 'flow_state_not_found', 'expired'],
-    [422, 'flow_state_expired', 'expired'],
-    [400, 'bad_code_verifier', 'expired'],
-    [403, 'user_banned', 'terminal'],
-    [422, 'provider_disabled', 'disabled'],
-    ...byStatus,
-  ])('%i %s: %s', (status, code, failure) => {
-    expect(socialFailure(refused(status, code)).failure).toBe(failure)
-  })
-})
-
-describe('a refused second factor', () => {
-  it.each<Row>([
-    [422, 'mfa_verification_failed', 'wrong_code'],
-    [422, 'mfa_challenge_expired', 'wrong_code'],
-    [403, 'mfa_verification_rejected', 'wrong_code'],
-    [404, 'mfa_factor_not_found', 'expired'],
-    [422, 'mfa_factor_not_found', 'expired'],
-    [403, 'bad_jwt', 'expired'],
-    [403, 'session_not_found', 'expired'],
-    [403, 'user_not_found', 'expired'],
-    [403, 'user_banned', 'expired'],
-    [422, 'mfa_totp_verify_not_enabled', 'disabled'],
-    [422, 'mfa_ip_address_mismatch', 'transient'],
-    ...byStatus,
-  ])('%i %s: %s', (status, code, failure) => {
-    expect(secondFactorFailure(refused(status, code)).failure).toBe(failure)
+describe.each(tables)('a refused %s', (_call, read, rows) => {
+  it.each([...rows, ...byStatus])('%i %s: %s', (status, code, failure) => {
+    expect(read(refused(status, code)).failure).toBe(failure)
   })
 })
 

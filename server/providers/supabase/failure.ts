@@ -21,101 +21,84 @@ const terminalRefreshCodes: ReadonlySet<string> = new Set([
   'validation_failed',
 ])
 
-type Meanings = ReadonlyMap<string, ProviderFailure>
+type Meanings = Readonly<Record<string, ProviderFailure>>
 
-// For codes in none of these tables, the HTTP status decides.
-const general: readonly (readonly [code: string, failure: ProviderFailure])[] = [
-  ['over_request_rate_limit', 'rate_limited'],
-  ['hook_timeout', 'transient'],
-  ['hook_timeout_after_retry', 'transient'],
-  ['request_timeout', 'transient'],
-]
+const general: Meanings = {
+  over_request_rate_limit: 'rate_limited',
+  hook_timeout: 'transient',
+  hook_timeout_after_retry: 'transient',
+  request_timeout: 'transient',
+}
 
-const passwordMeanings: Meanings = new Map([
-  ...general,
-  ['invalid_credentials', 'invalid_credentials'],
+/** A refused password. An unknown account, a banned one and a wrong password have the same result. */
+export const passwordFailure: ReadRefusal = byTable({
+  invalid_credentials: 'invalid_credentials',
   // Distinguished on a sign-in form, this would reveal which accounts exist.
-  ['user_banned', 'invalid_credentials'],
-  ['email_not_confirmed', 'email_unconfirmed'],
-  ['captcha_failed', 'captcha'],
-  ['email_provider_disabled', 'disabled'],
-])
+  user_banned: 'invalid_credentials',
+  email_not_confirmed: 'email_unconfirmed',
+  captcha_failed: 'captcha',
+  email_provider_disabled: 'disabled',
+})
 
-const emailMeanings: Meanings = new Map([
-  ...general,
+/** A refused request for a mail. */
+export const emailFailure: ReadRefusal = byTable({
   // The address has no account, and must not get one.
-  ['otp_disabled', 'invalid_credentials'],
-  ['signup_disabled', 'invalid_credentials'],
-  ['user_banned', 'invalid_credentials'],
-  ['over_email_send_rate_limit', 'rate_limited'],
-  ['validation_failed', 'bad_email'],
-  ['captcha_failed', 'captcha'],
-  ['email_provider_disabled', 'disabled'],
-])
+  otp_disabled: 'invalid_credentials',
+  signup_disabled: 'invalid_credentials',
+  user_banned: 'invalid_credentials',
+  over_email_send_rate_limit: 'rate_limited',
+  validation_failed: 'bad_email',
+  captcha_failed: 'captcha',
+  email_provider_disabled: 'disabled',
+})
 
-const emailCodeMeanings: Meanings = new Map([
-  ...general,
-  ['otp_expired', 'wrong_code'],
-  ['validation_failed', 'wrong_code'],
-  ['user_not_found', 'wrong_code'],
-  ['user_banned', 'terminal'],
-])
+/** A refused code of a mail: wrong, used, replaced or expired, which the API does not tell apart. */
+export const emailCodeFailure: ReadRefusal = byTable({
+  otp_expired: 'wrong_code',
+  validation_failed: 'wrong_code',
+  user_not_found: 'wrong_code',
+  user_banned: 'terminal',
+})
 
-const socialMeanings: Meanings = new Map([
-  ...general,
-  ['flow_state_not_found', 'expired'],
-  ['flow_state_expired', 'expired'],
-  ['bad_code_verifier', 'expired'],
-  ['user_not_found', 'expired'],
-  ['user_banned', 'terminal'],
-  ['provider_disabled', 'disabled'],
-])
+/** A refused exchange of the code of a social sign-in. */
+export const socialFailure: ReadRefusal = byTable({
+  flow_state_not_found: 'expired',
+  flow_state_expired: 'expired',
+  bad_code_verifier: 'expired',
+  user_not_found: 'expired',
+  user_banned: 'terminal',
+  provider_disabled: 'disabled',
+})
 
-const ssoMeanings: Meanings = new Map([
-  ...general,
-  ['sso_provider_not_found', 'unknown_domain'],
-  ['sso_provider_disabled', 'disabled'],
-  ['saml_provider_disabled', 'disabled'],
-  ['captcha_failed', 'captcha'],
-])
+/** A refused start of single sign-on. */
+export const ssoFailure: ReadRefusal = byTable({
+  sso_provider_not_found: 'unknown_domain',
+  sso_provider_disabled: 'disabled',
+  saml_provider_disabled: 'disabled',
+  captcha_failed: 'captcha',
+})
 
-// An incomplete session that is gone takes its sign-in with it: there is nothing else to end.
-const secondFactorMeanings: Meanings = new Map([
-  ...general,
-  ['mfa_verification_failed', 'wrong_code'],
-  ['mfa_challenge_expired', 'wrong_code'],
-  ['mfa_verification_rejected', 'wrong_code'],
-  ['mfa_factor_not_found', 'expired'],
-  ['bad_jwt', 'expired'],
-  ['session_not_found', 'expired'],
-  ['session_expired', 'expired'],
-  ['user_not_found', 'expired'],
-  ['user_banned', 'expired'],
-  ['mfa_totp_verify_not_enabled', 'disabled'],
+/**
+ * A refused challenge or code of a second factor. An incomplete session that is gone takes its sign-in with it: there is nothing
+ * else to end.
+ */
+export const secondFactorFailure: ReadRefusal = byTable({
+  mfa_verification_failed: 'wrong_code',
+  mfa_challenge_expired: 'wrong_code',
+  mfa_verification_rejected: 'wrong_code',
+  mfa_factor_not_found: 'expired',
+  bad_jwt: 'expired',
+  session_not_found: 'expired',
+  session_expired: 'expired',
+  user_not_found: 'expired',
+  user_banned: 'expired',
+  mfa_totp_verify_not_enabled: 'disabled',
   // Two calls of one attempt came from different addresses of this server.
-  ['mfa_ip_address_mismatch', 'transient'],
-])
+  mfa_ip_address_mismatch: 'transient',
+})
 
 /** A refused `GET /settings`. */
 export const settingsFailure: ReadRefusal = (refusal) => failure(refusal, failureOfStatus(refusal.status))
-
-/** A refused password. An unknown account, a banned one and a wrong password have the same result. */
-export const passwordFailure: ReadRefusal = byTable(passwordMeanings)
-
-/** A refused request for a mail. */
-export const emailFailure: ReadRefusal = byTable(emailMeanings)
-
-/** A refused code of a mail: wrong, used, replaced or expired, which the API does not tell apart. */
-export const emailCodeFailure: ReadRefusal = byTable(emailCodeMeanings)
-
-/** A refused exchange of the code of a social sign-in. */
-export const socialFailure: ReadRefusal = byTable(socialMeanings)
-
-/** A refused start of single sign-on. */
-export const ssoFailure: ReadRefusal = byTable(ssoMeanings)
-
-/** A refused challenge or code of a second factor. */
-export const secondFactorFailure: ReadRefusal = byTable(secondFactorMeanings)
 
 /**
  * A refused refresh: `terminal` only for the provider's explicit code with the matching status; anything else, such as the 401 of a
@@ -148,8 +131,10 @@ export function saysTokenRefused({ status, code }: GotrueRefusal): boolean {
   return [401, 403].includes(status) && (code === 'bad_jwt' || code === 'no_authorization')
 }
 
+/** For a code that is neither in `meanings` nor in {@link general}, the HTTP status decides. */
 function byTable(meanings: Meanings): ReadRefusal {
-  return (refusal) => failure(refusal, meanings.get(refusal.code ?? '') ?? failureOfStatus(refusal.status))
+  const all = new Map(Object.entries({ ...general, ...meanings }))
+  return (refusal) => failure(refusal, all.get(refusal.code ?? '') ?? failureOfStatus(refusal.status))
 }
 
 function failure(refusal: GotrueRefusal, kind: ProviderFailure): ProviderError {

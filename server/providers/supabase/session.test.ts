@@ -20,20 +20,15 @@ describe('the session in an answer', () => {
 
   it.each<[what: string, body: unknown]>([
     ['no access token', { ...session, access_token: undefined }],
-    ['an empty access token', { ...session, access_token: '' }],
     ['an access token that is no text', { ...session, access_token: 1 }],
+    ['an empty access token', { ...session, access_token: '' }],
     ['no refresh token', { ...session, refresh_token: undefined }],
-    ['an empty refresh token', { ...session, refresh_token: '' }],
     ['no expires_in', { ...session, expires_in: undefined }],
     ['expires_in as text', { ...session, expires_in: '3600' }],
     ['expires_in 0', { ...session, expires_in: 0 }],
     ['expires_in below a second', { ...session, expires_in: 0.9 }],
-    ['expires_in below zero', { ...session, expires_in: -1 }],
-    ['expires_in that is no number', { ...session, expires_in: Number.NaN }],
     ['null', null],
     ['nothing that can be read', undefined],
-    ['a list', []],
-    ['a text', 'session'],
   ])('%s is a protocol failure, and who knows what was issued', (_what, body) => {
     expect(() => readSession(body, now)).toThrow(
       expect.objectContaining({ name: 'ProviderError', failure: 'protocol', outcomeKnown: false }),

@@ -33,7 +33,6 @@ import { createTokenVerifier, profileOfClaims } from './token-verifier.ts'
 
 export type { SecondFactorPolicy } from './second-factor.ts'
 
-/** Settings of the adapter. */
 export interface GotrueConfig extends GotrueAddress, OfferedMethods {
   issuer: string
   audience: string
@@ -103,7 +102,6 @@ type SignIns = Pick<
   'passwordSignIn' | 'emailStart' | 'emailVerify' | 'socialStart' | 'ssoStart' | 'socialFinish'
 >
 
-/** The ways to sign in. */
 function createSignIns(
   config: GotrueConfig,
   { firstStep, post }: ReturnType<typeof createApi>,
@@ -160,7 +158,6 @@ async function startPkce(runtime: Pick<Runtime, 'randomBytes'>) {
   return { secret, challenge: { code_challenge, code_challenge_method: 's256' } }
 }
 
-/** Reads where the browser goes on. */
 function readRedirect(body: unknown): string {
   const url = isJsonObject(body) ? body['url'] : undefined
   if (typeof url === 'string' && /^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url
@@ -169,7 +166,6 @@ function readRedirect(body: unknown): string {
 
 type GotrueApi = ReturnType<typeof createApi>
 
-/** Creates what the operations share. */
 function createApi(config: GotrueConfig, runtime: Pick<Runtime, 'now' | 'fetch'>) {
   const readIdentity = createTokenVerifier(
     { ...config, jwksUrl: `${config.url}/.well-known/jwks.json` },

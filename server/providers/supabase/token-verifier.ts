@@ -7,7 +7,6 @@ import { createKeySet } from '../jwks.ts'
 import { requireRules, textClaim, verifyProviderJwt } from '../jwt.ts'
 import { isUuid } from './second-factor.ts'
 
-/** Requirements for a provider access token. */
 export interface TokenRequirements {
   issuer: string
   audience: string

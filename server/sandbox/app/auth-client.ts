@@ -6,7 +6,6 @@ export interface ProviderSession {
   refresh_token: string
 }
 
-/** The signed-in user. */
 export interface User {
   id: string
   email: string
@@ -130,7 +129,6 @@ export function explainRedirect(parameters: URLSearchParams): string {
   return explainCode(code === 'validation_failed' ? '' : code)
 }
 
-/** Returns the sentence for an error code. */
 export function explainCode(code: string): string {
   return messages.get(code) ?? 'The sign-in did not work. Try again.'
 }

@@ -12,6 +12,8 @@ import { type AuthClient, AuthRefusal, type ProviderSession, type User } from '.
 /** Four hundred days, the longest life browsers allow; the vendor's library uses the same. */
 const cookieSeconds = 34_560_000
 
+const attributes = 'Path=/; SameSite=Lax'
+
 /** The visitor of a page, and the cookies to set because the session was refreshed or has ended. */
 export type Visitor =
   | { kind: 'user'; user: User; accessToken: string; setCookies: string[] }
@@ -20,16 +22,14 @@ export type Visitor =
 /** Sessions in the app's cookie, in exactly the layout of the vendor's server-side library. */
 export class BrowserSessions {
   readonly #name: string
-  readonly #attributes: string
   readonly #auth: Pick<AuthClient, 'refresh' | 'signOut' | 'user'>
   readonly #now: Runtime['now']
 
   constructor(
-    { cookieName, secure }: { cookieName: string; secure: boolean },
+    cookieName: string,
     ports: { auth: Pick<AuthClient, 'refresh' | 'signOut' | 'user'>; runtime: Pick<Runtime, 'now'> },
   ) {
     this.#name = cookieName
-    this.#attributes = `Path=/; SameSite=Lax${secure ? '; Secure' : ''}`
     this.#auth = ports.auth
     this.#now = ports.runtime.now
   }
@@ -66,11 +66,9 @@ export class BrowserSessions {
     // No HttpOnly: the vendor's library omits it, because its code in the page reads the session too.
     return [
       ...staleSessionCookies(present, written, { name }).map(
-        (stale) => `${stale}=; Max-Age=0; ${this.#attributes}`,
+        (stale) => `${stale}=; Max-Age=0; ${attributes}`,
       ),
-      ...written.map(
-        (cookie) => `${cookie.name}=${cookie.value}; Max-Age=${cookieSeconds}; ${this.#attributes}`,
-      ),
+      ...written.map((cookie) => `${cookie.name}=${cookie.value}; Max-Age=${cookieSeconds}; ${attributes}`),
     ]
   }
 

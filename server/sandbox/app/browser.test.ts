@@ -4,14 +4,14 @@ import { createRequire } from 'node:module'
 import { serve, type ServerType } from '@hono/node-server'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createEmbeddedProvider } from '../provider/embedded-provider.ts'
-import { fakeRuntime } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { freePort } from '../../../tests/support/server/free-port.ts'
 import {
   findChromium,
   startChromium,
   type RunningChromium,
 } from '../../../tests/support/server/headless-chromium.ts'
-import { createWebApp, type WebApp } from './web-app.ts'
+import { createSandbox, type Sandbox } from '../sandbox.ts'
 
 const chromium = findChromium()
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -24,46 +24,23 @@ interface Finding {
 describe.skipIf(chromium === undefined)('in a real browser', () => {
   let site = ''
   let server: ServerType
+  let sandbox: Sandbox
   let running: RunningChromium
 
   beforeAll(async () => {
-    const runtime = fakeRuntime()
-    let app: WebApp | undefined
-    let provider: ReturnType<typeof createEmbeddedProvider> | undefined
-    server = serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      fetch: (request) =>
-        /^\/(auth\/v1|google)\//.test(new URL(request.url).pathname)
-          ? provider!.fetch(request)
-          : app!.fetch(request),
-    })
-    await once(server, 'listening')
-    const address = server.address()
-    site = `http://localhost:${typeof address === 'object' ? address?.port : ''}`
-    const authUrl = `${site}/auth/v1`
-    const providerConfig = {
-      url: authUrl,
-      siteUrl: site,
-      redirectAllowList: [],
-      tokenTtlSeconds: 3600,
-      database: ':memory:',
-    }
-    const running = createEmbeddedProvider(providerConfig, runtime)
-    provider = running
-    const appConfig = {
+    const port = await freePort()
+    site = `http://localhost:${port}`
+    const config = {
       appUrl: site,
-      authUrl,
+      providerUrl: `${site}/auth/v1`,
+      baseUrl: 'http://localhost:8787',
       cookieName: 'sb-localhost-auth-token',
-      database: ':memory:',
-      mcpUrl: 'http://localhost:8787/mcp',
-      connectionsUrl: 'http://localhost:8787/account/connections',
+      tokenTtlSeconds: 3600,
+      databases: { provider: ':memory:', demo: ':memory:' },
     }
-    app = createWebApp(appConfig, {
-      runtime,
-      authFetch: (request) => running.fetch(request),
-      mails: () => [],
-    })
+    sandbox = createSandbox(config, createFakeRuntime())
+    server = serve({ hostname: '127.0.0.1', port, fetch: (request) => sandbox.fetch(request) })
+    await once(server, 'listening')
   })
   beforeAll(async () => {
     running = await startChromium(chromium ?? '')
@@ -71,6 +48,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
   afterAll(async () => {
     await running.close()
     server.close()
+    sandbox.close()
   })
 
   async function openPage(): Promise<{ page: Page; close: () => Promise<void>; blocked: string[] }> {
@@ -199,27 +177,6 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     expect(await page.$eval('#mcp-url', (field) => field.getAttribute('value'))).toBe(
       'http://localhost:8787/mcp',
     )
-    await close()
-  })
-
-  it('leaves the cookies that the vendor library would', async () => {
-    const { page, close } = await openPage()
-    await page.goto(`${site}/sign-up`)
-    await page.type('#email', 'cookies@example.com')
-    await page.type('#password', 'correct horse')
-    await submit(page, 'form[action="/sign-up"] button')
-    const cookies = await page.browserContext().cookies()
-    const session = cookies.filter(({ name }) => name.startsWith('sb-localhost-auth-token'))
-    expect(session.length).toBeGreaterThan(0)
-    for (const cookie of session) {
-      expect(cookie).toMatchObject({
-        path: '/',
-        httpOnly: false,
-        secure: false,
-        sameSite: 'Lax',
-        domain: 'localhost',
-      })
-    }
     await close()
   })
 })

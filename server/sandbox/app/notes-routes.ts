@@ -4,7 +4,6 @@ import { type PageResponder, readFlash } from './page-frame.ts'
 import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
 import { notesPage, type ServerLinks } from './pages.ts'
 
-/** Dependencies of the notes routes. */
 export interface NotesRoutesParts {
   links: ServerLinks
   notes: Notes

@@ -27,7 +27,6 @@ const scriptSource = `'sha256-${createHash('sha256').update(SCRIPT).digest('base
 // In one piece, because its hash in the policy covers every space between the tags.
 const styleElement = rawHtml(`<style>${STYLE}</style>`)
 
-/** The frame of a page. */
 export interface PageFrame {
   title: string
   email?: string | undefined
@@ -60,7 +59,6 @@ function pageHeaders(
   }
 }
 
-/** Renders a whole page around its content. */
 export function framePage(frame: PageFrame, content: SafeHtml): SafeHtml {
   return html`<!doctype html>
     <html lang="en">

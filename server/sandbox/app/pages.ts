@@ -38,7 +38,6 @@ export function landingPage(form: FormState, flash?: string): SafeHtml {
   )
 }
 
-/** Renders the form that creates an account. */
 export function signUpPage(form: FormState): SafeHtml {
   return framePage(
     { title: titled('Create an account', form) },
@@ -55,13 +54,11 @@ export function signUpPage(form: FormState): SafeHtml {
   )
 }
 
-/** Addresses of Drawbridge's server. */
 export interface ServerLinks {
   mcpUrl: string
   connectionsUrl: string
 }
 
-/** Contents of a signed-in user's page. */
 export interface NotesPage {
   email: string
   notes: readonly Note[]
@@ -118,7 +115,6 @@ ${draft?.text}</textarea>
   )
 }
 
-/** Renders a page with one message. */
 export function plainPage(title: string, text: string): SafeHtml {
   return framePage(
     { title },

@@ -16,7 +16,6 @@ import type { SafeHtml } from '@drawbridge/shared/html.ts'
 
 const verifierCookie = 'fieldnotes-verifier'
 
-/** Dependencies of the routes of sign-in, sign-up and sign-out. */
 export interface SignInParts {
   appUrl: string
   auth: AuthClient
@@ -25,12 +24,11 @@ export interface SignInParts {
   runtime: Pick<Runtime, 'randomBytes'>
 }
 
-/** Creates the pages and forms of sign-in, sign-up and sign-out. */
 export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: SignInParts): Hono {
   const routes = new Hono()
   const callbackUrl = `${appUrl}/auth/callback`
   // Bound to this browser, unreadable to scripts, and sent only to the callback.
-  const verifierAttributes = `Path=/auth/callback; HttpOnly; SameSite=Lax${appUrl.startsWith('https:') ? '; Secure' : ''}`
+  const verifierAttributes = 'Path=/auth/callback; HttpOnly; SameSite=Lax'
   const clearedVerifier = `${verifierCookie}=; Max-Age=0; ${verifierAttributes}`
 
   routes.get('/', async (c) => {

@@ -15,7 +15,6 @@ import { ICON } from './style.ts'
 
 const maxFormBytes = 64 * 1024
 
-/** Settings of the demo web app. */
 export interface WebAppConfig {
   appUrl: string
   authUrl: string
@@ -43,12 +42,10 @@ export function createWebApp(
     mails: () => readonly Mail[]
   },
 ): WebApp {
-  const appUrl = config.appUrl.replace(/\/+$/, '')
-  const authUrl = config.authUrl.replace(/\/+$/, '')
+  const { appUrl, authUrl } = config
   const { runtime, authFetch, mails } = ports
   const auth = new AuthClient(authUrl, authFetch)
-  const sessionConfig = { cookieName: config.cookieName, secure: appUrl.startsWith('https:') }
-  const sessions = new BrowserSessions(sessionConfig, { auth, runtime })
+  const sessions = new BrowserSessions(config.cookieName, { auth, runtime })
   const notes = new Notes(config.database, runtime)
   const pages = createPageResponder(new URL(authUrl).origin, new URL(config.mcpUrl).origin)
 

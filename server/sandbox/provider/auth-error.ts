@@ -2,14 +2,12 @@
 export class AuthError extends Error {
   readonly status: number
   readonly code: string
-  readonly extra: Readonly<Record<string, unknown>>
 
-  constructor(status: number, code: string, message: string, extra: Record<string, unknown> = {}) {
+  constructor(status: number, code: string, message: string) {
     super(message)
     this.name = 'AuthError'
     this.status = status
     this.code = code
-    this.extra = extra
   }
 }
 
@@ -24,8 +22,8 @@ export function renderAuthError(error: AuthError, request: Request): Response {
   const version = request.headers.get(versionHeader) ?? ''
   const named = /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= namedCodesSince
   const body = named
-    ? { code: error.code, message: error.message, ...error.extra }
-    : { code: error.status, error_code: error.code, msg: error.message, ...error.extra }
+    ? { code: error.code, message: error.message }
+    : { code: error.status, error_code: error.code, msg: error.message }
   const headers: Record<string, string> = { 'x-sb-error-code': error.code }
   if (named) headers[versionHeader] = namedCodesSince
   return Response.json(body, { status: error.status, headers })

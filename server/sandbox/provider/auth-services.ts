@@ -1,13 +1,11 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type Account, Accounts } from './accounts/account.ts'
+import { type Account, Accounts, accountSchema } from './accounts/account.ts'
 import { Database } from '../database.ts'
 import { EmailCodes } from './email/email-code.ts'
 import { Mailbox } from './email/mailbox.ts'
 import { Factors } from './accounts/factor.ts'
-import { Identities, type Identity } from './accounts/identity.ts'
-import { type Session, Sessions } from './sessions/session.ts'
-import { schema } from './schema.ts'
-import { SigningKeys, type TokenKeys } from './sessions/signing-keys.ts'
+import { type AuthenticationMethod, type Session, Sessions, sessionSchema } from './sessions/session.ts'
+import { keySchema, SigningKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
 
 /** Settings of the embedded provider. Every URL must be on this machine. */
@@ -26,35 +24,31 @@ export interface EmbeddedProviderConfig {
   socialProviders?: readonly string[]
 }
 
-/** Dependencies of the auth API's routes. */
 export interface AuthServices {
   config: EmbeddedProviderConfig
   runtime: Runtime
   database: Database
   accounts: Accounts
-  identities: Identities
   sessions: Sessions
   factors: Factors
   flows: SocialFlows
   emailCodes: EmailCodes
   mailbox: Mailbox
-  keys: TokenKeys
+  keys: Pick<SigningKeys, 'sign' | 'verify' | 'jwks'>
   /** Addresses are confirmed at once, as if every user had opened the mail: none leaves this machine. */
   confirmsEmail: boolean
 }
 
-/** Opens the database and builds the services on it. */
 export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runtime): AuthServices {
-  const database = new Database(config.database, schema)
+  const database = new Database(config.database, [accountSchema, sessionSchema, keySchema].join('\n'))
   const accounts = new Accounts(database, runtime)
   return {
     config,
     runtime,
     database,
     accounts,
-    identities: new Identities(database, accounts, runtime),
     sessions: new Sessions(database, runtime),
-    factors: new Factors(database, runtime),
+    factors: new Factors(accounts, runtime),
     flows: new SocialFlows(runtime),
     emailCodes: new EmailCodes(runtime),
     mailbox: new Mailbox(),
@@ -68,59 +62,45 @@ export function socialProviders({ config }: Pick<AuthServices, 'config'>): reado
   return config.socialProviders ?? ['google']
 }
 
-/** Returns the user object of an account as it is now, without secrets (password hash, factor secrets). */
-export function describeUser(services: AuthServices, accountId: string): Record<string, unknown> {
-  const account = accountOf(services, accountId)
-  const identities = services.identities.list(accountId)
-  const factors = services.factors.list(accountId)
+/** Returns the user object of an account, without secrets (password hash, factor secrets). */
+export function describeUser(account: Account): Record<string, unknown> {
+  const factors = account.factors.map(({ id, status, friendlyName }) => {
+    return { id, status, friendly_name: friendlyName, factor_type: 'totp' }
+  })
   return {
     id: account.id,
     aud: 'authenticated',
     role: 'authenticated',
     email: account.email,
     email_confirmed_at: isoTime(account.confirmedAt),
-    phone: '',
-    confirmed_at: isoTime(account.confirmedAt),
-    last_sign_in_at: isoTime(account.lastSignInAt),
-    app_metadata: appMetadata(identities),
+    app_metadata: appMetadata(account),
     user_metadata: account.metadata,
-    identities: identities.map((identity) => ({
-      identity_id: identity.id,
-      id: identity.providerId,
-      user_id: account.id,
-      identity_data: identity.data,
-      provider: identity.provider,
-      last_sign_in_at: isoTime(identity.lastSignInAt),
-      created_at: isoTime(identity.createdAt),
-      updated_at: isoTime(identity.lastSignInAt),
-      email: identity.data['email'],
-    })),
-    factors:
-      factors.length === 0
-        ? undefined
-        : factors.map((factor) => ({
-            id: factor.id,
-            created_at: isoTime(factor.createdAt),
-            updated_at: isoTime(factor.updatedAt),
-            status: factor.status,
-            friendly_name: factor.friendlyName,
-            factor_type: 'totp',
-          })),
+    factors: factors.length === 0 ? undefined : factors,
     created_at: isoTime(account.createdAt),
-    updated_at: isoTime(account.updatedAt),
     banned_until: isoTime(account.bannedUntil),
     is_anonymous: false,
   }
 }
 
+/** Starts a session of an account, and returns its response. Refuses somebody who is banned. */
+export function startSession(
+  services: AuthServices,
+  accountId: string,
+  method: AuthenticationMethod,
+  extra: Record<string, unknown> = {},
+): Promise<Response> {
+  const { accounts, sessions } = services
+  accounts.refuseBanned(accounts.get(accountId))
+  return sessionResponse(services, sessions.create(accountId, method), extra)
+}
+
 /** Returns a response with a session and a new access token for it. */
 export async function sessionResponse(
-  services: AuthServices,
+  { accounts, config, keys, runtime }: AuthServices,
   session: Session,
   extra: Record<string, unknown> = {},
 ): Promise<Response> {
-  const { config, keys, runtime } = services
-  const account = accountOf(services, session.accountId)
+  const account = accounts.get(session.accountId)
   const issuedAt = runtime.now()
   const expiresAt = issuedAt + config.tokenTtlSeconds
   const claims = {
@@ -128,8 +108,7 @@ export async function sessionResponse(
     sub: account.id,
     aud: 'authenticated',
     email: account.email,
-    phone: '',
-    app_metadata: appMetadata(services.identities.list(account.id)),
+    app_metadata: appMetadata(account),
     user_metadata: account.metadata,
     role: 'authenticated',
     aal: session.aal,
@@ -145,22 +124,13 @@ export async function sessionResponse(
     expires_in: config.tokenTtlSeconds,
     expires_at: expiresAt,
     refresh_token: session.refreshToken,
-    user: describeUser(services, account.id),
+    user: describeUser(account),
     ...extra,
   }
-  return Response.json(body, {
-    headers: { 'sb-auth-user-id': account.id, 'sb-auth-session-id': session.id },
-  })
+  return Response.json(body)
 }
 
-function accountOf({ accounts }: AuthServices, id: string): Account {
-  const account = accounts.findById(id)
-  if (account === undefined) throw new Error(`no account ${id}`)
-  return account
-}
-
-/** Returns how an account can sign in. */
-function appMetadata(identities: readonly Identity[]): { provider: string; providers: string[] } {
+function appMetadata({ identities }: Account): { provider: string; providers: string[] } {
   const providers = [...new Set(identities.map((identity) => identity.provider))]
   return { provider: providers[0] ?? 'email', providers }
 }

@@ -1,72 +1,22 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
-import { createEmbeddedProvider } from './embedded-provider.ts'
-import { AUTH, fakeRuntime, SITE, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { AUTH, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
-const folder = mkdtempSync(join(tmpdir(), 'embedded-provider-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-
-describe('the configuration', () => {
-  const config = {
-    url: AUTH,
-    siteUrl: SITE,
-    redirectAllowList: [],
-    tokenTtlSeconds: 60,
-    database: ':memory:',
-  }
-
-  it.each([
-    { change: { url: 'https://auth.example.com/auth/v1' }, message: /url .* is not a loopback address/ },
-    { change: { siteUrl: 'http://192.0.2.7:8788' }, message: /siteUrl .* is not a loopback address/ },
-    { change: { url: 'http://localhost.example.com/auth/v1' }, message: /not a loopback address/ },
-    { change: { url: 'http://127.0.0.1.example.com/auth/v1' }, message: /not a loopback address/ },
-    { change: { url: 'file:///auth/v1' }, message: /not a loopback address/ },
-    { change: { siteUrl: 'localhost:8788 ' }, message: /siteUrl/ },
-    { change: { url: '' }, message: /url .* not a loopback address/ },
-  ])('$change is refused', ({ change, message }) => {
-    expect(() => createEmbeddedProvider({ ...config, ...change }, fakeRuntime())).toThrow(message)
-  })
-
-  it.each([
-    'http://localhost:1/auth/v1',
-    'http://127.0.0.2/auth/v1/',
-    'http://[::1]:8788/auth',
-    'http://app.localhost/a',
-  ])('%s is accepted and is the issuer', async (url) => {
-    const provider = createEmbeddedProvider({ ...config, url }, fakeRuntime())
-    const base = url.replace(/\/$/, '')
-    const response = await provider.fetch(
-      new Request(`${base}/signup`, { method: 'POST', body: JSON.stringify(ADA) }),
-    )
-    const { access_token: token } = JSON.parse(await response.text())
-    expect(JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString()).iss).toBe(base)
-    provider.close()
-  })
-})
 
 describe('an error', () => {
-  const body = { email: 'ada@example.com', password: 'wrong' }
-
   it.each([
-    { version: '2024-01-01', named: true },
-    { version: '2026-11-01', named: true },
-    { version: '2023-12-31', named: false },
-    { version: 'nonsense', named: false },
-    { version: '', named: false },
-  ])('for API version "$version" names its code in `code`: $named', async ({ version, named }) => {
+    ['2026-11-01', '2024-01-01'],
+    ['2023-12-31', null],
+    ['nonsense', null],
+  ])('for API version %s is in the dialect of %s', async (version, dialect) => {
     const headers = { 'x-supabase-api-version': version }
-    const response = await startProvider().call('POST', '/token?grant_type=password', body, headers)
+    const response = await startProvider().call('POST', '/token?grant_type=password', ADA, headers)
     expect(response.status).toBe(400)
     expect(response.headers.get('x-sb-error-code')).toBe('invalid_credentials')
-    expect(response.headers.get('x-supabase-api-version')).toBe(named ? '2024-01-01' : null)
-    expect(await response.json()).toEqual(
-      named
-        ? { code: 'invalid_credentials', message: 'Invalid login credentials' }
-        : { code: 400, error_code: 'invalid_credentials', msg: 'Invalid login credentials' },
-    )
+    expect(response.headers.get('x-supabase-api-version')).toBe(dialect)
   })
 
   it.each([
@@ -74,7 +24,6 @@ describe('an error', () => {
     ['a number for text', 400, 'bad_json', '/signup', '{"email":1,"password":"123456"}'],
     ['no password', 400, 'validation_failed', '/signup', '{"email":"a@b"}'],
     ['a bad address', 400, 'validation_failed', '/signup', '{"email":"a b","password":"123456"}'],
-    ['an unknown grant', 400, 'invalid_credentials', '/token?grant_type=magic', '{}'],
     ['no grant', 400, 'invalid_credentials', '/token', '{}'],
     ['64 KiB and one', 413, 'validation_failed', '/signup', 'x'.repeat(65_537)],
     ['no bearer token', 401, 'no_authorization', '/logout', ''],
@@ -99,12 +48,8 @@ describe('an error', () => {
 describe('the API', () => {
   it('answers a browser of any origin', async () => {
     const provider = startProvider()
-    const preflight = await provider.fetch(
-      new Request(`${AUTH}/token?grant_type=password`, {
-        method: 'OPTIONS',
-        headers: { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' },
-      }),
-    )
+    const headers = { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' }
+    const preflight = await provider.fetch(new Request(`${AUTH}/token`, { method: 'OPTIONS', headers }))
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
     expect(preflight.headers.get('access-control-allow-headers')).toBe(
@@ -113,48 +58,6 @@ describe('the API', () => {
     const failure = await provider.call('GET', '/user', undefined, { origin: 'http://localhost:3000' })
     expect(failure.headers.get('access-control-allow-origin')).toBe('*')
     expect(failure.headers.get('access-control-expose-headers')).toBe('x-supabase-api-version')
-  })
-
-  it('tells its settings and health', async () => {
-    const { admin, call } = startProvider()
-    expect(await (await call('GET', '/settings')).json()).toMatchObject({
-      external: { email: true, google: true, phone: false, github: false },
-      disable_signup: false,
-      mailer_autoconfirm: false,
-    })
-    admin.setConfirmation('off')
-    expect(await (await call('GET', '/settings')).json()).toMatchObject({ mailer_autoconfirm: true })
-    expect(await (await call('GET', '/health')).json()).toMatchObject({
-      name: expect.any(String),
-      version: expect.any(String),
-    })
-  })
-
-  it('answers a method that an address does not have with 405 and nothing else', async () => {
-    const response = await startProvider().call('GET', '/token')
-    expect([response.status, await response.text()]).toEqual([405, ''])
-  })
-
-  it('publishes who it is, and no OAuth server', async () => {
-    const { call } = startProvider()
-    const published = await call('GET', '/.well-known/openid-configuration')
-    expect(await published.json()).toMatchObject({ issuer: AUTH, jwks_uri: `${AUTH}/.well-known/jwks.json` })
-    const server = await call('GET', '/.well-known/oauth-authorization-server')
-    expect([server.status, await server.json()]).toMatchObject([404, { code: 'feature_disabled' }])
-  })
-
-  it('names turn and reuse of a refresh in headers', async () => {
-    const { admin, call } = startProvider()
-    await admin.createUser(ADA)
-    const session = await (await call('POST', '/token?grant_type=password', ADA)).json()
-    expect(session).toMatchObject({ weak_password: null })
-    const said = async (): Promise<(string | null)[]> => {
-      const { refresh_token } = session as { refresh_token: string }
-      const { headers } = await call('POST', '/token?grant_type=refresh_token', { refresh_token })
-      return ['counter', 'reuse'].map((name) => headers.get(`sb-auth-refresh-token-${name}`))
-    }
-    expect(await said()).toEqual(['1', 'false'])
-    expect(await said()).toEqual(['1', 'true'])
   })
 
   it('never shows a secret of the account', async () => {
@@ -168,7 +71,7 @@ describe('the API', () => {
 
 describe('a file', () => {
   it('keeps accounts, sessions, factors and keys over a restart', async () => {
-    const database = join(folder, 'nested', 'provider.db')
+    const database = join(temporaryFolder(), 'nested', 'provider.db')
     const before = startProvider({ database })
     const { id } = await before.admin.createUser(ADA)
     const { factorId } = before.admin.enrollTotp(id)

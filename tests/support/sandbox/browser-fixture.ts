@@ -2,8 +2,6 @@
 export interface FakeBrowser {
   /** Cookies by name; a test may set or read them. */
   cookies: Map<string, { value: string; path: string; attributes: string }>
-  /** Every `Set-Cookie` value received, in order. */
-  received: string[]
   /** URL of the last page. */
   url: () => URL
   get: (url: string) => Promise<Page>
@@ -24,7 +22,6 @@ export function createFakeBrowser(
   fetch: (request: Request) => Promise<Response>,
 ): FakeBrowser {
   const cookies: FakeBrowser['cookies'] = new Map()
-  const received: string[] = []
   let current = new URL(origin)
 
   async function send(url: URL, init: RequestInit): Promise<Page> {
@@ -42,7 +39,6 @@ export function createFakeBrowser(
   }
 
   function keep(line: string): void {
-    received.push(line)
     const [pair = '', ...rest] = line.split('; ')
     const attributes = rest.join('; ')
     const name = pair.slice(0, pair.indexOf('='))
@@ -53,7 +49,6 @@ export function createFakeBrowser(
 
   return {
     cookies,
-    received,
     url: () => current,
     get: (url) => send(new URL(url, current), {}),
     post: (path, fields, headers = { origin, 'sec-fetch-site': 'same-origin' }) =>

@@ -12,8 +12,8 @@ export interface ProviderFaults {
   failNext?: { status: number; count: number; path?: string }
   /** Commits the next `count` refreshes, then breaks the connection: `fetch` rejects. */
   dropReplyAfterRotation?: number
-  /** Answers `/token` with 429 after `limit` requests in a window, without `Retry-After`. */
-  rateLimit?: { limit: number; windowSeconds: number }
+  /** Answers `/token` with 429, without `Retry-After`. */
+  limitTokens?: boolean
 }
 
 /** The active faults. */
@@ -32,14 +32,12 @@ export function createFaults(runtime: Runtime): Faults {
   let faults: ProviderFaults = {}
   let failuresLeft = 0
   let dropsLeft = 0
-  let recent: number[] = []
 
   return {
     set(next) {
       faults = next
       failuresLeft = next.failNext?.count ?? 0
       dropsLeft = next.dropReplyAfterRotation ?? 0
-      recent = []
     },
     async before(path) {
       const { latencyMs = 0, failNext } = faults
@@ -59,14 +57,9 @@ export function createFaults(runtime: Runtime): Faults {
       throw new TypeError('fetch failed', { cause: new Error('connection dropped by the test') })
     },
     checkRate() {
-      const { rateLimit } = faults
-      if (rateLimit === undefined) return
-      const now = runtime.now()
-      recent = recent.filter((time) => time > now - rateLimit.windowSeconds)
-      if (recent.length >= rateLimit.limit) {
+      if (faults.limitTokens) {
         throw new AuthError(429, 'over_request_rate_limit', 'Request rate limit reached')
       }
-      recent.push(now)
     },
   }
 }

@@ -1,17 +1,35 @@
-import { normalizeEmail, type Account } from '../../../server/sandbox/provider/accounts/account.ts'
+import type { Account } from '../../../server/sandbox/provider/accounts/account.ts'
 import type { AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
 import { hashPassword } from '../../../server/sandbox/provider/accounts/password.ts'
 import type { Session } from '../../../server/sandbox/provider/sessions/session.ts'
 import { controlKeys, type SigningAlgorithm } from './key-control.ts'
 import type { Faults, ProviderFaults } from './faults.ts'
-import { createProviderCounters, type ProviderCounters } from './provider-counters.ts'
-import type { SessionLimits } from './session-limits.ts'
+
+/** Requests received since the last reset, and some of their outcomes. */
+export interface ProviderCounters {
+  /** `POST /token` by `grant_type`, successful or not. */
+  token: Record<'password' | 'refresh_token' | 'pkce', number>
+  /** Refreshes that spent a token, not counting forgiven replays. */
+  rotations: number
+  /** Refreshes that ended a session because of a reuse. */
+  reuseRevocations: number
+  /** Completed sign-outs by scope. */
+  signOuts: Record<'global' | 'local' | 'others', number>
+}
+
+export function createProviderCounters(): ProviderCounters {
+  return {
+    token: { password: 0, refresh_token: 0, pkce: 0 },
+    rotations: 0,
+    reuseRevocations: 0,
+    signOuts: { global: 0, local: 0, others: 0 },
+  }
+}
 
 /** Settings that the admin of a `ControlledProvider` changes. */
 export interface ProviderControls {
   faults: Faults
   counters: ProviderCounters
-  limits: SessionLimits
   /** The only valid captcha token; undefined: none is required. */
   captchaToken: string | undefined
 }
@@ -38,10 +56,8 @@ export interface ProviderAdmin {
   /** Rejects with `user_already_exists` when the address is taken. */
   createUser(user: NewUser): Promise<ProviderUser>
   findUser(email: string): ProviderUser | undefined
-  confirmUser(userId: string): void
   /** A banned user keeps sessions and tokens, but every call of the API rejects them. */
   banUser(userId: string): void
-  unbanUser(userId: string): void
   /** Deletes the user with sessions, identities and factors. */
   deleteUser(userId: string): void
   /** Adds a verified TOTP factor; `secret` is base32, for `computeTotp`. */
@@ -53,8 +69,6 @@ export interface ProviderAdmin {
   rewindSession(sessionId: string): void
   /** Sets the seconds in which concurrent refreshes are forgiven; initially 10. */
   setReuseInterval(seconds: number): void
-  /** Replaces the limits of sessions, which apply at the next refresh; initially none. */
-  setSessionLimits(limits: SessionLimits): void
   /** Requires `secret` as captcha token for passwords, mails, sign-ups and single sign-on; without one, none. */
   setCaptcha(captcha: { secret?: string }): void
   /** Without it every address counts as confirmed, so none is verified. */
@@ -77,48 +91,48 @@ export interface ProviderAdmin {
 
 /** Creates the admin of one provider. */
 export function createProviderAdmin(services: AuthServices, controls: ProviderControls): ProviderAdmin {
-  const { accounts, database, factors, identities, runtime, sessions } = services
+  const { accounts, database, factors, runtime, sessions } = services
   const keys = controlKeys(services)
+  const ban = (id: string): void =>
+    void accounts.update(id, (account) => {
+      account.bannedUntil = FOREVER
+    })
 
   return {
     async createUser({ email, password, confirmed = true, banned = false }) {
-      const passwordHash =
-        password === undefined ? {} : { passwordHash: await hashPassword(password, runtime.randomBytes(16)) }
-      const account = services.database.transaction(() => {
-        const created = accounts.create({ email: normalizeEmail(email), confirmed, ...passwordHash })
-        identities.addEmail(created)
-        if (banned) accounts.ban(created.id, FOREVER)
-        return created
-      })
+      const hash = password === undefined ? {} : await hashOf(password)
+      const account = accounts.create({ kind: 'email', email, confirmed, ...hash })
+      if (banned) ban(account.id)
       return toUser(account)
     },
     findUser(email) {
       const account = accounts.findByEmail(email)
       return account === undefined ? undefined : toUser(account)
     },
-    confirmUser: (id) => accounts.confirm(id),
-    banUser: (id) => accounts.ban(id, FOREVER),
-    unbanUser: (id) => accounts.ban(id, undefined),
+    banUser: ban,
     deleteUser: (id) => accounts.delete(id),
     enrollTotp(userId) {
-      const factor = factors.enroll(userId, `totp ${factors.list(userId).length + 1}`)
-      factors.trust(factor)
-      return { factorId: factor.id, secret: factor.secret }
+      const account = accounts.get(userId)
+      const { id, secret } = factors.enroll(account, `totp ${account.factors.length + 1}`)
+      accounts.update(userId, (changed) => {
+        factors.find(changed, id).status = 'verified'
+      })
+      return { factorId: id, secret }
     },
     listSessions: (userId) =>
       database.all(
-        `SELECT id, aal, refresh_counter AS refreshCounter FROM session
+        `SELECT id, aal, refresh_counter AS refreshCounter FROM user_session
          WHERE account_id = ? ORDER BY created_at, rowid`,
         userId,
       ),
     endSession: (id) => sessions.end(id),
     rewindSession: (id) =>
-      void database.run('UPDATE session SET refresh_counter = max(refresh_counter - 1, 0) WHERE id = ?', id),
+      void database.run(
+        'UPDATE user_session SET refresh_counter = max(refresh_counter - 1, 0) WHERE id = ?',
+        id,
+      ),
     setReuseInterval(seconds) {
       sessions.reuseIntervalSeconds = seconds
-    },
-    setSessionLimits(limits) {
-      controls.limits = limits
     },
     setCaptcha({ secret }) {
       controls.captchaToken = secret
@@ -142,6 +156,10 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
     setFaults: (next) => controls.faults.set(next),
     counters: controls.counters,
     resetCounters: () => void Object.assign(controls.counters, createProviderCounters()),
+  }
+
+  async function hashOf(password: string): Promise<{ passwordHash: string }> {
+    return { passwordHash: await hashPassword(password, runtime.randomBytes(16)) }
   }
 }
 

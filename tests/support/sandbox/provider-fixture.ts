@@ -4,20 +4,6 @@ import { createFakeRuntime, type FakeRuntime } from '../server/fake-runtime.ts'
 import type { EmbeddedProviderConfig } from '../../../server/sandbox/provider/auth-services.ts'
 import { type ControlledProvider, createControlledProvider } from './controlled-provider.ts'
 
-/** A runtime for tests that also records sleeps, in milliseconds. */
-export interface NotedRuntime extends FakeRuntime {
-  slept: number[]
-}
-
-/**
- * Creates a runtime with real randomness, no network, a clock that starts at the host's time (which the real clients
- * use) and no waiting.
- */
-export function fakeRuntime(): NotedRuntime {
-  const slept: number[] = []
-  return { ...createFakeRuntime(), sleep: async (ms) => void slept.push(ms), slept }
-}
-
 /** Apparent origin of the tests' provider. */
 export const SITE = 'http://localhost:8788'
 
@@ -26,7 +12,7 @@ export const AUTH: string = `${SITE}/auth/v1`
 
 /** A provider under test. */
 export interface ProviderFixture extends ControlledProvider {
-  runtime: NotedRuntime
+  runtime: FakeRuntime
   /** Creates an unmodified client with its own memory, whose network is the provider. */
   client: () => SupabaseClient
   /** Sends a JSON request to the auth API in the dialect of current clients. */
@@ -36,7 +22,7 @@ export interface ProviderFixture extends ControlledProvider {
 /** Starts a provider in memory, or in the given file. */
 export function startProvider(
   overrides: Partial<EmbeddedProviderConfig> = {},
-  runtime: NotedRuntime = fakeRuntime(),
+  runtime: FakeRuntime = createFakeRuntime(),
 ): ProviderFixture {
   const config = {
     url: AUTH,

@@ -11,7 +11,7 @@ const siteUrl = 'http://localhost:8788'
 export const callbackUrl = 'http://localhost:8787/oauth/callback'
 
 /** Settings of an adapter for the embedded provider. */
-export const gotrueConfig: GotrueConfig = {
+const gotrueConfig: GotrueConfig = {
   url: `${siteUrl}/auth/v1`,
   apiKey: 'sb_publishable_test',
   issuer: `${siteUrl}/auth/v1`,

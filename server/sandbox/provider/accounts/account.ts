@@ -6,27 +6,44 @@ import type { Database } from '../../database.ts'
 /** Free-form JSON object of an account. */
 export type Metadata = Record<string, unknown>
 
-interface AccountRow {
+/** One way an account signs in: `email`, a social provider, or `sso:` and the id of a company's provider. */
+interface Identity {
+  provider: string
+  providerId: string
+}
+
+/** A second factor; only `verified` ones count at sign-in. */
+export interface Factor {
   id: string
-  email: string
-  passwordHash: string | null
-  confirmedAt: number | null
-  bannedUntil: number | null
-  metadata: string
-  lastSignInAt: number | null
-  createdAt: number
-  updatedAt: number
+  friendlyName: string
+  status: 'unverified' | 'verified'
+  /** base32. */
+  secret: string
 }
 
 /** A user of the embedded provider. Times are epoch seconds. */
-export type Account = Omit<AccountRow, 'metadata'> & { metadata: Metadata }
+export interface Account {
+  id: string
+  email: string
+  isSso: boolean
+  passwordHash: string | null
+  confirmedAt: number | null
+  bannedUntil: number | null
+  metadata: Metadata
+  createdAt: number
+  identities: Identity[]
+  factors: Factor[]
+}
 
-const select = `SELECT id, email, password_hash AS passwordHash, confirmed_at AS confirmedAt,
-  banned_until AS bannedUntil, user_metadata AS metadata, last_sign_in_at AS lastSignInAt,
-  created_at AS createdAt, updated_at AS updatedAt FROM account`
+/** Each account is one JSON document. */
+export const accountSchema = `CREATE TABLE IF NOT EXISTS user_account (
+  id TEXT PRIMARY KEY,
+  body TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX IF NOT EXISTS user_account_email ON user_account (body ->> 'email') WHERE body ->> 'isSso' = 0;`
 
 /** Returns the lower-case form of an address under which accounts are stored; throws `validation_failed`. */
-export function normalizeEmail(email: string): string {
+function normalizeEmail(email: string): string {
   const normal = email.trim().toLowerCase()
   if (normal.length > 255 || !/^[^\s@]+@[^\s@.]+(\.[^\s@.]+)*$/.test(normal)) {
     throw new AuthError(400, 'validation_failed', 'Unable to validate email address: invalid format')
@@ -34,7 +51,7 @@ export function normalizeEmail(email: string): string {
   return normal
 }
 
-/** The accounts in the database. */
+/** The accounts in the database. What is returned is a copy: {@link Accounts.update} changes an account. */
 export class Accounts {
   readonly #database: Database
   readonly #runtime: Pick<Runtime, 'now'>
@@ -45,88 +62,100 @@ export class Accounts {
   }
 
   /**
-   * Throws `user_already_exists` if the address is taken, in any letter case. Not so for single sign-on: what a company says of an
-   * address proves nothing about other accounts with it.
+   * Creates an account that signs in by its address, socially, or by single sign-on. Throws `user_already_exists` if the address is
+   * taken, in any letter case. Not so for single sign-on: what a company says of an address proves nothing about other accounts
+   * with it.
    */
-  create(account: {
+  create(given: {
+    kind: 'email' | 'social' | 'sso'
     email: string
     passwordHash?: string
     confirmed: boolean
     metadata?: Metadata
-    isSso?: boolean
   }): Account {
-    const email = normalizeEmail(account.email)
-    const { isSso = false } = account
+    const email = normalizeEmail(given.email)
+    const isSso = given.kind === 'sso'
     if (!isSso && this.findByEmail(email) !== undefined) {
       throw new AuthError(422, 'user_already_exists', 'User already registered')
     }
     const id = randomUUID()
     const now = this.#runtime.now()
-    this.#database.run(
-      `INSERT INTO account
-         (id, email, is_sso, password_hash, confirmed_at, user_metadata, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    const account: Account = {
       id,
       email,
-      Number(isSso),
-      account.passwordHash ?? null,
-      account.confirmed ? now : null,
-      JSON.stringify(account.metadata ?? {}),
-      now,
-      now,
-    )
-    return this.findById(id)!
+      isSso,
+      passwordHash: given.passwordHash ?? null,
+      confirmedAt: given.confirmed ? now : null,
+      bannedUntil: null,
+      metadata: given.metadata ?? {},
+      createdAt: now,
+      identities: [],
+      factors: [],
+    }
+    if (given.kind === 'email') {
+      account.identities.push({ provider: 'email', providerId: id })
+      mergeMetadata(account, { email, email_verified: given.confirmed, sub: id })
+    }
+    this.#save(account)
+    return account
+  }
+
+  /** Throws `user_not_found`. */
+  get(id: string): Account {
+    const account = this.#find('id = ?', id)
+    if (account) return account
+    throw new AuthError(403, 'user_not_found', 'User from sub claim in JWT does not exist')
   }
 
   /** Ignores letter case, and accounts of single sign-on. Surrounding blanks count, as in the real API. */
   findByEmail(email: string): Account | undefined {
-    return readAccount(this.#database.get(`${select} WHERE email = ? AND is_sso = 0`, email.toLowerCase()))
+    return this.#find(`body ->> 'email' = ? AND body ->> 'isSso' = 0`, email.toLowerCase())
   }
 
-  findById(id: string): Account | undefined {
-    return readAccount(this.#database.get(`${select} WHERE id = ?`, id))
+  findByIdentity(provider: string, providerId: string): Account | undefined {
+    const condition = `EXISTS (SELECT 1 FROM json_each(body, '$.identities')
+      WHERE value ->> 'provider' = ? AND value ->> 'providerId' = ?)`
+    return this.#find(condition, provider, providerId)
   }
 
-  isBanned({ bannedUntil }: Account): boolean {
-    return bannedUntil !== null && bannedUntil > this.#runtime.now()
+  refuseBanned({ bannedUntil }: Account, status = 403, message = 'User is banned'): void {
+    if (bannedUntil !== null && bannedUntil > this.#runtime.now()) {
+      throw new AuthError(status, 'user_banned', message)
+    }
   }
 
-  confirm(id: string): void {
-    this.#update(id, 'confirmed_at', this.#runtime.now())
-  }
-
-  /** Bans until the given epoch second; `undefined` lifts the ban. */
-  ban(id: string, until: number | undefined): void {
-    this.#update(id, 'banned_until', until ?? null)
-  }
-
-  setPasswordHash(id: string, hash: string | null): void {
-    this.#update(id, 'password_hash', hash)
-  }
-
-  /** Merges members into the user metadata; a `null` member removes it. */
-  mergeMetadata(id: string, changes: Metadata): void {
-    this.#database.transaction(() => {
-      const merged = Object.entries({ ...this.findById(id)?.metadata, ...changes })
-      const kept = Object.fromEntries(merged.filter(([, value]) => value !== null))
-      this.#update(id, 'user_metadata', JSON.stringify(kept))
-    })
-  }
-
-  recordSignIn(id: string): void {
-    this.#update(id, 'last_sign_in_at', this.#runtime.now())
+  /** Changes the account as it is now. */
+  update(id: string, change: (account: Account, now: number) => void): Account {
+    const account = this.get(id)
+    change(account, this.#runtime.now())
+    this.#save(account)
+    return account
   }
 
   delete(id: string): void {
-    this.#database.run('DELETE FROM account WHERE id = ?', id)
+    this.#database.run('DELETE FROM user_account WHERE id = ?', id)
   }
 
-  #update(id: string, column: string, value: string | number | null): void {
-    const sql = `UPDATE account SET ${column} = ?, updated_at = ? WHERE id = ?`
-    this.#database.run(sql, value, this.#runtime.now(), id)
+  #find(condition: string, ...values: string[]): Account | undefined {
+    const sql = `SELECT body FROM user_account WHERE ${condition}`
+    const row = this.#database.get<{ body: string }>(sql, ...values)
+    return row && (JSON.parse(row.body) as Account)
+  }
+
+  #save(account: Account): void {
+    const sql = `INSERT INTO user_account (id, body) VALUES (?, ?)
+      ON CONFLICT (id) DO UPDATE SET body = excluded.body`
+    this.#database.run(sql, account.id, JSON.stringify(account))
   }
 }
 
-function readAccount(row: AccountRow | undefined): Account | undefined {
-  return row && { ...row, metadata: JSON.parse(row.metadata) as Metadata }
+/** Merges members into the user metadata; a `null` member removes it. */
+export function mergeMetadata(account: Account, changes: Metadata): void {
+  const merged = Object.entries({ ...account.metadata, ...changes })
+  account.metadata = Object.fromEntries(merged.filter(([, value]) => value !== null))
+}
+
+/** Returns whether the account has a second factor that counts at sign-in. */
+export function hasVerifiedFactor({ factors }: Account): boolean {
+  return factors.some(({ status }) => status === 'verified')
 }

@@ -9,8 +9,7 @@ const maxBytes = 72
 /** Refuses a password that the auth API would refuse: shorter than 6 characters or longer than 72 bytes. */
 export function validatePassword(password: string): void {
   if (password.length < minLength) {
-    const message = `Password should be at least ${minLength} characters.`
-    throw new AuthError(422, 'weak_password', message, { weak_password: { reasons: ['length'] } })
+    throw new AuthError(422, 'weak_password', `Password should be at least ${minLength} characters.`)
   }
   if (Buffer.byteLength(password) > maxBytes) {
     throw new AuthError(400, 'validation_failed', `Password cannot be longer than ${maxBytes} characters`)

@@ -1,6 +1,14 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { type Context, Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
-import { type AuthServices, describeUser, sessionResponse, socialProviders } from '../auth-services.ts'
+import { mergeMetadata, hasVerifiedFactor } from '../accounts/account.ts'
+import {
+  type AuthServices,
+  describeUser,
+  sessionResponse,
+  socialProviders,
+  startSession,
+} from '../auth-services.ts'
 import { authenticate } from './bearer.ts'
 import { object, readJsonBody, text } from './json-body.ts'
 import { magicLink } from '../social/social-flow.ts'
@@ -11,11 +19,8 @@ import { hashPassword, validatePassword, verifyPassword } from '../accounts/pass
 export function createAuthApi(services: AuthServices): Hono {
   const api = new Hono()
 
-  // Published even with the OAuth server off, which is not emulated.
-  api.get('/.well-known/openid-configuration', (c) => c.json(describeIssuer(services.config.url)))
-  api.get('/.well-known/oauth-authorization-server', () => {
-    throw new AuthError(404, 'feature_disabled', 'OAuth server is disabled')
-  })
+  // What the doctor compares; the OAuth server that the rest describes is not emulated.
+  api.get('/.well-known/openid-configuration', (c) => c.json({ issuer: services.config.url }))
   api.get('/health', (c) =>
     c.json({
       version: 'v2.196.0-embedded',
@@ -42,52 +47,25 @@ export function createAuthApi(services: AuthServices): Hono {
   })
   api.get('/user', async (c) => {
     const { account } = await authenticate(services, c.req.raw)
-    return c.json(describeUser(services, account.id))
+    return c.json(describeUser(account))
   })
   api.put('/user', async (c) => updateUser(services, c))
   api.post('/logout', async (c) => signOut(services, c))
-  for (const path of ['/health', '/settings', '/signup', '/token', '/user', '/logout']) {
-    api.all(path, (c) => c.body(null, 405))
-  }
   return api
 }
 
-/** Returns the discovery document of the auth API (OpenID Connect Discovery section 3), as far as its clients use it. */
-function describeIssuer(url: string): Record<string, unknown> {
-  return {
-    issuer: url,
-    authorization_endpoint: `${url}/oauth/authorize`,
-    token_endpoint: `${url}/oauth/token`,
-    jwks_uri: `${url}/.well-known/jwks.json`,
-    response_types_supported: ['code'],
-    subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['RS256', 'HS256', 'ES256'],
-    code_challenge_methods_supported: ['S256', 'plain'],
-  }
-}
-
 function describeSettings(services: AuthServices): Record<string, unknown> {
-  const on = socialProviders(services).map((name) => [name, true] as const)
+  const social = socialProviders(services).map((name) => [name, true] as const)
   return {
-    external: {
-      anonymous_users: false,
-      apple: false,
-      azure: false,
-      github: false,
-      phone: false,
-      ...Object.fromEntries(on),
-      email: true,
-    },
+    external: { ...Object.fromEntries(social), email: true },
     disable_signup: false,
     mailer_autoconfirm: !services.confirmsEmail,
-    phone_autoconfirm: false,
-    sms_provider: '',
     saml_enabled: true,
   }
 }
 
 async function signUp(services: AuthServices, request: Request): Promise<Response> {
-  const { accounts, identities, runtime, sessions } = services
+  const { accounts, runtime } = services
   const { email, password, data } = await readJsonBody(request, { email: text, password: text, data: object })
   if (email === '') {
     throw new AuthError(422, 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled')
@@ -95,19 +73,9 @@ async function signUp(services: AuthServices, request: Request): Promise<Respons
   if (password === '') throw new AuthError(400, 'validation_failed', 'Signup requires a valid password')
   validatePassword(password)
   const passwordHash = await hashPassword(password, runtime.randomBytes(16))
-  const account = services.database.transaction(() => {
-    const created = accounts.create({ email, passwordHash, confirmed: true, metadata: data ?? {} })
-    accounts.mergeMetadata(created.id, {
-      email: created.email,
-      email_verified: true,
-      phone_verified: false,
-      sub: created.id,
-    })
-    identities.addEmail(created)
-    return created
-  })
-  accounts.recordSignIn(account.id)
-  return sessionResponse(services, sessions.create(account.id, 'password'))
+  const metadata = data ?? {}
+  const { id } = accounts.create({ kind: 'email', email, passwordHash, confirmed: true, metadata })
+  return startSession(services, id, 'password')
 }
 
 async function updateUser(services: AuthServices, c: Context): Promise<Response> {
@@ -120,18 +88,17 @@ async function updateUser(services: AuthServices, c: Context): Promise<Response>
   }
   if (password !== '') {
     validatePassword(password)
-    if (session.aal !== 'aal2' && services.factors.hasVerified(account.id)) {
+    if (session.aal !== 'aal2' && hasVerifiedFactor(account)) {
       const message = 'AAL2 session is required to update email or password when MFA is enabled.'
       throw new AuthError(401, 'insufficient_aal', message)
     }
-    if (await verifyPassword(password, account.passwordHash)) {
-      throw new AuthError(422, 'same_password', 'New password should be different from the old password.')
-    }
-    accounts.setPasswordHash(account.id, await hashPassword(password, runtime.randomBytes(16)))
-    sessions.endOthers(account.id, session.id)
+    const passwordHash = await hashPassword(password, runtime.randomBytes(16))
+    accounts.update(account.id, (changed) => {
+      changed.passwordHash = passwordHash
+    })
+    sessions.endAll(account.id, session.id)
   }
-  if (data) accounts.mergeMetadata(account.id, data)
-  return c.json(describeUser(services, account.id))
+  return c.json(describeUser(accounts.update(account.id, (changed) => mergeMetadata(changed, data ?? {}))))
 }
 
 /** Ends sessions; issued access tokens stay valid until they expire, for services that check only the signature. */
@@ -141,27 +108,24 @@ async function signOut(services: AuthServices, c: Context): Promise<Response> {
   const { account, session } = await authenticate(services, c.req.raw)
   if (scope === 'global') sessions.endAll(account.id)
   else if (scope === 'local') sessions.end(session.id)
-  else if (scope === 'others') sessions.endOthers(account.id, session.id)
+  else if (scope === 'others') sessions.endAll(account.id, session.id)
   else throw new AuthError(400, 'validation_failed', `Unsupported logout scope ${JSON.stringify(scope)}`)
   return c.body(null, 204)
 }
 
 async function passwordGrant(services: AuthServices, request: Request): Promise<Response> {
-  const { accounts, sessions } = services
+  const { accounts } = services
   const { email, password } = await readJsonBody(request, { email: text, password: text })
   if (email === '') throw new AuthError(400, 'validation_failed', 'missing email or phone')
   const account = accounts.findByEmail(email)
   // Like the real API, checks for a ban before the password.
-  if (account?.passwordHash && accounts.isBanned(account)) {
-    throw new AuthError(400, 'user_banned', 'User is banned')
-  }
+  if (account?.passwordHash) accounts.refuseBanned(account, 400)
   const matches = await verifyPassword(password, account?.passwordHash ?? null)
   if (account === undefined || !matches) {
     throw new AuthError(400, 'invalid_credentials', 'Invalid login credentials')
   }
   if (account.confirmedAt === null) throw new AuthError(400, 'email_not_confirmed', 'Email not confirmed')
-  accounts.recordSignIn(account.id)
-  return sessionResponse(services, sessions.create(account.id, 'password'), { weak_password: null })
+  return startSession(services, account.id, 'password')
 }
 
 async function refreshTokenGrant(services: AuthServices, request: Request): Promise<Response> {
@@ -169,35 +133,25 @@ async function refreshTokenGrant(services: AuthServices, request: Request): Prom
   const { refresh_token: token } = await readJsonBody(request, { refresh_token: text })
   if (token === '') throw new AuthError(400, 'validation_failed', 'refresh_token required')
   const presented = sessions.present(token)
-  const account = accounts.findById(presented.session.accountId)
-  if (account !== undefined && accounts.isBanned(account)) {
-    throw new AuthError(400, 'user_banned', 'Invalid Refresh Token: User Banned')
-  }
+  const account = accounts.get(presented.session.accountId)
+  accounts.refuseBanned(account, 400, 'Invalid Refresh Token: User Banned')
   const { session, rotated } = sessions.rotate(presented)
   const response = await sessionResponse(services, session)
-  response.headers.set('sb-auth-refresh-token-counter', String(session.refreshCounter))
   response.headers.set('sb-auth-refresh-token-reuse', String(!rotated))
   return response
 }
 
 async function pkceGrant(services: AuthServices, request: Request): Promise<Response> {
-  const { accounts, flows, sessions } = services
   const shape = { auth_code: text, code_verifier: text }
   const { auth_code: code, code_verifier: verifier } = await readJsonBody(request, shape)
   if (code === '' || verifier === '') {
     const message = 'invalid request: both auth code and code verifier should be non-empty'
     throw new AuthError(400, 'validation_failed', message)
   }
-  const { provider, accountId } = await flows.redeem(code, verifier)
-  const account = accounts.findById(accountId)
-  if (account !== undefined && accounts.isBanned(account)) {
-    throw new AuthError(403, 'user_banned', 'User is banned')
-  }
-  accounts.recordSignIn(accountId)
-  if (provider === magicLink) return sessionResponse(services, sessions.create(accountId, magicLink))
-  if (provider === ssoProvider) return sessionResponse(services, sessions.create(accountId, 'sso/saml'))
-  return sessionResponse(services, sessions.create(accountId, 'oauth'), {
-    provider_token: `stand-in-google-${accountId}`,
-    provider_refresh_token: `stand-in-google-refresh-${accountId}`,
-  })
+  const { provider, accountId } = await services.flows.redeem(code, verifier)
+  if (provider === magicLink) return startSession(services, accountId, magicLink)
+  if (provider === ssoProvider) return startSession(services, accountId, 'sso/saml')
+  // As long as one of Google may be: with it the session needs several cookies.
+  const providerToken = encodeBase64url(services.runtime.randomBytes(900))
+  return startSession(services, accountId, 'oauth', { provider_token: providerToken })
 }

@@ -13,15 +13,12 @@ export async function authenticate(
   request: Request,
 ): Promise<{ account: Account; session: Session }> {
   const claims = await readClaims(services, request)
-  const account = services.accounts.findById(String(claims.sub))
-  if (account === undefined) {
-    throw new AuthError(403, 'user_not_found', 'User from sub claim in JWT does not exist')
-  }
+  const account = services.accounts.get(String(claims.sub))
   const session = services.sessions.find(String(claims['session_id']))
   if (session === undefined || session.accountId !== account.id) {
     throw new AuthError(403, 'session_not_found', 'Session from session_id claim in JWT does not exist')
   }
-  if (services.accounts.isBanned(account)) throw new AuthError(403, 'user_banned', 'User is banned')
+  services.accounts.refuseBanned(account)
   return { account, session }
 }
 

@@ -3,13 +3,11 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import type { Account } from '../accounts/account.ts'
 import { AuthError } from '../auth-error.ts'
-import { type AuthServices, sessionResponse } from '../auth-services.ts'
+import { type AuthServices, startSession } from '../auth-services.ts'
 import { chooseRedirectTarget } from '../social/redirect-target.ts'
 import { magicLink } from '../social/social-flow.ts'
 import { readJsonBody, text } from './json-body.ts'
 import { describeError, withErrors } from './social-api.ts'
-
-const otpTypes: ReadonlySet<string> = new Set(['email', 'magiclink', 'recovery', 'signup'])
 
 /** Creates the routes for signing in with a mail, relative to the auth base URL. The mails are in the mailbox. */
 export function createEmailApi(services: AuthServices): Hono {
@@ -30,16 +28,11 @@ export function createEmailApi(services: AuthServices): Hono {
       return c.redirect(withErrors(target, described), 303)
     }
   })
-  api.all('/otp', (c) => c.body(null, 405))
   return api
 }
 
 function redirectTarget({ config }: AuthServices, request: Request): string {
-  return chooseRedirectTarget(
-    { siteUrl: config.siteUrl, allowList: config.redirectAllowList },
-    new URL(request.url).searchParams.get('redirect_to') ?? undefined,
-    request.headers.get('referer') ?? undefined,
-  )
+  return chooseRedirectTarget(config, new URL(request.url).searchParams.get('redirect_to') ?? '')
 }
 
 async function sendCode(services: AuthServices, request: Request): Promise<void> {
@@ -66,44 +59,26 @@ async function sendCode(services: AuthServices, request: Request): Promise<void>
   mailbox.add({
     to: account.email,
     subject: 'Your sign-in code',
-    text: `Enter the code ${code}${link === undefined ? '' : `, or open this link: ${link}`}`,
     code,
     ...(link !== undefined && { link }),
   })
 }
 
-function addressee(
-  { accounts, database, identities }: AuthServices,
-  email: string,
-  mayCreate: boolean,
-): Account {
+function addressee({ accounts }: AuthServices, email: string, mayCreate: boolean): Account {
   const known = accounts.findByEmail(email)
   if (known) return known
   if (!mayCreate) throw new AuthError(422, 'otp_disabled', 'Signups not allowed for otp')
-  return database.transaction(() => {
-    const created = accounts.create({ email, confirmed: false })
-    identities.addEmail(created)
-    return created
-  })
+  return accounts.create({ kind: 'email', email, confirmed: false })
 }
 
 async function verifyCode(services: AuthServices, request: Request): Promise<Response> {
-  const { accounts, emailCodes, sessions } = services
-  const shape = { type: text, email: text, token: text, token_hash: text }
-  const { type, email, token, token_hash: tokenHash } = await readJsonBody(request, shape)
-  if (!otpTypes.has(type))
-    throw new AuthError(400, 'validation_failed', 'Verify requires a verification type')
-  if (token === '' && tokenHash === '') {
-    throw new AuthError(400, 'validation_failed', 'Verify requires a token or a token hash')
-  }
+  const { accounts, emailCodes } = services
+  const { email, token } = await readJsonBody(request, { email: text, token: text })
+  if (token === '') throw new AuthError(400, 'validation_failed', 'Verify requires a token')
   const accountId = accounts.findByEmail(email)?.id
-  const issued = emailCodes.redeem((candidate) =>
-    tokenHash === ''
-      ? candidate.accountId === accountId && candidate.code === token
-      : candidate.token === tokenHash,
-  )
-  admit(services, issued.accountId)
-  return sessionResponse(services, sessions.create(issued.accountId, 'otp'))
+  const issued = emailCodes.redeem(({ accountId: id, code }) => id === accountId && code === token)
+  confirm(services, issued.accountId)
+  return startSession(services, issued.accountId, 'otp')
 }
 
 /** Returns where the browser continues. */
@@ -112,16 +87,15 @@ function openLink(services: AuthServices, target: string, token: string): string
   const issued = emailCodes.redeem((candidate) => token !== '' && candidate.token === token)
   const flow = flows.find(issued.flow ?? '')
   if (!flow) throw new AuthError(403, 'otp_expired', 'the flow of the link is over')
-  admit(services, issued.accountId)
+  confirm(services, issued.accountId)
   const url = new URL(target)
   url.searchParams.append('code', flows.complete(flow, issued.accountId))
   return url.href
 }
 
 /** Whoever reads the mail owns the address. */
-function admit({ accounts }: AuthServices, id: string): void {
-  const account = accounts.findById(id)
-  if (account && accounts.isBanned(account)) throw new AuthError(403, 'user_banned', 'User is banned')
-  if (account?.confirmedAt === null) accounts.confirm(id)
-  accounts.recordSignIn(id)
+function confirm({ accounts }: AuthServices, id: string): void {
+  accounts.update(id, (account, now) => {
+    account.confirmedAt ??= now
+  })
 }

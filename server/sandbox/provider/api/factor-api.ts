@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
+import { hasVerifiedFactor } from '../accounts/account.ts'
 import { sessionResponse, type AuthServices } from '../auth-services.ts'
 import { authenticate } from './bearer.ts'
 import { readJsonBody, text } from './json-body.ts'
@@ -17,10 +18,10 @@ export function createFactorApi(services: AuthServices): Hono {
     if (body.factor_type !== 'totp') {
       throw new AuthError(400, 'validation_failed', 'factor_type needs to be totp')
     }
-    if (factors.hasVerified(account.id) && session.aal !== 'aal2') {
+    if (hasVerifiedFactor(account) && session.aal !== 'aal2') {
       throw new AuthError(403, 'insufficient_aal', 'AAL2 required to enroll a new factor')
     }
-    const factor = factors.enroll(account.id, body.friendly_name)
+    const factor = factors.enroll(account, body.friendly_name)
     const issuer = body.issuer || new URL(config.siteUrl).host
     const totp = {
       qr_code: secretDrawing(factor.secret),
@@ -30,38 +31,22 @@ export function createFactorApi(services: AuthServices): Hono {
     return c.json({ id: factor.id, type: 'totp', friendly_name: factor.friendlyName, totp })
   })
 
-  api.delete('/:id', async (c) => {
-    const { account, session } = await authenticate(services, c.req.raw)
-    const factor = factors.find(account.id, c.req.param('id'))
-    if (factor.status === 'verified' && session.aal !== 'aal2') {
-      throw new AuthError(422, 'insufficient_aal', 'AAL2 required to unenroll verified factor')
-    }
-    factors.unenroll(factor)
-    if (!factors.hasVerified(account.id)) sessions.lower(account.id)
-    return c.json({ id: factor.id })
-  })
-
   api.post('/:id/challenge', async (c) => {
     const { account } = await authenticate(services, c.req.raw)
-    const { id, expiresAt } = factors.challenge(factors.find(account.id, c.req.param('id')))
+    const { id, expiresAt } = factors.challenge(factors.find(account, c.req.param('id')))
     return c.json({ id, type: 'totp', expires_at: expiresAt })
   })
 
   api.post('/:id/verify', async (c) => {
     const { account, session } = await authenticate(services, c.req.raw)
-    const factor = factors.find(account.id, c.req.param('id'))
+    const factor = factors.find(account, c.req.param('id'))
     const { code, challenge_id: challengeId } = await readJsonBody(c.req.raw, {
       code: text,
       challenge_id: text,
     })
     if (code === '') throw new AuthError(400, 'validation_failed', 'Code needs to be non-empty')
-    const raised = services.database.transaction(() => {
-      factors.verify(factor, challengeId, code)
-      const proven = sessions.raise(session.id)
-      sessions.endBelowAal2(account.id)
-      return proven
-    })
-    return sessionResponse(services, raised)
+    factors.verify(account.id, factor, challengeId, code)
+    return sessionResponse(services, sessions.raise(session.id))
   })
 
   return api

@@ -2,6 +2,7 @@ import { isCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
 import { type AuthServices, socialProviders } from '../auth-services.ts'
+import { signInByProfile } from '../accounts/identity.ts'
 import { chooseRedirectTarget } from '../social/redirect-target.ts'
 import type { SocialFlow } from '../social/social-flow.ts'
 import type { StandIn } from '../social/stand-in.ts'
@@ -14,7 +15,7 @@ const oauthErrors = new Map([
 
 /** Creates the routes of a social sign-in, relative to the auth base URL: for browsers, so failures are redirects. */
 export function createSocialApi(services: AuthServices, google: StandIn): Hono {
-  const { config, flows, identities } = services
+  const { accounts, config, flows } = services
   const api = new Hono()
 
   api.get('/authorize', (c) => {
@@ -28,13 +29,9 @@ export function createSocialApi(services: AuthServices, google: StandIn): Hono {
         'This provider signs in with PKCE only: send code_challenge and code_challenge_method=s256'
       throw new AuthError(400, 'validation_failed', message)
     }
-    const redirectTo = chooseRedirectTarget(
-      { siteUrl: config.siteUrl, allowList: config.redirectAllowList },
-      c.req.query('redirect_to'),
-      c.req.header('referer'),
-    )
+    const redirectTo = chooseRedirectTarget(config, c.req.query('redirect_to') ?? '')
     const state = flows.start({ provider, redirectTo, codeChallenge })
-    return c.redirect(google.authorizationUrl(state, c.req.query('login_hint')), 302)
+    return c.redirect(google.authorizationUrl(state), 302)
   })
 
   api.get('/callback', (c) => {
@@ -65,7 +62,7 @@ export function createSocialApi(services: AuthServices, google: StandIn): Hono {
     if (person === undefined)
       throw new AuthError(400, 'validation_failed', 'OAuth callback with invalid code')
     const target = new URL(flow.redirectTo)
-    const account = identities.signIn({ provider: flow.provider, ...person })
+    const account = signInByProfile({ provider: flow.provider, ...person }, accounts)
     target.searchParams.append('code', flows.complete(flow, account.id))
     return target.href
   }

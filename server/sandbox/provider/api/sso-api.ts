@@ -1,8 +1,8 @@
 import { isCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { type Context, Hono } from 'hono'
-import { z } from 'zod'
 import { AuthError } from '../auth-error.ts'
 import type { AuthServices } from '../auth-services.ts'
+import { signInByProfile } from '../accounts/identity.ts'
 import { chooseRedirectTarget } from '../social/redirect-target.ts'
 import type { SocialFlow } from '../social/social-flow.ts'
 import type { Played, StandIn } from '../social/stand-in.ts'
@@ -27,10 +27,9 @@ export const ssoProvider: string = `sso:${company.id}`
 
 /** Creates the routes of single sign-on by SAML, relative to the auth base URL. The stand-in redirects where SAML posts a form. */
 export function createSsoApi(services: AuthServices, identityProvider: StandIn): Hono {
-  const { config, flows, identities, runtime } = services
+  const { accounts, config, flows, runtime } = services
   const api = new Hono()
   api.post('/sso', (c) => start(c))
-  api.all('/sso', (c) => c.body(null, 405))
   api.get('/sso/saml/acs', (c) => {
     try {
       return c.redirect(finish(new URL(c.req.url).searchParams), 302)
@@ -44,20 +43,11 @@ export function createSsoApi(services: AuthServices, identityProvider: StandIn):
 
   async function start(c: Context): Promise<Response> {
     const body = await readJsonBody(c.req.raw, {
-      provider_id: text,
       domain: text,
       redirect_to: text,
-      skip_http_redirect: z.boolean().nullish(),
       code_challenge: text,
     })
-    const { provider_id: id, domain, code_challenge: codeChallenge } = body
-    if ((id === '') === (domain === '')) {
-      throw new AuthError(
-        400,
-        'validation_failed',
-        'Exactly one of provider_id and domain needs to be provided',
-      )
-    }
+    const { code_challenge: codeChallenge } = body
     if (!isCodeChallenge(codeChallenge)) {
       throw new AuthError(
         400,
@@ -65,17 +55,12 @@ export function createSsoApi(services: AuthServices, identityProvider: StandIn):
         'This provider signs in with PKCE only: send code_challenge',
       )
     }
-    if (id !== company.id && domain !== company.domain) {
+    if (body.domain !== company.domain) {
       throw new AuthError(404, 'sso_provider_not_found', 'No SSO provider assigned for this domain')
     }
-    const redirectTo = chooseRedirectTarget(
-      { siteUrl: config.siteUrl, allowList: config.redirectAllowList },
-      body.redirect_to,
-      undefined,
-    )
+    const redirectTo = chooseRedirectTarget(config, body.redirect_to)
     const state = flows.start({ provider: ssoProvider, redirectTo, codeChallenge })
-    const url = identityProvider.authorizationUrl(state, undefined)
-    return body.skip_http_redirect ? c.json({ url }) : c.redirect(url, 303)
+    return c.json({ url: identityProvider.authorizationUrl(state) })
   }
 
   /** Returns where the browser continues. */
@@ -102,7 +87,7 @@ export function createSsoApi(services: AuthServices, identityProvider: StandIn):
     }
     const person = identityProvider.redeem(code)
     if (!person) throw new AuthError(400, 'validation_failed', 'SAML Assertion is not valid')
-    const account = identities.signIn({ provider: ssoProvider, ...person })
+    const account = signInByProfile({ provider: ssoProvider, ...person }, accounts)
     return withQuery(flow.redirectTo, { code: flows.complete(flow, account.id) }).href
   }
 }

@@ -2,10 +2,8 @@
 export interface Mail {
   to: string
   subject: string
-  text: string
-  /** The code in the text. */
   code: string
-  /** The link in the text; left out when there is none. */
+  /** Left out when there is none. */
   link?: string
 }
 

@@ -4,19 +4,20 @@ import { AuthError } from '../auth-error.ts'
 import type { Database } from '../../database.ts'
 import { decodeRefreshToken, encodeRefreshToken, isRefreshToken } from './refresh-token.ts'
 
+export type AuthenticationMethod = 'password' | 'oauth' | 'totp' | 'otp' | 'magiclink' | 'sso/saml'
+
 /** One sign-in method and when it was used, as in the `amr` claim. */
-interface AuthenticationMethod {
-  method: 'password' | 'oauth' | 'totp' | 'otp' | 'magiclink' | 'sso/saml'
+interface UsedMethod {
+  method: AuthenticationMethod
   timestamp: number
 }
 
-/** A signed-in session. */
 export interface Session {
   id: string
   accountId: string
   aal: 'aal1' | 'aal2'
   /** Newest first. */
-  amr: AuthenticationMethod[]
+  amr: UsedMethod[]
   refreshToken: string
   refreshCounter: number
 }
@@ -27,7 +28,20 @@ export interface PresentedRefreshToken {
   counter: number
 }
 
-/** A row of the table `session`. Times are epoch seconds. */
+export const sessionSchema = `CREATE TABLE IF NOT EXISTS user_session (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
+  aal TEXT NOT NULL,
+  amr TEXT NOT NULL,
+  refresh_key BLOB NOT NULL,
+  refresh_counter INTEGER NOT NULL,
+  refresh_floor INTEGER NOT NULL,
+  refreshed_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS user_session_account ON user_session (account_id);`
+
+/** Times are epoch seconds. */
 interface SessionRow {
   id: string
   account_id: string
@@ -53,11 +67,11 @@ export class Sessions {
     this.#runtime = runtime
   }
 
-  create(accountId: string, method: AuthenticationMethod['method']): Session {
+  create(accountId: string, method: AuthenticationMethod): Session {
     const id = randomUUID()
     const now = this.#runtime.now()
     this.#database.run(
-      `INSERT INTO session (id, account_id, aal, amr, refresh_key,
+      `INSERT INTO user_session (id, account_id, aal, amr, refresh_key,
          refresh_counter, refresh_floor, refreshed_at, created_at)
        VALUES (?, ?, 'aal1', ?, ?, 0, 0, ?, ?)`,
       id,
@@ -94,60 +108,39 @@ export class Sessions {
    * `refresh_token_already_used`.
    */
   rotate({ session: { id }, counter }: PresentedRefreshToken): { session: Session; rotated: boolean } {
-    const database = this.#database
     const now = this.#runtime.now()
-    const outcome = database.transaction(() => {
-      const row = this.#row(id)
-      const isActive = counter === row.refresh_counter
-      if (!isActive && !this.#isForgiven(row, counter, now)) {
-        // Committed, not thrown: the session must stay over.
-        this.end(id)
-        return undefined
-      }
-      const sql = 'UPDATE session SET refresh_counter = refresh_counter + ?, refreshed_at = ? WHERE id = ?'
-      database.run(sql, isActive ? 1 : 0, now, id)
-      return { session: toSession(this.#row(id)), rotated: isActive }
-    })
-    if (outcome) return outcome
-    throw new AuthError(400, 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')
+    const row = this.#row(id)
+    const isActive = counter === row.refresh_counter
+    if (!isActive && !this.#isForgiven(row, counter, now)) {
+      this.end(id)
+      throw new AuthError(400, 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')
+    }
+    const sql = 'UPDATE user_session SET refresh_counter = refresh_counter + ?, refreshed_at = ? WHERE id = ?'
+    this.#database.run(sql, isActive ? 1 : 0, now, id)
+    return { session: toSession(this.#row(id)), rotated: isActive }
   }
 
-  /** Raises the session to aal2, with a new refresh token. */
+  /** Raises the session to aal2, with a new refresh token, and ends the account's sessions below. */
   raise(id: string): Session {
-    return this.#database.transaction(() => {
-      const earlier = toSession(this.#row(id)).amr.filter(({ method }) => method !== 'totp')
-      const amr = [{ method: 'totp', timestamp: this.#runtime.now() }, ...earlier]
-      // The floor keeps the token of the first step from being forgiven as the parent of the new one.
-      this.#database.run(
-        `UPDATE session SET aal = 'aal2', amr = ?, refresh_counter = refresh_counter + 1,
-           refresh_floor = refresh_counter + 1 WHERE id = ?`,
-        JSON.stringify(amr),
-        id,
-      )
-      return toSession(this.#row(id))
-    })
-  }
-
-  /** Returns all sessions of the account to aal1: its second factor is gone. */
-  lower(accountId: string): void {
-    this.#database.run(`UPDATE session SET aal = 'aal1' WHERE account_id = ?`, accountId)
+    const { accountId, amr: earlier } = toSession(this.#row(id))
+    const proof = { method: 'totp', timestamp: this.#runtime.now() }
+    // The floor keeps the token of the first step from being forgiven as the parent of the new one.
+    this.#database.run(
+      `UPDATE user_session SET aal = 'aal2', amr = ?, refresh_counter = refresh_counter + 1,
+         refresh_floor = refresh_counter + 1 WHERE id = ?`,
+      JSON.stringify([proof, ...earlier.filter(({ method }) => method !== 'totp')]),
+      id,
+    )
+    this.#database.run(`DELETE FROM user_session WHERE account_id = ? AND aal = 'aal1'`, accountId)
+    return toSession(this.#row(id))
   }
 
   end(id: string): void {
-    this.#database.run('DELETE FROM session WHERE id = ?', id)
+    this.#database.run('DELETE FROM user_session WHERE id = ?', id)
   }
 
-  endAll(accountId: string): void {
-    this.#database.run('DELETE FROM session WHERE account_id = ?', accountId)
-  }
-
-  endOthers(accountId: string, keptId: string): void {
-    this.#database.run('DELETE FROM session WHERE account_id = ? AND id <> ?', accountId, keptId)
-  }
-
-  /** Ends the account's aal1 sessions, as verifying a second factor does. */
-  endBelowAal2(accountId: string): void {
-    this.#database.run(`DELETE FROM session WHERE account_id = ? AND aal = 'aal1'`, accountId)
+  endAll(accountId: string, exceptId = ''): void {
+    this.#database.run('DELETE FROM user_session WHERE account_id = ? AND id <> ?', accountId, exceptId)
   }
 
   #isForgiven(row: SessionRow, counter: number, now: number): boolean {
@@ -157,7 +150,7 @@ export class Sessions {
   }
 
   #find(id: string): SessionRow | undefined {
-    return this.#database.get('SELECT * FROM session WHERE id = ?', id)
+    return this.#database.get('SELECT * FROM user_session WHERE id = ?', id)
   }
 
   #row(id: string): SessionRow {
@@ -172,7 +165,7 @@ function toSession(row: SessionRow): Session {
     id: row.id,
     accountId: row.account_id,
     aal: row.aal,
-    amr: JSON.parse(row.amr) as AuthenticationMethod[],
+    amr: JSON.parse(row.amr) as UsedMethod[],
     refreshToken: encodeRefreshToken({ sessionId: row.id, counter: row.refresh_counter }, row.refresh_key),
     refreshCounter: row.refresh_counter,
   }

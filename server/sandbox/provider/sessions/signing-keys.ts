@@ -9,14 +9,11 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { jwtVerify, SignJWT, type JWTPayload } from 'jose'
 import type { Database } from '../../database.ts'
 
-/** How access tokens are signed and checked. */
-export interface TokenKeys {
-  sign(claims: JWTPayload): Promise<string>
-  /** Checks signature and expiry only. Rejects with a jose error. */
-  verify(token: string): Promise<JWTPayload>
-  /** Returns the public document of `/.well-known/jwks.json`. */
-  jwks(): { keys: JsonWebKey[] }
-}
+export const keySchema = `CREATE TABLE IF NOT EXISTS signing_key (
+  kid TEXT PRIMARY KEY,
+  private_jwk TEXT NOT NULL,
+  created_order INTEGER NOT NULL UNIQUE
+) STRICT;`
 
 interface KeyRow {
   kid: string
@@ -24,7 +21,7 @@ interface KeyRow {
 }
 
 /** ES256 keys in the database; the newest signs, and all of them are published. The first start creates one. */
-export class SigningKeys implements TokenKeys {
+export class SigningKeys {
   readonly #database: Database
   readonly #runtime: Pick<Runtime, 'now'>
 
@@ -39,6 +36,7 @@ export class SigningKeys implements TokenKeys {
     return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid }).sign(privateKey(jwk))
   }
 
+  /** Checks signature and expiry only. Rejects with a jose error. */
   async verify(token: string): Promise<JWTPayload> {
     const { payload } = await jwtVerify(
       token,
@@ -52,6 +50,7 @@ export class SigningKeys implements TokenKeys {
     return payload
   }
 
+  /** Returns the public document of `/.well-known/jwks.json`. */
   jwks(): { keys: JsonWebKey[] } {
     return { keys: this.#rows().map(publicJwk) }
   }

@@ -31,7 +31,7 @@ export interface StandIn {
   /** Its pages, relative to its own base URL. */
   routes: Hono
   /** Returns the URL to send the browser to. */
-  authorizationUrl(state: string, loginHint: string | undefined): string
+  authorizationUrl(state: string): string
   /** Returns the account behind a code, once, within a minute. */
   redeem(code: string): OfferedAccount | undefined
 }
@@ -47,10 +47,8 @@ export function createStandIn(
   const routes = new Hono()
 
   routes.get('/authorize', (c) => {
-    const hint = c.req.query('login_hint')
-    const accounts = played.accounts.toSorted((a, b) => Number(b.email === hint) - Number(a.email === hint))
     const state = c.req.query('state') ?? ''
-    const page = choicePage({ name: played.name, state, accounts, chooseUrl: `${url}/choose` })
+    const page = choicePage({ ...played, state, chooseUrl: `${url}/choose` })
     return c.html(page.toString(), 200, pageHeaders)
   })
 
@@ -76,13 +74,9 @@ export function createStandIn(
 
   return {
     routes,
-    authorizationUrl(state, loginHint) {
-      const target = new URL(`${url}/authorize`)
-      if (loginHint !== undefined) target.searchParams.set('login_hint', loginHint)
-      target.searchParams.set('response_type', 'code')
-      target.searchParams.set('redirect_uri', callbackUrl)
-      target.searchParams.set('state', state)
-      return target.href
+    authorizationUrl(state) {
+      const parameters = { response_type: 'code', redirect_uri: callbackUrl, state }
+      return `${url}/authorize?${new URLSearchParams(parameters).toString()}`
     },
     redeem(code) {
       const issued = codes.get(code)
@@ -134,7 +128,6 @@ interface ChoicePage extends Played {
   chooseUrl: string
 }
 
-/** Renders the page that asks which account to continue with. */
 function choicePage({ name: service, state, accounts, chooseUrl }: ChoicePage): SafeHtml {
   return frame(
     service,
