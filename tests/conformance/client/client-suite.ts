@@ -26,13 +26,13 @@ const unscored: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-// Each scenario starts several processes; more of them at once time out on a small machine.
-const atOnce = 3
+// Each scenario starts three processes, and two suites run at once: more of them would time out on a small machine.
+const atOnce = 2
 const scenarioTimeoutMs = 60_000
 const driver = fileURLToPath(new URL('driver.ts', import.meta.url))
 
-/** Runs the suite's client scenarios of `revision` through the bridge whose script is `bridge`, with a local client of `era`. */
-export async function runClientSuite(revision: string, era: LocalEra, bridge: string): Promise<SuiteRun> {
+/** Runs the suite's client scenarios of `revision` through the built bridge, with a local client of `era`. */
+export async function runClientSuite(revision: string, era: LocalEra): Promise<SuiteRun> {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-conformance-'))
   try {
     const required =
@@ -42,7 +42,7 @@ export async function runClientSuite(revision: string, era: LocalEra, bridge: st
     const queue = [...scenarios]
     const work = async (): Promise<void> => {
       for (let scenario = queue.shift(); scenario !== undefined; scenario = queue.shift())
-        runs.set(scenario, await runScenario({ scenario, revision, era, bridge, folder }))
+        runs.set(scenario, await runScenario(scenario, revision, era, folder))
     }
     await Promise.all(Array.from({ length: atOnce }, work))
     const all = scenarios.flatMap((scenario) => runs.get(scenario) ?? [])
@@ -63,23 +63,16 @@ interface ScenarioRun {
   output: string
 }
 
-async function runScenario({
-  scenario,
-  revision,
-  era,
-  bridge,
-  folder,
-}: {
-  scenario: string
-  revision: string
-  era: LocalEra
-  bridge: string
-  folder: string
-}): Promise<ScenarioRun> {
+async function runScenario(
+  scenario: string,
+  revision: string,
+  era: LocalEra,
+  folder: string,
+): Promise<ScenarioRun> {
   const out = join(folder, scenario.replaceAll('/', '-'))
   const options = ['--scenario', scenario, '--spec-version', revision, '--timeout', String(scenarioTimeoutMs)]
   const argv = ['client', '--command', `${process.execPath} ${driver}`, ...options, '--force', '-o', out]
-  const suite = startSuite(argv, folder, 2 * scenarioTimeoutMs, { DRIVER_ERA: era, DRIVER_BRIDGE: bridge })
+  const suite = startSuite(argv, folder, 2 * scenarioTimeoutMs, { DRIVER_ERA: era })
   const exitCode = await suite.ended
   const checks = [...readChecks(out).values()].flat()
   // The suite's own result, and proof that it checked something.
