@@ -65,6 +65,14 @@ function pageOf({ reason, details }: LoginError, app: AppView, { context, langua
   const text = language.texts.errors[reason]
   const { nextStep = text.nextStep, retryAfterSeconds, ...more } = details
   const view = { language, look: app.look }
-  const html = errorPage({ ...view, ...text, ...more, nextStep, requestId: context.id, app })
+  const html = errorPage({
+    ...view,
+    links: app.links,
+    ...text,
+    ...more,
+    nextStep,
+    requestId: context.id,
+    app,
+  })
   return page(html, view, status, retryHeaders(status, retryAfterSeconds))
 }

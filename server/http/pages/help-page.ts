@@ -14,8 +14,8 @@ export interface HelpView extends AppView, PageView {
 
 /** Renders what a person can do about a client that does not connect. Knows nothing of their attempt. */
 export function helpPage(view: HelpView): string {
-  const { language, appName, url, links } = view
-  const texts = language.texts.help
+  const { appName, url } = view
+  const texts = view.language.texts.help
   const steps = [
     fillHtml(texts.address, { url: html`<code>${url}</code>` }),
     texts.again,
@@ -23,10 +23,7 @@ export function helpPage(view: HelpView): string {
     fillHtml(texts.account, { app: html`<bdi>${appName}</bdi>` }),
     view.isLocal ? texts.local : texts.network,
   ]
-  return layout({
-    language,
-    look: view.look,
-    links,
+  return layout(view, {
     title: texts.heading,
     bridge: 'raised',
     gate: html`<h1>${texts.heading}</h1>

@@ -65,7 +65,7 @@ describe('what is offered', () => {
     [
       'an error',
       { error: 'Wrong.' },
-      ['role="alert"', 'aria-describedby="sign-in-error"', 'Not signed in: '],
+      ['role="alert"', 'aria-describedby="form-error"', 'Not signed in: '],
       [],
     ],
     ['an email', { email: 'a@b.example' }, ['value="a@b.example"'], ['autofocus']],

@@ -79,13 +79,13 @@ test('for one’s own connections nothing is said about allowing', () => {
 describe('an error', () => {
   test('is announced, describes the field and stands in the title', () => {
     const page = secondFactorPage({ ...secondFactorSample, error: 'Wrong.' })
-    expect(page).toContain('role="alert" id="code-error"')
-    expect(page).toContain('aria-describedby="code-hint code-error"')
+    expect(page).toContain('role="alert" id="form-error"')
+    expect(page).toContain('aria-describedby="code-hint form-error"')
     expect(page).toContain('<title>Not confirmed: ')
   })
 
   test('is not there without one', () => {
     const page = secondFactorPage(secondFactorSample)
-    expect(page).not.toMatch(/role="alert"|code-error|Not confirmed/)
+    expect(page).not.toMatch(/role="alert"|form-error|Not confirmed/)
   })
 })
