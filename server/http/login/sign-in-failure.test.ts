@@ -3,22 +3,22 @@ import { retryHeaders } from '../response.ts'
 import { ProviderError } from '../../core/session/session-provider.ts'
 import { inEnglish } from '../../../tests/support/pages/view-sample.ts'
 import {
-  failureStatus,
   failureText,
   provenAccountFailure,
   signInFailure,
   type SignInReason,
+  statusOf,
 } from './sign-in-failure.ts'
 
 const { failures } = inEnglish.texts
-const reasons = Object.keys(failureStatus) as SignInReason[]
+const reasons = Object.keys(failures) as SignInReason[]
 
 describe('a failure', () => {
   it.each(reasons)('%s says what happened and what to do: two sentences or more', (reason) => {
     const text = failures[reason]
     expect(text.match(/[.](?:\s|$)/g)?.length).toBeGreaterThanOrEqual(2)
     expect(text).toMatch(/\b(?:try|choose|check|open|complete|enter|turn|add|sign in|start|ask|tell)\b/i)
-    expect([400, 403, 429, 502, 503]).toContain(failureStatus[reason])
+    expect([400, 403, 429, 502, 503]).toContain(statusOf({ reason }))
   })
 
   it('no two reasons share a text', () => {
