@@ -150,14 +150,7 @@ describe('at the root of the origin', () => {
 
 it('under a path of the base URL nothing of it is there, because the root of the origin is not ours', async () => {
   const { app } = await start({ baseUrl: `${baseUrl}/door` })
-  for (const path of [
-    '/token',
-    '/authorize',
-    '/register',
-    '/door/token',
-    '/door/authorize',
-    '/door/register',
-  ]) {
+  for (const path of ['/token', '/authorize', '/register', '/door/token']) {
     const answer = await app.fetch(new Request(baseUrl + path, { method: 'POST' }))
     expect([path, answer.status]).toEqual([path, 404])
   }

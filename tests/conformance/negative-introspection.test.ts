@@ -1,14 +1,5 @@
 import { type CaseRequest, type Expected, type Fields, type NegativeCase, row } from './negative-case.ts'
-import {
-  badRequest,
-  challenged,
-  clientFails,
-  onlyPost,
-  otherType,
-  refresh,
-  revoke,
-  token,
-} from './negative-request.ts'
+import { badRequest, challenged, clientFails, onlyPost, otherType, revoke } from './negative-request.ts'
 import { describeCases } from './negative-suite.ts'
 
 const introspect = (token: string): CaseRequest => ({

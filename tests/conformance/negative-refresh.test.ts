@@ -1,5 +1,5 @@
-import type { Fields, NegativeCase, Step } from './negative-case.ts'
-import { bad, badGrant, issued, refresh, token, tokenIsDead } from './negative-request.ts'
+import type { Fields, NegativeCase } from './negative-case.ts'
+import { bad, badGrant, issued, refresh, tokenIsDead } from './negative-request.ts'
 import { describeCases } from './negative-suite.ts'
 
 /** Expects a refusal without rotation. */

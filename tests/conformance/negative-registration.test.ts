@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { type CaseRequest, type Expected, type NegativeCase, row } from './negative-case.ts'
-import { bad, badRequest, clientFails, onlyPost, otherType, token } from './negative-request.ts'
+import { bad, badRequest, clientFails, onlyPost, otherType } from './negative-request.ts'
 import { describeCases } from './negative-suite.ts'
 
 const good = { redirect_uris: ['{redirect_uri}'], token_endpoint_auth_method: 'none' }

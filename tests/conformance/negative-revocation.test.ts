@@ -8,7 +8,6 @@ import {
   otherType,
   refresh,
   revoke,
-  token,
   tokenIsDead,
 } from './negative-request.ts'
 import { describeCases } from './negative-suite.ts'

@@ -1,4 +1,4 @@
-import { type Fields, type NegativeCase, row, type Step } from './negative-case.ts'
+import { type Fields, type NegativeCase, row } from './negative-case.ts'
 import {
   bad,
   badGrant,
