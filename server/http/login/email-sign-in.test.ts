@@ -78,17 +78,6 @@ function expectCode(done: Visit): void {
 }
 
 describe('the login page', () => {
-  it.each<{ method: EmailMethod; label: string }>([
-    { method: 'code', label: 'Email me a code' },
-    { method: 'both', label: 'Email me a code' },
-    { method: 'link', label: 'Email me a link' },
-  ])('offers "$label" for $method, beside the password', async ({ method, label }) => {
-    await open(method)
-    const { html } = await login.open(browser)
-    expect(html).toContain(label)
-    expect(html).toContain('id="password"')
-  })
-
   it('offers the mail alone when the password is off, and takes none', async () => {
     await open('code', { password: false })
     const page = await login.open(browser)

@@ -23,10 +23,8 @@ import type { AppView } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from './cookies.ts'
 
-/** Dependencies of the login flow's endpoints. */
 export interface LoginPorts {
   urls: PublicUrls
-  /** The web app, as pages name it. */
   app: AppView
   languages: Languages
   clients: ClientFinder

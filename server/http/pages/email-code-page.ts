@@ -11,7 +11,6 @@ import {
   transactionInput,
 } from './sign-in-subject.ts'
 
-/** Contents of the page that waits for what was mailed. */
 export interface EmailCodeView extends SignInView {
   email: string
   method: EmailMethod

@@ -46,7 +46,6 @@ export interface MessageView extends PageView {
   title: string
   bridge: BridgePosition
   message: string
-  /** What the reader should do now. */
   nextStep: string
   link?: { url: string; label: string }
 }

@@ -4,11 +4,9 @@ import { type AppView, layout, type PageView } from './layout.ts'
 
 /** Contents of the page for people whose client does not connect. Every text is escaped. */
 export interface HelpView extends AppView, PageView {
-  /** The address of the MCP server. */
   url: string
   /** The address is on this computer: others cannot use it. */
   isLocal: boolean
-  /** Where the connect page is. */
   startUrl: string
 }
 

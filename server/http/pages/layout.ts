@@ -40,7 +40,6 @@ interface LayoutParts {
   bridge: BridgePosition
   head?: SafeHtml | undefined
   gate: SafeHtml
-  /** Content of the other side: the form or the message. */
   main: SafeHtml
 }
 

@@ -58,6 +58,7 @@ describe('what is offered', () => {
     ],
     ['an email', { email: 'a@b.example' }, ['value="a@b.example"'], ['autofocus']],
     ['no email', {}, ['value=""'], []],
+    ['a link by mail', { emailMethod: 'link' }, ['Email me a link'], ['Email me a code']],
     ['the app', {}, ['href="https://notes.example.com"', 'Create one at Example Notes'], []],
     ['cancel', {}, ['name="action" value="deny" formnovalidate'], []],
   ]

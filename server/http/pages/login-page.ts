@@ -16,9 +16,7 @@ import {
 
 /** Contents of the login page. No text is trusted to be short. */
 export interface LoginView extends SignInView {
-  /** Offers to sign in with a password. */
   password: boolean
-  /** Offers to sign in with a mail. */
   emailMethod?: EmailMethod | undefined
   /** Offers single sign-on by the domain of a company. */
   sso: boolean
@@ -26,7 +24,6 @@ export interface LoginView extends SignInView {
   order: readonly SignInMethod[]
   /** The captcha that the form with the email field requires. */
   captcha?: Captcha
-  /** Social sign-in methods to offer, in this order. */
   social: readonly { id: string; label: string }[]
   /** The previous input, or the request's login_hint. */
   email?: string

@@ -10,7 +10,6 @@ import {
   transactionInput,
 } from './sign-in-subject.ts'
 
-/** Contents of the second-factor page. */
 export interface SecondFactorView extends SignInView {
   /** The factors of the account, at least one. `label` is the user's own name for it, and may be empty. */
   factors: readonly { id: string; label: string }[]

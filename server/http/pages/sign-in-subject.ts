@@ -17,7 +17,6 @@ export interface SignInView extends AppView, FormView {
   transaction: string
 }
 
-/** Renders the hidden input of every form of a sign-in. */
 export function transactionInput({ transaction }: SignInView): SafeHtml {
   return html`<input type="hidden" name="transaction" value="${transaction}" />`
 }
@@ -86,7 +85,6 @@ export function subjectSummary({ subject, appName, language }: SignInView): Safe
   }
 }
 
-/** Renders a link to the requesting client's page, if it has one. */
 export function aboutSubject({ subject, language }: SignInView): SafeHtml | false {
   return subject.kind !== 'account' && aboutClient(subject.client, language)
 }
@@ -99,7 +97,6 @@ export interface RequestView {
   redirectHost: string
   /** The redirect URI is loopback: any program on the computer could be asking. */
   returnsToThisComputer: boolean
-  /** What signing in allows, as plain sentences. */
   permissions: readonly string[]
 }
 
@@ -139,7 +136,6 @@ export interface DeviceView {
   isLocal: boolean
   /** When the device asked, in words: `2 minutes ago`. */
   asked: string
-  /** What signing in allows, as plain sentences. */
   permissions: readonly string[]
 }
 
