@@ -35,7 +35,7 @@ const areas: readonly Area[] = [
   ...clientAreas('2026-07-28', 32),
 ]
 
-/** More than there are cores would end scenarios of clients, each of which has five seconds inside the suite. */
+/** More than a small machine has cores would end scenarios of clients, each of which has five seconds inside the suite. */
 const areasAtOnce = 2
 
 const chosen = areas.filter(({ name }) => name.includes(values.only))

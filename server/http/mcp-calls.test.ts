@@ -88,6 +88,13 @@ describe('a person who sends too much', () => {
     expect(ran).toBe(0)
   })
 
+  it('is refused by the size of a message, too', async () => {
+    const token = await start({ callLimit: '2/m' })
+    const large = { jsonrpc: '2.0', id: 1, method: 'ping', params: { x: 'x'.repeat(66_000) } }
+    expect((await send(token, large)).status).toBe(200)
+    expect((await send(token, large)).status).toBe(429)
+  })
+
   it('has one limit for all credentials, and others have their own', async () => {
     const token = await start({ callLimit: '2/m' })
     const { access_token: own } = await signInToWebApp(drawbridge)

@@ -191,6 +191,16 @@ describe('a wrong code', () => {
     expect(status(await enter(userCode))).toBe(200)
   })
 
+  it('RFC 8628 5.1: many addresses together leave a share for browsers that are known', async () => {
+    const { user_code: userCode } = await login.startDevice()
+    await browser.submit(await enter(userCode), 'password', password)
+    const { store } = login.shared
+    for (let time = 0; time < 400; time += 1)
+      await store.countAttempt('device code strangers', 600, login.runtime.now())
+    expect(status(await enter('WDJB-MJHT', login.browser('192.0.2.2')))).toBe(429)
+    expect(status(await enter('WDJB-MJHT'))).toBe(400)
+  })
+
   it('what cannot be a code does not count', async () => {
     for (let time = 0; time < 12; time += 1) await enter('nonsense')
     expect(status(await enter('WDJB-MJHT'))).toBe(400)
