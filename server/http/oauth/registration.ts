@@ -14,7 +14,7 @@ import { removeClientWithGrants } from '../../core/clients/client-removal.ts'
 import type { Client, ClientFinder, ClientStore } from '../../core/clients/client.ts'
 import type { GrantStore } from '../../core/session/grant.ts'
 import { hashSecret } from '../../core/seal.ts'
-import type { Endpoint, EndpointHandler } from '../endpoint.ts'
+import type { Endpoint } from '../endpoint.ts'
 import { readJson } from '../middleware/body.ts'
 import { everyone } from '../middleware/cors.ts'
 import { splitUrl } from '../middleware/guards.ts'
@@ -90,33 +90,32 @@ export function createRegisterManagementEndpoint(basePath: string, ports: Regist
       200,
       noCache,
     )
-  const managed =
-    (
-      handle: (found: Managed, ...given: Parameters<EndpointHandler>) => Promise<TextResponse> | TextResponse,
-    ) =>
-    async (...given: Parameters<EndpointHandler>): Promise<TextResponse> => {
-      const found = await findManaged(given[0], ports)
-      return found ? handle(found, ...given) : unauthorized()
-    }
   return {
     path: `${basePath}/oauth/register/`,
     prefix: true,
     cors: everyone,
     methods: {
-      GET: managed((found) => answer(found)),
-      PUT: managed(async ({ client: current, token }, request, context) => {
+      async GET(request) {
+        const managed = await findManaged(request, ports)
+        return managed ? answer(managed) : unauthorized()
+      },
+      async PUT(request, context) {
+        const managed = await findManaged(request, ports)
+        if (!managed) return unauthorized()
         const metadata = await readJson(request)
-        const { client, response } = updateClient(current, metadata, ports.policy, ports.runtime)
+        const { client, response } = updateClient(managed.client, metadata, ports.policy, ports.runtime)
         // It may have been removed meanwhile, and must not be restored.
         if (!(await ports.store.replaceClient(client))) return unauthorized()
         context.report('client_updated', { client_id: client.id })
-        return answer({ client, token }, response)
-      }),
-      DELETE: managed(async ({ client }, _request, context) => {
-        const { grantsEnded } = await removeClientWithGrants(client.id, ports)
-        context.report('client_removed', { client_id: client.id, grants_ended: grantsEnded })
+        return answer({ client, token: managed.token }, response)
+      },
+      async DELETE(request, context) {
+        const managed = await findManaged(request, ports)
+        if (!managed) return unauthorized()
+        const { grantsEnded } = await removeClientWithGrants(managed.client.id, ports)
+        context.report('client_removed', { client_id: managed.client.id, grants_ended: grantsEnded })
         return empty(204)
-      }),
+      },
     },
   }
 }
