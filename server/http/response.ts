@@ -79,6 +79,7 @@ export function httpError(code: ErrorCode, headers: Record<string, string> = {})
   return json(body, status, { ...retryHeaders(status), ...headers })
 }
 
+/** Returns a protocol failure as JSON. */
 export function oauthFailure(error: OAuthError, headers: Record<string, string> = {}): TextResponse {
   const { status, retryAfterSeconds } = error
   return json(oauthErrorBody(error), status, { ...retryHeaders(status, retryAfterSeconds), ...headers })
