@@ -9,7 +9,7 @@ import { flagOf, variableOf, variablePrefix } from '@drawbridge/shared/settings/
 import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
 import { settings } from '../server/config/setting-table.ts'
 import { errorTable, requestFaults } from '../server/http/error-table.ts'
-import { failureStatus, type SignInReason } from '../server/http/login/sign-in-failure.ts'
+import { type SignInReason, statusOf } from '../server/http/login/sign-in-failure.ts'
 import { english } from '../server/texts/english.ts'
 import type { LogEvent } from '../server/observability/event-kind.ts'
 import { logEvents } from '../server/observability/log-event.ts'
@@ -147,7 +147,7 @@ ${table(
   ['failure', 'status', 'text'],
   Object.entries(english.failures).map(([failure, text]) => [
     `\`${failure}\``,
-    String(failureStatus[failure as SignInReason]),
+    String(statusOf({ reason: failure as SignInReason })),
     text,
   ]),
 )}

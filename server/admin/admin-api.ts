@@ -15,7 +15,6 @@ import { createRotateOperation } from './key-operations.ts'
 import { openApiDocument, pathParameters } from './open-api.ts'
 import { recordOperations } from './record-operations.ts'
 
-/** Dependencies of the admin API. */
 export interface AdminApiPorts extends AdminPorts {
   token: AdminToken
   log: Log

@@ -7,7 +7,6 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AuditRing } from '../observability/audit-ring.ts'
 import type { Report } from '../observability/log.ts'
 
-/** Dependencies of the admin API's operations. */
 export interface AdminPorts {
   store: Store
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
@@ -22,10 +21,8 @@ export interface AdminPorts {
   isStopped: () => boolean
 }
 
-/** Context of an operation besides its parameters. */
 export interface AdminContext extends AdminPorts {
   report: Report
-  /** The OpenAPI document of all operations. */
   document: { openapi: string; [member: string]: unknown }
 }
 
@@ -92,7 +89,6 @@ function faultsOf(issue: z.core.$ZodIssue, names: readonly string[]): string[] {
   return issue.keys.map((name) => `${name}: unknown parameter.${suggestion(name, names)}`)
 }
 
-/** A parameter with any non-empty text. */
 export function textParameter(doc: string): z.ZodString {
   return z.string().min(1, { error: 'expected a value' }).describe(doc)
 }
@@ -105,7 +101,6 @@ export function switchParameter(doc: string): z.ZodType<boolean> {
     .describe(doc)
 }
 
-/** A whole-number parameter. */
 export function numberParameter(
   { min, max, usual }: { min: number; max: number; usual: number },
   doc: string,

@@ -44,19 +44,13 @@ describe('without the token', () => {
   })
 
   it.each([
-    ['GET', '/grants'],
     ['GET', '/grants?limit=0'],
     ['HEAD', '/grants'],
-    ['POST', '/grants'],
     ['OPTIONS', '/grants'],
-    ['DELETE', '/grants/one'],
-    ['DELETE', '/users/ada/grants'],
     ['DELETE', '/clients/one'],
     ['POST', '/keys/rotate'],
-    ['GET', '/events'],
     ['GET', '/openapi.json'],
     ['PATCH', '/nothing'],
-    ['GET', '/'],
   ])('%s %s is 401', async (method, path) => {
     expect((await admin.ask(method, path, '')).status).toBe(401)
     expect((await admin.ask(method, path, bearer('x'.repeat(40)))).status).toBe(401)

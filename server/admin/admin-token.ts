@@ -4,7 +4,6 @@ import type { Report } from '../observability/log.ts'
 import { parseAdminToken, sharedFileFault } from '../store/admin-token-file.ts'
 import { type FollowedFile, followFile } from '../store/followed-file.ts'
 
-/** Why a request may not use the admin API. */
 export type TokenRefusal = 'no_token' | 'wrong_token'
 
 /** The bearer token of the admin API, following its file. Keeps only its digest in memory. */

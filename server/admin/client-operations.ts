@@ -22,7 +22,6 @@ const clientSchema = z.object({
   expires_at: seconds('when it is deleted unless a user signs in with it').optional(),
 })
 
-/** Lists and removes clients. */
 export const clientOperations: readonly AdminOperation[] = [
   adminOperation({
     id: 'listClients',

@@ -36,7 +36,6 @@ const revokedSchema = z.object({
   grants: z.array(z.string()).describe('their ids'),
 })
 
-/** Lists and ends grants. */
 export const grantOperations: readonly AdminOperation[] = [
   adminOperation({
     id: 'listGrants',

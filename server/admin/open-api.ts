@@ -42,7 +42,6 @@ export function openApiDocument(
   }
 }
 
-/** Returns the names of a path's parameters. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 }

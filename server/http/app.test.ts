@@ -3,37 +3,43 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { everyone } from './middleware/cors.ts'
 import type { Endpoint, FetchHandler } from './endpoint.ts'
-import { createHttpApp } from './app.ts'
+import { createHttpApp, type HttpAppConfig } from './app.ts'
 import { plainLook } from '../../tests/support/pages/view-sample.ts'
 
 const reported: [string, unknown][] = []
 
-function route(
-  endpoints: Endpoint[],
-  baseUrl = 'https://mcp.example.com',
-): (path: string, init?: RequestInit) => Promise<Response> {
-  const fetch = createHttpApp(endpoints, {
-    baseUrl,
+const local = 'http://localhost:8787'
+
+function serve(endpoints: Endpoint[], config: Partial<HttpAppConfig> = {}): FetchHandler {
+  return createHttpApp(endpoints, {
+    baseUrl: 'https://mcp.example.com',
     look: plainLook,
     createContext: () => ({
       id: 'request-1',
       address: undefined,
       report: (event, fields) => void reported.push([event, fields]),
     }),
+    ...config,
   })
+}
+
+function route(
+  endpoints: Endpoint[],
+  baseUrl = 'https://mcp.example.com',
+): (path: string, init?: RequestInit) => Promise<Response> {
+  const fetch = serve(endpoints, { baseUrl })
   return (path, init) => fetch(new Request(baseUrl + path, init))
 }
 
+const throwing = (error: Error) => (): never => {
+  throw error
+}
 const failing: Endpoint = {
   path: '/fails',
   cors: 'none',
   methods: {
-    GET: () => {
-      throw new Error('the database password is hunter2')
-    },
-    POST: () => {
-      throw new OAuthError('invalid_request', 'Say it better.')
-    },
+    GET: throwing(new Error('the database password is hunter2')),
+    POST: throwing(new OAuthError('invalid_request', 'Say it better.')),
   },
 }
 const fine: Endpoint = { path: '/fine', cors: everyone, methods: { GET: () => new Response('fine') } }
@@ -70,16 +76,8 @@ describe('createHttpApp', () => {
   )
 
   it('a store that cannot be used is 503 with Retry-After and no challenge, and only the log knows why', async () => {
-    const down: Endpoint = {
-      path: '/down',
-      cors: 'none',
-      methods: {
-        GET: () => {
-          throw new StoreUnavailableError('The database is away.', { cause: new Error('hunter2') })
-        },
-      },
-    }
-    const response = await route([down])('/down')
+    const GET = throwing(new StoreUnavailableError('The database is away.', { cause: new Error('hunter2') }))
+    const response = await route([{ path: '/down', cors: 'none', methods: { GET } }])('/down')
     expect(response.status).toBe(503)
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(response.headers.has('www-authenticate')).toBe(false)
@@ -104,16 +102,8 @@ describe('createHttpApp', () => {
   })
 
   it('a client that hangs up is no failure of ours', async () => {
-    const hangUp: Endpoint = {
-      path: '/hangs-up',
-      cors: 'none',
-      methods: {
-        POST: () => {
-          throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
-        },
-      },
-    }
-    await route([hangUp])('/hangs-up', { method: 'POST' })
+    const POST = throwing(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }))
+    await route([{ path: '/hangs-up', cors: 'none', methods: { POST } }])('/hangs-up', { method: 'POST' })
     expect(reported.at(-1)?.[0]).toBe('request_aborted')
   })
 
@@ -156,8 +146,8 @@ describe('createHttpApp', () => {
       'x-request-id': 'request-1',
       'strict-transport-security': 'max-age=31536000',
     })
-    const local = await route([fine], 'http://localhost:8787')('/fine')
-    expect(local.headers.has('strict-transport-security')).toBe(false)
+    const plain = await route([fine], local)('/fine')
+    expect(plain.headers.has('strict-transport-security')).toBe(false)
   })
 
   it.each<[string, number]>([
@@ -191,11 +181,7 @@ describe('createHttpApp', () => {
   })
 
   it('MCP transport Security-Warning: DNS rebinding: another host name is 421, but for probes', async () => {
-    const fetch = createHttpApp([fine, probe], {
-      baseUrl: 'http://localhost:8787',
-      look: plainLook,
-      createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
-    })
+    const fetch = serve([fine, probe], { baseUrl: local })
     const at = (path: string): Promise<Response> => fetch(new Request(`http://evil.example:8787${path}`))
     expect((await at('/fine')).status).toBe(421)
     expect((await at('/nothing')).status).toBe(421)
@@ -210,12 +196,7 @@ describe('createHttpApp', () => {
     ['localhost:8787', 'http://evil.example/fine', 421],
     ['evil.example', 'http://localhost:8787/fine', 421],
   ])('Host %s with %s is %i', async (host, url, status) => {
-    const fetch = createHttpApp([fine], {
-      baseUrl: 'http://localhost:8787',
-      allowedHosts: ['inner:8080'],
-      look: plainLook,
-      createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
-    })
+    const fetch = serve([fine], { baseUrl: local, allowedHosts: ['inner:8080'] })
     expect((await fetch(new Request(url, { headers: { host } }))).status).toBe(status)
   })
 
@@ -223,11 +204,7 @@ describe('createHttpApp', () => {
     '%s says nothing about the host',
     async (name) => {
       const headers = { [name]: name === 'forwarded' ? 'host=localhost:8787' : 'localhost:8787' }
-      const fetch = createHttpApp([fine], {
-        baseUrl: 'http://localhost:8787',
-        look: plainLook,
-        createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
-      })
+      const fetch = serve([fine], { baseUrl: local })
       expect((await fetch(new Request('http://evil.example/fine', { headers }))).status).toBe(421)
     },
   )
@@ -248,14 +225,7 @@ describe('the observer', () => {
     },
   }
   let clock = 5000
-  const observed = (endpoints: Endpoint[]): FetchHandler =>
-    createHttpApp(endpoints, {
-      baseUrl: 'https://mcp.example.com',
-      look: plainLook,
-      createContext: () => ({ id: 'request-1', address: undefined, report: () => {} }),
-      observer,
-      nowMs: () => clock,
-    })
+  const observed = (endpoints: Endpoint[]): FetchHandler => serve(endpoints, { observer, nowMs: () => clock })
 
   it.each([
     ['/base/mcp', '/base/mcp'],

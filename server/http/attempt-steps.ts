@@ -1,6 +1,5 @@
 import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
 
-/** A request that was answered, and the events that it reported. */
 export interface AnsweredRequest {
   request: Request
   status: number

@@ -89,7 +89,9 @@ describe('GET / and GET /mcp of people', () => {
       expect([name, headers.get(name)]).toEqual([name, other.headers.get(name)])
       expect(headers.get(name)).not.toBeNull()
     }
-    expect(headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
+    expect(headers.get('content-security-policy')).toMatch(
+      /default-src 'none'; script-src 'sha256-.*frame-ancestors 'none'/,
+    )
     expect(headers.get('access-control-allow-origin')).toBeNull()
     expect(headers.get('set-cookie')).toBeNull()
   })

@@ -1,74 +1,59 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Endpoint, EndpointHandler } from './endpoint.ts'
 import type { PublicUrls } from './public-urls.ts'
-import { type HelpView, helpPage } from './pages/help-page.ts'
+import { helpPage } from './pages/help-page.ts'
 import { type ConnectView, connectPage, connectPolicy } from './pages/connect-page.ts'
-import type { AppView, PageLinks } from './pages/layout.ts'
+import type { AppView } from './pages/layout.ts'
 import type { Language } from '../texts/language.ts'
 import type { Languages } from '../texts/languages.ts'
 import { page, pageLanguage } from './response.ts'
 
+const helpPath = '/help'
+
 /** Shows the connect page, which is the same for everyone who reads the same language. */
 export function createConnectHandler(
   urls: PublicUrls,
-  app: AppView & PageLinks,
-  more: Pick<ConnectView, 'connectionsPath'> & {
+  app: AppView,
+  {
+    languages,
+    permissions,
+    publicTools,
+    connectionsPath,
+  }: Pick<ConnectView, 'connectionsPath'> & {
     languages: Languages
     permissions: (language: Language) => readonly string[]
     publicTools: () => ReadonlySet<string>
   },
 ): EndpointHandler {
-  const { appName, appUrl, look } = app
-  const view: Omit<ConnectView, 'language' | 'permissions' | 'publicTools'> = {
-    look,
-    appName,
-    appUrl,
-    links: app,
-    connectionsPath: more.connectionsPath,
-    helpPath: helpPath(urls.basePath),
+  const view = {
+    ...app,
+    connectionsPath,
+    helpPath: `${urls.basePath}${helpPath}`,
     url: urls.resource,
     challenging: urls.challenging,
     isLocal: isLoopbackHostname(new URL(urls.resource).hostname),
   }
-  const headers = { 'content-security-policy': connectPolicy(look) }
+  const headers = { 'content-security-policy': connectPolicy(app.look) }
   return (request) => {
-    const language = pageLanguage(request, more.languages)
-    const { permissions, publicTools } = more
-    const html = connectPage({
-      ...view,
-      language,
-      permissions: permissions(language),
-      publicTools: publicTools(),
-    })
-    return page(html, { language, look }, 200, headers)
+    const language = pageLanguage(request, languages)
+    const shown = { ...view, language, permissions: permissions(language), publicTools: publicTools() }
+    return page(connectPage(shown), shown, 200, headers)
   }
 }
 
-function helpPath(basePath: string): string {
-  return `${basePath}/help`
-}
-
 /** Serves the page for people whose client does not connect. */
-export function createHelpEndpoint(
-  urls: PublicUrls,
-  app: AppView & PageLinks,
-  languages: Languages,
-): Endpoint {
-  const { appName, appUrl, look } = app
-  const view: Omit<HelpView, 'language'> = {
-    look,
-    appName,
-    appUrl,
-    links: app,
+export function createHelpEndpoint(urls: PublicUrls, app: AppView, languages: Languages): Endpoint {
+  const view = {
+    ...app,
     url: urls.resource,
     isLocal: isLoopbackHostname(new URL(urls.resource).hostname),
     startUrl: `${urls.issuer}/`,
   }
   const show: EndpointHandler = (request) => {
-    const language = pageLanguage(request, languages)
-    return page(helpPage({ ...view, language }), { language, look })
+    const shown = { ...view, language: pageLanguage(request, languages) }
+    return page(helpPage(shown), shown)
   }
-  return { path: helpPath(urls.basePath), cors: 'none', methods: { GET: show } }
+  return { path: `${urls.basePath}${helpPath}`, cors: 'none', methods: { GET: show } }
 }
 
 /** Serves the base URL itself, which users open in a browser. */

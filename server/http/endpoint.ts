@@ -41,7 +41,6 @@ export type EndpointHandler = (request: Request, context: RequestContext) => Pro
 /** Pages that may read a response: every page, without credentials; one origin, with them; or none. */
 export type CorsAudience = { kind: 'everyone' } | { kind: 'origin'; origin: string } | { kind: 'nobody' }
 
-/** One row of the endpoint table. */
 export interface Endpoint {
   /** Absolute path, including the path of the base URL. */
   path: string

@@ -61,63 +61,31 @@ const programErrors = {
   },
 } as const satisfies Record<string, ErrorText>
 
-const pageStatus: Readonly<Record<PageErrorCode, number>> = {
+/** The status of errors that are shown as a page, where it is not 400. */
+const pageStatus: Readonly<Partial<Record<PageErrorCode, number>>> = {
   misdirected_request: 421,
   not_found: 404,
   method_not_allowed: 405,
   temporarily_unavailable: 503,
   server_error: 500,
-  client_id_missing: 400,
-  client_unknown: 400,
-  redirect_uri_missing: 400,
-  redirect_uri_mismatch: 400,
-  parameter_repeated: 400,
-  transaction_invalid: 400,
-  transaction_expired: 400,
   foreign_browser: 403,
   foreign_form: 403,
-  form_unreadable: 400,
-  social_expired: 400,
-  social_refused: 400,
   social_rate_limited: 429,
   sign_in_unavailable: 503,
   client_unavailable: 503,
-  client_document_faulty: 400,
-  request_refused: 400,
   client_limited: 429,
-  device_gone: 400,
-  device_client_unknown: 400,
 }
 
 /** All errors, in English as in JSON. */
 export const errorTable: Readonly<Record<ErrorCode, ErrorText>> = {
   ...programErrors,
   ...(Object.fromEntries(
-    Object.entries(pageStatus).map(([code, status]) => [
+    Object.entries(english.errors).map(([code, text]) => [
       code,
-      { status, ...english.errors[code as PageErrorCode] },
+      { status: pageStatus[code as PageErrorCode] ?? 400, ...text },
     ]),
   ) as Record<PageErrorCode, ErrorText>),
 }
-
-/** Faults that any request can have. */
-type RequestFaultName =
-  | 'malformed'
-  | 'target_invalid'
-  | 'host_not_once'
-  | 'too_slow'
-  | 'body_too_large'
-  | 'target_too_long'
-  | 'body_no_form'
-  | 'body_no_json'
-  | 'body_encoded'
-  | 'expectation'
-  | 'headers_too_many'
-  | 'headers_too_large'
-  | 'method_unknown'
-  | 'transfer_coding'
-  | 'proxy'
-  | 'version'
 
 /** The response to a malformed request; the code is always `invalid_request`. */
 export interface RequestFault {
@@ -125,8 +93,7 @@ export interface RequestFault {
   description: string
 }
 
-/** All request faults, ordered by status. */
-export const requestFaults: Readonly<Record<RequestFaultName, RequestFault>> = {
+const faults = {
   malformed: { status: 400, description: 'This is not a valid HTTP request.' },
   target_invalid: { status: 400, description: 'The host or the path is not valid.' },
   host_not_once: { status: 400, description: 'Send exactly one Host header.' },
@@ -152,4 +119,7 @@ export const requestFaults: Readonly<Record<RequestFaultName, RequestFault>> = {
   transfer_coding: { status: 501, description: 'The only supported transfer coding is chunked.' },
   proxy: { status: 501, description: 'This server is not a proxy.' },
   version: { status: 505, description: 'The supported versions are HTTP/1.1 and HTTP/1.0.' },
-}
+} as const satisfies Record<string, RequestFault>
+
+/** All faults that any request can have, ordered by status. */
+export const requestFaults: Readonly<Record<keyof typeof faults, RequestFault>> = faults

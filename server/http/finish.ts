@@ -12,15 +12,9 @@ const openedByClients = /\/(?:authorize|oauth\/callback)$/
 
 const exposedHeaders = 'WWW-Authenticate, Retry-After, MCP-Protocol-Version, Mcp-Session-Id'
 
-/** Adds to a reply what every response of this server has; `audience` are the pages that may read it. */
-export type Finisher = (
-  reply: Reply,
-  about: { requestId: string; path: string; audience: CorsAudience },
-) => Response
-
 /**
- * Creates the {@link Finisher} of a base URL: the id of the request, the headers that keep browsers from using a response in any way
- * but the intended one, and CORS. The policy of a page stays.
+ * Returns what adds to a reply what every response under a base URL has: the id of the request, the headers that keep browsers from
+ * using a response in any way but the intended one, and CORS, for the pages of `audience`. The policy of a page stays.
  *
  * `Cross-Origin-Opener-Policy` is omitted where clients sign in through a window that they open: it would cut that window off from
  * them for good. `Cross-Origin-Resource-Policy` allows what every page may read anyway.
@@ -29,7 +23,9 @@ export type Finisher = (
  * documents must be able to read that a path is unknown. `cors` and `secure-headers` of Hono cannot do this: credentials depend on
  * the request here, and both would build the headers of a response that is only text.
  */
-export function createFinisher(baseUrl: string): Finisher {
+export function createFinisher(
+  baseUrl: string,
+): (reply: Reply, about: { requestId: string; path: string; audience: CorsAudience }) => Response {
   const everywhere = {
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',

@@ -10,11 +10,6 @@ const checkTimeoutMs = 1500
 /** However often they are requested, the checks run once in this time. */
 const freshMs = 1000
 
-interface Readiness {
-  ready: boolean
-  checks: Readonly<Record<string, 'ok' | 'failed' | 'timeout'>>
-}
-
 /**
  * `/healthz`: the process responds. `/readyz`: the checks pass; 503 lists the ones that do not, within two seconds. While
  * `isDraining` it is 503 although requests are still served, so that a load balancer stops sending them.
@@ -39,8 +34,9 @@ export function createHealthEndpoints(
       methods: {
         async GET() {
           if (isDraining()) return json({ status: 'draining' }, 503)
-          const { ready, checks: states } = await look()
-          return json({ status: ready ? 'ok' : 'unavailable', checks: states }, ready ? 200 : 503)
+          const states = await look()
+          const isReady = Object.values(states).every((state) => state === 'ok')
+          return json({ status: isReady ? 'ok' : 'unavailable', checks: states }, isReady ? 200 : 503)
         },
       },
     },
@@ -64,13 +60,13 @@ function remembered<Result>(work: () => Promise<Result>): () => Promise<Result> 
 
 const outcomes = { done: 'ok', failed: 'failed', waiting: 'timeout' } as const
 
-async function runChecks(checks: ReadinessChecks): Promise<Readiness> {
+async function runChecks(checks: ReadinessChecks): Promise<Record<string, string>> {
   const states = await Promise.all(
     Object.entries(checks).map(
       async ([name, check]) => [name, outcomes[await settledWithin(check(), checkTimeoutMs)]] as const,
     ),
   )
-  return { ready: states.every(([, state]) => state === 'ok'), checks: Object.fromEntries(states) }
+  return Object.fromEntries(states)
 }
 
 const steadyMs = 2000

@@ -88,14 +88,11 @@ describe('a person who sends too much', () => {
     expect(ran).toBe(0)
   })
 
-  it.each<[string, object, served: number]>([
-    ['a list', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, 2],
-    ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }, 2],
-    ['a message of 66 KB', { jsonrpc: '2.0', id: 1, method: 'ping', params: { x: 'x'.repeat(66_000) } }, 1],
-  ])('is refused whatever it is: %s', async (_what, message, served) => {
+  it('is refused by the size of a message, too', async () => {
     const token = await start({ callLimit: '2/m' })
-    for (let sent = 0; sent < served; sent += 1) expect((await send(token, message)).ok).toBe(true)
-    expect((await send(token, message)).status).toBe(429)
+    const large = { jsonrpc: '2.0', id: 1, method: 'ping', params: { x: 'x'.repeat(66_000) } }
+    expect((await send(token, large)).status).toBe(200)
+    expect((await send(token, large)).status).toBe(429)
   })
 
   it('has one limit for all credentials, and others have their own', async () => {

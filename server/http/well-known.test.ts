@@ -22,44 +22,37 @@ const texts = {
   'security.txt': 'Contact: mailto:ä@example.com\nExpires: 2027-01-01T00:00:00Z\n',
 }
 
-describe.each(['http://localhost:8787', 'http://localhost:8787/drawbridge'])(
-  'texts of the operator at %s',
-  (baseUrl) => {
-    let drawbridge: DrawbridgeFixture
-    const { origin } = new URL(baseUrl)
-    const get = (name: string, method = 'GET'): Promise<Response> =>
-      drawbridge.app.fetch(new Request(`${origin}/.well-known/${name}`, { method }))
+describe('texts of the operator', () => {
+  let drawbridge: DrawbridgeFixture
+  // Below a path of the base URL: they are at the root of the origin all the same.
+  const baseUrl = 'http://localhost:8787/drawbridge'
+  const get = (name: string, method = 'GET'): Promise<Response> =>
+    drawbridge.app.fetch(new Request(`http://localhost:8787/.well-known/${name}`, { method }))
 
-    beforeAll(async () => {
-      writeFileSync(path, JSON.stringify(texts))
-      drawbridge = await startDrawbridge({ baseUrl, wellKnown: path })
-    })
-    afterAll(() => drawbridge.close())
+  beforeAll(async () => {
+    writeFileSync(path, JSON.stringify(texts))
+    drawbridge = await startDrawbridge({ baseUrl, wellKnown: path })
+  })
+  afterAll(() => drawbridge.close())
 
-    it.each(Object.entries(texts))(
-      '%s is served at the root of the origin, to the letter',
-      async (name, text) => {
-        const response = await get(name)
-        expect([response.status, await response.text()]).toEqual([200, text])
-        expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
-        expect(response.headers.get('cache-control')).toBe('no-store')
-      },
-    )
+  it.each(Object.entries(texts))(
+    '%s is served at the root of the origin, to the letter',
+    async (name, text) => {
+      const response = await get(name)
+      expect([response.status, await response.text()]).toEqual([200, text])
+      expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+      expect(response.headers.get('cache-control')).toBe('no-store')
+    },
+  )
 
-    it('HEAD has the headers alone, other methods are refused, other names are not found', async () => {
-      const head = await get('openai-apps-challenge', 'HEAD')
-      expect([head.status, await head.text()]).toEqual([200, ''])
-      expect((await get('openai-apps-challenge', 'POST')).status).toBe(405)
-      expect((await get('other')).status).toBe(404)
-      expect((await get('openai-apps-challenge/more')).status).toBe(404)
-    })
-
-    it('discovery is as before', async () => {
-      const response = await get(`oauth-authorization-server${new URL(baseUrl).pathname.replace(/\/$/, '')}`)
-      expect(await response.json()).toMatchObject({ issuer: baseUrl })
-    })
-  },
-)
+  it('other methods are refused, other names are not found, and discovery is as before', async () => {
+    expect((await get('openai-apps-challenge', 'POST')).status).toBe(405)
+    expect((await get('other')).status).toBe(404)
+    expect((await get('openai-apps-challenge/more')).status).toBe(404)
+    const discovery = await get('oauth-authorization-server/drawbridge')
+    expect(await discovery.json()).toMatchObject({ issuer: baseUrl })
+  })
+})
 
 it('there are none by default', async () => {
   const drawbridge = await startDrawbridge()

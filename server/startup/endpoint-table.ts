@@ -95,16 +95,12 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
   const { config, urls, scopes, tools, provider, clients, shownTools, isDraining, languages } = parts
   const { basePath } = urls
   const ports = portsOf(parts)
-  const showConnect = createConnectHandler(
-    urls,
-    { ...config, look: parts.look },
-    {
-      connectionsPath: accountPath(ports),
-      languages,
-      permissions: (language) => describeScope(scopes.resource.join(' '), scopes, language),
-      publicTools: shownTools,
-    },
-  )
+  const showConnect = createConnectHandler(urls, ports.app, {
+    connectionsPath: accountPath(ports),
+    languages,
+    permissions: (language) => describeScope(scopes.resource.join(' '), scopes, language),
+    publicTools: shownTools,
+  })
   const registration = {
     ...ports,
     policy: { ...clients.policy, scope: scopes.authorizationServer.join(' ') },
@@ -122,7 +118,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
   const { readLogout } = provider
   const endpoints = [
     createConnectEndpoint(basePath, showConnect),
-    createHelpEndpoint(urls, { ...config, look: parts.look }, languages),
+    createHelpEndpoint(urls, ports.app, languages),
     ...createMetadataEndpoints(urls, {
       ...config,
       scopes,

@@ -1,21 +1,14 @@
 import { createServer, request as forward } from 'node:http'
-import type { AddressInfo } from 'node:net'
-
-/** A reverse proxy on loopback that adds a bearer token to requests for `/mcp`. */
-export interface BearerProxy {
-  port: number
-  close(): Promise<void>
-}
 
 /**
- * Passes everything on to the server at `origin`; requests for `/mcp` get the bearer token of `token`. Host, Origin and the body
- * stay as they are, responses are streamed, and a client that disconnects also ends its upstream request.
+ * Starts a reverse proxy on loopback for the server at `origin`; requests for `/mcp` get the bearer token of `token`. Host, Origin and
+ * the body stay as they are, responses are streamed, and a client that disconnects also ends its upstream request.
  */
 export async function startBearerProxy(
   origin: string,
   listenPort: number,
   token: () => string,
-): Promise<BearerProxy> {
+): Promise<{ close(): Promise<void> }> {
   const target = new URL(origin)
   const server = createServer((incoming, outgoing) => {
     const upstream = forward(
@@ -41,7 +34,6 @@ export async function startBearerProxy(
   })
   await new Promise<void>((resolve) => void server.listen(listenPort, '127.0.0.1', resolve))
   return {
-    port: (server.address() as AddressInfo).port,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

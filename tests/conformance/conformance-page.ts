@@ -7,18 +7,29 @@ import { type DocumentName, documents, type Proof, readTitle } from './section.t
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const testFiles = '{shared,server,bridge,extension,tests}/**/*.test.ts'
 
+/** What is shown by the official suite of the Model Context Protocol, beside the tests. */
+const suiteProof: Proof = {
+  file: 'scripts/conformance.ts',
+  title: 'passes every scenario that the official suite requires, through the gate',
+  sections: [
+    { document: 'MCP transport', section: 'Caching' },
+    { document: 'MCP transport', section: 'MRTR' },
+  ],
+}
+
 /** Finds every test title that names sections, in the source of the tests. A template stays as it is written there. */
 export function findProofs(): Proof[] {
   const files = globSync(testFiles, { cwd: root, exclude: (path) => path.includes('node_modules') }).toSorted(
     (a, b) => a.localeCompare(b),
   )
-  return files.flatMap((file) => {
+  const proofs = files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8')
     return [...text.matchAll(/(['"`])((?:\\.|(?!\1)[^\\\n])+)\1/g)].flatMap(([, , literal = '']) => {
       const read = readTitle(literal)
       return read ? [{ file, ...read }] : []
     })
   })
+  return [...proofs, suiteProof]
 }
 
 /** Renders `docs/conformance.md` as Markdown. */
@@ -38,8 +49,8 @@ Written by \`npm run docs\` from the titles of the tests: a test whose title beg
   named after the section that refuses it, against the whole server.
 - \`npm run conformance\` builds the server and runs the official suite of the Model Context Protocol against it:
   its \`authorization\` command at 2026-07-28, and its \`server\` command with every scenario that 2025-11-25 and 2026-07-28
-  require, through the gate with a token of a real sign-in. \`-- --json FILE\` writes the figures. \`npm test\` runs them, too.
-- \`npx vitest run tests/conformance\` runs both and nothing else, on a server that \`npm run build\` has made.
+  require, through the gate with a token of a real sign-in, and its \`client\` command through the bridge.
+  \`-- --json FILE\` writes the figures.
 
 ## Documents
 

@@ -1,5 +1,15 @@
 import { type Fields, type CaseRequest, type Expected, type NegativeCase, row } from './negative-case.ts'
-import { bad } from './negative-request.ts'
+import {
+  bad,
+  badGrant,
+  badRequest,
+  badScope,
+  badTarget,
+  challenged,
+  clientFails,
+  onlyPost,
+  otherType,
+} from './negative-request.ts'
 import { describeCases } from './negative-suite.ts'
 
 const start = (changes: Fields = {}, headers: Record<string, string> = {}): CaseRequest => ({
@@ -14,16 +24,11 @@ const poll = (changes: Fields = {}): CaseRequest => ({
 })
 
 const started: Expected = { status: 200, json: { expires_in: 900, interval: 5 } }
-const challenged: Expected = { ...bad('invalid_client', 401), headers: { 'www-authenticate': /^Basic / } }
 
 const starts: NegativeCase[] = [
-  row('RFC 8628 3.1: no client', start({ client_id: undefined }), bad('invalid_client', 401)),
-  row('RFC 8628 3.1: an unknown client', start({ client_id: 'nobody' }), bad('invalid_client', 401)),
-  row(
-    'RFC 8628 3.1: a client with a secret comes without it',
-    start({ client_id: '{web}' }),
-    bad('invalid_client', 401),
-  ),
+  row('RFC 8628 3.1: no client', start({ client_id: undefined }), clientFails),
+  row('RFC 8628 3.1: an unknown client', start({ client_id: 'nobody' }), clientFails),
+  row('RFC 8628 3.1: a client with a secret comes without it', start({ client_id: '{web}' }), clientFails),
   row(
     'RFC 8628 3.1: a wrong secret',
     start({ client_id: undefined }, { authorization: '{basic_wrong}' }),
@@ -34,39 +39,28 @@ const starts: NegativeCase[] = [
     start({ client_id: '{code_only}' }),
     bad('unauthorized_client'),
   ),
-  row(
-    'RFC 8707 2: a foreign resource',
-    start({ resource: 'https://other.example/mcp' }),
-    bad('invalid_target'),
-  ),
+  row('RFC 8707 2: a foreign resource', start({ resource: 'https://other.example/mcp' }), badTarget),
   row(
     'RFC 8707 2: a foreign resource beside ours',
     start({ resource: ['{resource}', 'https://other.example/'] }),
-    bad('invalid_target'),
+    badTarget,
   ),
-  row('RFC 6749 3.3: a scope that none can be', start({ scope: 'mcp "' }), bad('invalid_scope')),
-  row(
-    'RFC 6749 3.1: client_id twice',
-    start({ client_id: ['{device}', '{device}'] }),
-    bad('invalid_request'),
-  ),
+  row('RFC 6749 3.3: a scope that none can be', start({ scope: 'mcp "' }), badScope),
+  row('RFC 6749 3.1: client_id twice', start({ client_id: ['{device}', '{device}'] }), badRequest),
   row(
     'RFC 8628 3.1: GET',
     { path: '/oauth/device_authorization', query: { client_id: '{device}' } },
-    {
-      ...bad('method_not_allowed', 405),
-      headers: { allow: /\bPOST\b/ },
-    },
+    onlyPost,
   ),
   row(
     'RFC 8628 3.1: parameters in the query',
     { ...start({ client_id: undefined }), query: { client_id: '{device}' } },
-    bad('invalid_client', 401),
+    clientFails,
   ),
   row(
     'RFC 8628 3.1: a body of JSON',
     { path: '/oauth/device_authorization', json: { client_id: '{device}' } },
-    bad('invalid_request', 415),
+    otherType,
   ),
   row('RFC 8628 3.2: the answer is kept by no cache, and has codes that cannot be guessed', start(), {
     status: 200,
@@ -77,19 +71,15 @@ const starts: NegativeCase[] = [
 
 const polls: NegativeCase[] = [
   row('RFC 8628 3.5: nobody has decided', poll(), bad('authorization_pending')),
-  row('RFC 8628 3.4: no device_code', poll({ device_code: undefined }), bad('invalid_request')),
-  row('RFC 8628 3.4: an unknown device_code', poll({ device_code: 'mcpd_unknown' }), bad('invalid_grant')),
-  row('RFC 8628 3.4: a user code as device_code', poll({ device_code: '{user_code}' }), bad('invalid_grant')),
+  row('RFC 8628 3.4: no device_code', poll({ device_code: undefined }), badRequest),
+  row('RFC 8628 3.4: an unknown device_code', poll({ device_code: 'mcpd_unknown' }), badGrant),
+  row('RFC 8628 3.4: a user code as device_code', poll({ device_code: '{user_code}' }), badGrant),
   row(
     'RFC 8628 3.4: a device_code twice',
     poll({ device_code: ['{device_code}', '{device_code}'] }),
-    bad('invalid_request'),
+    badRequest,
   ),
-  row(
-    'RFC 8628 3.4: the device_code without its client',
-    poll({ client_id: undefined }),
-    bad('invalid_client', 401),
-  ),
+  row('RFC 8628 3.4: the device_code without its client', poll({ client_id: undefined }), clientFails),
   row(
     'RFC 8628 3.4: the grant type by a short name',
     poll({ grant_type: 'device_code' }),
@@ -98,8 +88,8 @@ const polls: NegativeCase[] = [
   {
     title: 'RFC 8628 3.4: the device_code of another client, whose polls do not count for the owner',
     steps: [
-      { request: poll({ client_id: '{other_device}' }), expected: bad('invalid_grant') },
-      { request: poll({ client_id: '{other_device}' }), expected: bad('invalid_grant') },
+      { request: poll({ client_id: '{other_device}' }), expected: badGrant },
+      { request: poll({ client_id: '{other_device}' }), expected: badGrant },
       { request: poll(), expected: bad('authorization_pending') },
     ],
   },

@@ -1,11 +1,6 @@
-import type { Fields, NegativeCase, Step } from './negative-case.ts'
-import { bad, issued, refresh } from './negative-request.ts'
+import type { Fields, NegativeCase } from './negative-case.ts'
+import { bad, badGrant, issued, refresh, tokenIsDead } from './negative-request.ts'
 import { describeCases } from './negative-suite.ts'
-
-const tokenIsDead = (accessToken: string): Step => ({
-  request: { path: '/mcp', json: {}, headers: { authorization: `Bearer {${accessToken}}` } },
-  expected: { status: 401 },
-})
 
 /** Expects a refusal without rotation. */
 const refusedRefresh = (title: string, changes: Fields, error: string, status = 400): NegativeCase => ({
@@ -56,10 +51,10 @@ const refreshes: NegativeCase[] = [
     steps: [
       { request: refresh(), expected: issued, keep: { first: 'access_token', next: 'refresh_token' } },
       { advance: 121 },
-      { request: refresh(), expected: bad('invalid_grant') },
+      { request: refresh(), expected: badGrant },
       tokenIsDead('first'),
       tokenIsDead('access_token'),
-      { request: refresh({ refresh_token: '{next}' }), expected: bad('invalid_grant') },
+      { request: refresh({ refresh_token: '{next}' }), expected: badGrant },
     ],
   },
   {
@@ -67,7 +62,7 @@ const refreshes: NegativeCase[] = [
     steps: [
       { request: refresh(), expected: issued, keep: { next: 'refresh_token' } },
       { advance: 30 * 86_400 },
-      { request: refresh({ refresh_token: '{next}' }), expected: bad('invalid_grant') },
+      { request: refresh({ refresh_token: '{next}' }), expected: badGrant },
     ],
   },
 ]

@@ -1,13 +1,22 @@
-import type { CaseRequest, Expected, Fields } from './negative-case.ts'
+import type { CaseRequest, Expected, Fields, Step } from './negative-case.ts'
 
 /** Expects an error response (RFC 6749 section 5.2). */
 export const bad = (error: string, status = 400): Expected => ({ status, error })
 
+export const badRequest: Expected = bad('invalid_request')
+export const badGrant: Expected = bad('invalid_grant')
+export const badTarget: Expected = bad('invalid_target')
+export const badScope: Expected = bad('invalid_scope')
+export const clientFails: Expected = bad('invalid_client', 401)
+
 /** The response to a client whose Authorization header failed. */
-export const challenged: Expected = {
-  ...bad('invalid_client', 401),
-  headers: { 'www-authenticate': /^Basic / },
-}
+export const challenged: Expected = { ...clientFails, headers: { 'www-authenticate': /^Basic / } }
+
+/** The response to a body of another type. */
+export const otherType: Expected = bad('invalid_request', 415)
+
+/** The response to another method than POST. */
+export const onlyPost: Expected = { ...bad('method_not_allowed', 405), headers: { allow: /\bPOST\b/ } }
 
 /** A token response. */
 export const issued: Expected = { status: 200, json: { token_type: 'Bearer' } }
@@ -46,4 +55,10 @@ export const revoke = (form: Fields, headers: Record<string, string> = {}): Case
   path: '/oauth/revoke',
   form: { client_id: '{client}', ...form },
   headers,
+})
+
+/** Expects that an access token, by its name on the stage, is refused at `/mcp`. */
+export const tokenIsDead = (name: string): Step => ({
+  request: { path: '/mcp', json: {}, headers: { authorization: `Bearer {${name}}` } },
+  expected: { status: 401, headers: { 'www-authenticate': /error="invalid_token"/ } },
 })

@@ -1,11 +1,18 @@
-import { type Fields, type NegativeCase, row, type Step } from './negative-case.ts'
-import { bad, codeForm, issued, redeem, refresh, token } from './negative-request.ts'
+import { type Fields, type NegativeCase, row } from './negative-case.ts'
+import {
+  bad,
+  badGrant,
+  clientFails,
+  codeForm,
+  issued,
+  onlyPost,
+  otherType,
+  redeem,
+  refresh,
+  token,
+  tokenIsDead,
+} from './negative-request.ts'
 import { describeCases } from './negative-suite.ts'
-
-const tokenIsDead = (accessToken: string): Step => ({
-  request: { path: '/mcp', json: {}, headers: { authorization: `Bearer {${accessToken}}` } },
-  expected: { status: 401 },
-})
 
 /** Expects a refusal that leaves the code to its owner. */
 const refusedCode = (title: string, changes: Fields, error: string, status = 400): NegativeCase => ({
@@ -74,7 +81,7 @@ const codes: NegativeCase[] = [
     title: 'RFC 6749 4.1.2, RFC 9700 4.3.1: a code a second time, at once',
     steps: [
       { request: redeem(), expected: issued, keep: { first: 'access_token' } },
-      { request: redeem(), expected: bad('invalid_grant') },
+      { request: redeem(), expected: badGrant },
       {
         request: { path: '/mcp', json: {}, headers: { authorization: 'Bearer {first}' } },
         expected: { status: 400 },
@@ -86,9 +93,9 @@ const codes: NegativeCase[] = [
     steps: [
       { request: redeem(), expected: issued, keep: { first: 'access_token', next: 'refresh_token' } },
       { advance: 11 },
-      { request: redeem(), expected: bad('invalid_grant') },
+      { request: redeem(), expected: badGrant },
       tokenIsDead('first'),
-      { request: refresh({ refresh_token: '{next}' }), expected: bad('invalid_grant') },
+      { request: refresh({ refresh_token: '{next}' }), expected: badGrant },
     ],
   },
   row(
@@ -121,19 +128,15 @@ const transport: NegativeCase[] = [
   row(
     'RFC 6749 3.2, OAuth 2.1 3.2: GET, which would put the code into a URL',
     { path: '/oauth/token', query: { ...codeForm } },
-    {
-      status: 405,
-      error: 'method_not_allowed',
-      headers: { allow: /\bPOST\b/ },
-    },
+    onlyPost,
   ),
   row(
     'RFC 6749 2.3.1: everything in the query instead of the body',
     { path: '/oauth/token', query: { ...codeForm }, form: {} },
-    bad('invalid_client', 401),
+    clientFails,
   ),
-  row('RFC 6749 3.2: a body of JSON', { path: '/oauth/token', json: codeForm }, bad('invalid_request', 415)),
-  row('RFC 6749 3.2: an empty body', { path: '/oauth/token', form: {} }, bad('invalid_client', 401)),
+  row('RFC 6749 3.2: a body of JSON', { path: '/oauth/token', json: codeForm }, otherType),
+  row('RFC 6749 3.2: an empty body', { path: '/oauth/token', form: {} }, clientFails),
   row(
     'RFC 9110 15.5.14: an endless body',
     { path: '/oauth/token', form: { ...codeForm, x: 'x'.repeat(70_000) } },
@@ -147,7 +150,7 @@ const transport: NegativeCase[] = [
     'OAuth 2.1 3.2: every page may ask, and no cookie goes with it',
     token({ ...codeForm, code: 'x' }, { origin: 'https://page.example' }),
     {
-      ...bad('invalid_grant'),
+      ...badGrant,
       headers: { 'access-control-allow-origin': /^\*$/, 'access-control-allow-credentials': undefined },
     },
   ),

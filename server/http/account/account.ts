@@ -21,12 +21,11 @@ import {
 import { describeScope } from '../describe-scope.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { accountPath, bindingOf, visitorOf } from '../login/login-subject.ts'
+import { showMessage } from '../login/complete.ts'
+import { accountPath, bindingOf, toSignIn, type Visit, visitorOf } from '../login/login-subject.ts'
 import { renderLogin } from '../login/draw.ts'
-import { loginHandler, type Visit } from '../login/login-error.ts'
-import { readOwnForm, takeLoginForm } from '../login/sign-in-form.ts'
+import { createLoginEndpoint } from '../login/sign-in-form.ts'
 import { connectionsPage } from '../pages/connections-page.ts'
-import { messagePage } from '../pages/finished-page.ts'
 
 /** More than users read; the most recently used ones are shown. */
 const maxShown = 100
@@ -40,20 +39,10 @@ const maxEndedShown = 10
  * this server notices.
  */
 export function createAccountEndpoint(ports: AccountPorts): Endpoint {
-  return {
-    path: accountPath(ports),
-    cors: 'none',
-    methods: {
-      GET: loginHandler(ports, (visit) => showConnections(visit, ports)),
-      POST: loginHandler(ports, async (visit) => {
-        const fields = await readOwnForm(visit.request, ports)
-        return fields.has('transaction')
-          ? takeLoginForm(fields, visit, ports)
-          : takeForm(fields, visit, ports)
-      }),
-    },
-  }
+  return createLoginEndpoint('account', ports, showConnections, takeForm)
 }
+
+type AccountVisit = Visit<AccountPorts>
 
 /** A user who signed in to this page, in the browser with the CSRF value `binding`. */
 interface Owner {
@@ -61,23 +50,22 @@ interface Owner {
   binding: BrowserBinding
 }
 
-function findOwner({ request }: Visit, { cookies, signIn }: AccountPorts): Owner | undefined {
+function findOwner({ request, ports: { cookies, signIn } }: AccountVisit): Owner | undefined {
   const binding = cookies.csrf.read(request)
   const session = openAccountSession(cookies.account.read(request), binding, signIn)
   return session && binding !== undefined ? { session, binding } : undefined
 }
 
-async function showConnections(visit: Visit, ports: AccountPorts): Promise<Response> {
-  const owner = findOwner(visit, ports)
-  if (owner) return renderConnections(owner, visit, ports)
-  const visitor = visitorOf(bindingOf(visit, ports), visit, ports)
-  return renderLogin({ kind: 'account', visitor }, {}, visit, ports)
+async function showConnections(visit: AccountVisit): Promise<Response> {
+  const owner = findOwner(visit)
+  if (owner) return renderConnections(owner, visit)
+  const visitor = visitorOf(bindingOf(visit), visit)
+  return renderLogin(toSignIn({ kind: 'account', visitor }, visit))
 }
 
 async function renderConnections(
   { session, binding }: Owner,
-  { language }: Visit,
-  ports: AccountPorts,
+  { language, ports }: AccountVisit,
 ): Promise<Response> {
   const { codes, signIn } = ports
   const now = signIn.runtime.now()
@@ -129,8 +117,9 @@ async function renderConnections(
   return answer
 }
 
-async function takeForm(fields: URLSearchParams, visit: Visit, ports: AccountPorts): Promise<Response> {
-  const owner = findOwner(visit, ports)
+async function takeForm(fields: URLSearchParams, visit: AccountVisit): Promise<Response> {
+  const { context, language, ports } = visit
+  const owner = findOwner(visit)
   // Signed out meanwhile, or after an hour: the page asks for sign-in.
   if (!owner) return redirect(accountPath(ports))
   const { session, binding } = owner
@@ -139,16 +128,16 @@ async function takeForm(fields: URLSearchParams, visit: Visit, ports: AccountPor
   }
   switch (fields.get('action')) {
     case 'end': {
-      const ended = await endConnection(fields.get('connection') ?? '', session, visit.context, ports)
+      const ended = await endConnection(fields.get('connection') ?? '', session, context, ports)
       if (!ended) return backWith('already_ended', owner, ports)
-      const listed = await findClients([{ grant: ended }], visit.language, ports)
+      const listed = await findClients([{ grant: ended }], language, ports)
       return backWith('ended', owner, ports, listed(ended).client.name)
     }
     case 'end_all':
-      await endAllConnections(session, visit.context, ports)
+      await endAllConnections(session, context, ports)
       return backWith('all_ended', owner, ports)
     case 'sign_out':
-      return signOut(visit, ports)
+      return signOut(visit)
     default:
       return backWith('form_refused', owner, ports)
   }
@@ -169,18 +158,20 @@ function backWith(
   })
 }
 
-function signOut({ language }: Visit, ports: AccountPorts): Response {
+function signOut(visit: AccountVisit): Response {
+  const { language, ports } = visit
   const { common, finished } = language.texts
-  const view = {
-    language,
-    look: ports.app.look,
-    title: finished.signedOut,
-    bridge: 'raised',
-    message: finished.signedOutMessage,
-    nextStep: common.closePage,
-    link: { url: accountPath(ports), label: finished.signInAgain },
-  } as const
-  return page(messagePage(view), view, 200, { 'set-cookie': ports.cookies.account.clear() })
+  return showMessage(
+    visit,
+    {
+      title: finished.signedOut,
+      bridge: 'raised',
+      message: finished.signedOutMessage,
+      nextStep: common.closePage,
+      link: { url: accountPath(ports), label: finished.signInAgain },
+    },
+    { 'set-cookie': ports.cookies.account.clear() },
+  )
 }
 
 function sessionCookie(

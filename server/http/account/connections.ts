@@ -12,7 +12,6 @@ const pageSize = 200
 /** For a user with more grants, most of them ended, the rest is ignored. */
 const maxRecords = 10_000
 
-/** Dependencies of the connections page: the login flow, the grants, and the clients as stored. */
 export interface AccountPorts extends LoginPorts {
   grants: Pick<
     GrantStore,

@@ -91,7 +91,6 @@ function farthestTrusted(
   return last
 }
 
-/** Splits the header from the right, up to a maximum. */
 function hopsOf(header: string): string[] {
   const hops: string[] = []
   let rest: string | undefined = header.slice(-maxHeaderLength)

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { createSignal } from '@drawbridge/shared/async.ts'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ListenerLimits, RawRequest, RequestGate } from './guarded-server.ts'
 import { type Listener, listen, type ListenerOptions } from './listener.ts'
@@ -231,19 +232,16 @@ it('after a request that is refused for its framing nothing more is read from th
 })
 
 it('rubbish behind a request that is still being answered is no answer to it', async () => {
-  let finish = (): void => {}
-  const held = new Promise<void>((resolve) => {
-    finish = resolve
-  })
+  const finish = createSignal()
   listener = await listen(
     async () => {
-      await held
+      await finish.given
       return new Response('served')
     },
     { host: '127.0.0.1', port: 0 },
   )
   expect(await exchange(listener.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\nrubbish\r\n\r\n')).toBe('')
-  finish()
+  finish.give()
 })
 
 describe('a gate', () => {
@@ -319,18 +317,11 @@ describe('time and number', () => {
 
   it('no more connections are open than the most, and that is said', async () => {
     const reported: [string, unknown][] = []
-    let begin = (): void => {}
-    const begun = new Promise<void>((resolve) => {
-      begin = resolve
-    })
-    let finish = (): void => {}
-    const held = new Promise<void>((resolve) => {
-      finish = resolve
-    })
+    const [begun, finish] = [createSignal(), createSignal()]
     listener = await listen(
       async () => {
-        begin()
-        await held
+        begun.give()
+        await finish.given
         return new Response('served')
       },
       { host: '127.0.0.1', port: 0 },
@@ -338,11 +329,11 @@ describe('time and number', () => {
     )
     const { port } = listener
     const first = exchange(port, `GET / HTTP/1.1\r\nHost: a\r\n${close}`)
-    await begun
+    await begun.given
     for (let index = 0; index < 3; index += 1) {
       expect(await exchange(port, `GET / HTTP/1.1\r\nHost: a\r\n${close}`)).toBe('')
     }
-    finish()
+    finish.give()
     expect(await first).toContain('served')
     expect(reported).toEqual([['connections_refused', { most: 1 }]])
   })

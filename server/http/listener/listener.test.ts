@@ -1,16 +1,10 @@
 import { connect } from 'node:net'
+import { createSignal } from '@drawbridge/shared/async.ts'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Listener, listen } from './listener.ts'
 
 let listener: Listener
 afterEach(() => listener.close())
-
-/** A promise and what resolves it. */
-function latch(): { opened: Promise<void>; open: () => void } {
-  let open = (): void => {}
-  const opened = new Promise<void>((resolve) => (open = resolve))
-  return { opened, open: () => open() }
-}
 
 describe('listen', () => {
   it('takes a session cookie of 128 KiB, which the default of Node refuses', async () => {
@@ -25,34 +19,31 @@ describe('listen', () => {
   })
 
   it('closing lets a running request end', async () => {
-    const { opened: held, open: finish } = latch()
-    const { opened: begun, open: begin } = latch()
+    const [finish, begun] = [createSignal(), createSignal()]
     listener = await listen(
       async () => {
-        begin()
-        await held
+        begun.give()
+        await finish.given
         return new Response('done')
       },
       { host: '127.0.0.1', port: 0 },
     )
     const running = fetch(`http://127.0.0.1:${listener.port}/`)
-    await begun
+    await begun.given
     const closing = listener.close()
-    finish()
+    finish.give()
     expect(await (await running).text()).toBe('done')
     await closing
   })
 
   it('closing waits for what a request still does after its client has gone', async () => {
     const steps: string[] = []
-    const { opened: held, open: finish } = latch()
-    const { opened: begun, open: begin } = latch()
-    const { opened: gone, open: hangUp } = latch()
+    const [finish, begun, gone] = [createSignal(), createSignal(), createSignal()]
     listener = await listen(
       async (request) => {
-        request.signal.addEventListener('abort', () => hangUp())
-        begin()
-        await held
+        request.signal.addEventListener('abort', () => gone.give())
+        begun.give()
+        await finish.given
         steps.push('request done')
         return new Response('nobody reads this')
       },
@@ -61,13 +52,13 @@ describe('listen', () => {
     const socket = connect(listener.port, '127.0.0.1', () =>
       socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n'),
     )
-    await begun
+    await begun.given
     socket.destroy()
-    await gone
+    await gone.given
     const closing = listener.close().then(() => steps.push('closed'))
     // No connection is left: only the request itself can still be pending.
     for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-    finish()
+    finish.give()
     await closing
     expect(steps).toEqual(['request done', 'closed'])
   })

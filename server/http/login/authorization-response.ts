@@ -4,7 +4,7 @@ import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Language } from '../../texts/language.ts'
 import { page, redirect } from '../response.ts'
 import { finishedPage } from '../pages/finished-page.ts'
-import type { LoginPorts } from './login-subject.ts'
+import type { Visit } from './login-subject.ts'
 
 /** The authorization response: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
 export type AuthorizationOutcome = { code: string } | { error: string; description: string }
@@ -33,7 +33,7 @@ export function answerClient(
   target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
   outcome: AuthorizationOutcome,
   client: Pick<Client, 'id' | 'name'>,
-  { urls, app, language }: Pick<LoginPorts, 'urls' | 'app'> & { language: Language },
+  { language, ports: { urls, app } }: Visit,
 ): Response {
   const url = authorizationResponseUrl(target, outcome, urls.issuer)
   if (/^https?:/i.test(url)) return redirect(url)

@@ -7,8 +7,8 @@ import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { PageErrorCode } from '../error-table.ts'
 import { renderLogin } from './draw.ts'
-import { LoginError, loginHandler, type Visit } from './login-error.ts'
-import { findSubject, type LoginPorts, noteAttempt, visitorOf } from './login-subject.ts'
+import { LoginError, loginHandler } from './login-error.ts'
+import { findSignIn, type LoginPorts, type Visit, visitorOf } from './login-subject.ts'
 import { continueLogin } from './sign-in-answer.ts'
 import { provenAccountFailure } from './sign-in-failure.ts'
 
@@ -20,7 +20,7 @@ export function createCallbackEndpoint(ports: LoginPorts): Endpoint {
   return {
     path: `${ports.urls.basePath}/oauth/callback`,
     cors: 'none',
-    methods: { GET: loginHandler(ports, (visit) => finishSocial(visit, ports)) },
+    methods: { GET: loginHandler(ports, finishSocial) },
   }
 }
 
@@ -30,14 +30,14 @@ const temporaryReasons: Partial<Readonly<Record<ProviderFailure, PageErrorCode>>
   transient: 'sign_in_unavailable',
 }
 
-async function finishSocial(visit: Visit, ports: LoginPorts): Promise<Response> {
-  const { request, context } = visit
+async function finishSocial(visit: Visit): Promise<Response> {
+  const { request, context, ports } = visit
   const binding = ports.cookies.csrf.read(request)
-  const visitor = binding === undefined ? undefined : visitorOf(binding, visit, ports)
+  const visitor = binding === undefined ? undefined : visitorOf(binding, visit)
   const parameters = new URL(request.url).searchParams
   const returned = await finishSocialSignIn(parameters, visitor, ports.signIn)
   if (returned.kind === 'expired' || visitor === undefined) throw new LoginError('social_expired')
-  if (returned.kind === 'returned') return goOn(returned.step, returned.purpose, visitor, visit, ports)
+  if (returned.kind === 'returned') return goOn(returned.step, returned.purpose, visitor, visit)
   const { failure, purpose } = returned
   context.report('sign_in_failed', { failure: failure.failure, message: failure.message })
   if (!purpose) {
@@ -47,11 +47,9 @@ async function finishSocial(visit: Visit, ports: LoginPorts): Promise<Response> 
       ? new LoginError(temporary, { retryAfterSeconds: failure.retryAfterSeconds })
       : new LoginError('social_refused')
   }
-  visit.language = ports.languages.find(purpose.language) ?? visit.language
-  const subject = await findSubject(purpose, visitor, ports)
-  if (!subject) throw new LoginError('client_unknown')
-  noteAttempt(subject, context)
-  return renderLogin(subject, { failure: provenAccountFailure(failure) }, visit, ports)
+  const found = await findSignIn(purpose, visitor, visit)
+  if (!found) throw new LoginError('client_unknown')
+  return renderLogin(found, { failure: provenAccountFailure(failure) })
 }
 
 /** Continues after a successful first step. If its client has since been removed, ends the session. */
@@ -60,17 +58,13 @@ async function goOn(
   purpose: SignInPurpose,
   visitor: SignInVisitor,
   visit: Visit,
-  ports: LoginPorts,
 ): Promise<Response> {
-  visit.language = ports.languages.find(purpose.language) ?? visit.language
-  const find = (): ReturnType<typeof findSubject> => findSubject(purpose, visitor, ports)
+  const { signIn } = visit.ports
+  const find = (): ReturnType<typeof findSignIn> => findSignIn(purpose, visitor, visit)
   // An incomplete session is already stored, and will be signed out from there.
   const session = step.kind === 'signed_in' ? step.signIn.session : undefined
-  const subject = await (session ? keepOrSignOut(session, ports.signIn.provider, find) : find())
-  if (subject) {
-    noteAttempt(subject, visit.context)
-    return continueLogin(step, subject, visit, ports)
-  }
-  if (session) await endUnusedSession(session, ports.signIn)
+  const found = await (session ? keepOrSignOut(session, signIn.provider, find) : find())
+  if (found) return continueLogin(step, found)
+  if (session) await endUnusedSession(session, signIn)
   throw new LoginError('client_unknown')
 }

@@ -103,26 +103,6 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
     await page.close()
   })
 
-  // What follows is the same for both: they differ by the widget and its policy alone.
-  it('unpressed, nothing is sent, and the next page has a widget that works', async () => {
-    const { login, sent } = await start('hcaptcha')
-    const { page, complaints } = await openLogin(login)
-    await fillIn(page)
-    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
-    expect(await page.$eval('[role=alert]', (alert) => alert.textContent)).toContain('The captcha is missing')
-    expect(sent).toEqual([])
-    await page.type('input[name=password]', 'correct horse')
-    await pressWidget(page)
-    await Promise.all([
-      page.waitForNavigation(),
-      page.click('form:has(input[name=password]) button[type=submit]'),
-    ])
-    expect(page.url()).toContain('/callback?code=')
-    // Chromium logs every 400 response; it must log nothing else.
-    expect(complaints.filter((text) => !text.includes('status of 400'))).toEqual([])
-    await page.close()
-  })
-
   it('every mail takes a captcha of its own, at a provider that asks for one', async () => {
     const gotrue = startGotrue()
     const { admin, services } = gotrue.embedded
@@ -184,18 +164,6 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
       .poll(() => complaints.filter((text) => text.includes('Content Security Policy')).length)
       .toBe(6)
     expect(await page.evaluate('window.injected')).toBeUndefined()
-    await page.close()
-  })
-
-  it('without JavaScript the page says so, and the social button works', async () => {
-    const { login } = await start('turnstile')
-    const page = await chromium.browser.newPage()
-    await page.setJavaScriptEnabled(false)
-    await page.goto(login.authorizeUrl().href)
-    const text = await page.$eval('noscript', (element) => element.textContent)
-    expect(text).toContain('captcha needs JavaScript')
-    await Promise.all([page.waitForNavigation(), page.click('button[value=google]')])
-    expect(page.url()).toBe(`${clientOrigin}/social`)
     await page.close()
   })
 })

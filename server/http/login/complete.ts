@@ -6,13 +6,13 @@ import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-i
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import { limitScope } from '../../core/tokens/scope.ts'
-import type { Language } from '../../texts/language.ts'
-import { messagePage } from '../pages/finished-page.ts'
+import { messagePage, type MessageView } from '../pages/finished-page.ts'
+import type { PageView } from '../pages/layout.ts'
 import { page, redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import { renderLogin } from './draw.ts'
-import { LoginError, type Visit } from './login-error.ts'
-import { accountPath, type LoginPorts, type LoginSubject } from './login-subject.ts'
+import { LoginError } from './login-error.ts'
+import { accountPath, type LoginSubject, type SignInVisit, type Visit } from './login-subject.ts'
 
 type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
 
@@ -22,16 +22,15 @@ type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
  * if attempts were counted by something else.
  */
 export async function completeLogin(
-  subject: LoginSubject,
+  visit: SignInVisit,
   { signIn, account }: { signIn: SignIn; account?: string },
-  visit: Visit,
-  ports: LoginPorts,
 ): Promise<Response> {
-  const answer = await complete(subject, signIn, visit, ports)
+  const answer = await complete(visit, signIn)
   const { email } = signIn.identity
   const names = [account, email === undefined ? undefined : accountOf(email)]
   const accounts = new Set(names.filter((name) => name !== undefined))
   if (accounts.size === 0) return answer
+  const { subject, ports } = visit
   const { provider, sealer, runtime } = ports.signIn
   const known = [...accounts].reduce(
     (all, name) => rememberAccount(all, name, provider.issuer, runtime),
@@ -41,28 +40,21 @@ export async function completeLogin(
   return answer
 }
 
-async function complete(
-  subject: LoginSubject,
-  signIn: SignIn,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
-  const { context, language } = visit
+async function complete(visit: SignInVisit, signIn: SignIn): Promise<Response> {
+  const { subject, context, ports } = visit
   // Users who may not connect may still see and end their connections.
-  if (subject.kind === 'account') return openAccount(subject, signIn, context, ports)
+  if (subject.kind === 'account') return openAccount(visit, signIn)
   const { session, identity } = signIn
-  const access = await keepOrSignOut(session, ports.signIn.provider, () =>
-    decideAccess(signIn, context, ports),
-  )
+  const access = await keepOrSignOut(session, ports.signIn.provider, () => decideAccess(visit, signIn))
   if (access?.kind !== 'allowed') {
     await endUnusedSession(session, ports.signIn)
     if (!access) throw new LoginError('sign_in_unavailable')
     const { rule, reason } = access
     context.report('access_denied', { client_id: subject.client.id, sub: identity.sub, rule, reason })
-    return renderLogin(subject, { failure: { reason: 'not_allowed' } }, visit, ports)
+    return renderLogin(visit, { failure: { reason: 'not_allowed' } })
   }
   const done = await keepOrSignOut(session, ports.signIn.provider, () =>
-    allow(subject, signIn, { ...access, language }, ports),
+    allow(subject, signIn, access, visit),
   )
   if (!done) {
     await endUnusedSession(session, ports.signIn)
@@ -76,9 +68,8 @@ async function complete(
 
 /** Applies the access rules. Returns undefined when the provider could not be asked. */
 async function decideAccess(
+  { context, ports: { access } }: Visit,
   { identity }: SignIn,
-  context: Visit['context'],
-  { access }: Pick<LoginPorts, 'access'>,
 ): Promise<AccessDecision | undefined> {
   try {
     return await access.decide(identity.sub, access.profileOf({ kind: 'identity', identity }))
@@ -93,75 +84,76 @@ async function decideAccess(
 async function allow(
   subject: ClientSubject,
   signIn: SignIn,
-  { scopes, language }: AccessAllowed & { language: Language },
-  ports: Pick<LoginPorts, 'app' | 'codes' | 'devices' | 'urls'>,
+  { scopes }: AccessAllowed,
+  visit: Visit,
 ): Promise<Response | undefined> {
+  const { ports } = visit
   if (subject.kind === 'authorization') {
     const { request, client } = subject
     const allowed = { ...request, scope: limitScope(request.scope, scopes) }
     const code = await issueAuthorizationCode(allowed, signIn, ports.codes)
-    return answerClient(request, { code }, client, { ...ports, language })
+    return answerClient(request, { code }, client, visit)
   }
   const device = { ...subject.device, scope: limitScope(subject.device.scope, scopes) }
   if (!(await approveDevice(device, signIn, { ...ports.codes, devices: ports.devices }))) return undefined
-  const { common, finished } = language.texts
-  const view = {
-    language,
-    look: ports.app.look,
+  const { common, finished } = visit.language.texts
+  return showMessage(visit, {
     title: finished.device,
     bridge: 'lowered',
     message: finished.deviceMessage,
     nextStep: finished.deviceNext,
     link: { url: accountPath(ports), label: common.seeConnections },
-  } as const
-  return page(messagePage(view), view)
+  })
+}
+
+/** Shows how something ended. */
+export function showMessage(
+  { language, ports }: Visit,
+  message: Omit<MessageView, keyof PageView>,
+  headers: Record<string, string> = {},
+): Response {
+  const view = { language, look: ports.app.look, ...message }
+  return page(messagePage(view), view, 200, headers)
 }
 
 /** Ends the provider's session: the page shows what this server granted, and never asks the provider. */
 async function openAccount(
-  { visitor }: LoginSubject,
+  { subject, context, ports }: SignInVisit,
   { identity, session }: SignIn,
-  context: Visit['context'],
-  ports: Pick<LoginPorts, 'signIn' | 'cookies' | 'codes' | 'urls'>,
 ): Promise<Response> {
   const { signIn, cookies, codes } = ports
   await endUnusedSession(session, signIn)
   const account = createAccountSession(identity, codes.providerIssuer, signIn.runtime)
   context.report('account_signed_in', { sub: account.sub })
   return redirect(accountPath(ports), {
-    'set-cookie': cookies.account.write(sealAccountSession(account, visitor.binding, signIn)),
+    'set-cookie': cookies.account.write(sealAccountSession(account, subject.visitor.binding, signIn)),
   })
 }
 
 /** Reports the user's refusal to the client or the device. */
-export async function refuseLogin(
-  subject: LoginSubject,
-  { context, language }: Visit,
-  { urls, app, codes, devices }: Pick<LoginPorts, 'urls' | 'app' | 'codes' | 'devices'>,
-): Promise<Response> {
+export async function refuseLogin(visit: SignInVisit): Promise<Response> {
+  const { subject, context, ports, language } = visit
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
       const outcome = { error: 'access_denied', description: 'The user refused.' }
       context.report('authorization_denied', { client_id: client.id })
-      return answerClient(request, outcome, client, { urls, app, language })
+      return answerClient(request, outcome, client, visit)
     }
     case 'device': {
       const { device, client } = subject
-      if (!(await denyDevice(device, { ...codes, devices }))) throw new LoginError('device_gone')
+      if (!(await denyDevice(device, { ...ports.codes, devices: ports.devices })))
+        throw new LoginError('device_gone')
       context.report('device_denied', { client_id: client.id })
       const { common, finished } = language.texts
-      const view = {
-        language,
-        look: app.look,
+      return showMessage(visit, {
         title: finished.denied,
         bridge: 'raised',
         message: finished.deviceDenied,
         nextStep: common.closePage,
-      } as const
-      return page(messagePage(view), view)
+      })
     }
     case 'account':
-      return redirect(accountPath({ urls }))
+      return redirect(accountPath(ports))
   }
 }

@@ -8,17 +8,17 @@ import { page, retryHeaders } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { renderLogin } from './draw.ts'
 import { type DeviceEntryView, deviceEntryPage } from '../pages/device-entry-page.ts'
-import { LoginError, loginHandler, type Visit } from './login-error.ts'
+import { LoginError } from './login-error.ts'
 import {
   bindingOf,
-  findSubject,
-  type LoginPorts,
+  findSignIn,
   loginPaths,
-  noteAttempt,
+  type LoginPorts,
   sourceOf,
+  type Visit,
   visitorOf,
 } from './login-subject.ts'
-import { readOwnForm, sealErrors, takeLoginForm } from './sign-in-form.ts'
+import { createLoginEndpoint, sealErrors } from './sign-in-form.ts'
 
 const entryUse = 'drawbridge device entry'
 const entryTtlSeconds = 3600
@@ -28,42 +28,25 @@ const entryTtlSeconds = 3600
  * takes the code and shows the client, what it requests, and the ways to sign in. Signing in there approves the device.
  */
 export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
-  return {
-    path: `${ports.urls.basePath}${loginPaths.device}`,
-    cors: 'none',
-    methods: {
-      GET: loginHandler(ports, (visit) => showEntry(visit, ports)),
-      POST: loginHandler(ports, async (visit) => {
-        const fields = await readOwnForm(visit.request, ports)
-        return fields.has('transaction')
-          ? takeLoginForm(fields, visit, ports)
-          : takeEntry(fields, visit, ports)
-      }),
-    },
-  }
+  return createLoginEndpoint('device', ports, showEntry, takeEntry)
 }
 
-function showEntry(visit: Visit, ports: LoginPorts): Response {
-  const binding = bindingOf(visit, ports)
+function showEntry(visit: Visit): Response {
   const given = new URL(visit.request.url).searchParams.get('user_code')
   const userCode = given === null ? undefined : normaliseUserCode(given)
-  return renderEntry(userCode === undefined ? {} : { userCode, fromLink: true }, binding, 200, visit, ports)
+  return renderEntry(visit, bindingOf(visit), userCode === undefined ? {} : { userCode, fromLink: true })
 }
 
-async function takeEntry(fields: URLSearchParams, visit: Visit, ports: LoginPorts): Promise<Response> {
-  const terms = { use: entryUse, binding: ports.cookies.csrf.read(visit.request) }
+async function takeEntry(fields: URLSearchParams, visit: Visit): Promise<Response> {
+  const { request, ports } = visit
+  const terms = { use: entryUse, binding: ports.cookies.csrf.read(request) }
   const opening = openForBrowser(fields.get('form') ?? '', terms, ports.signIn)
   if (opening.kind !== 'open') throw new LoginError(sealErrors[opening.kind])
-  return takeCode(fields.get('user_code') ?? '', opening.binding, visit, ports)
+  return takeCode(fields.get('user_code') ?? '', opening.binding, visit)
 }
 
-async function takeCode(
-  typed: string,
-  binding: BrowserBinding,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
-  const { context, language } = visit
+async function takeCode(typed: string, binding: BrowserBinding, visit: Visit): Promise<Response> {
+  const { context, language, ports } = visit
   const texts = language.texts.device
   const userCode = normaliseUserCode(typed)
   // Not counted: text that cannot be a code is not a guess.
@@ -71,38 +54,33 @@ async function takeCode(
     // Codes have no vowels: eight letters with one in them are not a code we issued.
     const isLikeOne = typed.replaceAll(/[^\p{L}]/gu, '').length === 8
     const error = isLikeOne ? texts.unknown : texts.malformed
-    return renderEntry({ userCode: typed.slice(0, 60), error }, binding, 400, visit, ports)
+    return renderEntry(visit, binding, { userCode: typed.slice(0, 60), error }, 400)
   }
-  const visitor = visitorOf(binding, visit, ports)
+  const visitor = visitorOf(binding, visit)
   const limits = limitsOf(userCodes, sourceOf(visitor))
   const { waitSeconds } = await countWithin(limits, ports.signIn)
   if (waitSeconds > 0) {
     context.report('device_code_limited')
     const error = language.counted(language.texts.tooManyAttempts, Math.ceil(waitSeconds / 60))
-    return renderEntry({ userCode, error }, binding, 429, visit, ports, waitSeconds)
+    return renderEntry(visit, binding, { userCode, error }, 429, waitSeconds)
   }
   const device = await findDeviceByUserCode(userCode, { ...ports.codes, devices: ports.devices })
   if (!device) {
     context.report('device_code_unknown')
-    return renderEntry({ userCode, error: texts.unknown }, binding, 400, visit, ports)
+    return renderEntry(visit, binding, { userCode, error: texts.unknown }, 400)
   }
-  const subject = await findSubject(
-    { kind: 'device', language: language.tag, device, userCode },
-    visitor,
-    ports,
-  )
-  if (!subject) throw new LoginError('device_client_unknown')
-  noteAttempt(subject, context)
+  const purpose = { kind: 'device', language: language.tag, device, userCode } as const
+  const found = await findSignIn(purpose, visitor, visit)
+  if (!found) throw new LoginError('device_client_unknown')
   context.report('device_code_taken', { client_id: device.clientId })
-  return renderLogin(subject, {}, visit, ports)
+  return renderLogin(found)
 }
 
 function renderEntry(
-  part: Pick<DeviceEntryView, 'userCode' | 'fromLink' | 'error'>,
+  { language, ports: { urls, signIn, cookies, app } }: Visit,
   binding: BrowserBinding,
-  status: number,
-  { language }: Visit,
-  { urls, signIn, cookies, app }: LoginPorts,
+  part: Pick<DeviceEntryView, 'userCode' | 'fromLink' | 'error'>,
+  status = 200,
   waitSeconds?: number,
 ): Response {
   const expiresAt = signIn.runtime.now() + entryTtlSeconds

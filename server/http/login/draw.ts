@@ -1,4 +1,5 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import { emailWaitSeconds } from '../../core/sign-in/email-sign-in.ts'
 import type { SecondFactorPrompt, SecondFactorRetry } from '../../core/sign-in/second-factor-step.ts'
 import {
@@ -22,50 +23,46 @@ import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
 import { page, retryHeaders } from '../response.ts'
 import { returnAddress } from './authorization-response.ts'
 import { clientView, isLoopbackUri } from './client-view.ts'
-import { LoginError, type Visit } from './login-error.ts'
-import { loginPaths, type LoginPorts, type LoginSubject, notePageOpen, purposeOf } from './login-subject.ts'
-import { failureStatus, failureText, type SignInFailure, signInFailure } from './sign-in-failure.ts'
+import { LoginError } from './login-error.ts'
+import { loginPaths, notePageOpen, purposeOf, type SignInVisit, type Visit } from './login-subject.ts'
+import { failureText, type SignInFailure, signInFailure, statusOf } from './sign-in-failure.ts'
 
 const dayInSeconds = 86_400
 
-/** What the pages of a sign-in are made of. */
-type DrawPorts = Pick<
-  LoginPorts,
-  'app' | 'urls' | 'codes' | 'signIn' | 'signInOrder' | 'cookies' | 'registrations'
->
+/** More than the longest address (RFC 5321 section 4.5.3.1) is not shown again. */
+const maxShownEmailLength = 320
 
 export interface LoginState {
   email?: string | undefined
   failure?: SignInFailure
 }
 
-/** Renders the login page of a subject. Throws `sign_in_unavailable` while the provider does not say how to sign in. */
+/** Renders the login page of a sign-in. Throws `sign_in_unavailable` while the provider does not say how to sign in. */
 export async function renderLogin(
-  subject: LoginSubject,
-  { email, failure: given }: LoginState,
-  visit: Visit,
-  ports: DrawPorts,
+  visit: SignInVisit,
+  { email, failure: given }: LoginState = {},
 ): Promise<Response> {
+  const { context, language, ports } = visit
   const { provider } = ports.signIn
   const capabilities = await provider.capabilities().catch((error: unknown) => {
     if (!(error instanceof ProviderError)) throw error
-    visit.context.report('provider_failed', { failure: error.failure, message: error.message })
+    context.report('provider_failed', { failure: error.failure, message: error.message })
     throw new LoginError('sign_in_unavailable')
   })
-  await notePageOpen(subject, ports)
+  await notePageOpen(visit)
   const { captcha, ...ways } = waysToSignIn(provider, capabilities)
   // A page cannot show a captcha without a site key: the operator has to configure it.
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
   const failure: SignInFailure | undefined = needsKey ? { reason: 'captcha_not_configured' } : given
   const html = loginPage({
-    ...subjectPageView(subject, {}, visit.language, ports),
+    ...signInView(visit),
     ...ways,
     order: ports.signInOrder,
     ...(captcha && { captcha }),
-    ...(email !== undefined && { email }),
-    ...(failure && { error: failureText(failure, visit.language) }),
+    ...(email !== undefined && { email: email.slice(0, maxShownEmailLength) }),
+    ...(failure && { error: failureText(failure, language) }),
   })
-  return loginResponse(html, subject, failure, visit, ports, {
+  return signInPage(html, visit, failure, {
     ...(captcha && {
       'content-security-policy': contentSecurityPolicy(ports.app.look, captchaPolicy(captcha)),
     }),
@@ -82,60 +79,60 @@ function waysToSignIn(provider: SessionProvider, capabilities: ProviderCapabilit
 
 /** Renders the page that asks for a code of the second factor; `retry` says why the last one was refused. */
 export async function renderSecondFactor(
-  subject: LoginSubject,
+  visit: SignInVisit,
   { id, factors }: SecondFactorPrompt,
-  retry: SecondFactorRetry | undefined,
-  { language }: Visit,
-  ports: DrawPorts,
+  retry?: SecondFactorRetry,
 ): Promise<Response> {
-  await notePageOpen(subject, ports)
+  await notePageOpen(visit)
   const failure = retry && signInFailure(retry.failure)
   const html = secondFactorPage({
-    ...subjectPageView(subject, { secondFactorId: id }, language, ports),
+    ...signInView(visit, { secondFactorId: id }),
     factors,
     ...(retry && { chosen: retry.factorId }),
-    ...(failure && { error: `${failureText(failure, language)}${attemptsLeft(retry, language)}` }),
+    ...(failure && { error: codeError(failure, retry, visit) }),
   })
-  return loginResponse(html, subject, failure, { language }, ports)
+  return signInPage(html, visit, failure)
 }
 
-/** Renders the page that waits for what was mailed; `failure` says why a code, or another mail, was refused. */
+/** Renders the page that waits for what was mailed; `retry` says why a code, or another mail, was refused. */
 export async function renderEmailCode(
-  subject: LoginSubject,
+  visit: SignInVisit,
   prompt: EmailPrompt,
-  retry: { failure: SignInFailure; codesLeft?: number | undefined } | undefined,
-  { language }: Visit,
-  ports: DrawPorts,
+  retry?: { failure: SignInFailure; codesLeft?: number | undefined },
 ): Promise<Response> {
-  await notePageOpen(subject, ports)
-  const { email: method = 'code', captcha } = await ports.signIn.provider.capabilities()
+  const { signIn } = visit.ports
+  await notePageOpen(visit)
+  const { email: method = 'code', captcha } = await signIn.provider.capabilities()
   const html = emailCodePage({
-    ...subjectPageView(subject, { emailPrompt: prompt }, language, ports),
+    ...signInView(visit, { emailPrompt: prompt }),
     email: prompt.email,
     method,
-    waitSeconds: captcha ? undefined : emailWaitSeconds(prompt, ports.signIn.runtime.now()),
-    ...(retry && { error: `${failureText(retry.failure, language)}${attemptsLeft(retry, language)}` }),
+    waitSeconds: captcha ? undefined : emailWaitSeconds(prompt, signIn.runtime.now()),
+    ...(retry && { error: codeError(retry.failure, retry, visit) }),
   })
-  return loginResponse(html, subject, retry?.failure, { language }, ports)
+  return signInPage(html, visit, retry?.failure)
 }
 
-function attemptsLeft({ codesLeft: left }: { codesLeft?: number | undefined }, language: Language): string {
-  return left === undefined ? '' : ` ${language.counted(language.texts.code.attemptsLeft, left)}`
+function codeError(
+  failure: SignInFailure,
+  { codesLeft: left }: { codesLeft?: number | undefined },
+  { language }: Visit,
+): string {
+  const text = failureText(failure, language)
+  return left === undefined ? text : `${text} ${language.counted(language.texts.code.attemptsLeft, left)}`
 }
 
-function loginResponse(
+function signInPage(
   html: string,
-  { visitor }: LoginSubject,
+  { subject, language, ports: { app, cookies } }: SignInVisit,
   failure: SignInFailure | undefined,
-  { language }: Pick<Visit, 'language'>,
-  { app, cookies }: DrawPorts,
   headers: Record<string, string> = {},
 ): Response {
-  const status = failure ? failureStatus[failure.reason] : 200
+  const status = failure ? statusOf(failure) : 200
   return page(html, { language, look: app.look }, status, {
     ...retryHeaders(status, failure?.retryAfterSeconds),
     ...headers,
-    'set-cookie': cookies.csrf.write(visitor.binding),
+    'set-cookie': cookies.csrf.write(subject.visitor.binding),
   })
 }
 
@@ -143,19 +140,15 @@ function loginResponse(
  * Builds what every page of a sign-in has in common: its purpose, the form target, and the sealed state. `waiting` is the sign-in
  * that waits for a code, if one does.
  */
-function subjectPageView(
-  subject: LoginSubject,
-  waiting: Omit<SignInTransaction, 'purpose'>,
-  language: Language,
-  ports: DrawPorts,
-): SignInView {
-  const transaction = { purpose: purposeOf(subject, language), ...waiting }
+function signInView(visit: SignInVisit, waiting: Omit<SignInTransaction, 'purpose'> = {}): SignInView {
+  const { subject, language, ports } = visit
+  const transaction = { purpose: purposeOf(visit), ...waiting }
   return {
     ...ports.app,
     language,
     action: `${ports.urls.basePath}${loginPaths[subject.kind]}`,
     transaction: sealTransaction(transaction, subject.visitor.binding, ports.signIn),
-    subject: subjectView(subject, language, ports),
+    subject: subjectView(visit),
   }
 }
 
@@ -164,11 +157,7 @@ function hostOf(address: string | undefined): string | undefined {
   return address?.includes(':') ? `[${address}]` : address
 }
 
-function subjectView(
-  subject: LoginSubject,
-  language: Language,
-  { codes, signIn, urls }: DrawPorts,
-): SubjectView {
+function subjectView({ subject, language, ports: { codes, signIn, urls } }: SignInVisit): SubjectView {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
@@ -203,7 +192,7 @@ function subjectView(
 function permissionsOf(
   scope: string,
   language: Language,
-  { scopes, sessionTtlSeconds }: DrawPorts['codes'],
+  { scopes, sessionTtlSeconds }: AuthorizationCodePorts,
 ): string[] {
   const { stayDays, stayMinutes } = language.texts.permissions
   const days = Math.round(sessionTtlSeconds / dayInSeconds)

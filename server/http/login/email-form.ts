@@ -2,15 +2,8 @@ import { ProviderError } from '../../core/session/session-provider.ts'
 import { type EmailRequested, requestEmail, tryEmailCode } from '../../core/sign-in/email-sign-in.ts'
 import type { EmailPrompt } from '../../core/sign-in/sign-in-transaction.ts'
 import { renderEmailCode, renderLogin } from './draw.ts'
-import type { Visit } from './login-error.ts'
-import { type LoginPorts, type LoginSubject, purposeOf } from './login-subject.ts'
-import {
-  captchaTokenIn,
-  continueLogin,
-  maxShownEmailLength,
-  reportedFailure,
-  startRefusalDelay,
-} from './sign-in-answer.ts'
+import { purposeOf, type SignInVisit, type Visit } from './login-subject.ts'
+import { captchaTokenIn, continueLogin, reportedFailure, startRefusalDelay } from './sign-in-answer.ts'
 import { type SignInFailure, signInFailure } from './sign-in-failure.ts'
 
 /**
@@ -20,28 +13,20 @@ import { type SignInFailure, signInFailure } from './sign-in-failure.ts'
 export async function takeEmail(
   fields: URLSearchParams,
   known: EmailPrompt | undefined,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
+  visit: SignInVisit,
 ): Promise<Response> {
   const email = known?.email ?? fields.get('email') ?? ''
+  const { subject, context, ports } = visit
   const answerDue = startRefusalDelay(ports.signIn.runtime)
-  const { context } = visit
   const asked = await askForEmail().catch((error: unknown) => reportedFailure(error, visit))
   await answerDue()
-  if (!('reason' in asked)) return renderEmailCode(subject, asked, undefined, visit, ports)
-  if (known && asked.reason === 'rate_limited')
-    return renderEmailCode(subject, known, { failure: asked }, visit, ports)
-  return renderLogin(subject, { email: email.slice(0, maxShownEmailLength), failure: asked }, visit, ports)
+  if (!('reason' in asked)) return renderEmailCode(visit, asked)
+  if (known && asked.reason === 'rate_limited') return renderEmailCode(visit, known, { failure: asked })
+  return renderLogin(visit, { email, failure: asked })
 
   async function askForEmail(): Promise<EmailPrompt | SignInFailure> {
     const posted = { email, captchaToken: captchaTokenIn(fields) }
-    const { prompt, sent } = await requestEmail(
-      posted,
-      purposeOf(subject, visit.language),
-      subject.visitor,
-      ports.signIn,
-    )
+    const { prompt, sent } = await requestEmail(posted, purposeOf(visit), subject.visitor, ports.signIn)
     const failed = await failureBefore(answerDue(), sent, visit)
     if (failed) return signInFailure(failed)
     context.report('email_requested', 'client' in subject ? { client_id: subject.client.id } : {})
@@ -76,16 +61,14 @@ async function failureBefore(
 export async function takeEmailCode(
   code: string,
   prompt: EmailPrompt,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
+  visit: SignInVisit,
 ): Promise<Response> {
-  const { context } = visit
+  const { subject, context, ports } = visit
   const over = (failure: SignInFailure): Promise<Response> =>
-    renderLogin(subject, { email: prompt.email, failure }, visit, ports)
+    renderLogin(visit, { email: prompt.email, failure })
   try {
     const result = await tryEmailCode(code, prompt, subject.visitor, ports.signIn)
-    if (result.kind === 'step') return await continueLogin(result.step, subject, visit, ports)
+    if (result.kind === 'step') return await continueLogin(result.step, visit)
     if (result.kind === 'over') {
       context.report('sign_in_failed', {
         failure: 'wrong_code',
@@ -95,13 +78,7 @@ export async function takeEmailCode(
     }
     const failure = reportedFailure(result.failure, visit)
     const shown = failure.reason === 'wrong_code' ? { reason: 'wrong_email_code' as const } : failure
-    return await renderEmailCode(
-      subject,
-      prompt,
-      { failure: shown, codesLeft: result.codesLeft },
-      visit,
-      ports,
-    )
+    return await renderEmailCode(visit, prompt, { failure: shown, codesLeft: result.codesLeft })
   } catch (error) {
     return over(reportedFailure(error, visit))
   }

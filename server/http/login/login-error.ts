@@ -1,12 +1,10 @@
 import { ClientUnavailableError } from '../../core/clients/client.ts'
-import type { EndpointHandler, RequestContext } from '../endpoint.ts'
-import type { Language } from '../../texts/language.ts'
-import type { Languages } from '../../texts/languages.ts'
+import type { EndpointHandler } from '../endpoint.ts'
 import { errorTable, type PageErrorCode } from '../error-table.ts'
 import { type ErrorView, errorPage } from '../pages/error-page.ts'
-import type { AppView } from '../pages/layout.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { page, pageLanguage, retryHeaders } from '../response.ts'
+import type { LoginPorts, Visit } from './login-subject.ts'
 
 /** Additions to the error's row in the table. */
 type Details = Pick<ErrorView, 'detail' | 'back'> & {
@@ -28,25 +26,18 @@ export class LoginError extends Error {
   }
 }
 
-export interface Visit {
-  request: Request
-  context: RequestContext
-  /** Of the link or the browser, until it is known which sign-in the request belongs to: then the language of that. */
-  language: Language
-}
-
 /** Wraps a handler of the login flow: a {@link LoginError}, or a client that cannot be looked up, becomes a page. */
-export function loginHandler(
-  { app, languages }: { app: AppView; languages: Languages },
-  handle: (visit: Visit) => Promise<Reply> | Reply,
+export function loginHandler<Ports extends LoginPorts>(
+  ports: Ports,
+  handle: (visit: Visit<Ports>) => Promise<Reply> | Reply,
 ): EndpointHandler {
   return async (request, context) => {
-    const visit = { request, context, language: pageLanguage(request, languages) }
+    const visit = { ports, request, context, language: pageLanguage(request, ports.languages) }
     try {
       return await handle(visit)
     } catch (error) {
       const known = error instanceof ClientUnavailableError ? ofClient(error) : error
-      if (known instanceof LoginError) return pageOf(known, app, visit)
+      if (known instanceof LoginError) return pageOf(known, visit)
       throw error
     }
   }
@@ -59,12 +50,20 @@ function ofClient({ limited, faulty, message, operatorStep }: ClientUnavailableE
 }
 
 /** Renders the page, with the request id that leads to the details in the log. */
-function pageOf({ reason, details }: LoginError, app: AppView, { context, language }: Visit): Response {
+function pageOf({ reason, details }: LoginError, { context, language, ports: { app } }: Visit): Response {
   context.report('sign_in_stranded', { reason })
   const { status } = errorTable[reason]
   const text = language.texts.errors[reason]
   const { nextStep = text.nextStep, retryAfterSeconds, ...more } = details
   const view = { language, look: app.look }
-  const html = errorPage({ ...view, ...text, ...more, nextStep, requestId: context.id, app })
+  const html = errorPage({
+    ...view,
+    links: app.links,
+    ...text,
+    ...more,
+    nextStep,
+    requestId: context.id,
+    app,
+  })
   return page(html, view, status, retryHeaders(status, retryAfterSeconds))
 }

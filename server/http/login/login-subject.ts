@@ -16,17 +16,15 @@ import {
 } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInMethod } from '../../core/session/session-provider.ts'
 import type { SignInPorts } from '../../core/sign-in/pending-sign-in.ts'
-import type { Language } from '../../texts/language.ts'
 import type { Languages } from '../../texts/languages.ts'
+import type { Language } from '../../texts/language.ts'
+import type { RequestContext } from '../endpoint.ts'
 import type { AppView } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from './cookies.ts'
-import type { Visit } from './login-error.ts'
 
-/** Dependencies of the login flow's endpoints. */
 export interface LoginPorts {
   urls: PublicUrls
-  /** The web app, as pages name it. */
   app: AppView
   languages: Languages
   clients: ClientFinder
@@ -46,6 +44,20 @@ export type LoginSubject = { visitor: SignInVisitor } & (
   | { kind: 'account' }
 )
 
+/** A request of the login flow. */
+export interface Visit<Ports extends LoginPorts = LoginPorts> {
+  ports: Ports
+  request: Request
+  context: RequestContext
+  /** Of the link or the browser, until it is known which sign-in the request belongs to: then the language of that. */
+  language: Language
+}
+
+/** A request that belongs to a sign-in. */
+export interface SignInVisit extends Visit {
+  subject: LoginSubject
+}
+
 /** Paths of the pages of each kind of sign-in, below the path of the base URL. Each handles the forms of its own pages. */
 export const loginPaths: Readonly<Record<LoginSubject['kind'], string>> = {
   authorization: '/oauth/authorize',
@@ -61,15 +73,8 @@ export function accountPath({ urls }: Pick<LoginPorts, 'urls'>): string {
   return `${urls.basePath}${loginPaths.account}`
 }
 
-/** Notes which attempt to connect a request belongs to. */
-export function noteAttempt(subject: LoginSubject, { attempt }: Visit['context']): void {
-  if (subject.kind === 'account') return attempt?.(undefined)
-  const of = subject.kind === 'authorization' ? subject.request.codeChallenge : subject.device.deviceHash
-  attempt?.({ clientId: subject.client.id, signIn: signInKey(of) })
-}
-
 /** Returns the part of a subject that is sealed into its pages, which all have one language. */
-export function purposeOf(subject: LoginSubject, { tag: language }: Language): SignInPurpose {
+export function purposeOf({ subject, language: { tag: language } }: SignInVisit): SignInPurpose {
   switch (subject.kind) {
     case 'authorization':
       return { kind: 'authorization', language, request: subject.request }
@@ -81,29 +86,42 @@ export function purposeOf(subject: LoginSubject, { tag: language }: Language): S
 }
 
 /**
- * Finds the subject of a purpose. Undefined when its client is gone, or no longer has the redirect URI of the request: a page is
- * valid for an hour, and the client may change in that time. Rejects with `ClientUnavailableError` when the client cannot be looked
- * up.
+ * Finds the sign-in that a request belongs to, whose language is that of the request from then on. Undefined when its client is gone,
+ * or no longer has the redirect URI of the request: a page is valid for an hour, and the client may change in that time. Rejects with
+ * `ClientUnavailableError` when the client cannot be looked up.
  */
-export async function findSubject(
+export async function findSignIn(
   purpose: SignInPurpose,
   visitor: SignInVisitor,
-  { clients }: Pick<LoginPorts, 'clients'>,
-): Promise<LoginSubject | undefined> {
-  if (purpose.kind === 'account') return { ...purpose, visitor }
+  visit: Visit,
+): Promise<SignInVisit | undefined> {
+  const { clients, languages } = visit.ports
+  visit.language = languages.find(purpose.language) ?? visit.language
+  if (purpose.kind === 'account') return toSignIn({ ...purpose, visitor }, visit)
   const { clientId } = purpose.kind === 'authorization' ? purpose.request : purpose.device
   const client = await clients.findClient(clientId, 'sign_in', sourceOf(visitor))
   const returns =
     purpose.kind !== 'authorization' ||
     matchRedirectUri(client?.redirectUris ?? [], purpose.request.redirectUri)
-  return client && returns ? { ...purpose, client, visitor } : undefined
+  return client && returns ? toSignIn({ ...purpose, client, visitor }, visit) : undefined
+}
+
+/** Makes a request one of a sign-in, and notes which attempt to connect it belongs to. */
+export function toSignIn(subject: LoginSubject, visit: Visit): SignInVisit {
+  const { attempt } = visit.context
+  if (subject.kind === 'account') attempt?.(undefined)
+  else {
+    const of = subject.kind === 'authorization' ? subject.request.codeChallenge : subject.device.deviceHash
+    attempt?.({ clientId: subject.client.id, signIn: signInKey(of) })
+  }
+  return { ...visit, subject }
 }
 
 /** Records that a page of the sign-in is open, so that its client's registration is not removed meanwhile. */
-export async function notePageOpen(
-  subject: LoginSubject,
-  { registrations, signIn }: Pick<LoginPorts, 'registrations' | 'signIn'>,
-): Promise<void> {
+export async function notePageOpen({
+  subject,
+  ports: { registrations, signIn },
+}: SignInVisit): Promise<void> {
   if (subject.kind === 'account' || !isUnusedRegistration(subject.client)) return
   await registrations.noteClientOpened(subject.client.id, signIn.runtime.now())
 }
@@ -114,19 +132,12 @@ export function sourceOf({ address, knownAccounts }: SignInVisitor): AttemptSour
 }
 
 /** Returns the CSRF value of the requesting browser, or a new one for it. */
-export function bindingOf(
-  { request }: Visit,
-  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
-): BrowserBinding {
+export function bindingOf({ request, ports: { cookies, signIn } }: Visit): BrowserBinding {
   return cookies.csrf.read(request) ?? createBrowserBinding(signIn.runtime.randomBytes)
 }
 
 /** Returns the visitor who sends the request, in the browser with the CSRF value `binding`. */
-export function visitorOf(
-  binding: BrowserBinding,
-  { request, context }: Visit,
-  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
-): SignInVisitor {
-  const knownAccounts = openKnownAccounts(cookies.device.read(request), signIn)
+export function visitorOf(binding: BrowserBinding, { request, context, ports }: Visit): SignInVisitor {
+  const knownAccounts = openKnownAccounts(ports.cookies.device.read(request), ports.signIn)
   return { binding, address: context.address, knownAccounts }
 }

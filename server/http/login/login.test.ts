@@ -373,9 +373,4 @@ describe('what the client asks the page to do (OpenID Connect Core 1.0 section 3
       expect(sent).toEqual([])
     },
   )
-
-  it('the page calls the web app by its name', async () => {
-    const { page } = await open(provider())
-    expect(page.html).toContain('Sign in with your account at <bdi>Notes</bdi>')
-  })
 })

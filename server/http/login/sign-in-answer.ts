@@ -4,14 +4,11 @@ import { ProviderError } from '../../core/session/session-provider.ts'
 import { captchaFields } from '../pages/captcha.ts'
 import { completeLogin } from './complete.ts'
 import { renderSecondFactor } from './draw.ts'
-import type { Visit } from './login-error.ts'
-import type { LoginPorts, LoginSubject } from './login-subject.ts'
 import { type SignInFailure, signInFailure } from './sign-in-failure.ts'
+import type { SignInVisit, Visit } from './login-subject.ts'
 
 /** Longer than any kind of refusal takes here, and acceptable to users after a wrong password. */
 const minRefusalMs = 500
-
-export const maxShownEmailLength = 320
 
 /** Returns the captcha response in a form, whatever the vendor. */
 export function captchaTokenIn(fields: URLSearchParams): string | undefined {
@@ -42,13 +39,9 @@ export function startRefusalDelay(
 }
 
 /** Continues after a successful first step: completes the sign-in, or asks for a code. */
-export async function continueLogin(
-  step: FirstStep,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
-  if (step.kind === 'signed_in') return completeLogin(subject, step, visit, ports)
-  visit.context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
-  return renderSecondFactor(subject, step.prompt, undefined, visit, ports)
+export async function continueLogin(step: FirstStep, visit: SignInVisit): Promise<Response> {
+  if (step.kind === 'signed_in') return completeLogin(visit, step)
+  const { subject, context } = visit
+  context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
+  return renderSecondFactor(visit, step.prompt)
 }

@@ -1,24 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { retryHeaders } from '../response.ts'
-import { ProviderError } from '../../core/session/session-provider.ts'
 import { inEnglish } from '../../../tests/support/pages/view-sample.ts'
-import {
-  failureStatus,
-  failureText,
-  provenAccountFailure,
-  signInFailure,
-  type SignInReason,
-} from './sign-in-failure.ts'
+import { failureText, type SignInReason, statusOf } from './sign-in-failure.ts'
 
 const { failures } = inEnglish.texts
-const reasons = Object.keys(failureStatus) as SignInReason[]
+const reasons = Object.keys(failures) as SignInReason[]
 
 describe('a failure', () => {
   it.each(reasons)('%s says what happened and what to do: two sentences or more', (reason) => {
     const text = failures[reason]
     expect(text.match(/[.](?:\s|$)/g)?.length).toBeGreaterThanOrEqual(2)
     expect(text).toMatch(/\b(?:try|choose|check|open|complete|enter|turn|add|sign in|start|ask|tell)\b/i)
-    expect([400, 403, 429, 502, 503]).toContain(failureStatus[reason])
+    expect([400, 403, 429, 502, 503]).toContain(statusOf({ reason }))
   })
 
   it('no two reasons share a text', () => {
@@ -47,17 +40,4 @@ it.each<[reason: SignInReason, retryAfterSeconds: number | undefined, text: stri
   ['transient', 900, 'Try again in a moment'],
 ])('%s, asked to wait %s s: %s', (reason, retryAfterSeconds, text) => {
   expect(failureText({ reason, retryAfterSeconds }, inEnglish)).toContain(text)
-})
-
-it('the message of a provider error never gets into a failure', () => {
-  const failure = signInFailure(new ProviderError('transient', 'secret cause', { retryAfterSeconds: 9 }))
-  expect(failure).toEqual({ reason: 'transient', retryAfterSeconds: 9 })
-})
-
-it.each([
-  ['invalid_credentials', 'terminal'],
-  ['denied', 'denied'],
-  ['transient', 'transient'],
-] as const)('once the account is proven, %s reads as %s', (failure, reason) => {
-  expect(provenAccountFailure(new ProviderError(failure, 'x')).reason).toBe(reason)
 })

@@ -1,41 +1,22 @@
+import type { Texts } from '../../texts/english.ts'
 import type { Language } from '../../texts/language.ts'
-import type { ProviderError, ProviderFailure } from '../../core/session/session-provider.ts'
+import type { ProviderError } from '../../core/session/session-provider.ts'
 
-/** Why a sign-in failed: the provider's failure, or a reason of this server. */
-export type SignInReason =
-  | ProviderFailure
-  | 'captcha_not_configured'
-  | 'not_allowed'
-  | 'email_code_over'
-  | 'wrong_email_code'
-  | 'second_factor_gone'
-  | 'second_factor_wrong_codes'
+/** Why a sign-in failed: the provider's failure, or a reason of this server. What it says is in the table of texts. */
+export type SignInReason = keyof Texts['failures']
 
-/** The HTTP status of the page, by reason; its text is in the table of texts. */
-export const failureStatus: Readonly<Record<SignInReason, number>> = {
-  invalid_credentials: 400,
-  bad_email: 400,
-  bad_domain: 400,
-  unknown_domain: 400,
-  wrong_email_code: 400,
-  email_code_over: 400,
-  email_unconfirmed: 400,
-  captcha: 400,
-  captcha_not_configured: 400,
+/** The HTTP status of the page of a failure, where it is not 400. */
+const otherStatus: Readonly<Partial<Record<SignInReason, number>>> = {
   not_allowed: 403,
-  wrong_code: 400,
-  second_factor_missing: 400,
-  second_factor_unusable: 400,
-  second_factor_gone: 400,
-  second_factor_wrong_codes: 400,
   rate_limited: 429,
-  disabled: 400,
-  expired: 400,
-  denied: 400,
-  terminal: 400,
   invalid_token: 502,
-  transient: 503,
   protocol: 502,
+  transient: 503,
+}
+
+/** Returns the HTTP status of the page of a failure. */
+export function statusOf({ reason }: SignInFailure): number {
+  return otherStatus[reason] ?? 400
 }
 
 /** A failed sign-in as pages need it. The error's own message is never shown. */

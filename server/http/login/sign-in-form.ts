@@ -11,27 +11,24 @@ import {
   type SignInPurpose,
   type SignInTransaction,
 } from '../../core/sign-in/sign-in-transaction.ts'
+import type { Endpoint } from '../endpoint.ts'
 import type { PageErrorCode } from '../error-table.ts'
 import { readForm } from '../middleware/body.ts'
 import { isOwnFormPost } from '../middleware/guards.ts'
 import { redirect } from '../response.ts'
 import { completeLogin, refuseLogin } from './complete.ts'
 import { takeEmail, takeEmailCode } from './email-form.ts'
-import {
-  captchaTokenIn,
-  continueLogin,
-  maxShownEmailLength,
-  reportedFailure,
-  startRefusalDelay,
-} from './sign-in-answer.ts'
+import { captchaTokenIn, continueLogin, reportedFailure, startRefusalDelay } from './sign-in-answer.ts'
 import { renderLogin, renderSecondFactor } from './draw.ts'
-import { LoginError, type Visit } from './login-error.ts'
+import { LoginError, loginHandler } from './login-error.ts'
 import {
-  findSubject,
+  findSignIn,
+  loginPaths,
   type LoginPorts,
   type LoginSubject,
-  noteAttempt,
   purposeOf,
+  type SignInVisit,
+  type Visit,
   visitorOf,
 } from './login-subject.ts'
 import { provenAccountFailure, type SignInFailure } from './sign-in-failure.ts'
@@ -43,12 +40,32 @@ export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browse
   foreign_browser: 'foreign_browser',
 }
 
+/**
+ * Creates the endpoint of a page of the login flow: GET shows it, POST handles the forms of its sign-ins, and by `take` its other
+ * ones.
+ */
+export function createLoginEndpoint<Ports extends LoginPorts>(
+  kind: LoginSubject['kind'],
+  ports: Ports,
+  show: (visit: Visit<Ports>) => Promise<Response> | Response,
+  take?: (fields: URLSearchParams, visit: Visit<Ports>) => Promise<Response>,
+): Endpoint {
+  return {
+    path: `${ports.urls.basePath}${loginPaths[kind]}`,
+    cors: 'none',
+    methods: {
+      GET: loginHandler(ports, show),
+      POST: loginHandler(ports, async (visit) => {
+        const fields = await readOwnForm(visit)
+        return take && !fields.has('transaction') ? take(fields, visit) : takeLoginForm(fields, visit)
+      }),
+    },
+  }
+}
+
 /** Reads a form that one of our own pages posted. Checks neither which page nor in which browser. */
-export async function readOwnForm(
-  request: Request,
-  { urls }: Pick<LoginPorts, 'urls'>,
-): Promise<URLSearchParams> {
-  if (!isOwnFormPost(request, urls.issuer)) throw new LoginError('foreign_form')
+async function readOwnForm({ request, ports }: Visit): Promise<URLSearchParams> {
+  if (!isOwnFormPost(request, ports.urls.issuer)) throw new LoginError('foreign_form')
   try {
     return await readForm(request)
   } catch (error) {
@@ -60,128 +77,99 @@ export async function readOwnForm(
  * Handles a form of the login flow, in these steps. A step that refuses throws a {@link LoginError}. The purpose comes from the
  * sealed transaction in the form, regardless of the endpoint it was posted to.
  */
-export async function takeLoginForm(
-  fields: URLSearchParams,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
-  const { subject, secondFactorId, emailPrompt } = await openForm(fields, visit, ports)
+async function takeLoginForm(fields: URLSearchParams, arrived: Visit): Promise<Response> {
+  const { visit, secondFactorId, emailPrompt } = await openForm(fields, arrived)
   const action = fields.get('action')
   if (action === 'deny') {
-    if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, ports.signIn)
-    return refuseLogin(subject, visit, ports)
+    if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, visit.ports.signIn)
+    return refuseLogin(visit)
   }
-  if (secondFactorId !== undefined) return takeSecondFactor(secondFactorId, fields, subject, visit, ports)
-  if (action === 'back') return renderLogin(subject, { email: emailPrompt?.email }, visit, ports)
-  if (action === 'sso') return takeSso(fields, subject, visit, ports)
-  if (action === 'email') return takeEmail(fields, emailPrompt, subject, visit, ports)
-  if (emailPrompt) return takeEmailCode(fields.get('code') ?? '', emailPrompt, subject, visit, ports)
+  if (secondFactorId !== undefined) return takeSecondFactor(secondFactorId, fields, visit)
+  if (action === 'back') return renderLogin(visit, { email: emailPrompt?.email })
+  if (action === 'sso') return takeSso(fields, visit)
+  if (action === 'email') return takeEmail(fields, emailPrompt, visit)
+  if (emailPrompt) return takeEmailCode(fields.get('code') ?? '', emailPrompt, visit)
   const method = fields.get('provider')
-  return method === null
-    ? takePassword(fields, subject, visit, ports)
-    : takeSocial(method, subject, visit, ports)
+  return method === null ? takePassword(fields, visit) : takeSocial(method, visit)
 }
 
 /** Checks the seal, that this browser got the page, and that the client is still registered. */
 async function openForm(
   fields: URLSearchParams,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Omit<SignInTransaction, 'purpose'> & { subject: LoginSubject }> {
-  const given = ports.cookies.csrf.read(visit.request)
+  arrived: Visit,
+): Promise<Omit<SignInTransaction, 'purpose'> & { visit: SignInVisit }> {
+  const { request, ports } = arrived
+  const given = ports.cookies.csrf.read(request)
   const opened = openTransaction(fields.get('transaction') ?? '', given, ports.signIn)
   if (opened.kind !== 'open') throw new LoginError(sealErrors[opened.kind])
   const { purpose, ...waiting } = opened.value
-  visit.language = ports.languages.find(purpose.language) ?? visit.language
-  const subject = await findSubject(purpose, visitorOf(opened.binding, visit, ports), ports)
-  if (!subject) throw new LoginError('client_unknown')
-  noteAttempt(subject, visit.context)
-  return { subject, ...waiting }
+  const visit = await findSignIn(purpose, visitorOf(opened.binding, arrived), arrived)
+  if (!visit) throw new LoginError('client_unknown')
+  return { visit, ...waiting }
 }
 
 /** Sends the browser to where the person signs in, or says on the login page why not. */
 async function leave(
   start: (purpose: SignInPurpose) => Promise<string>,
   email: string | undefined,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
+  visit: SignInVisit,
 ): Promise<Response> {
   try {
-    return redirect(await start(purposeOf(subject, visit.language)))
+    return redirect(await start(purposeOf(visit)))
   } catch (error) {
-    const state = { email: email?.slice(0, maxShownEmailLength), failure: reportedFailure(error, visit) }
-    return renderLogin(subject, state, visit, ports)
+    return renderLogin(visit, { email, failure: reportedFailure(error, visit) })
   }
 }
 
-function takeSocial(
-  method: string,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
-  const start = (purpose: SignInPurpose): Promise<string> =>
-    startSocialSignIn(purpose, method, subject.visitor, ports.signIn)
-  return leave(start, undefined, subject, visit, ports)
+function takeSocial(method: string, visit: SignInVisit): Promise<Response> {
+  const { subject, ports } = visit
+  return leave(
+    (purpose) => startSocialSignIn(purpose, method, subject.visitor, ports.signIn),
+    undefined,
+    visit,
+  )
 }
 
-function takeSso(
-  fields: URLSearchParams,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
+function takeSso(fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
+  const { subject, ports } = visit
   const email = fields.get('email') ?? ''
   const posted = { email, captchaToken: captchaTokenIn(fields) }
-  const start = (purpose: SignInPurpose): Promise<string> =>
-    startSsoSignIn(purpose, posted, subject.visitor, ports.signIn)
-  return leave(start, email, subject, visit, ports)
+  return leave((purpose) => startSsoSignIn(purpose, posted, subject.visitor, ports.signIn), email, visit)
 }
 
-async function takePassword(
-  fields: URLSearchParams,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
+async function takePassword(fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
+  const { subject, ports } = visit
   const email = fields.get('email') ?? ''
   const refusalDue = startRefusalDelay(ports.signIn.runtime)
   try {
     const posted = { email, password: fields.get('password') ?? '', captchaToken: captchaTokenIn(fields) }
     const step = await signInWithPassword(posted, subject.visitor, ports.signIn)
-    return await continueLogin(step, subject, visit, ports)
+    return await continueLogin(step, visit)
   } catch (error) {
     const failure = reportedFailure(error, visit)
     await refusalDue()
-    const state = { email: email.slice(0, maxShownEmailLength), failure }
-    return renderLogin(subject, state, visit, ports)
+    return renderLogin(visit, { email, failure })
   }
 }
 
 /** Handles the form of the second-factor page; `id` is the waiting sign-in, taken from the seal. */
-async function takeSecondFactor(
-  id: string,
-  fields: URLSearchParams,
-  subject: LoginSubject,
-  visit: Visit,
-  ports: LoginPorts,
-): Promise<Response> {
+async function takeSecondFactor(id: string, fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
+  const { subject, context, ports } = visit
   const attempt = { id, factorId: fields.get('factor') ?? undefined, code: fields.get('code') ?? '' }
   const result = await trySecondFactor(attempt, subject.visitor, ports.signIn)
   switch (result.kind) {
     case 'signed_in':
-      return completeLogin(subject, result, visit, ports)
+      return completeLogin(visit, result)
     case 'again': {
       const { failure, message } = result.failure
-      visit.context.report('second_factor_failed', { failure, message })
-      return renderSecondFactor(subject, result.prompt, result, visit, ports)
+      context.report('second_factor_failed', { failure, message })
+      return renderSecondFactor(visit, result.prompt, result)
     }
     case 'over': {
       const failure = overFailure(result)
       const message = result.reason === 'refused' ? result.failure.message : undefined
-      visit.context.report('second_factor_over', { reason: failure.reason, message })
-      return renderLogin(subject, { failure }, visit, ports)
+      context.report('second_factor_over', { reason: failure.reason, message })
+      return renderLogin(visit, { failure })
     }
   }
 }

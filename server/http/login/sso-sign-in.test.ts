@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { AccessRule } from '../../core/access/access-rules.ts'
-import type { SignInMethod } from '../../core/session/session-provider.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { accessSample } from '../../../tests/support/server/core/access-sample.ts'
 import { authorizationRequest } from '../../../tests/support/server/core/sign-in-sample.ts'
@@ -113,23 +112,14 @@ describe('single sign-on', () => {
     expectCode(await browser.submit(page, 'code', { code: computeTotp(secret, gotrue.runtime.now()) }))
   })
 
-  it.each<{ who: string; rule: AccessRule; allowed: boolean }>([
-    {
-      who: 'people of the company',
-      rule: { effect: 'allow', conditions: { provider: [ssoProvider] } },
-      allowed: true,
-    },
-    {
-      who: 'people with a password',
-      rule: { effect: 'allow', conditions: { provider: ['email'] } },
-      allowed: false,
-    },
-  ])('passes the access rules: $who', async ({ rule, allowed }) => {
-    await open({ rules: [rule] })
+  it.each([
+    ['people of the company', ssoProvider, true],
+    ['people with a password', 'email', false],
+  ])('passes the access rules: %s', async (_who, provider, allowed) => {
+    await open({ rules: [{ effect: 'allow', conditions: { provider: [provider] } }] })
     const done = await walk(await login.open(browser))
     if (allowed) return expectCode(done)
     expect(status(done)).toBe(403)
-    expect(done.html).toContain('This account may not connect here.')
     expect(gotrue.embedded.admin.listSessions(await userId())).toEqual([])
   })
 })
@@ -147,59 +137,23 @@ describe('a refusal', () => {
     expectCode(await walk(page))
   })
 
-  it('over the limit of an address asks the provider nothing more, and stops nobody else', async () => {
-    await open({ limitPerMinute: 10 })
-    const answers: (number | undefined)[] = []
-    for (let time = 0; time < 20; time += 1) {
-      answers.push(status(await leave(await login.open(browser), `${time}@other.example`)))
-    }
-    expect(answers).toEqual([...Array<number>(5).fill(400), ...Array<number>(15).fill(429)])
-    expect(asked).toHaveLength(5)
-    const other = login.browser('203.0.113.1')
-    expectCode(await walk(await login.open(other), 'Lin', other))
-  })
-
-  it('login CSRF: another browser cannot finish it', async () => {
-    const back = await signInThere(await leave(await login.open(browser)))
-    const stranger = login.browser('192.0.2.2')
-    expect(status(await stranger.visit(back.href))).toBe(400)
-    await leave(await login.open(stranger), email, stranger)
-    expect(status(await stranger.visit(back.href))).toBe(400)
-    expectCode(await browser.visit(back.href))
-  })
-
   it('at the company ends at the web app, and the page can be used again', async () => {
     const page = await login.open(browser)
     const denied = await signInThere(await leave(page), 'Deny')
     expect(denied.href).toMatch(/^http:\/\/localhost:8788\/\?error=/)
     expectCode(await walk(page))
   })
-
-  it('of a banned person lets nobody in', async () => {
-    const back = await signInThere(await leave(await login.open(browser)))
-    gotrue.embedded.admin.banUser(await userId())
-    const page = await browser.visit(back.href)
-    expect(status(page)).toBe(400)
-    expect(page.html).toContain('This account cannot sign in.')
-    expect((await signInThere(await leave(page))).searchParams.get('error_code')).toBe('user_banned')
-  })
 })
 
-it.each<{ order: SignInMethod[]; buttons: string[] }>([
-  {
-    order: ['password', 'email', 'social', 'sso'],
-    buttons: ['Sign in and allow', label, 'Continue with Google and allow'],
-  },
-  {
-    order: ['social', 'sso', 'password', 'email'],
-    buttons: ['Continue with Google and allow', label, 'Sign in and allow'],
-  },
-])('the buttons come in the order of the operator: $order', async ({ order, buttons }) => {
-  await open({ signInOrder: order })
+it('the buttons come in the order of the operator', async () => {
+  await open({ signInOrder: ['social', 'sso', 'password', 'email'] })
   const { html } = await login.open(browser)
   const found = [
-    ...html.matchAll(/<button\s+class="button (primary|secondary)[^>]*>\s*([^<]*?)\s*<\/button>/g),
+    ...html.matchAll(/<button\s+class="button (?:primary|secondary)[^>]*>\s*([^<]*?)\s*<\/button>/g),
   ]
-  expect(found.map(([, , text]) => text)).toEqual(buttons)
-  expect(found.map(([, rank]) => rank)).toEqual(['primary', 'secondary', 'secondary'])
+  expect(found.map(([, text]) => text)).toEqual([
+    'Continue with Google and allow',
+    label,
+    'Sign in and allow',
+  ])
 })

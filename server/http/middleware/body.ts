@@ -34,7 +34,6 @@ async function readStream(request: Request, maxBytes: number): Promise<Uint8Arra
   return Buffer.concat(chunks)
 }
 
-/** Returns the media type of the body in lower case, without parameters. */
 function mediaType(request: Request): string {
   return (request.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }

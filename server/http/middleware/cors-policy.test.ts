@@ -129,53 +129,32 @@ describe('every answer', () => {
 })
 
 describe('below a path of the base URL', () => {
-  it('everything is found there and nothing beside it', async () => {
-    const below = await startDrawbridge({
+  let below: DrawbridgeFixture
+  beforeAll(async () => {
+    below = await startDrawbridge({
       baseUrl: 'https://localhost:8787/bridge',
       appUrl: 'http://localhost:8788',
     })
-    try {
-      expect((await below.fetch('/healthz')).status).toBe(200)
-      expect((await below.fetch('/oauth/device')).status).not.toBe(404)
-      const at = (path: string): Promise<Response> =>
-        below.app.fetch(new Request(`https://localhost:8787${path}`))
-      for (const path of [
-        '/healthz',
-        '/mcp',
-        '/oauth/authorize',
-        '/bridgemcp',
-        '/bridge//mcp',
-        '/BRIDGE/mcp',
-      ]) {
-        expect((await at(path)).status, path).toBe(404)
-      }
-      expect((await at('/bridge/mcp')).status).toBe(401)
-      const { headers } = await at('/bridge/healthz')
-      expect(headers.get('strict-transport-security')).toBe('max-age=31536000')
-    } finally {
-      await below.close()
-    }
+  })
+  afterAll(() => below.close())
+
+  it('everything is found there and nothing beside it', async () => {
+    expect((await below.fetch('/healthz')).status).toBe(200)
+    expect((await below.fetch('/oauth/device')).status).not.toBe(404)
+    const at = (path: string): Promise<Response> =>
+      below.app.fetch(new Request(`https://localhost:8787${path}`))
+    for (const path of ['/healthz', '/mcp', '/oauth/authorize', '/bridgemcp', '/bridge//mcp', '/BRIDGE/mcp'])
+      expect((await at(path)).status, path).toBe(404)
+    expect((await at('/bridge/mcp')).status).toBe(401)
+    const { headers } = await at('/bridge/healthz')
+    expect(headers.get('strict-transport-security')).toBe('max-age=31536000')
   })
 
   it('MCP security Confused-Deputy: the binding cookie is of the host as a whole, as its prefix demands (RFC 6265bis section 4.1.3.2)', async () => {
-    const below = await startDrawbridge({
-      baseUrl: 'https://localhost:8787/bridge',
-      appUrl: 'http://localhost:8788',
-    })
-    try {
-      const { client_id: clientId } = await below.register()
-      const page = await below.app.fetch(new Request(below.authorizeUrl(clientId)))
-      const cookies = page.headers.getSetCookie()
-      expect(cookies.length).toBeGreaterThan(0)
-      for (const cookie of cookies) {
-        expect(cookie).toMatch(/^__Host-/)
-        expect(cookie).toMatch(/; Path=\/(?:;|$)/)
-        expect(cookie).toContain('; Secure')
-        expect(cookie).toContain('; HttpOnly')
-        expect(cookie).not.toContain('Domain')
-      }
-    } finally {
-      await below.close()
-    }
+    const { client_id: clientId } = await below.register()
+    const page = await below.app.fetch(new Request(below.authorizeUrl(clientId)))
+    const cookies = page.headers.getSetCookie()
+    expect(cookies.length).toBeGreaterThan(0)
+    for (const cookie of cookies) expect(cookie).toMatch(/^__Host-.*; Path=\/; HttpOnly; Secure/)
   })
 })

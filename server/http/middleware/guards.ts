@@ -2,9 +2,6 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 
 const extensionSchemes = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
 
-/** Returns whether a request is for this server, by both its URL and its Host header. */
-export type HostGuard = (request: Request) => boolean
-
 /**
  * Cuts host and path out of the URL of a request, which is normalised: a `new URL` would take longer than finding the route. An
  * encoded character stays encoded, so that it is decoded once, by whoever uses it.
@@ -20,10 +17,13 @@ export function splitUrl(url: string): { host: string; path: string } {
 }
 
 /**
- * Creates the {@link HostGuard} for a base URL and the operator's additional hosts: it stops rebound DNS names. Ignores forwarding
- * headers.
+ * Returns whether requests are for this server, at its base URL or one of the operator's additional hosts, by both their URL and
+ * their Host header: it stops rebound DNS names. Ignores forwarding headers.
  */
-export function createHostGuard(baseUrl: string, allowedHosts: readonly string[] = []): HostGuard {
+export function createHostGuard(
+  baseUrl: string,
+  allowedHosts: readonly string[] = [],
+): (request: Request) => boolean {
   const base = new URL(baseUrl)
   const own = [base, ...allowedHosts.map((host) => new URL(`${base.protocol}//${host}`))]
   const isOwn = (host: string): boolean => own.some((each) => isHostOf(each, host))

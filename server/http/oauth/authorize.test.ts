@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
 import {
   account,
   appUrl,
@@ -109,15 +108,6 @@ describe('POST /oauth/authorize', () => {
     expect(fresh.response?.status).toBe(403)
   })
 
-  it.each<[string, string]>([
-    ['no transaction', ''],
-    ['a made-up transaction', 'memory.AAAA'],
-  ])('refuses a form with %s', async (_name, transaction) => {
-    const response = await drawbridge.postForm('/oauth/authorize', { transaction, ...account })
-    expect(response.status).toBe(400)
-    expect(await response.text()).toContain('is not valid')
-  })
-
   it('refuses a form that is too large or of another type', async () => {
     const large = await drawbridge.postForm('/oauth/authorize', { transaction: 'x'.repeat(70_000) })
     expect(await large.text()).toContain('cannot be read')
@@ -139,26 +129,5 @@ describe('POST /oauth/authorize', () => {
     expect(response?.status).toBe(400)
     expect(html).toContain('has expired')
     await other.close()
-  })
-
-  it('an account with a second factor is signed in by its password and its code', async () => {
-    const admin = drawbridge.admin
-    const email = 'factor@example.com'
-    const user = await admin?.createUser({ email, password: account.password })
-    const { secret } = admin?.enrollTotp(user?.id ?? '') ?? { secret: '' }
-    const browser = drawbridge.browser()
-    const login = await browser.visit(drawbridge.authorizeUrl(clientId))
-    const asked = await browser.submit(login, 'password', { ...account, email })
-    expect(asked.html).toContain('Enter the code from your authenticator app')
-    const now = drawbridge.runtime.now()
-    const code = computeTotp(secret, now)
-    const wrong = await browser.submit(asked, 'code', { code: computeTotp(secret, now - 600) })
-    expect(wrong.html).toMatch(/Wrong code.* 4\u00a0attempts are left\./)
-    const { url } = await browser.submit(wrong, 'code', { code })
-    const tokens = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
-    const { access_token: token } = (await tokens.json()) as { access_token: string }
-    expect((await drawbridge.callTool(token, 'whoami')).text).toContain(email)
-    expect(admin?.listSessions(user?.id ?? '')).toMatchObject([{ aal: 'aal2' }])
-    expect(drawbridge.logged()).not.toContain(code)
   })
 })

@@ -7,37 +7,29 @@ import { fillText } from '../../texts/text.ts'
 import type { Endpoint } from '../endpoint.ts'
 import {
   bindingOf,
-  loginPaths,
   type LoginPorts,
-  noteAttempt,
   sourceOf,
+  toSignIn,
+  type Visit,
   visitorOf,
 } from '../login/login-subject.ts'
 import { renderLogin } from '../login/draw.ts'
-import { LoginError, loginHandler, type Visit } from '../login/login-error.ts'
-import { readOwnForm, takeLoginForm } from '../login/sign-in-form.ts'
+import { LoginError } from '../login/login-error.ts'
+import { createLoginEndpoint } from '../login/sign-in-form.ts'
 
 /**
  * `/oauth/authorize`: GET shows the login page, POST handles its forms. The session provider is not involved before a form is
  * posted, and no client gets a code without that click.
  */
 export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
-  return {
-    path: `${ports.urls.basePath}${loginPaths.authorization}`,
-    cors: 'none',
-    methods: {
-      GET: loginHandler(ports, (visit) => showLogin(visit, ports)),
-      POST: loginHandler(ports, async (visit) =>
-        takeLoginForm(await readOwnForm(visit.request, ports), visit, ports),
-      ),
-    },
-  }
+  return createLoginEndpoint('authorization', ports, showLogin)
 }
 
-async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
+async function showLogin(visit: Visit): Promise<Response> {
+  const { context, language, ports } = visit
   const parameters = new URL(visit.request.url).searchParams
-  const visitor = visitorOf(bindingOf(visit, ports), visit, ports)
-  visit.context.attempt?.({ clientId: parameters.get('client_id') ?? undefined })
+  const visitor = visitorOf(bindingOf(visit), visit)
+  context.attempt?.({ clientId: parameters.get('client_id') ?? undefined })
   const parsed = await parseAuthorizationRequest(parameters, {
     clients: finderFor(sourceOf(visitor), ports.clients),
     resource: ports.urls.resource,
@@ -45,7 +37,7 @@ async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
   })
   switch (parsed.kind) {
     case 'unsafe': {
-      const { registered, noneRegistered } = visit.language.texts.errorPage
+      const { registered, noneRegistered } = language.texts.errorPage
       const addresses = parsed.client?.redirectUris.join(' , ') || noneRegistered
       const detail = parsed.reason === 'redirect_uri_mismatch' && {
         detail: fillText(registered, { addresses }),
@@ -53,7 +45,7 @@ async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
       throw new LoginError(parsed.reason, { ...detail })
     }
     case 'refused': {
-      visit.context.report('authorization_refused', { error: parsed.error })
+      context.report('authorization_refused', { error: parsed.error })
       const { redirectUri, description } = parsed
       if (isUnusedRegistration(parsed.client) && isForeignSite(redirectUri)) {
         // The user was not asked yet, and a stranger registered the address: the user decides whether to go there (RFC 9700
@@ -62,14 +54,14 @@ async function showLogin(visit: Visit, ports: LoginPorts): Promise<Response> {
         const back = { url, host: returnAddress(redirectUri) }
         throw new LoginError('request_refused', { detail: description, back })
       }
-      return answerClient(parsed, parsed, parsed.client, { ...ports, language: visit.language })
+      return answerClient(parsed, parsed, parsed.client, visit)
     }
     case 'accepted': {
       const { client, request: asked } = parsed
       const email = shownEmail(parameters, parsed.loginHint)
-      const subject = { kind: 'authorization', request: asked, client, visitor } as const
-      noteAttempt(subject, visit.context)
-      return renderLogin(subject, { email }, visit, ports)
+      return renderLogin(toSignIn({ kind: 'authorization', request: asked, client, visitor }, visit), {
+        email,
+      })
     }
   }
 }

@@ -5,7 +5,6 @@ import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
-import { hashSecret } from '../../core/seal.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { readClient, readClientCredentials } from './client-authentication.ts'
 
@@ -129,21 +128,6 @@ function read(
 }
 
 describe('readClient', () => {
-  const confidential = publicClient({
-    id: 'c',
-    authMethod: 'client_secret_post',
-    secretHash: hashSecret('s'),
-  })
-
-  it('answers the client that is proven', async () => {
-    await expect(read({ client_id: 'c', client_secret: 's' }, async () => confidential)).resolves.toBe(
-      confidential,
-    )
-    await expect(
-      read({ client_id: 'c', client_secret: 'x' }, async () => confidential),
-    ).rejects.toMatchObject({ code: 'invalid_client', status: 401 })
-  })
-
   it('looks a client up as one that is connected: an outage at its host must not sign people out', async () => {
     const purposes: unknown[] = []
     await read({ client_id: 'mcpc_public' }, async (...given: unknown[]) => {
@@ -151,15 +135,6 @@ describe('readClient', () => {
       return publicClient()
     })
     expect(purposes).toEqual([['mcpc_public', 'connected']])
-  })
-
-  it('503 temporarily_unavailable, never invalid_client, when nobody can say', async () => {
-    const unavailable = new ClientUnavailableError('Out of reach.')
-    await expect(read({ client_id: url }, () => Promise.reject(unavailable))).rejects.toMatchObject({
-      code: 'temporarily_unavailable',
-      status: 503,
-      description: 'Out of reach.',
-    })
   })
 
   it('invalid_client when the document says that there is no such client', async () => {

@@ -12,15 +12,11 @@ afterEach(() => drawbridge.close())
 it('an address may start thirty devices in ten minutes; the next one is told when to come back', async () => {
   drawbridge = await startDrawbridge()
   const { client_id: clientId } = await drawbridge.register({ grant_types: [deviceGrantType] })
-  const from = (address: string): Promise<Response> =>
-    drawbridge.app.fetch(
-      new Request(`${baseUrl}/oauth/device_authorization`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: `client_id=${clientId}`,
-      }),
-      { address },
-    )
+  const from = (address: string): Promise<Response> => {
+    const body = new URLSearchParams({ client_id: clientId })
+    const request = new Request(`${baseUrl}/oauth/device_authorization`, { method: 'POST', body })
+    return drawbridge.app.fetch(request, { address })
+  }
   for (let count = 0; count < 30; count += 1) expect((await from('2001:db8::1')).status).toBe(200)
   drawbridge.runtime.advance(60)
   const refused = await from('2001:db8::2')

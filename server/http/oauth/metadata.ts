@@ -22,7 +22,6 @@ export interface MetadataOptions {
   /** There is a key set, for an upstream. */
   signsAssertions: boolean
   links: PageLinks
-  /** Languages of the pages. */
   languages: Languages
 }
 

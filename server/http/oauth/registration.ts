@@ -28,7 +28,6 @@ export interface RegistrationPorts {
     AttemptStore
   runtime: RegistrationRuntime
   policy: RegistrationPolicy
-  /** The base URL, without a trailing slash. */
   issuer: string
   limitPerHour: number
 }

@@ -17,18 +17,10 @@ afterEach(() => drawbridge.close())
 
 /** Presents a refresh token from an address. */
 function refreshFrom(address: string, clientId: string, refreshToken: string): Promise<Response> {
-  return drawbridge.app.fetch(
-    new Request('http://localhost:8787/oauth/token', {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({
-        grant_type: 'refresh_token',
-        client_id: clientId,
-        refresh_token: refreshToken,
-      }).toString(),
-    }),
-    { address },
-  )
+  const fields = { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken }
+  const body = new URLSearchParams(fields)
+  const request = new Request('http://localhost:8787/oauth/token', { method: 'POST', body })
+  return drawbridge.app.fetch(request, { address })
 }
 
 async function tokensOf(response: Response): Promise<Tokens> {

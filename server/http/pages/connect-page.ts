@@ -5,7 +5,7 @@ import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { bridgeNeeds, installBridge } from '@drawbridge/shared/published.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { copyButton, copyScript, copyScriptSource } from './copy-button.ts'
-import { type AppView, contentSecurityPolicy, layout, noteBox, type PageView } from './layout.ts'
+import { type AppView, contentSecurityPolicy, gateList, layout, noteBox, type PageView } from './layout.ts'
 import type { Look } from './look.ts'
 
 /** Contents of the page that users see when they open the MCP endpoint in a browser. Every text is escaped. */
@@ -41,10 +41,7 @@ export function connectPage(view: ConnectView): string {
   const { language, appName, appUrl } = view
   const { common, connect: texts } = language.texts
   const app = html`<bdi>${appName}</bdi>`
-  return layout({
-    look: view.look,
-    language,
-    links: view.links,
+  return layout(view, {
     title: fillText(texts.heading, { app: appName }),
     bridge: 'lowering',
     gate: html`<h1>${fillHtml(texts.heading, { app })}</h1>
@@ -87,14 +84,6 @@ export function connectPage(view: ConnectView): string {
       ${copyScript(texts)}
     </section>`,
   })
-}
-
-function gateList(heading: string, items: readonly (string | SafeHtml)[]): SafeHtml | false {
-  if (items.length === 0) return false
-  return html`<h2 class="allows">${heading}</h2>
-    <ul class="permissions">
-      ${items.map((item) => html`<li>${item}</li>`)}
-    </ul>`
 }
 
 function isOutOfReach({ isHosted }: ClientRow, { isLocal }: ConnectView): boolean {

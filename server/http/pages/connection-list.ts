@@ -60,7 +60,6 @@ export function permissionDetail(permissions: readonly string[], { texts }: Lang
   </div>`
 }
 
-/** Renders the hidden input of every form of the list. */
 export function formInput({ form }: Pick<ConnectionForm, 'form'>): SafeHtml {
   return html`<input type="hidden" name="form" value="${form}" />`
 }

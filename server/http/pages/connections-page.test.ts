@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { connectionsPage, type ConnectionsView, type ConnectionView } from './connections-page.ts'
-import { messagePage } from './finished-page.ts'
-import { connectionsSample, messageSample } from '../../../tests/support/pages/view-sample.ts'
+import { connectionsSample } from '../../../tests/support/pages/view-sample.ts'
 
 const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []
 const [first] = connectionsSample.connections
@@ -110,13 +109,6 @@ describe('what is said', () => {
     const page = connectionsPage({ ...connectionsSample, ...part }).replaceAll(/\s+/g, ' ')
     for (const text of present) expect(page).toContain(text)
     for (const text of absent) expect(page).not.toContain(text)
-  })
-})
-
-describe('the page that only tells how something ended', () => {
-  test('has no link where there is none', () => {
-    const { link: _, ...rest } = messageSample
-    expect(messagePage(rest)).not.toContain('<a ')
   })
 })
 

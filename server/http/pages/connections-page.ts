@@ -66,10 +66,7 @@ export function connectionsPage(view: ConnectionsView): string {
   const { common, connections: texts } = language.texts
   const app = html`<bdi>${view.appName}</bdi>`
   const isEmpty = connections.length === 0 && waiting.length === 0
-  return layout({
-    look: view.look,
-    language,
-    links: view.links,
+  return layout(view, {
     title: texts.heading,
     bridge: isEmpty ? 'raised' : 'lowered',
     gate: html`<h1>${texts.heading}</h1>
@@ -131,18 +128,16 @@ function endedNote(
   const texts = language.texts.connections
   const client = clientName(of, language)
   const when = timeAgo(endedAt, now, language)
-  switch (end) {
-    case 'not_allowed':
-      return noteBox(fillHtml(texts.notAllowed, { client, when }))
-    case 'renewal_refused':
-      return noteBox(fillHtml(texts.renewalRefused, { client, when }))
-    case 'signed_out_elsewhere':
-      return noteBox(fillHtml(texts.signedOutElsewhere, { client, when }))
-    case 'key_used_twice': {
-      const notice = html`<strong>${fillHtml(texts.keyUsedTwiceNotice, { client })}</strong>`
-      return alertBox(fillHtml(texts.keyUsedTwice, { notice, when }))
-    }
+  if (end === 'key_used_twice') {
+    const notice = html`<strong>${fillHtml(texts.keyUsedTwiceNotice, { client })}</strong>`
+    return alertBox(fillHtml(texts.keyUsedTwice, { notice, when }))
   }
+  const calm = {
+    not_allowed: texts.notAllowed,
+    renewal_refused: texts.renewalRefused,
+    signed_out_elsewhere: texts.signedOutElsewhere,
+  }
+  return noteBox(fillHtml(calm[end], { client, when }))
 }
 
 function clientName({ name, host }: ConnectedClient, language: Language): SafeHtml {

@@ -47,8 +47,8 @@ test('RFC 8628 5.4: warns of codes that somebody else sent', () => {
 
 test('an error is announced, describes the field and stands in the title', () => {
   const page = deviceEntryPage({ ...deviceEntrySample, error: 'Wrong.' })
-  expect(page).toContain('role="alert" id="code-error"')
-  expect(page).toContain('aria-describedby="code-hint code-error"')
+  expect(page).toContain('role="alert" id="form-error"')
+  expect(page).toContain('aria-describedby="code-hint form-error"')
   expect(page).toContain('<title>Not found: ')
-  expect(deviceEntryPage(deviceEntrySample)).not.toMatch(/role="alert"|code-error|Not found/)
+  expect(deviceEntryPage(deviceEntrySample)).not.toMatch(/role="alert"|form-error|Not found/)
 })

@@ -1,20 +1,17 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { fillHtml, fillText } from '../../texts/text.ts'
-import { alertBox, type AppView, layout, type PageView } from './layout.ts'
+import { fillHtml } from '../../texts/text.ts'
+import { formErrorId, formPage, type FormView } from './form-page.ts'
+import type { AppView } from './layout.ts'
 import { alertGlyph } from './drawings.ts'
 
 /** Contents and form target of the page for a device's code. Every text is escaped. */
-export interface DeviceEntryView extends AppView, PageView {
-  /** Absolute path that the form posts to. */
-  action: string
+export interface DeviceEntryView extends AppView, FormView {
   /** Opaque sealed value that ties the form to its browser; sent in a hidden input. */
   form: string
   /** The previous input, or the code from a link. */
   userCode?: string
   /** The code came with the link, not from the user, so it must be compared. */
   fromLink?: boolean
-  /** Why the last code was not accepted, as a sentence. */
-  error?: string
 }
 
 /**
@@ -25,33 +22,27 @@ export interface DeviceEntryView extends AppView, PageView {
 export function deviceEntryPage(view: DeviceEntryView): string {
   const { language, fromLink = false } = view
   const texts = language.texts.device
-  const title = texts.heading
-  return layout({
-    look: view.look,
-    language,
-    links: view.links,
-    title: view.error === undefined ? title : fillText(texts.failedTitle, { title }),
-    bridge: 'lowering',
-    gate: html`<h1>${title}</h1>
+  return formPage(view, {
+    id: 'device-code',
+    title: texts.heading,
+    failedTitle: texts.failedTitle,
+    gate: html`<h1>${texts.heading}</h1>
       <p class="ask">
         ${fillHtml(fromLink ? texts.linkAsk : texts.ask, { app: html`<bdi>${view.appName}</bdi>` })}
       </p>
       <p class="warning">${alertGlyph} <span>${fromLink ? texts.linkWarning : texts.warning}</span></p>`,
-    main: html`<section class="court-inner" aria-labelledby="device-code">
-      <div class="heading">
-        <h2 id="device-code">${fromLink ? texts.compare : texts.enter}</h2>
-        ${fromLink && html`<p class="quiet">${texts.compareNote}</p>`}
-      </div>
-      ${view.error !== undefined && alertBox(view.error, 'code-error')}
-      <form method="post" action="${view.action}" class="stack">
+    heading: html`<div class="heading">
+      <h2 id="device-code">${fromLink ? texts.compare : texts.enter}</h2>
+      ${fromLink && html`<p class="quiet">${texts.compareNote}</p>`}
+    </div>`,
+    main: html`<form method="post" action="${view.action}" class="stack">
         <input type="hidden" name="form" value="${view.form}" />
-        ${fromLink ? comparedCode(view) : codeField(view)}
+        ${fromLink ? comparedCode(view) : letterField(view)}
         <button class="button primary" type="submit">${fromLink ? texts.same : texts.continue}</button>
       </form>
       <div class="court-foot">
         <p>${texts.noAccessYet}</p>
-      </div>
-    </section>`,
+      </div>`,
   })
 }
 
@@ -61,9 +52,9 @@ function comparedCode({ userCode = '' }: DeviceEntryView): SafeHtml {
     <input type="hidden" name="user_code" value="${userCode}" />`
 }
 
-function codeField(view: DeviceEntryView): SafeHtml {
+function letterField(view: DeviceEntryView): SafeHtml {
   const texts = view.language.texts.device
-  const described = view.error === undefined ? 'code-hint' : 'code-hint code-error'
+  const described = view.error === undefined ? 'code-hint' : `code-hint ${formErrorId}`
   return html`<div class="field">
     <label for="user_code">${texts.label}</label>
     <input

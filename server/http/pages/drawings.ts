@@ -57,33 +57,28 @@ export function bridgeScene(position: BridgePosition): SafeHtml {
 }
 
 /** A tick before a proven fact. Decorative: the words beside it say the same. */
-export const checkGlyph: SafeHtml = html`<svg
-  class="glyph"
-  viewBox="0 0 16 16"
-  width="16"
-  height="16"
-  aria-hidden="true"
-  focusable="false"
->
-  <path
-    d="m3 8.5 3.2 3.2L13 5"
-    fill="none"
-    stroke="currentColor"
-    stroke-width="2"
-    stroke-linecap="round"
-    stroke-linejoin="round"
-  />
-</svg>`
+export const checkGlyph: SafeHtml = glyph(
+  '<path d="m3 8.5 3.2 3.2L13 5" stroke-width="2" stroke-linecap="round"/>',
+)
 
 /** A warning triangle before a sentence. Decorative: the sentence says it all. */
-export const alertGlyph: SafeHtml = html`<svg
-  class="glyph"
-  viewBox="0 0 16 16"
-  width="16"
-  height="16"
-  aria-hidden="true"
-  focusable="false"
->
-  <path d="M8 1.8 15 14H1z" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linejoin="round" />
-  <path d="M8 6.2v3.6M8 11.6v.6" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" />
-</svg>`
+export const alertGlyph: SafeHtml = glyph(
+  '<path d="M8 1.8 15 14H1z" stroke-width="1.6"/>' +
+    '<path d="M8 6.2v3.6M8 11.6v.6" stroke-width="1.6" stroke-linecap="round"/>',
+)
+
+function glyph(paths: string): SafeHtml {
+  return html`<svg
+    class="glyph"
+    viewBox="0 0 16 16"
+    width="16"
+    height="16"
+    aria-hidden="true"
+    focusable="false"
+    fill="none"
+    stroke="currentColor"
+    stroke-linejoin="round"
+  >
+    ${rawHtml(paths)}
+  </svg>`
+}

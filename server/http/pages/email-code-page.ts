@@ -1,8 +1,8 @@
-import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { html } from '@drawbridge/shared/html.ts'
 import type { EmailMethod } from '../../core/session/session-provider.ts'
 import type { Texts } from '../../texts/english.ts'
-import { fillHtml, fillText } from '../../texts/text.ts'
-import { alertBox, layout } from './layout.ts'
+import { fillHtml } from '../../texts/text.ts'
+import { codeField, formPage } from './form-page.ts'
 import {
   cancelForm,
   type SignInView,
@@ -11,7 +11,6 @@ import {
   transactionInput,
 } from './sign-in-subject.ts'
 
-/** Contents of the page that waits for what was mailed. */
 export interface EmailCodeView extends SignInView {
   email: string
   method: EmailMethod
@@ -25,48 +24,42 @@ export interface EmailCodeView extends SignInView {
  */
 export function emailCodePage(view: EmailCodeView): string {
   const words = subjectWords(view)
-  const { language, appName } = view
+  const { language, appName, method, waitSeconds } = view
   const texts = language.texts.code
-  const title = words.codeTitle
-  return layout({
-    look: view.look,
-    language,
-    links: view.links,
-    title: view.error === undefined ? title : fillText(texts.failedTitle, { title }),
-    bridge: 'lowering',
+  return formPage(view, {
+    id: 'email-code',
+    title: words.codeTitle,
+    failedTitle: texts.failedTitle,
     gate: subjectSummary(view),
-    main: html`<section class="court-inner" aria-labelledby="email-code">
-      <div class="heading">
-        <h2 id="email-code">${texts.mailHeading}</h2>
-        <p class="quiet">
-          ${fillHtml(texts.mailSent, {
-            email: html`<bdi>${view.email}</bdi>`,
-            app: html`<bdi>${appName}</bdi>`,
-          })}
-          ${texts[whatToDo[view.method]]}
-        </p>
-      </div>
-      ${view.error !== undefined && alertBox(view.error, 'code-error')}
-      ${
-        view.method !== 'link' &&
+    heading: html`<div class="heading">
+      <h2 id="email-code">${texts.mailHeading}</h2>
+      <p class="quiet">
+        ${fillHtml(texts.mailSent, {
+          email: html`<bdi>${view.email}</bdi>`,
+          app: html`<bdi>${appName}</bdi>`,
+        })}
+        ${texts[whatToDo[method]]}
+      </p>
+    </div>`,
+    main: html`${
+        method !== 'link' &&
         html`<form method="post" action="${view.action}" class="stack">
-          ${transactionInput(view)} ${codeField(view, texts)}
+          ${transactionInput(view)} ${codeField(view, texts, { digits: '6,10', title: texts.mailTitle })}
           <button class="button primary deliberate" type="submit">${words.confirm}</button>
         </form>`
       }
       <form method="post" action="${view.action}" class="stack">
         ${transactionInput(view)}
         ${
-          view.waitSeconds !== undefined &&
+          waitSeconds !== undefined &&
           html`<p class="quiet">
-              ${view.waitSeconds === 0 ? texts.noMail : language.counted(texts.waitForMail, view.waitSeconds)}
+              ${waitSeconds === 0 ? texts.noMail : language.counted(texts.waitForMail, waitSeconds)}
             </p>
             <button class="button secondary" name="action" value="email">${texts.sendAnother}</button>`
         }
         <button class="button plain" name="action" value="back">${texts.anotherWay}</button>
       </form>
-      ${words.cancel !== undefined && cancelForm(view, words.cancel)}
-    </section>`,
+      ${words.cancel !== undefined && cancelForm(view, words.cancel)}`,
   })
 }
 
@@ -75,23 +68,3 @@ const whatToDo = {
   link: 'openMailed',
   both: 'enterOrOpenMailed',
 } as const satisfies Record<EmailMethod, keyof Texts['code']>
-
-function codeField({ error }: EmailCodeView, texts: Texts['code']): SafeHtml {
-  return html`<div class="field">
-    <label for="code">${texts.label}</label>
-    <input
-      id="code"
-      class="code"
-      name="code"
-      inputmode="numeric"
-      autocomplete="one-time-code"
-      pattern="\\s*([0-9]\\s*){6,10}"
-      title="${texts.mailTitle}"
-      maxlength="20"
-      spellcheck="false"
-      required
-      autofocus
-      ${error === undefined ? '' : html` aria-describedby="code-error"`}
-    />
-  </div>`
-}

@@ -11,7 +11,7 @@ export interface ErrorView extends PageView {
   nextStep: string
   /** Identifies this request in the server's log. */
   requestId: string
-  app?: AppView
+  app?: Pick<AppView, 'appName' | 'appUrl'>
   /** The connect page, offered if there is no other link. */
   startUrl?: string
   /** The way back to a client that is not trusted: its address with the refusal, and its host. */
@@ -26,36 +26,31 @@ export interface ErrorView extends PageView {
  */
 export function errorPage(view: ErrorView): string {
   const { common, errorPage: texts } = view.language.texts
-  return layout({
-    language: view.language,
-    look: view.look,
-    links: view.app?.links,
+  return layout(view, {
     title: view.title,
     bridge: 'raised',
     gate: html`<h1>${view.title}</h1>
       <p class="ask">${view.message}</p>`,
     main: html`<div class="court-inner">
-      ${view.detail === undefined ? '' : html`<p class="detail"><bdi>${view.detail}</bdi></p>`}
+      ${view.detail !== undefined && html`<p class="detail"><bdi>${view.detail}</bdi></p>`}
       <section class="next" aria-labelledby="next-step">
         <h2 id="next-step">${texts.whatToDo}</h2>
         <p>${fillHtml(view.nextStep, {})}</p>
         ${
-          view.back === undefined
-            ? ''
-            : html`<p>
-                <a class="link alone" rel="noreferrer" href="${view.back.url}"
-                  ><span>${fillHtml(common.goTo, { place: hostName(view.back.host) })}</span></a
-                >
-              </p>`
+          view.back &&
+          html`<p>
+            <a class="link alone" rel="noreferrer" href="${view.back.url}"
+              ><span>${fillHtml(common.goTo, { place: hostName(view.back.host) })}</span></a
+            >
+          </p>`
         }
         ${
-          view.app === undefined
-            ? ''
-            : html`<p>
-                <a class="link alone" href="${view.app.appUrl}"
-                  >${fillHtml(common.goTo, { place: view.app.appName })}</a
-                >
-              </p>`
+          view.app &&
+          html`<p>
+            <a class="link alone" href="${view.app.appUrl}"
+              >${fillHtml(common.goTo, { place: view.app.appName })}</a
+            >
+          </p>`
         }
         ${
           view.startUrl !== undefined &&

@@ -19,11 +19,10 @@ describe('finishedPage', () => {
   })
 
   test.each([
-    [undefined, 'You’re signed in', '<title>Signed in ·'],
     [false, 'You’re signed in', '<title>Signed in ·'],
     [true, 'Access denied', '<title>Access denied ·'],
   ])('denied: %s', (denied, heading, title) => {
-    const page = finishedPage({ ...finishedSample, ...(denied === undefined ? {} : { denied }) })
+    const page = finishedPage({ ...finishedSample, denied })
     expect(page).toContain(`<h1>${heading}</h1>`)
     expect(page).toContain(title)
   })

@@ -24,9 +24,7 @@ export interface FinishedView extends PageView {
 export function finishedPage(view: FinishedView): string {
   const { clientName, redirectHost, continueUrl, denied = false, language } = view
   const texts = language.texts.finished
-  return layout({
-    language,
-    look: view.look,
+  return layout(view, {
     title: denied ? texts.denied : texts.signedInTitle,
     bridge: denied ? 'raised' : 'lowered',
     head: html`<meta http-equiv="refresh" content="0; url=${continueUrl}" />`,
@@ -48,16 +46,13 @@ export interface MessageView extends PageView {
   title: string
   bridge: BridgePosition
   message: string
-  /** What the reader should do now. */
   nextStep: string
   link?: { url: string; label: string }
 }
 
 /** Renders a result without a failure: what happened, then what to do. */
 export function messagePage(view: MessageView): string {
-  return layout({
-    language: view.language,
-    look: view.look,
+  return layout(view, {
     title: view.title,
     bridge: view.bridge,
     gate: html`<h1>${view.title}</h1>

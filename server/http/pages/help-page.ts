@@ -4,18 +4,16 @@ import { type AppView, layout, type PageView } from './layout.ts'
 
 /** Contents of the page for people whose client does not connect. Every text is escaped. */
 export interface HelpView extends AppView, PageView {
-  /** The address of the MCP server. */
   url: string
   /** The address is on this computer: others cannot use it. */
   isLocal: boolean
-  /** Where the connect page is. */
   startUrl: string
 }
 
 /** Renders what a person can do about a client that does not connect. Knows nothing of their attempt. */
 export function helpPage(view: HelpView): string {
-  const { language, appName, url, links } = view
-  const texts = language.texts.help
+  const { appName, url } = view
+  const texts = view.language.texts.help
   const steps = [
     fillHtml(texts.address, { url: html`<code>${url}</code>` }),
     texts.again,
@@ -23,10 +21,7 @@ export function helpPage(view: HelpView): string {
     fillHtml(texts.account, { app: html`<bdi>${appName}</bdi>` }),
     view.isLocal ? texts.local : texts.network,
   ]
-  return layout({
-    language,
-    look: view.look,
-    links,
+  return layout(view, {
     title: texts.heading,
     bridge: 'raised',
     gate: html`<h1>${texts.heading}</h1>

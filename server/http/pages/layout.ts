@@ -33,29 +33,28 @@ export function contentSecurityPolicy(look: Look, opening: PolicyOpening = {}): 
     .join('; ')
 }
 
-export interface Layout extends PageView {
+interface LayoutParts {
   /** The title of the page; escaped here. */
   title: string
   /** Position of the drawing: raised when access is denied, lowering while it is being requested, lowered when it is given. */
   bridge: BridgePosition
-  head?: SafeHtml
+  head?: SafeHtml | undefined
   gate: SafeHtml
-  /** Content of the other side: the form or the message. */
   main: SafeHtml
-  links?: PageLinks | undefined
 }
 
-/** What every page has: its look, and the language that it is in. */
+/** What every page has: its look, the language that it is in, and the pages of the operator that it links to. */
 export interface PageView {
   look: Look
   language: Language
+  links?: PageLinks | undefined
 }
 
 /** Builds the document that all pages share: gate on one side, court on the other. */
-export function layout(parts: Layout): string {
+export function layout(view: PageView, parts: LayoutParts): string {
   return String(
     html`<!doctype html>
-      <html lang="${parts.language.tag}">
+      <html lang="${view.language.tag}">
         <head>
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -65,18 +64,18 @@ export function layout(parts: Layout): string {
           <meta name="theme-color" content="#0b2421" media="(prefers-color-scheme: dark)" />
           <title>${parts.title} · Drawbridge</title>
           <link rel="icon" type="image/svg+xml" href="${iconUrl}" />
-          ${parts.head ?? ''} ${parts.look.styleElement}
+          ${parts.head} ${view.look.styleElement}
         </head>
         <body>
           <main class="crossing">
             <div class="gate">
               <div class="gate-inner">
-                <p class="brand">${parts.look.brand}</p>
+                <p class="brand">${view.look.brand}</p>
                 ${parts.gate}
               </div>
               ${bridgeScene(parts.bridge)}
             </div>
-            <div class="court">${parts.main} ${siteLinks(parts) ?? ''}</div>
+            <div class="court">${parts.main} ${siteLinks(view)}</div>
           </main>
         </body>
       </html> `,
@@ -88,13 +87,22 @@ export interface AppView {
   look: Look
   appName: string
   appUrl: string
-  links?: PageLinks
+  links?: PageLinks | undefined
 }
 
 /** Renders a warning in a box. With an `id`, screen readers announce it, and a field can refer to it. */
 export function alertBox(text: SafeHtml | string, id?: string): SafeHtml {
   const announced = id !== undefined && html`role="alert" id="${id}"`
   return html`<p class="alert" ${announced}>${alertGlyph} <span>${text}</span></p>`
+}
+
+/** Renders a list on the gate side under a small heading; nothing if it is empty. */
+export function gateList(heading: string, items: readonly (string | SafeHtml)[]): SafeHtml | false {
+  if (items.length === 0) return false
+  return html`<h2 class="allows">${heading}</h2>
+    <ul class="permissions">
+      ${items.map((item) => html`<li>${item}</li>`)}
+    </ul>`
 }
 
 export function noteBox(text: SafeHtml | string): SafeHtml {
@@ -111,7 +119,7 @@ export interface PageLinks {
 function siteLinks({
   links: { privacyUrl, termsUrl, supportUrl } = {},
   language,
-}: Layout): SafeHtml | undefined {
+}: PageView): SafeHtml | undefined {
   const { privacy, terms, support } = language.texts.common
   const links = [
     [privacy, privacyUrl],

@@ -1,7 +1,8 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha, EmailMethod, SignInMethod } from '../../core/session/session-provider.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
-import { alertBox, layout } from './layout.ts'
+import { alertBox } from './layout.ts'
+import { formErrorId, formPage } from './form-page.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import {
   aboutSubject,
@@ -15,9 +16,7 @@ import {
 
 /** Contents of the login page. No text is trusted to be short. */
 export interface LoginView extends SignInView {
-  /** Offers to sign in with a password. */
   password: boolean
-  /** Offers to sign in with a mail. */
   emailMethod?: EmailMethod | undefined
   /** Offers single sign-on by the domain of a company. */
   sso: boolean
@@ -25,7 +24,6 @@ export interface LoginView extends SignInView {
   order: readonly SignInMethod[]
   /** The captcha that the form with the email field requires. */
   captcha?: Captcha
-  /** Social sign-in methods to offer, in this order. */
   social: readonly { id: string; label: string }[]
   /** The previous input, or the request's login_hint. */
   email?: string
@@ -41,18 +39,14 @@ export function loginPage(view: LoginView): string {
   const withEmail = offered(view).filter((way) => way !== 'social')
   const { language, appName, appUrl } = view
   const texts = language.texts.login
-  const title = words.signInTitle
-  return layout({
-    look: view.look,
-    language,
-    links: view.links,
-    title: view.error === undefined ? title : fillText(texts.failedTitle, { title }),
-    bridge: 'lowering',
-    ...(withEmail.length > 0 && view.captcha && { head: captchaScript(view.captcha) }),
+  return formPage(view, {
+    id: 'sign-in',
+    title: words.signInTitle,
+    failedTitle: texts.failedTitle,
+    head: withEmail.length > 0 && view.captcha ? captchaScript(view.captcha) : undefined,
     gate: subjectSummary(view),
-    main: html`<section class="court-inner" aria-labelledby="sign-in">
-      <h2 id="sign-in">${fillHtml(texts.heading, { app: html`<bdi>${appName}</bdi>` })}</h2>
-      ${view.error !== undefined && alertBox(view.error, 'sign-in-error')} ${methods(view, words, withEmail)}
+    heading: html`<h2 id="sign-in">${fillHtml(texts.heading, { app: html`<bdi>${appName}</bdi>` })}</h2>`,
+    main: html`${methods(view, words, withEmail)}
       ${words.cancel !== undefined && cancelForm(view, words.cancel)}
       <div class="court-foot">
         <p>
@@ -63,8 +57,7 @@ export function loginPage(view: LoginView): string {
           })}
         </p>
         ${aboutSubject(view)}
-      </div>
-    </section>`,
+      </div>`,
   })
 }
 
@@ -97,7 +90,7 @@ function emailForm(
   const { texts } = view.language
   // After a failed attempt the focus is on the field to correct, and the error describes both fields.
   const failed = view.error !== undefined
-  const describedBy = failed ? html` aria-describedby="sign-in-error"` : ''
+  const describedBy = failed ? html` aria-describedby="${formErrorId}"` : ''
   const focused = html`${describedBy}${failed && html` autofocus`}`
   const isPasswordNext = view.password && Boolean(view.email)
   return html`<form method="post" action="${view.action}" class="stack">

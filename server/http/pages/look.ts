@@ -14,7 +14,6 @@ export interface Look {
   styleSource: string
 }
 
-/** The settings of the look. Without any, the pages look like Drawbridge. */
 export interface LookSettings {
   appName: string
   /** The logo as a data URL. */

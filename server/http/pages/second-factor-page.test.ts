@@ -11,15 +11,10 @@ const two: SecondFactorView = {
   ],
 }
 
-describe('the code', () => {
-  const input = /<input\s+id="code"[^>]*>/.exec(secondFactorPage(secondFactorSample))?.[0] ?? ''
-
-  test('is offered to the keyboard of digits and to what fills in one-time codes', () => {
-    expect(input).toContain('inputmode="numeric"')
-    expect(input).toContain('autocomplete="one-time-code"')
-    expect(input).toContain('autofocus')
-    expect(input).toContain('required')
-  })
+test('the code is offered to the keyboard of digits and to what fills in one-time codes', () => {
+  const input = /<input\s+id="code"[^>]*>/.exec(secondFactorPage(secondFactorSample))?.[0]
+  for (const attribute of ['inputmode="numeric"', 'autocomplete="one-time-code"', 'autofocus', 'required'])
+    expect(input).toContain(attribute)
 })
 
 describe('the choice of a factor', () => {
@@ -44,29 +39,18 @@ describe('the choice of a factor', () => {
   })
 })
 
-describe('forms', () => {
-  test('both carry the transaction', () => {
-    const found = forms(secondFactorPage(secondFactorSample))
-    expect(found).toHaveLength(2)
-    for (const form of found) {
-      expect(form).toContain('method="post" action="/oauth/authorize"')
-      expect(form).toContain(`name="transaction" value="${secondFactorSample.transaction}"`)
-    }
-  })
-
-  test('confirming allows, cancelling allows nothing, and the two do not mix', () => {
-    const [confirm = '', cancel = ''] = forms(secondFactorPage(secondFactorSample))
-    expect(confirm).toContain('Confirm and allow')
-    expect(confirm).not.toContain('name="action"')
-    expect(cancel).toContain('name="action" value="deny"')
-    expect(cancel).not.toContain('name="code"')
-  })
-})
-
-test('who asks and what for stands there as on the login page', () => {
-  const page = secondFactorPage(secondFactorSample)
-  expect(page).toContain('Verified address')
-  expect(page).toContain('Stay connected for 30 days')
+test('confirming allows, cancelling allows nothing, and the two do not mix', () => {
+  const found = forms(secondFactorPage(secondFactorSample))
+  expect(found).toHaveLength(2)
+  for (const form of found) {
+    expect(form).toContain('method="post" action="/oauth/authorize"')
+    expect(form).toContain(`name="transaction" value="${secondFactorSample.transaction}"`)
+  }
+  const [confirm = '', cancel = ''] = found
+  expect(confirm).toContain('Confirm and allow')
+  expect(confirm).not.toContain('name="action"')
+  expect(cancel).toContain('name="action" value="deny"')
+  expect(cancel).not.toContain('name="code"')
 })
 
 test('for one’s own connections nothing is said about allowing', () => {
@@ -76,16 +60,10 @@ test('for one’s own connections nothing is said about allowing', () => {
   expect(page).not.toContain('and allow')
 })
 
-describe('an error', () => {
-  test('is announced, describes the field and stands in the title', () => {
-    const page = secondFactorPage({ ...secondFactorSample, error: 'Wrong.' })
-    expect(page).toContain('role="alert" id="code-error"')
-    expect(page).toContain('aria-describedby="code-hint code-error"')
-    expect(page).toContain('<title>Not confirmed: ')
-  })
-
-  test('is not there without one', () => {
-    const page = secondFactorPage(secondFactorSample)
-    expect(page).not.toMatch(/role="alert"|code-error|Not confirmed/)
-  })
+test('an error is announced, describes the field and stands in the title', () => {
+  const page = secondFactorPage({ ...secondFactorSample, error: 'Wrong.' })
+  expect(page).toContain('role="alert" id="form-error"')
+  expect(page).toContain('aria-describedby="code-hint form-error"')
+  expect(page).toContain('<title>Not confirmed: ')
+  expect(secondFactorPage(secondFactorSample)).not.toMatch(/role="alert"|form-error|Not confirmed/)
 })

@@ -1,7 +1,7 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Texts } from '../../texts/english.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
-import { alertBox, layout } from './layout.ts'
+import { codeField, formPage } from './form-page.ts'
 import {
   cancelForm,
   type SignInView,
@@ -10,7 +10,6 @@ import {
   transactionInput,
 } from './sign-in-subject.ts'
 
-/** Contents of the second-factor page. */
 export interface SecondFactorView extends SignInView {
   /** The factors of the account, at least one. `label` is the user's own name for it, and may be empty. */
   factors: readonly { id: string; label: string }[]
@@ -26,22 +25,18 @@ export function secondFactorPage(view: SecondFactorView): string {
   const words = subjectWords(view)
   const { language, appName } = view
   const texts = language.texts.code
-  const title = words.codeTitle
-  return layout({
-    look: view.look,
-    language,
-    links: view.links,
-    title: view.error === undefined ? title : fillText(texts.failedTitle, { title }),
-    bridge: 'lowering',
+  return formPage(view, {
+    id: 'second-factor',
+    title: words.codeTitle,
+    failedTitle: texts.failedTitle,
     gate: subjectSummary(view),
-    main: html`<section class="court-inner" aria-labelledby="second-factor">
-      <div class="heading">
-        <h2 id="second-factor">${texts.factorHeading}</h2>
-        <p class="quiet">${texts.factorNote}</p>
-      </div>
-      ${view.error !== undefined && alertBox(view.error, 'code-error')}
-      <form method="post" action="${view.action}" class="stack">
-        ${transactionInput(view)} ${factorChoice(view, texts)} ${codeField(view, texts)}
+    heading: html`<div class="heading">
+      <h2 id="second-factor">${texts.factorHeading}</h2>
+      <p class="quiet">${texts.factorNote}</p>
+    </div>`,
+    main: html`<form method="post" action="${view.action}" class="stack">
+        ${transactionInput(view)} ${factorChoice(view, texts)}
+        ${codeField(view, texts, { digits: '6', title: texts.factorTitle, hint: texts.factorHint })}
         <button class="button primary" type="submit">${words.confirm}</button>
       </form>
       ${cancelForm(view, words.cancel ?? language.texts.subject.accountCancel)}
@@ -53,8 +48,7 @@ export function secondFactorPage(view: SecondFactorView): string {
             >`,
           })}
         </p>
-      </div>
-    </section>`,
+      </div>`,
   })
 }
 
@@ -72,26 +66,4 @@ function factorChoice({ factors, chosen }: SecondFactorView, texts: Texts['code'
         >`,
     )}
   </fieldset>`
-}
-
-function codeField({ error }: SecondFactorView, texts: Texts['code']): SafeHtml {
-  // Apps and users put spaces between the digits.
-  return html`<div class="field">
-    <label for="code">${texts.label}</label>
-    <input
-      id="code"
-      class="code"
-      name="code"
-      inputmode="numeric"
-      autocomplete="one-time-code"
-      pattern="\\s*([0-9]\\s*){6}"
-      title="${texts.factorTitle}"
-      maxlength="20"
-      spellcheck="false"
-      required
-      autofocus
-      aria-describedby="code-hint${error === undefined ? '' : ' code-error'}"
-    />
-    <p class="quiet" id="code-hint">${texts.factorHint}</p>
-  </div>`
 }

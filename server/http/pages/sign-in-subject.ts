@@ -1,7 +1,8 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Language } from '../../texts/language.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
-import type { AppView, PageView } from './layout.ts'
+import type { FormView } from './form-page.ts'
+import { type AppView, gateList } from './layout.ts'
 import { aboutClient, type ClientView, hostFact, nameFact } from './client-facts.ts'
 import { alertGlyph } from './drawings.ts'
 import { hostName } from './names.ts'
@@ -10,17 +11,12 @@ import { hostName } from './names.ts'
 export type SubjectView = RequestView | DeviceView | { kind: 'account' }
 
 /** What every page of a sign-in has: its purpose, and the form target. Every text is escaped. */
-export interface SignInView extends AppView, PageView {
+export interface SignInView extends AppView, FormView {
   subject: SubjectView
-  /** Absolute path that the forms post to. */
-  action: string
   /** Opaque sealed state of the sign-in; sent in a hidden input. */
   transaction: string
-  /** Why the last attempt failed, as a sentence. */
-  error?: string
 }
 
-/** Renders the hidden input of every form of a sign-in. */
 export function transactionInput({ transaction }: SignInView): SafeHtml {
   return html`<input type="hidden" name="transaction" value="${transaction}" />`
 }
@@ -89,7 +85,6 @@ export function subjectSummary({ subject, appName, language }: SignInView): Safe
   }
 }
 
-/** Renders a link to the requesting client's page, if it has one. */
 export function aboutSubject({ subject, language }: SignInView): SafeHtml | false {
   return subject.kind !== 'account' && aboutClient(subject.client, language)
 }
@@ -102,7 +97,6 @@ export interface RequestView {
   redirectHost: string
   /** The redirect URI is loopback: any program on the computer could be asking. */
   returnsToThisComputer: boolean
-  /** What signing in allows, as plain sentences. */
   permissions: readonly string[]
 }
 
@@ -119,17 +113,16 @@ function requestSummary(view: RequestView, app: SafeHtml, language: Language): S
       <div>
         <dt>${texts.returnsTo}</dt>
         <dd>
-          ${hostName(view.redirectHost)}${view.returnsToThisComputer ? html` <span class="note">${texts.onThisComputer}</span>` : ''}
+          ${hostName(view.redirectHost)}${view.returnsToThisComputer && html` <span class="note">${texts.onThisComputer}</span>`}
         </dd>
       </div>
       ${nameFact(view.client, language)}
     </dl>
     ${
-      view.returnsToThisComputer
-        ? html`<p class="warning">${alertGlyph} <span>${texts.loopbackWarning}</span></p>`
-        : ''
+      view.returnsToThisComputer &&
+      html`<p class="warning">${alertGlyph} <span>${texts.loopbackWarning}</span></p>`
     }
-    ${permissionList(view.permissions, texts.allows)}`
+    ${gateList(texts.allows, view.permissions)}`
 }
 
 /** A device waiting for approval, as shown to the user who typed its code. */
@@ -143,7 +136,6 @@ export interface DeviceView {
   isLocal: boolean
   /** When the device asked, in words: `2 minutes ago`. */
   asked: string
-  /** What signing in allows, as plain sentences. */
   permissions: readonly string[]
 }
 
@@ -175,14 +167,5 @@ function deviceSummary(view: DeviceView, app: SafeHtml, language: Language): Saf
       ${alertGlyph}
       <span>${texts.deviceWarning}</span>
     </p>
-    ${permissionList(view.permissions, texts.allows)}`
-}
-
-/** Renders what signing in allows, one sentence each; nothing if the list is empty. */
-function permissionList(permissions: readonly string[], heading: string): SafeHtml | false {
-  if (permissions.length === 0) return false
-  return html`<h2 class="allows">${heading}</h2>
-    <ul class="permissions">
-      ${permissions.map((sentence) => html`<li>${sentence}</li>`)}
-    </ul>`
+    ${gateList(texts.allows, view.permissions)}`
 }

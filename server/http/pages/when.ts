@@ -6,7 +6,6 @@ export function timeAgo(at: number, now: number, language: Language): SafeHtml {
   return html`<time datetime="${machineTime(at)}">${language.ago(at, now)}</time>`
 }
 
-/** Renders a day from epoch seconds. */
 export function dayTime(at: number, language: Language): SafeHtml {
   return html`<time datetime="${machineTime(at)}">${language.date(at)}</time>`
 }

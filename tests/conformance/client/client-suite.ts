@@ -26,26 +26,22 @@ const unscored: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-// Each scenario starts several processes; more of them at once time out on a small machine.
+// Each scenario starts three processes and has five seconds: more of them at once, of all runs, time out on a small machine.
 const atOnce = 3
+const running = new Set<Promise<unknown>>()
 const scenarioTimeoutMs = 60_000
 const driver = fileURLToPath(new URL('driver.ts', import.meta.url))
 
-/** Runs the suite's client scenarios of `revision` through the bridge whose script is `bridge`, with a local client of `era`. */
-export async function runClientSuite(revision: string, era: LocalEra, bridge: string): Promise<SuiteRun> {
+/** Runs the suite's client scenarios of `revision` through the built bridge, with a local client of `era`. */
+export async function runClientSuite(revision: string, era: LocalEra): Promise<SuiteRun> {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-conformance-'))
   try {
     const required =
       revision === '2025-03-26' ? firstRevisionScenarios : await requiredScenarios('Client', revision, folder)
     const scenarios = [...required, ...(unscored[revision] ?? [])]
-    const runs = new Map<string, ScenarioRun>()
-    const queue = [...scenarios]
-    const work = async (): Promise<void> => {
-      for (let scenario = queue.shift(); scenario !== undefined; scenario = queue.shift())
-        runs.set(scenario, await runScenario({ scenario, revision, era, bridge, folder }))
-    }
-    await Promise.all(Array.from({ length: atOnce }, work))
-    const all = scenarios.flatMap((scenario) => runs.get(scenario) ?? [])
+    const all = await Promise.all(
+      scenarios.map((scenario) => inTurn(() => runScenario(scenario, revision, era, folder))),
+    )
     const failed = all.filter(({ result }) => !result.passed && required.includes(result.scenario))
     return {
       required,
@@ -58,28 +54,33 @@ export async function runClientSuite(revision: string, era: LocalEra, bridge: st
   }
 }
 
+/** Starts `work` as soon as fewer than {@link atOnce} are running. */
+async function inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+  while (running.size >= atOnce) await Promise.race(running)
+  const started = work()
+  const over: Promise<unknown> = started.then(
+    () => running.delete(over),
+    () => running.delete(over),
+  )
+  running.add(over)
+  return started
+}
+
 interface ScenarioRun {
   result: ScenarioResult
   output: string
 }
 
-async function runScenario({
-  scenario,
-  revision,
-  era,
-  bridge,
-  folder,
-}: {
-  scenario: string
-  revision: string
-  era: LocalEra
-  bridge: string
-  folder: string
-}): Promise<ScenarioRun> {
+async function runScenario(
+  scenario: string,
+  revision: string,
+  era: LocalEra,
+  folder: string,
+): Promise<ScenarioRun> {
   const out = join(folder, scenario.replaceAll('/', '-'))
   const options = ['--scenario', scenario, '--spec-version', revision, '--timeout', String(scenarioTimeoutMs)]
   const argv = ['client', '--command', `${process.execPath} ${driver}`, ...options, '--force', '-o', out]
-  const suite = startSuite(argv, folder, 2 * scenarioTimeoutMs, { DRIVER_ERA: era, DRIVER_BRIDGE: bridge })
+  const suite = startSuite(argv, folder, 2 * scenarioTimeoutMs, { DRIVER_ERA: era })
   const exitCode = await suite.ended
   const checks = [...readChecks(out).values()].flat()
   // The suite's own result, and proof that it checked something.

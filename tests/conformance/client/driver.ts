@@ -1,10 +1,11 @@
 // The client that the conformance suite runs: a local client behind a bridge. The last argument is the URL of the server.
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { bridgeCommand } from './bridge-command.ts'
+import { modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { talkTo } from '../../support/bridge/process/bridge-child.ts'
 import { type LocalClient, localClient, type LocalEra, sampleOf } from './local-client.ts'
 import { createStandInBrowser } from './stand-in-browser.ts'
@@ -13,15 +14,17 @@ const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? ''
 const revision = process.env['MCP_CONFORMANCE_PROTOCOL_VERSION'] ?? ''
 const context = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') as JsonObject
 const era = (process.env['DRIVER_ERA'] ?? 'legacy') as LocalEra
-const bridge = process.env['DRIVER_BRIDGE'] ?? ''
+const bridge = fileURLToPath(new URL('../../../bridge/launcher.cjs', import.meta.url))
 const url = process.argv.at(-1) ?? ''
 
+/** An empty folder: scenarios must not see each other's files. */
 const home = mkdtempSync(join(tmpdir(), 'drawbridge-driver-'))
 let client: LocalClient | undefined
 try {
-  const { argv, environment } = bridgeCommand(bridge, { url, scenario, revision, context, home })
-  const [program = '', ...words] = argv
-  const child = spawn(program, words, { env: environment, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [bridge, url, ...bridgeFlags()], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, BROWSER: 'true', MCP_REMOTE_CONFIG_DIR: home },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   const browse = createStandInBrowser()
   child.stderr.on('data', (chunk: Buffer) => {
     process.stderr.write(chunk)
@@ -38,6 +41,27 @@ try {
   process.exitCode = 1
 } finally {
   rmSync(home, { recursive: true, force: true })
+}
+
+function bridgeFlags(): string[] {
+  const protocol = revision === modernRevision ? 'modern' : 'legacy'
+  const flags = ['--protocol', protocol, '--no-open', '--store', 'memory', '--timeout', '20s']
+  if (scenario === 'auth/basic-cimd') {
+    flags.push('--client-metadata-url', 'https://conformance-test.local/client-metadata.json')
+  }
+  const { client_id: id, client_secret: secret, private_key_pem: pem } = context
+  if (id !== undefined) {
+    const file = join(home, 'client.json')
+    writeFileSync(file, JSON.stringify({ client_id: id, client_secret: secret }))
+    flags.push('--static-oauth-client-info', `@${file}`)
+  }
+  if (scenario.startsWith('auth/client-credentials')) flags.push('--client-credentials')
+  if (typeof pem === 'string') {
+    const file = join(home, 'key.pem')
+    writeFileSync(file, pem, { mode: 0o600 })
+    flags.push('--private-key', file)
+  }
+  return flags
 }
 
 /** Returns whether every request that the scenario expects to succeed did. */

@@ -1,0 +1,70 @@
+import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import type { Texts } from '../../texts/english.ts'
+import { fillText, type Text } from '../../texts/text.ts'
+import { alertBox, layout, type PageView } from './layout.ts'
+
+/** A page whose form asks for what a sign-in needs. */
+export interface FormView extends PageView {
+  /** Absolute path that the forms post to. */
+  action: string
+  /** Why the last form failed, as a sentence. */
+  error?: string
+}
+
+/** The id of the alert about {@link FormView.error}, for the fields that it describes. */
+export const formErrorId = 'form-error'
+
+/**
+ * Renders a page with a form. `id` is that of the heading in `heading`. A failure of the last form comes between the heading and the
+ * form, and its kind before the title.
+ */
+export function formPage(
+  view: FormView,
+  parts: {
+    id: string
+    title: string
+    failedTitle: Text<'title'>
+    head?: SafeHtml | undefined
+    gate: SafeHtml
+    heading: SafeHtml
+    main: SafeHtml
+  },
+): string {
+  const { id, title, failedTitle, head, gate, heading, main } = parts
+  return layout(view, {
+    title: view.error === undefined ? title : fillText(failedTitle, { title }),
+    bridge: 'lowering',
+    head,
+    gate,
+    main: html`<section class="court-inner" aria-labelledby="${id}">
+      ${heading} ${view.error !== undefined && alertBox(view.error, formErrorId)} ${main}
+    </section>`,
+  })
+}
+
+/** Renders the field for a code of `digits` digits, with spaces between them as apps and users put them. */
+export function codeField(
+  { error }: FormView,
+  texts: Texts['code'],
+  { digits, title, hint }: { digits: string; title: string; hint?: string },
+): SafeHtml {
+  const describedBy = [hint !== undefined && 'code-hint', error !== undefined && formErrorId].filter(Boolean)
+  return html`<div class="field">
+    <label for="code">${texts.label}</label>
+    <input
+      id="code"
+      class="code"
+      name="code"
+      inputmode="numeric"
+      autocomplete="one-time-code"
+      pattern="\\s*([0-9]\\s*){${digits}}"
+      title="${title}"
+      maxlength="20"
+      spellcheck="false"
+      required
+      autofocus
+      ${describedBy.length > 0 && html`aria-describedby="${describedBy.join(' ')}"`}
+    />
+    ${hint !== undefined && html`<p class="quiet" id="code-hint">${hint}</p>`}
+  </div>`
+}
