@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type SignedInClient, sdkClients } from './gateway-client.ts'
 import { startGateway } from './gateway-server.ts'
 import { createPerson } from './person.ts'
 import { registerPlainClient } from './plain-client.ts'
+import { connectSdkClient, type SdkClient, type SdkClientName, sdkClientNames } from './sdk-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
 const everything = fileURLToPath(
@@ -22,7 +22,7 @@ const maxPerUser = 2
 const user = { uid: [20_000, 20_063], gid: 20_000 }
 
 let server: ServerProcess
-const clients: SignedInClient[] = []
+const clients: SdkClient[] = []
 
 beforeAll(async () => {
   server = await startGateway({
@@ -48,8 +48,8 @@ function processes(): number[] {
     .map((line) => Number.parseInt(line, 10))
 }
 
-async function connect(by: keyof typeof sdkClients): Promise<SignedInClient> {
-  const client = await sdkClients[by](server, await createPerson(server))
+async function connect(by: SdkClientName): Promise<SdkClient> {
+  const client = await connectSdkClient(by, server, await createPerson(server))
   clients.push(client)
   return client
 }
@@ -82,23 +82,20 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
     }
   })
 
-  it.each(Object.keys(sdkClients) as (keyof typeof sdkClients)[])(
-    '%s: lists, calls, hears of progress',
-    async (by) => {
-      const client = await connect(by)
-      const names = await client.listTools()
-      expect(names).toContain('echo')
-      expect(names).not.toContain('get-sum')
-      expect((await client.call('echo', { message: 'through the door' })).text).toContain('through the door')
-      const { text, progress } = await client.call('trigger-long-running-operation', {
-        duration: 1,
-        steps: 2,
-      })
-      expect(text).toContain('completed')
-      expect(progress).toEqual([1, 2])
-      await expect(client.call('get-sum', { a: 1, b: 2 })).rejects.toThrow('There is no tool')
-    },
-  )
+  it.each(sdkClientNames)('%s: lists, calls, hears of progress', async (by) => {
+    const client = await connect(by)
+    const names = await client.listTools()
+    expect(names).toContain('echo')
+    expect(names).not.toContain('get-sum')
+    expect((await client.call('echo', { message: 'through the door' })).text).toContain('through the door')
+    const { text, progress } = await client.call('trigger-long-running-operation', {
+      duration: 1,
+      steps: 2,
+    })
+    expect(text).toContain('completed')
+    expect(progress).toEqual([1, 2])
+    await expect(client.call('get-sum', { a: 1, b: 2 })).rejects.toThrow('There is no tool')
+  })
 
   it('the processes end with the server', async () => {
     expect(processes()).not.toEqual([])

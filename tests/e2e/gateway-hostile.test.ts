@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { sdkClients, type SignedInClient } from './gateway-client.ts'
 import { startGateway } from './gateway-server.ts'
 import { createPerson, type Person } from './person.ts'
 import { postMcp, registerPlainClient } from './plain-client.ts'
@@ -13,6 +12,7 @@ import {
   type RecordingUpstream,
   startRecordingUpstream,
 } from './recording-upstream.ts'
+import { connectSdkClient, type SdkClient } from './sdk-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
 let upstream: RecordingUpstream
@@ -196,11 +196,11 @@ describe('a session of the upstream', () => {
 })
 
 describe('a hostile upstream', () => {
-  let client: SignedInClient
+  let client: SdkClient
   beforeAll(async () => {
     await open({ max_body: '64kb' })
     upstream.answer = answerHonestly
-    client = await sdkClients['sdk 1, 2025-11-25'](server, ada)
+    client = await connectSdkClient('sdk 1, 2025-11-25', server, ada)
   })
   afterAll(close)
   beforeEach(() => {

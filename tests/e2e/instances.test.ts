@@ -206,6 +206,20 @@ describe('three instances on one database', () => {
     }
   })
 
+  it('OAuth 2.1 4.1.3: with one code, at all of them at once, exactly one request gets tokens, and they work', async () => {
+    const person = await createPerson(system)
+    const code = await client.code(person)
+    const answers = await times(10, () => client.redeem(code))
+    const [winner, ...others] = answers.filter(({ status }) => status === 200)
+    expect(others).toHaveLength(0)
+    for (const answer of answers.filter((each) => each !== winner)) {
+      expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'invalid_grant' }])
+    }
+    const tokens = (await winner?.json()) as Tokens
+    expect(await callTool(system, tokens.access_token, 'whoami')).toContain(person.email)
+    expect((await client.refresh(tokens.refresh_token)).status).toBe(200)
+  })
+
   it('twenty refreshes with one token, on all of them, have one successor', async () => {
     const { refresh_token: refreshToken } = await client.connect(await createPerson(system))
     const answers = await times(20, () => client.refresh(refreshToken))
@@ -215,30 +229,18 @@ describe('three instances on one database', () => {
     expect(await callTool(system, tokens[0]?.access_token ?? '', 'whoami')).toContain('You are')
   })
 
-  it('thirty calls at the end of the provider token refresh it once among all', async () => {
+  it('calls at the end of the provider token refresh it once among all', async () => {
     const { access_token: token } = await client.connect(await createPerson(system))
     await delay(tokenSeconds * 1000 + 50)
     const before = auth.admin.counters.rotations
     const began = performance.now()
-    const answers = await times(30, () => callTool(system, token, 'whoami'))
-    expect(answers).toHaveLength(30)
+    const answers = await times(12, () => callTool(system, token, 'whoami'))
+    expect(answers).toHaveLength(12)
     const lifetimes = Math.ceil((performance.now() - began) / 1000 / tokenSeconds)
     const rotations = auth.admin.counters.rotations - before
     expect(rotations).toBeGreaterThan(0)
     // One, unless these calls take so long that the new token expires meanwhile.
     expect(rotations).toBeLessThanOrEqual(lifetimes)
-  })
-
-  it('what one instance ends has ended on all', async () => {
-    const person = await createPerson(system)
-    const code = await client.code(person)
-    const { access_token: token } = (await (await client.redeem(code)).json()) as Tokens
-    await delay(11_000)
-    expect((await client.redeem(code)).status).toBe(400)
-    const after = await times(6, () =>
-      postMcp(system, { method: 'ping' }, { authorization: `Bearer ${token}` }),
-    )
-    expect(after.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 401))
   })
 
   it('the limit of sign-ins counts over all of them', async () => {
