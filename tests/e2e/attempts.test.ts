@@ -1,13 +1,11 @@
-import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, afterAll, describe, expect, it } from 'vitest'
 import type { AttemptFacts } from '../../server/core/attempts/attempt-list.ts'
 import { readAttempts } from './attempt-facts.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
 import { createPerson, type Person } from './person.ts'
-import { until } from '../support/until.ts'
+import { sdkClients } from './sdk-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
+import { until } from '../support/until.ts'
 
 let server: ServerProcess
 let person: Person
@@ -18,7 +16,6 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
-type Fetch = typeof fetch
 /** What is in the way of a client: answers itself, or changes what passes. Undefined: passes it on. */
 type Fault = (
   request: Request,
@@ -34,33 +31,22 @@ const at = (path: string, request: Request): boolean => new URL(request.url).pat
 async function connect(
   name: string,
   fault: Fault = () => undefined,
-  by: Partial<Person> = person,
+  by: Pick<Person, 'allow'> = person,
 ): Promise<void> {
   const pass = (request: Request): Promise<Response> => server.fetch(request)
-  const through: Fetch = (input, init) => {
+  const through: typeof fetch = (input, init) => {
     const request = new Request(input, init)
     request.headers.set('user-agent', name)
     return fault(request, pass) ?? pass(request)
   }
   const provider = new MemoryOAuthProvider({ client_name: name })
-  const transport = (): StreamableHTTPClientTransport =>
-    new StreamableHTTPClientTransport(new URL(server.mcpUrl), { fetch: through, authProvider: provider })
-  const client = (): Client => new Client({ name, version: '1.0.0' })
-  const refused = transport()
-  const failure = await client()
-    .connect(refused)
-    .catch((error: unknown) => error)
-  const [url] = provider.authorizationUrls
-  if (!(failure instanceof UnauthorizedError) || !url || !by.allow) return
-  const callback = await by.allow(url).catch(() => undefined)
-  const code = callback?.searchParams.get('code')
-  if (!code) return
+  const client = sdkClients['sdk 1, 2025-11-25'](server, { fetch: through, provider })
+  await client.connect().catch(() => {})
   try {
-    await refused.finishAuth(code)
-    const connected = client()
-    await connected.connect(transport())
-    await connected.listTools()
-    await connected.close()
+    await client.signIn(by)
+    await client.connect()
+    await client.listTools()
+    await client.end()
   } catch {
     // What is in the way is what these tests are about.
   }
@@ -83,6 +69,7 @@ function walked({ steps }: AttemptFacts): string {
 const untilPage = 'challenge resource_metadata server_metadata register page'
 const untilCode = `${untilPage} sign_in code`
 
+/** What is in the way of a client, how far it comes, and what the operator is told. */
 const broken: readonly [what: string, fault: Fault, walked: string, advice: RegExp][] = [
   [
     'nothing of /.well-known/ arrives',
@@ -241,13 +228,15 @@ describe('attempts', () => {
       await server.fetch(`${server.baseUrl}/oauth/token`, { method: 'POST' }),
       await server.fetch(`${server.baseUrl}/oauth/device_authorization`, { method: 'POST' }),
     ]
-    for (const { status, headers } of refused) {
+    const ids = refused.map(({ status, headers }) => {
       expect(status).toBeGreaterThanOrEqual(400)
-      const id = headers.get('x-request-id') ?? ''
-      await until(async () => {
-        return (await readAttempts(server, ['--request', id])).length === 1
-      }, `the attempt of ${id}`)
-    }
+      return headers.get('x-request-id')
+    })
+    await until(async () => {
+      const steps = (await readAttempts(server)).flatMap((attempt) => attempt.steps)
+      return ids.every((id) => steps.some((step) => step.request_id === id))
+    }, 'the attempts')
+    expect(await readAttempts(server, ['--request', ids[0] ?? ''])).toHaveLength(1)
   })
 
   it.each(broken)('tell when %s', (what, _, expected, advice) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Browser } from 'puppeteer-core'
 import { createPerson, type Person } from './person.ts'
-import { openPhone, patienceMs, type Phone, signInAtCompany, signInOn, startServerAt } from './phone.ts'
+import { openPhone, patienceMs, type Phone, signInOn, startServerAt } from './phone.ts'
 import { callTool, type PlainClient, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
@@ -122,14 +122,6 @@ export function accountCases(browser: () => Browser): void {
       await phone.tabTo('main a')
       await phone.enter()
       expect(await phone.heading()).toBe('Sign in to manage your connections')
-    })
-
-    it('opens by single sign-on too, and shows nobody else’s', async () => {
-      await connect('Quill')
-      await signInAtCompany(phone)
-      expect(await phone.heading()).toBe('Your connections')
-      expect(await phone.text()).toContain('lin@company.example')
-      expect(await phone.text()).toContain('No app is connected')
     })
   })
 }

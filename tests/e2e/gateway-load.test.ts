@@ -58,10 +58,10 @@ function messagesOf(body: string): Message[] {
   return texts.map((text) => JSON.parse(text) as Message)
 }
 
-describe('two users with 25 calls each at a time, with equal ids and progress tokens', () => {
-  const [connections, calls] = [25, 8]
+describe('two users with twelve calls each at a time, with equal ids and progress tokens', () => {
+  const [connections, calls] = [12, 6]
 
-  it('get their own answers, 400 times', async () => {
+  it('get their own answers', { timeout: 60_000 }, async () => {
     server = await startGateway({ url: upstream.url }, { LOG: 'error' })
     const subjects = new Map<string, string>()
     upstream.answer = (response, { headers, body }) => {
@@ -153,7 +153,7 @@ describe('keys rotate while calls run', () => {
         (error: Error) => answerJson(response, { error: error.message }, { status: 401 }),
       )
     }
-    const users = await Promise.all([signIn(), signIn(), signIn(), signIn()])
+    const users = await Promise.all([signIn(), signIn()])
     const state = { calls: 0, isOver: false }
     const calling = Promise.all(
       users.map(async ({ sub, token }) => {
@@ -169,14 +169,14 @@ describe('keys rotate while calls run', () => {
       (error: unknown) => error,
     )
     try {
-      await expect.poll(() => state.calls).toBeGreaterThan(20)
+      await expect.poll(() => state.calls).toBeGreaterThan(10)
       expect([...kids]).toEqual(['assertion-generated'])
       // Each new key is published first, and signs after the next rotation.
       for (const published of [2, 3]) {
         expect((await runCommand(server, ['keys', 'rotate'])).code).toBe(0)
         await expect.poll(publishedKeys, { timeout: 20_000 }).toBe(published)
         const before = state.calls
-        await expect.poll(() => state.calls, { timeout: 20_000 }).toBeGreaterThan(before + 40)
+        await expect.poll(() => state.calls, { timeout: 20_000 }).toBeGreaterThan(before + 20)
         expect(kids.size).toBe(published - 1)
         if (published === 2) await delay(1100)
       }
@@ -188,7 +188,7 @@ describe('keys rotate while calls run', () => {
 })
 
 describe('sessions whose clients are gone', () => {
-  const [sessions, dying] = [60, 24]
+  const [sessions, dying] = [30, 12]
 
   it('leave no connections to the upstream', { timeout: 60_000 }, async () => {
     server = await startGateway({ url: upstream.url }, { LOG: 'error' })
@@ -243,11 +243,11 @@ describe('sessions whose clients are gone', () => {
 
     // Some die, the others end normally.
     const open: OpenSession[] = []
-    while (open.length < sessions) open.push(...(await Promise.all(Array.from({ length: 20 }, openSession))))
+    while (open.length < sessions) open.push(...(await Promise.all(Array.from({ length: 15 }, openSession))))
     expect(await upstream.connections()).toBeGreaterThanOrEqual(sessions)
     // Reset instead of closed: no FIN.
     for (const { socket } of open.splice(0, dying)) socket.resetAndDestroy()
-    await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(sessions - dying + 10)
+    await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(sessions - dying + 5)
     for (const { socket, id, token } of open) {
       const ended = await server.fetch(server.mcpUrl, {
         method: 'DELETE',
@@ -256,6 +256,6 @@ describe('sessions whose clients are gone', () => {
       expect(ended.status).toBe(204)
       socket.end()
     }
-    await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(10)
+    await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(5)
   })
 })

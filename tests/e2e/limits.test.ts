@@ -119,14 +119,9 @@ describe('a faulty request of a client that somebody has just registered', () =>
   it('RFC 9700 4.11.2: shows a page with a link, until somebody has signed in with the client', async () => {
     server = await startServer()
     const returnTo = 'https://client.example/callback'
-    const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ redirect_uris: [returnTo], token_endpoint_auth_method: 'none' }),
-    })
-    const { client_id: id } = (await registered.json()) as { client_id: string }
+    const client = await registerPlainClient(server, 'Client', returnTo)
     const faulty = (): Promise<Response> =>
-      server.fetch(`${server.baseUrl}/oauth/authorize?client_id=${id}&state=s`, { redirect: 'manual' })
+      server.fetch(`${server.baseUrl}/oauth/authorize?client_id=${client.id}&state=s`, { redirect: 'manual' })
 
     const before = await faulty()
     expect(before.status).toBe(400)
@@ -136,7 +131,7 @@ describe('a faulty request of a client that somebody has just registered', () =>
     expect(html).toContain(`href="${returnTo}?error=invalid_request`)
     expect(html).not.toMatch(/http-equiv|<script/)
 
-    await (await createPlainClient(server, { id, redirectUri: returnTo })).connect(await createPerson(server))
+    await client.connect(await createPerson(server))
     const after = await faulty()
     expect(after.status).toBe(303)
     expect(after.headers.get('location')).toMatch(

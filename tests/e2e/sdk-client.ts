@@ -12,7 +12,7 @@ export interface SdkClient {
   /** Rejects when it has to sign in first. */
   connect(): Promise<void>
   /** Signs in where it asked to last. */
-  signIn(person: Person): Promise<void>
+  signIn(person: Pick<Person, 'allow'>): Promise<void>
   /** Redeems the code that came back. */
   finish(callback: URLSearchParams): Promise<void>
   serverName(): string | undefined

@@ -15,7 +15,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { underLoad } from '../support/under-load.ts'
 import { createPerson } from './person.ts'
-import { type PlainClient, registerPlainClient, type Tokens } from './plain-client.ts'
+import { type PlainClient, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { until } from '../support/until.ts'
 
@@ -110,13 +110,6 @@ async function textOf(
   const { content } = (await client.callTool({ name, arguments: input })) as { content: { text: string }[] }
   return content.map(({ text }) => text).join('\n')
 }
-
-const revoke = (token: string): Promise<Response> =>
-  server.fetch(`${server.baseUrl}/oauth/revoke`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ token, client_id: client.id }).toString(),
-  })
 
 describe('sessions with @modelcontextprotocol/sdk, revision 2025-11-25', () => {
   it('two users are each asked in their own session', async () => {
@@ -245,8 +238,8 @@ describe('open streams', () => {
     const { client: bystander } = await open2026(ada)
     const ended = await listening.listen({ toolsListChanged: true })
     const goesOn = await bystander.listen({ toolsListChanged: true })
-    expect((await revoke(first.refresh_token)).status).toBe(200)
-    expect((await revoke(second.refresh_token)).status).toBe(200)
+    expect((await client.revoke(first.refresh_token)).status).toBe(200)
+    expect((await client.revoke(second.refresh_token)).status).toBe(200)
     const began = Date.now()
     expect(await ended.closed).toBe('graceful')
     // Reads to the end.
@@ -259,48 +252,22 @@ describe('open streams', () => {
   })
 
   it('do not hold up the end of the server, and end politely', async () => {
-    const other = await startServer({ TOOLS: fileURLToPath(new URL('session-tools.ts', import.meta.url)) })
-    try {
-      const own = await registerPlainClient(other)
-      const tokens = await own.connect(await createPerson(other))
-      const client = new ClientOf2026(
-        { name: 'client-of-2026', version: '1.0.0' },
-        { versionNegotiation: { mode: { pin: '2026-07-28' } } },
-      )
-      const transport = new TransportOf2026(new URL(other.mcpUrl), {
-        fetch: other.fetch,
-        requestInit: { headers: { authorization: `Bearer ${tokens.access_token}` } },
-      })
-      await client.connect(transport)
-      const subscription = await client.listen({ toolsListChanged: true })
-      const began = Date.now()
-      const exit = other.kill('SIGTERM')
-      expect(await subscription.closed).toBe('graceful')
-      expect(await exit).toEqual({ code: 0, signal: null })
-      expect(Date.now() - began).toBeLessThan(underLoad(3500))
-      await client.close()
-    } finally {
-      await other.close()
-    }
+    const { client } = await open2026(ada)
+    const subscription = await client.listen({ toolsListChanged: true })
+    const began = Date.now()
+    const exit = server.kill('SIGTERM')
+    expect(await subscription.closed).toBe('graceful')
+    expect(await exit).toEqual({ code: 0, signal: null })
+    expect(Date.now() - began).toBeLessThan(underLoad(3500))
+    await client.close()
   })
 })
 
 /** Opens a session; returns only its id. */
 async function rawSession(tokens: Tokens): Promise<string> {
-  const answer = await server.fetch(server.mcpUrl, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${tokens.access_token}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 0,
-      method: 'initialize',
-      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
-    }),
-  })
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } }
+  const headers = { authorization: `Bearer ${tokens.access_token}` }
+  const answer = await postMcp(server, { method: 'initialize', params }, headers)
   await answer.text()
   return answer.headers.get('mcp-session-id') ?? ''
 }

@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { promisify } from 'node:util'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 import { createBrowserClient, createServerClient } from '@supabase/ssr'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPerson, createServerBrowser, type Person } from './person.ts'
+import { createPerson, createServerBrowser } from './person.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 const publishableKey = 'sb_publishable_for_tests'
@@ -42,16 +38,13 @@ class CookieJar {
 }
 
 /** Signs in to the web app with the vendor's own library, which stores the session in cookies. */
-async function signInToApp(
-  at: ServerProcess,
-  metadata?: object,
-): Promise<{ person: Person; jar: CookieJar }> {
-  const person = await createPerson(at)
+async function signInToApp(metadata?: object): Promise<CookieJar> {
+  const person = await createPerson(server)
   const jar = new CookieJar()
-  const supabase = createBrowserClient(at.appUrl, publishableKey, {
+  const supabase = createBrowserClient(server.appUrl, publishableKey, {
     isSingleton: false,
     auth: { autoRefreshToken: false, detectSessionInUrl: false },
-    global: { fetch: at.fetch },
+    global: { fetch: server.fetch },
     cookies: { getAll: () => jar.getAll(), setAll: (written) => jar.setAll(written) },
   })
   const { error } = await supabase.auth.signInWithPassword(person)
@@ -60,12 +53,12 @@ async function signInToApp(
     const updated = await supabase.auth.updateUser({ data: metadata })
     if (updated.error) throw updated.error
   }
-  return { person, jar }
+  return jar
 }
 
 /** Returns the access token in the cookies, as the popup or a user in the developer console extracts it (section 5.4). */
-function accessTokenIn(at: ServerProcess, jar: CookieJar): string {
-  const name = defaultSessionCookieName(at.appUrl)
+function accessTokenIn(jar: CookieJar): string {
+  const name = defaultSessionCookieName(server.appUrl)
   const reading = readSessionCookie(parseCookieHeader(jar.header()), { name, now: Date.now() / 1000 })
   if (reading.kind !== 'session') throw new Error(`The cookies hold no session: ${reading.kind}`)
   return reading.accessToken
@@ -84,34 +77,10 @@ interface Answer {
   body: { id?: number; error?: string; result?: { tools: { name: string }[] } }
 }
 
-const curl = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .map((folder) => join(folder, process.platform === 'win32' ? 'curl.exe' : 'curl'))
-  .find((path) => existsSync(path))
-
-/** Sends `POST /mcp` with curl, as testers do; with fetch if curl is missing. */
-async function call(at: ServerProcess, headers: Record<string, string>): Promise<Answer> {
-  if (curl === undefined) {
-    const response = await at.fetch(at.mcpUrl, { method: 'POST', headers, body: listTools })
-    const contentType = response.headers.get('content-type') ?? ''
-    return { status: response.status, contentType, body: (await response.json()) as Answer['body'] }
-  }
-  for (const [name, value] of Object.entries(headers)) {
-    if (name === 'Authorization' || name === 'Cookie') at.secrets.note(name, value.replace(/^[^ =]+[ =]/, ''))
-  }
-  const options = {
-    noproxy: '*',
-    'max-time': '10',
-    'write-out': '\n%{http_code}\n%{content_type}',
-    data: listTools,
-  }
-  const argv = [
-    ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
-    ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
-  ]
-  const { stdout } = await promisify(execFile)(curl, ['--silent', '--show-error', ...argv, at.mcpUrl])
-  const [body = '', status, contentType = ''] = stdout.split('\n')
-  return { status: Number(status), contentType, body: JSON.parse(body) as Answer['body'] }
+async function call(headers: Record<string, string>): Promise<Answer> {
+  const response = await server.fetch(server.mcpUrl, { method: 'POST', headers, body: listTools })
+  const contentType = response.headers.get('content-type') ?? ''
+  return { status: response.status, contentType, body: (await response.json()) as Answer['body'] }
 }
 
 const toolNames = ['whoami', 'list_notes', 'add_note', 'delete_note']
@@ -125,35 +94,24 @@ function expectTools({ status, contentType, body }: Answer): void {
 
 describe('a token taken out of the cookies of the web app (5.4)', () => {
   it('Spec 4: lists the tools with exactly the headers of section 4', async () => {
-    const { jar } = await signInToApp(server)
-    const token = accessTokenIn(server, jar)
-    expectTools(await call(server, { Authorization: `Bearer ${token}`, ...contentHeaders }))
+    const jar = await signInToApp()
+    const token = accessTokenIn(jar)
+    expectTools(await call({ Authorization: `Bearer ${token}`, ...contentHeaders }))
   })
 
-  it('Spec 5.4: is found when the session is split over several cookies', async () => {
-    const { jar } = await signInToApp(server, { biography: 'ü'.repeat(5000) })
+  it('Spec 5.4: is found when the session is split over several cookies, which are taken themselves too (5.3)', async () => {
+    const jar = await signInToApp({ biography: 'ü'.repeat(5000) })
     const names = [...jar.cookies.keys()]
     expect(names.length).toBeGreaterThan(2)
     expect(names.every((name) => /^sb-localhost-auth-token\.\d+$/.test(name))).toBe(true)
-    const token = accessTokenIn(server, jar)
-    expectTools(await call(server, { Authorization: `Bearer ${token}`, ...contentHeaders }))
-  })
-})
-
-describe('the cookies themselves, without an Authorization header (5.3)', () => {
-  it('list the tools when split over several cookies', async () => {
-    const { jar } = await signInToApp(server, { biography: 'ü'.repeat(5000) })
-    expectTools(await call(server, { Cookie: jar.header(), ...contentHeaders }))
-  })
-
-  it.each([
-    { what: 'a foreign page', headers: { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' } },
-    { what: 'a sandboxed page', headers: { Origin: 'null' } },
-  ])('are refused to $what', async ({ headers }) => {
-    const { jar } = await signInToApp(server)
-    const { status, body } = await call(server, { Cookie: jar.header(), ...contentHeaders, ...headers })
-    expect(status).toBe(403)
-    expect(body.result).toBeUndefined()
+    const token = accessTokenIn(jar)
+    expectTools(await call({ Authorization: `Bearer ${token}`, ...contentHeaders }))
+    expectTools(await call({ Cookie: jar.header(), ...contentHeaders }))
+    // Of a foreign page, and of a sandboxed one.
+    for (const Origin of ['https://evil.example', 'null']) {
+      const { status, body } = await call({ Cookie: jar.header(), ...contentHeaders, Origin })
+      expect([Origin, status, body.result]).toEqual([Origin, 403, undefined])
+    }
   })
 })
 
@@ -174,6 +132,6 @@ describe("the web app's own sign-in", () => {
     expect(error).toBeNull()
     expect(data.user?.email).toBe(email)
 
-    expectTools(await call(server, { Cookie: cookies, ...contentHeaders }))
+    expectTools(await call({ Cookie: cookies, ...contentHeaders }))
   })
 })
