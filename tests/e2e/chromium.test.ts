@@ -110,23 +110,6 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     await context.close()
   })
 
-  it('single sign-on: a domain that no company has is refused on the page, and the right one leads to the client', async () => {
-    const page = await chromium.browser.newPage()
-    await openLogin(page)
-    // No address: the field would refuse it for any other button.
-    await page.type('input[name=email]', 'other.example')
-    await Promise.all([page.waitForNavigation(), page.click('button[value=sso]')])
-    expect(await page.$eval('[role=alert]', (alert) => alert.textContent)).toContain('not set up')
-    await page.$eval('input[name=email]', (field) => field.setAttribute('value', ''))
-    await page.type('input[name=email]', 'lin@company.example')
-    await Promise.all([page.waitForNavigation(), page.click('button[value=sso]')])
-    expect(page.url()).toContain(`${server.appUrl}/company/`)
-    await Promise.all([page.waitForNavigation(), page.click('button[name=account]')])
-    expect(page.url()).toMatch(new RegExp(`^${clientOrigin}/callback\\?code=`))
-    expect(new URL(page.url()).search).toBe(codes.at(-1))
-    await page.close()
-  })
-
   it('Google with a second factor: its page comes in between, and from there straight to the client', async () => {
     const context = await chromium.browser.createBrowserContext()
     const page = await context.newPage()

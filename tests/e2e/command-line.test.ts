@@ -71,16 +71,6 @@ describe('drawbridge-server', () => {
     expect(stderr).toContain(text)
   })
 
-  it.each(['doctor', 'keys rotate'])(
-    '%s --help has usage, flags and then examples, and exits 0',
-    async (command) => {
-      const { code, stdout } = await runServer({ argv: [...command.split(' '), '--help'] })
-      expect(code).toBe(0)
-      expect(stdout).toMatch(new RegExp(`^Usage:[^]*\nExamples:\n  drawbridge-server ${command}`))
-      expect(stdout).toContain('--json')
-    },
-  )
-
   it('serving loads nothing of the other commands and nothing of the sandbox', () => {
     const chunks = new Set<string>()
     const follow = (name: string): void => {

@@ -238,8 +238,7 @@ ${sites.join('\n')}`,
     await Promise.all([...apps.values()].map((app) => app.close()))
   })
 
-  // Each waits for a stream.
-  it.concurrent.each(Object.entries(setUps))('that %s', async (name, { path = '', expected }) => {
+  it.each(Object.entries(setUps))('that %s', async (name, { path = '', expected }) => {
     const baseUrl = `http://localhost:${ports[name]}${path}`
     const runtime = { ...createFakeRuntime(), sleep: () => systemRuntime.sleep(streamMs) }
     apps.set(new URL(baseUrl).host, await startDrawbridge({ baseUrl }, runtime))

@@ -79,12 +79,9 @@ describe('a file that a setting names and that cannot be used', () => {
     ['migrate', ['LOG', 'STORE']],
     ['keys list', ['LOG', 'STORE', 'SECRET_KEYS']],
     ['keys rotate', ['LOG', 'STORE', 'SECRET_KEYS']],
-    ['keys remove one', ['LOG', 'STORE', 'SECRET_KEYS']],
     ['clients list', ['LOG', 'STORE', 'CLIENTS']],
-    ['clients remove one', ['LOG', 'STORE', 'CLIENTS']],
     ['clients add --name One', ['LOG', 'STORE']],
     ['grants list', ['LOG', 'STORE']],
-    ['grants revoke one', ['LOG', 'STORE']],
   ])('is told by %s --json, as far as it uses them: %j', async (command, names) => {
     const { code, stdout, faults } = await faultsOf(
       {

@@ -1,6 +1,5 @@
-import type { ServerResponse } from 'node:http'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startGateway } from './gateway-server.ts'
 import { createPerson, type Person } from './person.ts'
 import { postMcp, registerPlainClient } from './plain-client.ts'
@@ -12,7 +11,6 @@ import {
   type RecordingUpstream,
   startRecordingUpstream,
 } from './recording-upstream.ts'
-import { connectSdkClient, type SdkClient } from './sdk-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
 let upstream: RecordingUpstream
@@ -152,22 +150,7 @@ describe('what says who calls, as plain headers', () => {
 })
 
 describe('a hostile upstream', () => {
-  let client: SdkClient
   opened({})
-  beforeAll(async () => {
-    upstream.answer = answerHonestly
-    client = await connectSdkClient('sdk 1, 2025-11-25', server, ada)
-  })
-  beforeEach(() => {
-    upstream.answer = answerHonestly
-  })
-  // Whatever happened: the client has its tokens, and was asked to sign in only once, at the start.
-  afterEach(async () => {
-    upstream.answer = answerHonestly
-    expect((await client.call('anything')).text).toBe('done')
-    expect(client.provider.savedTokens).toHaveLength(1)
-    expect(client.provider.authorizationUrls).toHaveLength(1)
-  })
 
   const challenge = {
     'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/.well-known/oauth-protected-resource"',
@@ -179,27 +162,14 @@ describe('a hostile upstream', () => {
     location: 'http://127.0.0.1:1/',
   }
 
-  function answerHonestly(response: ServerResponse, request: RecordedRequest): void {
-    const { id, method } = JSON.parse(request.body || '{}') as { id?: unknown; method?: string }
-    const results: Record<string, unknown> = {
-      initialize: {
-        protocolVersion: '2025-11-25',
-        capabilities: { tools: {} },
-        serverInfo: { name: 'hostile', version: '1' },
-      },
-      'tools/call': { content: [{ type: 'text', text: 'done' }] },
-    }
-    if (id === undefined) answerEmpty(response, request)
-    else answerJson(response, { jsonrpc: '2.0', id, result: results[method ?? ''] })
-  }
-
-  const expectCallToFail = async (): Promise<void> => {
-    await expect(client.call('anything')).rejects.toThrow(/MCP server behind this endpoint/)
-  }
-
-  it.each([200, 401])(
-    'that challenges and sets cookies with %i does not reach the client',
-    async (status) => {
+  // A client that was answered 401 would sign in again.
+  it.each([
+    [200, 200],
+    [401, 502],
+    [307, 502],
+  ])(
+    'that challenges, sets cookies and redirects with %i is asked once, and seen as %i',
+    async (status, seen) => {
       upstream.answer = (response, request) =>
         answerJson(
           response,
@@ -207,22 +177,15 @@ describe('a hostile upstream', () => {
           { status, headers: challenge },
         )
       const response = await send()
+      expect(response.status).toBe(seen)
       for (const [name, value] of Object.entries(challenge)) {
         expect([name, response.headers.get(name) ?? '']).not.toEqual([name, String(value)])
       }
       expect(response.headers.get('set-cookie')).toBeNull()
       expect(response.headers.get('www-authenticate')).toBeNull()
-      expect([401, 403, 407]).not.toContain(response.status)
-      if (status !== 200) await expectCallToFail()
+      expect(upstream.requests).toHaveLength(1)
     },
   )
-
-  it('that redirects to itself is asked once', async () => {
-    upstream.requests = []
-    upstream.answer = (response) => void response.writeHead(307, { location: upstream.url }).end()
-    await expectCallToFail()
-    expect(upstream.requests).toHaveLength(1)
-  })
 
   it('has a session whose id is of use to its own user and client alone, and the own one stays hidden', async () => {
     const id = 'session-4711-of-the-upstream'

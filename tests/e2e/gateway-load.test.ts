@@ -1,4 +1,3 @@
-import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -184,78 +183,5 @@ describe('keys rotate while calls run', () => {
       state.isOver = true
     }
     expect(await failed).toBeUndefined()
-  })
-})
-
-describe('sessions whose clients are gone', () => {
-  const [sessions, dying] = [30, 12]
-
-  it('leave no connections to the upstream', { timeout: 60_000 }, async () => {
-    server = await startGateway({ url: upstream.url }, { LOG: 'error' })
-    let opened = 0
-    upstream.answer = (response, { method, body }) => {
-      upstream.requests.length = 0
-      if (method === 'GET') {
-        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': open\n\n')
-        return
-      }
-      if (method === 'DELETE') return void response.writeHead(204).end()
-      const { id } = JSON.parse(body) as Message
-      const headers = { 'mcp-session-id': `session-${(opened += 1)}` }
-      answerJson(response, { jsonrpc: '2.0', id, result: {} }, { headers })
-    }
-    // A user may have at most 64 streams.
-    const tokens = await Promise.all(Array.from({ length: 2 }, async () => (await signIn()).token))
-    const headersOf = (token: string): Record<string, string> => ({
-      authorization: `Bearer ${token}`,
-      accept: 'application/json, text/event-stream',
-    })
-
-    interface OpenSession {
-      socket: Socket
-      id: string
-      token: string
-    }
-    const openSession = async (_: unknown, place: number): Promise<OpenSession> => {
-      const token = tokens[place % tokens.length] ?? ''
-      const initialized = await server.fetch(server.mcpUrl, {
-        method: 'POST',
-        headers: { ...headersOf(token), 'content-type': 'application/json' },
-        body: '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}',
-      })
-      await initialized.body?.cancel()
-      const id = initialized.headers.get('mcp-session-id') ?? ''
-      const socket = connect(port(), '127.0.0.1')
-      socket.on('error', () => {})
-      const lines = ['GET /mcp HTTP/1.1', `Host: ${new URL(server.baseUrl).host}`, `Mcp-Session-Id: ${id}`]
-      lines.push(`Authorization: Bearer ${token}`, 'Accept: text/event-stream', '', '')
-      socket.write(lines.join('\r\n'))
-      await new Promise<void>((resolve, reject) => {
-        let text = ''
-        socket.on('close', () => reject(new Error(`The stream ended: ${text}`)))
-        socket.on('data', (chunk: Buffer) => {
-          text += chunk.toString()
-          if (text.includes(': open')) resolve()
-        })
-      })
-      return { socket, id, token }
-    }
-
-    // Some die, the others end normally.
-    const open: OpenSession[] = []
-    while (open.length < sessions) open.push(...(await Promise.all(Array.from({ length: 15 }, openSession))))
-    expect(await upstream.connections()).toBeGreaterThanOrEqual(sessions)
-    // Reset instead of closed: no FIN.
-    for (const { socket } of open.splice(0, dying)) socket.resetAndDestroy()
-    await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(sessions - dying + 5)
-    for (const { socket, id, token } of open) {
-      const ended = await server.fetch(server.mcpUrl, {
-        method: 'DELETE',
-        headers: { ...headersOf(token), 'mcp-session-id': id },
-      })
-      expect(ended.status).toBe(204)
-      socket.end()
-    }
-    await expect.poll(() => upstream.connections()).toBeLessThanOrEqual(5)
   })
 })

@@ -1,12 +1,11 @@
 import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
 import { type DocumentServer, startDocumentServer } from './document-server.ts'
 import { createPerson, type Person } from './person.ts'
 import { createPlainClient, type PlainClient, registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
-import { until } from '../support/until.ts'
 
 // The prefix of one household, office or tunnel (RFC 6177 section 2): 65,536 blocks of the size of one link.
 const sourceInSite = (link: number): string => `2001:db8:1:${link.toString(16)}::1`
@@ -136,37 +135,6 @@ describe('a faulty request of a client that somebody has just registered', () =>
     expect(after.status).toBe(303)
     expect(after.headers.get('location')).toMatch(
       /^https:\/\/client\.example\/callback\?error=invalid_request/,
-    )
-  })
-})
-
-describe('connections of a process with little memory', () => {
-  it('are as many as their headers may take of it', async () => {
-    server = await startServer({}, { environment: { NODE_OPTIONS: '--max-old-space-size=64' } })
-    const sockets: Socket[] = []
-    let closed = 0
-    try {
-      for (let index = 0; index < 600; index += 1) {
-        const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
-        socket.on('error', () => {})
-        socket.on('close', () => (closed += 1))
-        socket.write('GET /mcp HTTP/1.1\r\n')
-        sockets.push(socket)
-      }
-      await until(() => closed > 0, 'a connection that is turned away')
-      const { most } = await server.waitForEvent('connections_refused')
-      expect(most).toBeGreaterThanOrEqual(100)
-      expect(most).toBeLessThan(600)
-    } finally {
-      for (const socket of sockets) socket.destroy()
-    }
-    await until(
-      () =>
-        fetch(`${server.origin}/healthz`).then(
-          ({ ok }) => ok,
-          () => false,
-        ),
-      'a server that answers again',
     )
   })
 })
