@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
-import { runServer } from './server-process.ts'
+import { runAlone } from './command-process.ts'
 
 const dist = fileURLToPath(new URL('../../server/dist', import.meta.url))
 
@@ -24,7 +24,7 @@ async function occupyPort(): Promise<number> {
 
 describe('drawbridge-server', () => {
   it('--help has usage, every command, examples, where the flags are, and exits 0', async () => {
-    const { code, stdout, stderr } = await runServer({ argv: ['--help'] })
+    const { code, stdout, stderr } = await runAlone(['--help'])
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^Usage:[^]*\nExamples:\n/)
     for (const command of ['serve', 'doctor', 'migrate', 'keys']) {
@@ -33,7 +33,7 @@ describe('drawbridge-server', () => {
     expect(stdout).toContain('serve --help')
     expect(stdout).toMatch(/^ +drawbridge-server /m)
     expect(stdout).toContain('Exit codes:')
-    const serve = await runServer({ argv: ['serve', '--help'] })
+    const serve = await runAlone(['serve', '--help'])
     expect(serve.code).toBe(0)
     for (const flag of ['--base-url', '--listen', '--store', '--access-token-ttl', '--json']) {
       expect(serve.stdout).toContain(flag)
@@ -41,14 +41,14 @@ describe('drawbridge-server', () => {
   })
 
   it('--version prints one version', async () => {
-    const { code, stdout, stderr } = await runServer({ argv: ['--version'] })
+    const { code, stdout, stderr } = await runAlone(['--version'])
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
   it('an unknown command or flag exits 2 and says how to go on', async () => {
     for (const argv of [['--bas-url', 'http://localhost:1'], ['serv']]) {
-      const { code, stdout, stderr } = await runServer({ argv })
+      const { code, stdout, stderr } = await runAlone(argv)
       expect([argv, code, stdout]).toEqual([argv, 2, ''])
       expect(stderr).toMatch(/unknown option|unknown command|too many arguments/)
       expect(stderr).toContain('--help')
@@ -66,7 +66,7 @@ describe('drawbridge-server', () => {
     ],
     [['keys', 'list', '--', 'npx'], {}, 'Only serve takes a command behind --.'],
   ])('an upstream that cannot be exits 2: %j %j', async (argv, settings, text) => {
-    const { code, stdout, stderr } = await runServer({ argv, settings })
+    const { code, stdout, stderr } = await runAlone(argv, { settings })
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(text)
   })
@@ -96,7 +96,7 @@ describe('a port that is in use', () => {
     { what: 'the web app', settings: (taken: number, free: number) => ({ taken: free, free: taken }) },
   ])('of $what ends the start with 1 and a next step', async ({ settings }) => {
     const { taken, free } = settings(await occupyPort(), await freePort())
-    const { code, stdout, stderr } = await runServer({
+    const { code, stdout, stderr } = await runAlone([], {
       settings: {
         LISTEN: `127.0.0.1:${taken}`,
         BASE_URL: `http://localhost:${taken}`,
@@ -115,7 +115,7 @@ describe('a store that cannot be opened', () => {
     const folder = mkdtempSync(join(tmpdir(), 'drawbridge-damaged-'))
     const path = join(folder, 'server.db')
     writeFileSync(path, `SQLite format 3\0${'damaged '.repeat(1000)}`)
-    const { code, stdout, stderr } = await runServer({ settings: { STORE: `sqlite:${path}` } })
+    const { code, stdout, stderr } = await runAlone([], { settings: { STORE: `sqlite:${path}` } })
     rmSync(folder, { recursive: true })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain('drawbridge-server did not start.')

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runServer } from './server-process.ts'
+import { runAlone } from './command-process.ts'
 
 let folder: string
 beforeAll(() => {
@@ -28,8 +28,7 @@ async function faultsOf(
   argv: readonly string[] = [],
 ): Promise<{ code: number | null; stdout: string; faults: string[] }> {
   const inFolder = (text: string): string => text.replaceAll('FOLDER', folder)
-  const { code, stdout, stderr } = await runServer({
-    argv: argv.map(inFolder),
+  const { code, stdout, stderr } = await runAlone(argv.map(inFolder), {
     settings: Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, inFolder(value)])),
   })
   expect(stderr).not.toMatch(/^ +at /m)
