@@ -1,13 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
 import { runAlone } from './command-process.ts'
-
-const dist = fileURLToPath(new URL('../../server/dist', import.meta.url))
 
 let occupant: Server | undefined
 afterEach(() => {
@@ -69,24 +66,6 @@ describe('drawbridge-server', () => {
     const { code, stdout, stderr } = await runAlone(argv, { settings })
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(text)
-  })
-
-  it('serving loads nothing of the other commands and nothing of the sandbox', () => {
-    const chunks = new Set<string>()
-    const follow = (name: string): void => {
-      if (chunks.has(name)) return
-      chunks.add(name)
-      const text = readFileSync(join(dist, name), 'utf8')
-      for (const [, imported] of text.matchAll(/(?:from|^import) ?"\.\/([^"]+)"/gm)) follow(imported ?? '')
-    }
-    follow('main.mjs')
-    const entry = /import\("\.\/(serve-[^"]+)"\)/.exec(readFileSync(join(dist, 'main.mjs'), 'utf8'))?.[1]
-    follow(entry ?? 'serve')
-    const loaded = [...chunks].map((name) => readFileSync(join(dist, name), 'utf8')).join('\n')
-    expect(loaded).toContain('createApp')
-    for (const name of ['askSupabase', 'resealSessions', 'changeKeyFile', 'checkSqlite', 'createSandbox']) {
-      expect(loaded).not.toContain(`function ${name}(`)
-    }
   })
 })
 

@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startGateway } from './gateway-server.ts'
 import { createPerson, type Person } from './person.ts'
@@ -16,6 +16,7 @@ import type { ServerProcess } from './server-process.ts'
 let upstream: RecordingUpstream
 let server: ServerProcess
 let ada: Person
+let eve: Person
 let tokenOfAda: string
 let tokenOfEve: string
 let tokenOfOtherClient: string
@@ -33,9 +34,10 @@ const open = async (document: Record<string, unknown>): Promise<void> => {
   upstream = await startRecordingUpstream()
   server = await startGateway({ url: upstream.url, ...document })
   ada = await createPerson(server)
+  eve = await createPerson(server)
   const client = await registerPlainClient(server)
   tokenOfAda = (await client.connect(ada)).access_token
-  tokenOfEve = (await client.connect(await createPerson(server))).access_token
+  tokenOfEve = (await client.connect(eve)).access_token
   tokenOfOtherClient = (await (await registerPlainClient(server)).connect(ada)).access_token
 }
 
@@ -49,7 +51,7 @@ const call = { method: 'tools/call', params: { name: 'anything', arguments: {} }
 const send = (
   headers: Record<string, string> = {},
   token: string = tokenOfAda,
-  message: { method: string; params?: unknown } = call,
+  message: Parameters<typeof postMcp>[1] = call,
 ): Promise<Response> => postMcp(server, message, { ...headers, authorization: `Bearer ${token}` })
 
 /** Headers with which a client may try to impersonate others, or that concern its own connection. */
@@ -121,6 +123,41 @@ describe('what says who calls', () => {
       expect(payload['email']).toBe(ada.email)
       expect(request.rawHeaders.join()).not.toContain('forged')
     }
+  })
+
+  it('is told apart in calls at the same time with equal ids and progress tokens: each gets its own answers', async () => {
+    upstream.answer = (response, { headers, body }) => {
+      const { id, params } = JSON.parse(body) as { id: number; params: { arguments: { nonce: string } } }
+      const text = `${String(decodeJwt(String(headers['drawbridge-assertion']))['email'])} ${params.arguments.nonce}`
+      const messages = [
+        { method: 'notifications/progress', params: { progressToken: id, progress: 1, message: text } },
+        { id, result: { content: [{ type: 'text', text }] } },
+      ]
+      const events = messages.map((message) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`)
+      // Answers overtake each other.
+      setTimeout(
+        () => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join(''))
+        },
+        (id % 3) * 2,
+      )
+    }
+    const work = async ({ email }: Person, token: string, lane: number): Promise<void> => {
+      for (let id = 1; id <= 6; id += 1) {
+        const text = `${email} ${lane}-${id}`
+        const params = { name: 'who', arguments: { nonce: `${lane}-${id}` }, _meta: { progressToken: id } }
+        const response = await send({}, token, { id, method: 'tools/call', params })
+        const messages = [...(await response.text()).matchAll(/^data: (.+)$/gm)].map(
+          ([, data = '']): unknown => JSON.parse(data),
+        )
+        expect(messages).toMatchObject([
+          { params: { progressToken: id, message: text } },
+          { id, result: { content: [{ text }] } },
+        ])
+      }
+    }
+    const lanes = Array.from({ length: 12 }, (_, lane) => lane)
+    await Promise.all(lanes.flatMap((lane) => [work(ada, tokenOfAda, lane), work(eve, tokenOfEve, lane)]))
   })
 })
 

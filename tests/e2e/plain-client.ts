@@ -120,10 +120,10 @@ export function postForm(
   })
 }
 
-/** Posts one JSON-RPC request to `/mcp` with the content headers of a direct call, and `headers`. */
+/** Posts one JSON-RPC request to `/mcp`, by default of id 1, with the content headers of a direct call, and `headers`. */
 export function postMcp(
   server: ServerProcess,
-  message: { method: string; params?: unknown },
+  message: { id?: number; method: string; params?: unknown },
   headers: Record<string, string> = {},
 ): Promise<Response> {
   return server.fetch(server.mcpUrl, {

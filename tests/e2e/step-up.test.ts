@@ -16,32 +16,18 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
-/** Adds a client's assertion to one of its requests. */
-type Prove = (params: URLSearchParams) => Promise<void>
-
-/** A client application that stores its responses, and how it authenticates. */
-interface Application {
-  provider: MemoryOAuthProvider
-  prove: Prove
-}
-
-async function createPublicApplication(): Promise<Application> {
-  const provider = new MemoryOAuthProvider()
-  return {
-    provider,
-    prove: async (params) => params.set('client_id', provider.clientInformation()?.client_id ?? ''),
-  }
-}
-
-/** Registers the public half of its key, and signs with the other. */
-async function createSigningApplication(): Promise<Application> {
+/** A client that registers the public half of its key, and signs with the other. */
+async function createSigningClient(): Promise<{
+  client: SdkClient
+  prove(params: URLSearchParams): Promise<void>
+}> {
   const key = await keySample('sdk')
   const privateKey = await crypto.subtle.exportKey('jwk', key.privateKey)
   const provider = new MemoryOAuthProvider({
     token_endpoint_auth_method: 'private_key_jwt',
     jwks: { keys: [key.published] },
   })
-  const prove: Prove = async (params) => {
+  const prove = async (params: URLSearchParams): Promise<void> => {
     const id = provider.clientInformation()?.client_id ?? ''
     const sign = createPrivateKeyJwtAuth({
       issuer: id,
@@ -53,32 +39,29 @@ async function createSigningApplication(): Promise<Application> {
     await sign(new Headers(), params, server.baseUrl)
   }
   const addClientAuthentication = (_headers: Headers, params: URLSearchParams): Promise<void> => prove(params)
-  return { provider: Object.assign(provider, { addClientAuthentication }), prove }
+  const signing = Object.assign(provider, { addClientAuthentication })
+  return { client: sdkClients['client 2, 2026-07-28 if it can'](server, { provider: signing }), prove }
 }
 
-describe.each([
-  ['client 2, 2025-11-25', 'none', createPublicApplication],
-  ['client 2, 2026-07-28 if it can', 'private_key_jwt', createSigningApplication],
-] as const)('%s with %s', (name, _method, create) => {
+describe('a client with private_key_jwt', () => {
   let person: Person
-  let application: Application
   let client: SdkClient
+  let prove: (params: URLSearchParams) => Promise<void>
 
   const asked = (): string[] =>
-    application.provider.authorizationUrls.at(-1)?.searchParams.get('scope')?.split(' ') ?? []
+    client.provider.authorizationUrls.at(-1)?.searchParams.get('scope')?.split(' ') ?? []
   const call = async (tool: string): Promise<string> => (await client.call(tool)).text
 
   /** Signs in as the client requested last. Returns what the user saw. */
   async function allow(): Promise<string> {
-    const { html } = await person.browser.visit(application.provider.authorizationUrls.at(-1) ?? '')
+    const { html } = await person.browser.visit(client.provider.authorizationUrls.at(-1) ?? '')
     await client.signIn(person)
     return html
   }
 
   beforeAll(async () => {
     person = await createPerson(server)
-    application = await create()
-    client = sdkClients[name](server, { provider: application.provider })
+    ;({ client, prove } = await createSigningClient())
     await expect(client.connect()).rejects.toThrow(/unauthorized/i)
     expect(asked()).not.toContain('orders:write')
     expect(await allow()).not.toContain('Order and cancel in your name')
@@ -105,10 +88,10 @@ describe.each([
   })
 
   it('refreshes by itself once its token is of no use, and keeps every scope', async () => {
-    const { savedTokens } = application.provider
+    const { savedTokens } = client.provider
     const before = savedTokens.length
     const fields = new URLSearchParams({ token: savedTokens.at(-1)?.access_token ?? '' })
-    await application.prove(fields)
+    await prove(fields)
     expect((await postForm(server, '/oauth/revoke', Object.fromEntries(fields))).status).toBe(200)
     expect(await call('cancel_order')).toBe('Cancelled.')
     expect(savedTokens).toHaveLength(before + 1)

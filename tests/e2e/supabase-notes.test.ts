@@ -135,9 +135,9 @@ describe('the example for Supabase, with row-level security in a real Postgres',
       [ada, 403],
     ] as const) {
       const body = JSON.stringify({ text: 'a', user_id: owner.id })
-      expect((await fetch(`${auth.appUrl}/rest/v1/notes?select=id`, { method: 'POST', headers, body })).status).toBe(
-        status,
-      )
+      expect(
+        (await fetch(`${auth.appUrl}/rest/v1/notes?select=id`, { method: 'POST', headers, body })).status,
+      ).toBe(status)
     }
   })
 })
