@@ -69,38 +69,50 @@ function walked({ steps }: AttemptFacts): string {
 const untilPage = 'challenge resource_metadata server_metadata register page'
 const untilCode = `${untilPage} sign_in code`
 
-/** What is in the way of a client, how far it comes, and what the operator is told. */
-const broken: readonly [what: string, fault: Fault, walked: string, advice: RegExp][] = [
+/** A client with that in its way. */
+const behind =
+  (fault: Fault) =>
+  (name: string): Promise<void> =>
+    connect(name, fault)
+
+/** What happens to a client, how far it comes, and what the operator is told. */
+const stories: readonly [
+  what: string,
+  happens: (name: string) => Promise<void>,
+  walked: string,
+  advice: RegExp,
+][] = [
   [
     'nothing of /.well-known/ arrives',
-    (request) => (at('/.well-known/', request) ? html(200) : undefined),
+    behind((request) => (at('/.well-known/', request) ? html(200) : undefined)),
     'challenge',
     /keeps-headers/,
   ],
   [
     'the path is rewritten',
-    (request, pass) =>
+    behind((request, pass) =>
       at('/mcp', request)
         ? undefined
         : pass(new Request(request.url.replace(server.baseUrl, `${server.baseUrl}/app`), request)),
+    ),
     'challenge !resource_metadata !server_metadata',
     /exact-paths/,
   ],
   [
     'POST to the registration is answered by the proxy',
-    (request) => (at('/oauth/register', request) ? html(405) : undefined),
+    behind((request) => (at('/oauth/register', request) ? html(405) : undefined)),
     'challenge resource_metadata server_metadata',
     /REGISTRATION must be on and POST .oauth.register must pass/,
   ],
   [
     'POST to the token endpoint is dropped',
-    (request) => (at('/oauth/token', request) ? html(403) : undefined),
+    behind((request) => (at('/oauth/token', request) ? html(403) : undefined)),
     untilCode,
     /firewall.*public-port, answers-programs/,
   ],
   [
     'the verifier is lost',
-    (request, pass) =>
+    behind((request, pass) =>
       at('/oauth/token', request)
         ? request.text().then((body) =>
             pass(
@@ -112,38 +124,31 @@ const broken: readonly [what: string, fault: Fault, walked: string, advice: RegE
             ),
           )
         : undefined,
+    ),
     `${untilCode} !token:invalid_grant`,
     /code_verifier/,
   ],
   [
     'the Authorization header is taken away',
-    (request, pass) => {
+    behind((request, pass) => {
       if (!request.headers.has('authorization')) return undefined
       request.headers.delete('authorization')
       return pass(request)
-    },
+    }),
     `${untilCode} token`,
     /Authorization header.*keeps-headers/,
   ],
   [
     'the token is changed on its way',
-    (request, pass) => {
+    behind((request, pass) => {
       const token = request.headers.get('authorization')
       if (!token) return undefined
       request.headers.set('authorization', token.slice(0, -1))
       return pass(request)
-    },
+    }),
     `${untilCode} token !first_call:caller_refused`,
     /refused when it was first used/,
   ],
-]
-
-const strays: readonly [
-  what: string,
-  stray: (name: string) => Promise<void>,
-  walked: string,
-  advice: RegExp,
-][] = [
   [
     'a browser keeps no cookies',
     async (name) => {
@@ -195,12 +200,11 @@ const strays: readonly [
 ]
 
 beforeAll(async () => {
-  for (const [what, stray] of strays) await stray(what)
   await connect('whole')
-  for (const [what, fault] of broken) await connect(what, fault)
+  for (const [what, happens] of stories) await happens(what)
   await until(async () => {
     attempts = await readAttempts(server)
-    const [last] = attemptsOf(broken.at(-1)?.[0] ?? '')
+    const [last] = attemptsOf('the token is changed on its way')
     return last?.steps.some(({ step }) => step === 'first_call') === true
   }, 'the attempts in the store')
 })
@@ -212,12 +216,6 @@ describe('attempts', () => {
     expect(attempt).toMatchObject({ client: 'whole', result: 'connected' })
     expect(attempt && walked(attempt)).toBe(`${untilCode} token first_call list`)
     expect(attempt?.advice).toBeUndefined()
-  })
-
-  it.each(strays)('tell when %s', (what, _, expected, advice) => {
-    const [attempt] = attemptsOf(what)
-    expect(attempt && walked(attempt)).toBe(expected)
-    expect(attempt?.advice).toMatch(advice)
   })
 
   it('are found by the request id of what was refused', async () => {
@@ -239,7 +237,7 @@ describe('attempts', () => {
     expect(await readAttempts(server, ['--request', ids[0] ?? ''])).toHaveLength(1)
   })
 
-  it.each(broken)('tell when %s', (what, _, expected, advice) => {
+  it.each(stories)('tell when %s', (what, _, expected, advice) => {
     const [attempt, ...more] = attemptsOf(what)
     expect(more).toEqual([])
     expect(attempt && walked(attempt)).toBe(expected)

@@ -1,17 +1,13 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
-import { type DocumentServer, startDocumentServer } from './document-server.ts'
 import { createPerson, type Person } from './person.ts'
-import { createPlainClient, type PlainClient, registerPlainClient } from './plain-client.ts'
+import { type PlainClient, registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 // The prefix of one household, office or tunnel (RFC 6177 section 2): 65,536 blocks of the size of one link.
 const sourceInSite = (link: number): string => `2001:db8:1:${link.toString(16)}::1`
 
 const owner = '198.51.100.7'
-const stranger = '198.51.100.99'
 
 let server: ServerProcess
 afterEach(async () => {
@@ -72,45 +68,6 @@ describe('a site with many blocks of addresses', () => {
     )
     expect(outcomeOf(await signIn(client, person, browserAt('203.0.113.9')))).toBe(429)
     expect(outcomeOf(await signIn(client, person, known))).toBe('code')
-  })
-})
-
-describe('documents of clients that are new here', () => {
-  let site: DocumentServer
-  let silent: Server
-  beforeAll(async () => {
-    site = await startDocumentServer()
-    silent = createServer(() => {})
-    await new Promise<void>((resolve) => {
-      silent.listen(0, '127.0.0.1', resolve)
-    })
-  })
-  afterAll(async () => {
-    await site?.close()
-    silent.close()
-    silent.closeAllConnections()
-  })
-
-  const goodClient = (path: string): Promise<PlainClient> => {
-    const id = site.origin + path
-    site.publish(path, { client_id: id, client_name: 'Quill', redirect_uris: ['http://127.0.0.1/callback'] })
-    return createPlainClient(server, { id })
-  }
-  const statusAt = async (address: string, client: Pick<PlainClient, 'authorizationUrl'>): Promise<number> =>
-    (await browserAt(address).visit(client.authorizationUrl)).response?.status ?? 0
-
-  it('one address that names documents of a silent host does not stop the documents of others', async () => {
-    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' })
-    const { port } = silent.address() as AddressInfo
-    const waiting = Array.from({ length: 30 }, async (_, index) => {
-      const client = await createPlainClient(server, { id: `http://127.0.0.1:${port}/${index}` })
-      return statusAt(stranger, client)
-    })
-    const refusedSoon = await Promise.race(waiting)
-    expect(refusedSoon).toBe(429)
-    expect(await statusAt(owner, await goodClient('/other.json'))).toBe(200)
-    const statuses = await Promise.all(waiting)
-    expect(statuses.filter((status) => status === 429)).toHaveLength(26)
   })
 })
 

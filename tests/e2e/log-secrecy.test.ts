@@ -16,41 +16,47 @@ beforeAll(async () => {
 // Closing compares the output of the server with every secret, here as in all tests of this folder.
 afterAll(() => server?.close())
 
+const send = (path: string, init: RequestInit = {}): Promise<Response> =>
+  server.fetch(new URL(path, server.baseUrl), init)
+const form = (path: string, fields: Record<string, string>, headers = {}): Promise<Response> =>
+  send(path, { method: 'POST', headers, body: new URLSearchParams(fields) })
+const json = (path: string, body: string): Promise<Response> =>
+  send(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+const bearer = (token: string): RequestInit => ({ headers: { authorization: `Bearer ${token}` } })
+const basic = (id: string, secret: string): Record<string, string> => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+})
+
 /** Sends every kind of invalid request with a secret in it. */
 async function provokeFailures(tokens: Tokens): Promise<number[]> {
   const client = await registerPlainClient(server)
   const other = await registerPlainClient(server)
   const code = await client.code(person)
-  const post = (path: string, body: string, type = 'application/x-www-form-urlencoded'): Promise<Response> =>
-    server.fetch(server.baseUrl + path, { method: 'POST', headers: { 'content-type': type }, body })
   const verifier = 'a-verifier-that-belongs-to-nobody-at-all-0123456789'
   const redemption = { grant_type: 'authorization_code', client_id: client.id, code, code_verifier: verifier }
+  const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+  const list = (headers: Record<string, string>): Promise<Response> =>
+    postMcp(server, { method: 'tools/list' }, headers)
+  const cookie = 'sb-localhost-auth-token=base64-bm8tc2Vzc2lvbg'
   const answers = await Promise.all([
     client.refresh(`${tokens.refresh_token}x`),
     other.refresh(tokens.refresh_token),
     other.redeem(code),
-    post('/oauth/token', new URLSearchParams(redemption).toString()),
-    post('/oauth/token', `${new URLSearchParams(redemption).toString()}&code=${code}`),
-    post('/oauth/token', JSON.stringify(redemption), 'application/json'),
-    server.fetch(`${server.baseUrl}/oauth/token`, {
+    form('/oauth/token', redemption),
+    send('/oauth/token', {
       method: 'POST',
-      headers: {
-        authorization: `Basic ${Buffer.from(`${client.id}:a-secret-that-is-wrong`).toString('base64')}`,
-      },
-      body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token }),
+      body: new URLSearchParams([...Object.entries(redemption), ['code', code]]),
     }),
-    post('/oauth/register', '{"client_secret":"secret-in-broken-json"', 'application/json'),
-    post('/oauth/authorize', new URLSearchParams({ password: person.password }).toString()),
-    server.fetch(`${server.baseUrl}/oauth/authorize?client_id=unknown&code=code-in-a-wrong-place`),
-    server.fetch(`${server.baseUrl}/nowhere?access_token=${tokens.access_token}`),
-    postMcp(server, { method: 'tools/list' }, { authorization: `Bearer ${tokens.access_token}x` }),
-    postMcp(server, { method: 'tools/list' }, { authorization: `Basic ${tokens.access_token}` }),
-    postMcp(server, { method: 'tools/list' }, { cookie: 'sb-localhost-auth-token=base64-bm8tc2Vzc2lvbg' }),
-    postMcp(
-      server,
-      { method: 'tools/list' },
-      { cookie: 'sb-localhost-auth-token=base64-bm8tc2Vzc2lvbg', origin: 'https://evil.example' },
-    ),
+    json('/oauth/token', JSON.stringify(redemption)),
+    form('/oauth/token', refresh, basic(client.id, 'a-secret-that-is-wrong')),
+    json('/oauth/register', '{"client_secret":"secret-in-broken-json"'),
+    form('/oauth/authorize', { password: person.password }),
+    send('/oauth/authorize?client_id=unknown&code=code-in-a-wrong-place'),
+    send(`/nowhere?access_token=${tokens.access_token}`),
+    list({ authorization: `Bearer ${tokens.access_token}x` }),
+    list({ authorization: `Basic ${tokens.access_token}` }),
+    list({ cookie }),
+    list({ cookie, origin: 'https://evil.example' }),
   ])
   await Promise.all(answers.map((answer) => answer.text()))
   return answers.map(({ status }) => status)
@@ -58,49 +64,39 @@ async function provokeFailures(tokens: Tokens): Promise<number[]> {
 
 /** Sends secrets to the other endpoints, in valid and invalid ways. */
 async function useTheOtherEndpoints(tokens: Tokens): Promise<number[]> {
-  const send = (path: string, init: RequestInit): Promise<Response> =>
-    server.fetch(new URL(path, server.baseUrl), init)
-  const form = (path: string, fields: Record<string, string>, headers = {}): Promise<Response> =>
-    send(path, { method: 'POST', headers, body: new URLSearchParams(fields) })
-  const registered = await send('/oauth/register', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      redirect_uris: ['http://127.0.0.1:4711/callback'],
-      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
-      token_endpoint_auth_method: 'client_secret_basic',
-    }),
-  })
+  const metadata = {
+    redirect_uris: ['http://127.0.0.1:4711/callback'],
+    grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    token_endpoint_auth_method: 'client_secret_basic',
+  }
+  const registered = await json('/oauth/register', JSON.stringify(metadata))
   const client = (await registered.json()) as Record<string, string>
   const {
     client_id: id = '',
     client_secret: secret = '',
     registration_access_token: management = '',
+    registration_client_uri: manage = '',
   } = client
-  const basic = { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` }
-  const started = await form('/oauth/device_authorization', {}, basic)
-  const { device_code: deviceCode = '', user_code: userCode = '' } = (await started.json()) as Record<
-    string,
-    string
-  >
+  const own = basic(id, secret)
+  const started = await form('/oauth/device_authorization', {}, own)
+  const codes = (await started.json()) as Record<string, string>
+  const { device_code: deviceCode = '', user_code: userCode = '' } = codes
   const device = {
     grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
     device_code: deviceCode,
   }
-  const manage = client['registration_client_uri'] ?? `/oauth/register/${id}`
-  const bearer = (token: string): RequestInit => ({ headers: { authorization: `Bearer ${token}` } })
   const answers = [
     registered,
     started,
-    await form('/oauth/token', device, basic),
-    await form('/oauth/token', { ...device, device_code: `${deviceCode}x` }, basic),
+    await form('/oauth/token', device, own),
+    await form('/oauth/token', { ...device, device_code: `${deviceCode}x` }, own),
     await form('/oauth/token', { ...device, client_id: id, client_secret: `${secret}x` }),
-    await send(`/oauth/device?user_code=${userCode}`, {}),
+    await send(`/oauth/device?user_code=${userCode}`),
     await form('/oauth/device', { user_code: userCode, form: 'not-the-form-of-this-browser' }),
     await send(manage, bearer(management)),
     await send(manage, bearer(`${management}x`)),
-    await form('/oauth/introspect', { token: tokens.access_token }, basic),
-    await form('/oauth/revoke', { token: tokens.refresh_token }, basic),
+    await form('/oauth/introspect', { token: tokens.access_token }, own),
+    await form('/oauth/revoke', { token: tokens.refresh_token }, own),
     await send('/account/connections', {
       headers: { cookie: 'drawbridge-account=a-cookie-of-nobody-at-all' },
     }),

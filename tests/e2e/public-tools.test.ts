@@ -1,18 +1,12 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEverythingServer } from '../peers/everything-server.ts'
 import type { ServingProcess } from '../peers/serving-process.ts'
-import { bridgeLauncher } from '../support/bridge/process/bridge-child.ts'
-import { type BridgeHome, createBridgeHome } from './bridge-process.ts'
+import { createBridgeHome, startBridge } from './bridge-process.ts'
 import { startGateway } from './gateway-server.ts'
 import { createPerson } from './person.ts'
 import { type SdkClient, sdkClientNames, sdkClients } from './sdk-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
-import { until } from '../support/until.ts'
 
 /** Signs a new user in where the client sends the browser. Returns the user. */
 async function signIn(server: ServerProcess, client: SdkClient): Promise<string> {
@@ -66,71 +60,24 @@ describe('a module with a public tool', { timeout: 60_000 }, () => {
     },
   )
 
-  describe('behind the bridge', () => {
-    let home: BridgeHome
-    let said = ''
-
-    beforeEach(() => {
-      home = createBridgeHome()
-      said = ''
-    })
-    afterEach(() => home.remove())
-
-    /** Builds a command that pretends to open a browser: the test opens the link instead. */
-    function command(...words: string[]) {
-      const env = { PATH: process.env['PATH'] ?? '', HOME: home.path, BROWSER: 'true' }
-      const args = [bridgeLauncher, ...words, server.mcpUrl, '--store', 'file']
-      return { command: process.execPath, args, env, stderr: 'pipe' as const }
-    }
-
-    const hear = (stderr: NodeJS.EventEmitter | null): unknown =>
-      stderr?.on('data', (chunk) => (said += String(chunk)))
-
-    async function connect(): Promise<{ client: Client; call(name: string): Promise<string> }> {
-      const [client, transport] = [
-        new Client({ name: 'lazy', version: '1' }),
-        new StdioClientTransport(command()),
-      ]
-      hear(transport.stderr)
-      await client.connect(transport)
-      const call = async (name: string): Promise<string> => {
-        const { content } = await client.callTool({ name, arguments: {} })
-        return (content as { text: string }[]).map(({ text }) => text).join('')
-      }
-      return { client, call }
-    }
-
-    async function allow(): Promise<string> {
-      const person = await createPerson(server)
-      const link = (): string | undefined => /Sign in here: (\S+)\s/.exec(said)?.[1]
-      await until(link, 'the link')
-      expect((await fetch(await person.allow(link() ?? ''))).status).toBe(200)
-      return person.email
-    }
-
-    it('a call of another tool waits for the person, and is answered by the server', async () => {
-      const { client, call } = await connect()
-      expect(await call('search')).toBe('Found for anybody.')
-      expect(said).not.toContain('Sign in here')
+  it('through the bridge: a call of another tool waits for the person, and is answered by the server', async () => {
+    const home = createBridgeHome()
+    const bridge = startBridge(server.mcpUrl, home)
+    try {
+      const call = async (name: string): Promise<string> =>
+        JSON.stringify(await bridge.request('tools/call', { name, arguments: {} }))
+      await bridge.open()
+      expect(await call('search')).toContain('Found for anybody.')
+      expect(bridge.links()).toEqual([])
       const called = call('who')
-      const email = await allow()
-      expect(await called).toBe(email)
-      expect(await call('search')).toBe(`Found for ${email}.`)
-      await client.close()
-    })
-
-    it('signs in with `login`, and a client that comes later is signed in', async () => {
-      const { command: program, args, env } = command('login')
-      const login = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
-      hear(login.stderr)
-      const ended = once(login, 'exit')
-      const email = await allow()
-      expect(await ended).toEqual([0, null])
-      expect(said).toContain('Signed in to')
-      const { client, call } = await connect()
-      expect(await call('who')).toBe(email)
-      await client.close()
-    })
+      const person = await createPerson(server)
+      expect((await fetch(await person.allow(await bridge.link()))).status).toBe(200)
+      expect(await called).toContain(person.email)
+      expect(await call('search')).toContain(`Found for ${person.email}.`)
+    } finally {
+      await bridge.close()
+      home.remove()
+    }
   })
 })
 

@@ -23,8 +23,8 @@ let server: ServerProcess
 let person: Person
 let signedIn: BridgeHome
 let signedOut: BridgeHome
-/** What the proxy changes. */
-let change: ((request: Received) => void) | undefined
+/** What the proxy does to a request; true when it has answered. */
+let fault: ((request: Received) => boolean) | undefined
 let hidden: string | undefined
 
 /** Passes a request on, with its Host; takes the header `hidden` from the answer. */
@@ -42,8 +42,7 @@ function pass({ method, path, headers, text, response }: Received): void {
 beforeAll(async () => {
   proxy = await startRemote({
     handle(request) {
-      change?.(request)
-      pass(request)
+      if (fault?.(request) !== true) pass(request)
       return true
     },
   })
@@ -68,7 +67,7 @@ afterAll(async () => {
   signedOut?.remove()
 })
 afterEach(() => {
-  change = undefined
+  fault = undefined
   hidden = undefined
 })
 
@@ -115,6 +114,16 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
     expect(server.events('client_registered')).toHaveLength(before)
   })
 
+  it('behind a proxy that keeps the metadata to itself names the step', async () => {
+    fault = ({ path, response }) => path.startsWith('/.well-known/') && !!response.writeHead(404).end()
+    const { walked, result, advice } = await trace(signedOut)
+    expect([walked, result]).toEqual([
+      'challenge 401, !resource_metadata 404, !server_metadata 404',
+      'failed',
+    ])
+    expect(advice).toMatch(/below \/\.well-known\//)
+  })
+
   it('behind a proxy that takes the challenge away names that', async () => {
     hidden = 'www-authenticate'
     const { walked, result, steps, advice } = await trace(signedOut)
@@ -124,8 +133,9 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
   })
 
   it('behind a proxy that changes the token names the first call, with the id of the refusal', async () => {
-    change = ({ headers }) => {
+    fault = ({ headers }) => {
       if (headers.authorization !== undefined) headers.authorization = headers.authorization.slice(0, -1)
+      return false
     }
     const { walked, result, steps, advice } = await trace(signedIn)
     expect([walked, result]).toEqual([`${discovery}, !first_call 401`, 'failed'])
