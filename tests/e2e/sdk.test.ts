@@ -39,7 +39,7 @@ async function openRefused(name: SdkClientName, method = 'none'): Promise<SdkCli
 
 describe('the official SDK', () => {
   it.each(applications)(
-    'Spec 5.2, MCP transport Versioning: %s with %s speaks its revision, registers, signs in, lists and calls tools',
+    'Spec 5.2, MCP transport Versioning: speaks its revision, registers, signs in, lists and calls tools: %s, %s',
     async (name, method, revision) => {
       const client = await openRefused(name, method)
       await client.signIn(person)

@@ -54,10 +54,7 @@ beforeAll(async () => {
   const bridge = startBridge(server.mcpUrl, signedIn)
   await bridge.open()
   await fetch(await person.allow(await bridge.link()))
-  await until(
-    async () => JSON.stringify(await bridge.request('tools/list')).includes('whoami'),
-    'the tools after the sign-in',
-  )
+  await until(async () => (await bridge.tools()).includes('whoami'), 'the tools after the sign-in')
   await bridge.close()
 }, patienceMs)
 afterAll(async () => {
