@@ -82,7 +82,6 @@ describe('the admin API', () => {
     const plain = await server.fetch(`${adminUrl}/grants`)
     expect([plain.status, plain.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
     expect((await ask('GET', '/grants', `${token}x`)).status).toBe(401)
-    expect((await ask('DELETE', '/nothing', 'x'.repeat(44))).status).toBe(401)
     for (const path of ['/grants', '/clients', '/events', '/openapi.json']) {
       const headers = { authorization: `Bearer ${token}` }
       expect((await server.fetch(server.baseUrl + path, { headers })).status).toBe(404)

@@ -56,11 +56,8 @@ describe('a server with METRICS_LISTEN', () => {
     expect(await sample('process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
   })
 
-  it('serves them on that address only, and nothing else there', async () => {
+  it('serves them on that address only', async () => {
     expect((await server.fetch(`${server.baseUrl}/metrics`)).status).toBe(404)
-    for (const path of ['/', '/mcp', '/healthz', '/.well-known/oauth-authorization-server']) {
-      expect([path, (await fetch(new URL(path, metricsUrl))).status]).toEqual([path, 404])
-    }
   })
 
   it('shows no person, client or token there', async () => {

@@ -5,13 +5,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { Client as ClientOf2025 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as TransportOf2025 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import {
-  CreateMessageRequestSchema,
-  ElicitRequestSchema,
-  LoggingMessageNotificationSchema,
-  ResourceUpdatedNotificationSchema,
-  ToolListChangedNotificationSchema,
-} from '@modelcontextprotocol/sdk/types.js'
+import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { underLoad } from '../support/under-load.ts'
 import { createPerson } from './person.ts'
@@ -30,7 +24,7 @@ let eve: Tokens
 
 beforeAll(async () => {
   server = await startServer({
-    TOOLS: fileURLToPath(new URL('session-tools.ts', import.meta.url)),
+    TOOLS: fileURLToPath(new URL('../conformance/everything-tools.ts', import.meta.url)),
     ACCESS_TOKEN_TTL: '1h',
   })
   client = await registerPlainClient(server)
@@ -46,16 +40,11 @@ const bearer = (tokens: Tokens): { fetch: ServerProcess['fetch']; requestInit: R
   requestInit: { headers: { authorization: `Bearer ${tokens.access_token}` } },
 })
 
-/** Opens a client of 2025-11-25 that answers requests, with the messages it received. */
+/** Opens a client of 2025-11-25 that answers requests. */
 async function open2025(
   tokens: Tokens,
   opinion: string,
-): Promise<{
-  client: ClientOf2025
-  transport: TransportOf2025
-  heard: string[]
-}> {
-  const heard: string[] = []
+): Promise<{ client: ClientOf2025; transport: TransportOf2025 }> {
   const transport = new TransportOf2025(new URL(server.mcpUrl), bearer(tokens))
   const client = new ClientOf2025(
     { name: 'client-of-2025', version: '1.0.0' },
@@ -70,15 +59,8 @@ async function open2025(
     action: 'accept',
     content: { username: opinion, email: 'a@example.com' },
   }))
-  for (const schema of [
-    LoggingMessageNotificationSchema,
-    ResourceUpdatedNotificationSchema,
-    ToolListChangedNotificationSchema,
-  ]) {
-    client.setNotificationHandler(schema, ({ method }) => void heard.push(method))
-  }
   await client.connect(transport)
-  return { client, transport, heard }
+  return { client, transport }
 }
 
 /** Opens a client of 2026-07-28 that accepts every form. */
@@ -125,47 +107,6 @@ describe('sessions with @modelcontextprotocol/sdk, revision 2025-11-25', () => {
     expect(answers.map((answer) => /ada|eve/.exec(answer)?.[0])).toEqual(['ada', 'eve', 'ada', 'eve'])
     await Promise.all([first.client.close(), second.client.close()])
   })
-
-  it('MCP security Session-Hijacking: a session id is of no use with the token of another user', async () => {
-    const { client, transport } = await open2025(ada, 'ada')
-    for (const method of ['POST', 'GET', 'DELETE']) {
-      const answer = await server.fetch(server.mcpUrl, {
-        method,
-        headers: {
-          authorization: `Bearer ${eve.access_token}`,
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          'mcp-session-id': transport.sessionId ?? '',
-        },
-        ...(method === 'POST' && { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) }),
-      })
-      expect([method, answer.status]).toEqual([method, 404])
-      await answer.body?.cancel()
-    }
-    await expect(client.ping()).resolves.toEqual({})
-    await client.close()
-  })
-
-  it('tells of changes, of subscribed resources and of log lines', async () => {
-    const { client, heard } = await open2025(ada, 'ada')
-    // The client opens its stream alongside the first calls.
-    await until(async () => {
-      await textOf(client, 'test_trigger_tool_change')
-      return heard.includes('notifications/tools/list_changed')
-    }, 'a notice')
-    await textOf(client, 'test_trigger_resource_update')
-    await client.subscribeResource({ uri: 'test://watched-resource' })
-    await textOf(client, 'test_trigger_resource_update')
-    await until(() => heard.includes('notifications/resources/updated'), 'a notice of the resource')
-    expect(heard.filter((method) => method === 'notifications/resources/updated')).toHaveLength(1)
-    await client.setLoggingLevel('warning')
-    await textOf(client, 'test_tool_with_logging')
-    expect(heard).not.toContain('notifications/message')
-    await client.setLoggingLevel('info')
-    await textOf(client, 'test_tool_with_logging')
-    expect(heard.filter((method) => method === 'notifications/message')).toHaveLength(3)
-    await client.close()
-  })
 })
 
 describe('@modelcontextprotocol/client, revision 2026-07-28', () => {
@@ -198,25 +139,6 @@ describe('@modelcontextprotocol/client, revision 2026-07-28', () => {
     expect(heard).toEqual(['notifications/resources/updated', 'notifications/tools/list_changed'])
     await subscription.close()
     expect(await subscription.closed).toBe('local')
-    await client.close()
-  })
-
-  it('cancels a call, and the tool hears of it', async () => {
-    const { client } = await open2026(ada)
-    const cancel = new AbortController()
-    let begun = false
-    const call = client.callTool(
-      { name: 'wait_for_the_end', arguments: {} },
-      { signal: cancel.signal, onprogress: () => (begun = true) },
-    )
-    const failed = expect(call).rejects.toThrow()
-    await until(() => begun, 'the call to begin')
-    cancel.abort()
-    await failed
-    await until(
-      async () => (await textOf(client, 'count_waiting')) === JSON.stringify({ begun: 1, cancelled: 1 }),
-      'the tool to be cancelled',
-    )
     await client.close()
   })
 })
