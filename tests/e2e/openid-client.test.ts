@@ -48,7 +48,6 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
-  await expectAllConnected(server, 1)
   await server?.close()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -71,64 +70,6 @@ async function signIn(): Promise<openid.TokenEndpointResponse> {
   // An already approved device may poll at once.
   return openid.pollDeviceAuthorizationGrant(television, { ...device, interval: 0.01 })
 }
-
-describe('openid-client with clients of the operator', () => {
-  it('asks as often as it is told until somebody allows the device (RFC 8628)', async () => {
-    const device = await openid.initiateDeviceAuthorization(television, { resource: server.mcpUrl })
-    expect(device).toMatchObject({ interval: 5, verification_uri: `${server.baseUrl}/oauth/device` })
-    const polling = openid.pollDeviceAuthorizationGrant(
-      television,
-      device,
-      { resource: server.mcpUrl },
-      {
-        signal: AbortSignal.timeout(25_000),
-      },
-    )
-    expect(await allowDevice(person, device)).toContain('Your device can connect now')
-    const tokens = await polling
-    expect(await callTool(server, tokens.access_token, 'whoami')).toBe(`You are ${person.email}.`)
-    const refreshed = await openid.refreshTokenGrant(television, tokens.refresh_token ?? '')
-    expect(await callTool(server, refreshed.access_token, 'whoami')).toContain(person.email)
-  })
-
-  it.each(['by secret', 'by key'] as const)(
-    'a resource server that proves itself %s hears what a token is worth (RFC 7662)',
-    async (how) => {
-      const tokens = await signIn()
-      const answer = await openid.tokenIntrospection(asking[how], tokens.access_token)
-      expect(answer).toMatchObject({
-        active: true,
-        client_id: 'television',
-        username: person.email,
-        scope: 'mcp offline_access',
-        token_type: 'Bearer',
-        aud: server.mcpUrl,
-        iss: server.baseUrl,
-      })
-      expect((answer.exp ?? 0) - (answer.iat ?? 0)).toBe(3600)
-      expect(await openid.tokenIntrospection(asking[how], 'mcpa_unknown')).toEqual({ active: false })
-    },
-  )
-
-  it('a token that is given back is of no use, alone (RFC 7009)', async () => {
-    const tokens = await signIn()
-    await openid.tokenRevocation(television, tokens.access_token, { token_type_hint: 'refresh_token' })
-    expect(await openid.tokenIntrospection(asking['by key'], tokens.access_token)).toEqual({ active: false })
-    const authorization = `Bearer ${tokens.access_token}`
-    expect((await postMcp(server, { method: 'ping' }, { authorization })).status).toBe(401)
-    const refreshed = await openid.refreshTokenGrant(television, tokens.refresh_token ?? '')
-
-    await openid.tokenRevocation(television, refreshed.refresh_token ?? '')
-    for (const token of [refreshed.access_token, refreshed.refresh_token ?? '']) {
-      expect(await openid.tokenIntrospection(asking['by secret'], token)).toEqual({ active: false })
-    }
-    await expect(openid.refreshTokenGrant(television, refreshed.refresh_token ?? '')).rejects.toMatchObject({
-      error: 'invalid_grant',
-    })
-    // Revoking an invalid token is not an error.
-    await openid.tokenRevocation(television, refreshed.refresh_token ?? '')
-  })
-})
 
 describe('openid-client, registering itself', () => {
   it.each([
@@ -176,4 +117,63 @@ describe('openid-client, registering itself', () => {
       expect(await callTool(server, refreshed.access_token, 'whoami')).toContain(person.email)
     },
   )
+})
+
+describe('openid-client with clients of the operator', () => {
+  it('asks as often as it is told until somebody allows the device (RFC 8628)', async () => {
+    const device = await openid.initiateDeviceAuthorization(television, { resource: server.mcpUrl })
+    expect(device).toMatchObject({ interval: 5, verification_uri: `${server.baseUrl}/oauth/device` })
+    const polling = openid.pollDeviceAuthorizationGrant(
+      television,
+      device,
+      { resource: server.mcpUrl },
+      {
+        signal: AbortSignal.timeout(25_000),
+      },
+    )
+    expect(await allowDevice(person, device)).toContain('Your device can connect now')
+    const tokens = await polling
+    expect(await callTool(server, tokens.access_token, 'whoami')).toBe(`You are ${person.email}.`)
+    const refreshed = await openid.refreshTokenGrant(television, tokens.refresh_token ?? '')
+    expect(await callTool(server, refreshed.access_token, 'whoami')).toContain(person.email)
+    await expectAllConnected(server, 4)
+  })
+
+  it.each(['by secret', 'by key'] as const)(
+    'a resource server that proves itself %s hears what a token is worth (RFC 7662)',
+    async (how) => {
+      const tokens = await signIn()
+      const answer = await openid.tokenIntrospection(asking[how], tokens.access_token)
+      expect(answer).toMatchObject({
+        active: true,
+        client_id: 'television',
+        username: person.email,
+        scope: 'mcp offline_access',
+        token_type: 'Bearer',
+        aud: server.mcpUrl,
+        iss: server.baseUrl,
+      })
+      expect((answer.exp ?? 0) - (answer.iat ?? 0)).toBe(3600)
+      expect(await openid.tokenIntrospection(asking[how], 'mcpa_unknown')).toEqual({ active: false })
+    },
+  )
+
+  it('a token that is given back is of no use, alone (RFC 7009)', async () => {
+    const tokens = await signIn()
+    await openid.tokenRevocation(television, tokens.access_token, { token_type_hint: 'refresh_token' })
+    expect(await openid.tokenIntrospection(asking['by key'], tokens.access_token)).toEqual({ active: false })
+    const authorization = `Bearer ${tokens.access_token}`
+    expect((await postMcp(server, { method: 'ping' }, { authorization })).status).toBe(401)
+    const refreshed = await openid.refreshTokenGrant(television, tokens.refresh_token ?? '')
+
+    await openid.tokenRevocation(television, refreshed.refresh_token ?? '')
+    for (const token of [refreshed.access_token, refreshed.refresh_token ?? '']) {
+      expect(await openid.tokenIntrospection(asking['by secret'], token)).toEqual({ active: false })
+    }
+    await expect(openid.refreshTokenGrant(television, refreshed.refresh_token ?? '')).rejects.toMatchObject({
+      error: 'invalid_grant',
+    })
+    // Revoking an invalid token is not an error.
+    await openid.tokenRevocation(television, refreshed.refresh_token ?? '')
+  })
 })
