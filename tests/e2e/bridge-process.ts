@@ -35,6 +35,10 @@ export interface BridgeProcess extends LocalClient {
   link(): Promise<string>
   /** Returns the different links shown, in order. */
   links(): readonly string[]
+  /** Returns the names of the tools that it lists. */
+  tools(): Promise<string[]>
+  /** Calls a tool; returns its text, or that of the error. */
+  call(name: string, input?: object): Promise<string>
 }
 
 /** Starts the built bridge in front of `url`; it opens no browser. Keys are in a file unless `flags` say otherwise. */
@@ -51,8 +55,9 @@ export function startBridge(
 export function withLinks(child: BridgeChild, era: LocalEra = 'legacy'): BridgeProcess {
   const { stderr } = child
   const links = (): string[] => [...new Set(stderr().match(/https?:\/\/\S*[?&]response_type=code\S*(?=\s)/g))]
+  const client = localClient(child, era)
   return {
-    ...localClient(child, era),
+    ...client,
     stderr,
     links,
     async link() {
@@ -61,6 +66,16 @@ export function withLinks(child: BridgeChild, era: LocalEra = 'legacy'): BridgeP
         () => `a link\n${stderr()}`,
       )
       return links()[0] ?? ''
+    },
+    async tools() {
+      const answer = await client.request('tools/list')
+      const tools = 'result' in answer ? (answer.result['tools'] as { name: string }[]) : []
+      return tools.map(({ name }) => name)
+    },
+    async call(name, input = {}) {
+      const answer = await client.request('tools/call', { name, arguments: input })
+      if ('error' in answer) return answer.error.message
+      return (answer.result['content'] as { text: string }[]).map(({ text }) => text).join('\n')
     },
   }
 }

@@ -1,22 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Browser } from 'puppeteer-core'
-import { openPhone, patienceMs, type Phone, startServerAt } from './phone.ts'
+import { openPhone, patienceMs, type Phone } from './phone.ts'
 import type { ServerProcess } from './server-process.ts'
 
 /** Tests the connect page. */
-export function connectCases(browser: () => Browser): void {
+export function connectCases(browser: () => Browser, given: () => ServerProcess): void {
   describe('the connect page, on a phone', { timeout: patienceMs }, () => {
     let server: ServerProcess
     let phone: Phone
 
     beforeAll(async () => {
-      server = await startServerAt('/tools')
+      server = given()
       phone = await openPhone(browser(), { scripts: true })
     }, patienceMs)
-    afterAll(async () => {
-      await phone?.close()
-      await server?.close()
-    })
+    afterAll(() => phone?.close())
 
     it.each(['/mcp', '/mcp/', '/', ''])('is what a browser shows at %s of the base URL', async (end) => {
       await phone.open(`${server.baseUrl}${end}`)

@@ -1,35 +1,37 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Browser } from 'puppeteer-core'
-import { type DeviceClient, registerDeviceClient } from './device.ts'
+import { type DeviceClient, registerDeviceClient, type StartedDevice } from './device.ts'
 import { createPerson, type Person } from './person.ts'
-import { openPhone, patienceMs, type Phone, signInAtCompany, signInOn, startServerAt } from './phone.ts'
+import { openPhone, patienceMs, type Phone, signInOn } from './phone.ts'
 import { callTool } from './plain-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
 const codeField = 'input[name=user_code]'
 
 /** Tests a device that is allowed on a phone. */
-export function deviceCases(browser: () => Browser): void {
+export function deviceCases(browser: () => Browser, given: () => ServerProcess): void {
   describe(
     'a device that has no browser, allowed on a phone without scripts, below a path, by keyboard (RFC 8628)',
     { timeout: patienceMs },
     () => {
-      const path = '/tools'
       let server: ServerProcess
       let person: Person
       let client: DeviceClient
       let phone: Phone
 
       beforeAll(async () => {
-        server = await startServerAt(path)
+        server = given()
         person = await createPerson(server)
         client = await registerDeviceClient(server, 'Kitchen Screen')
         phone = await openPhone(browser(), { scripts: false })
       }, patienceMs)
-      afterAll(async () => {
-        await phone?.close()
-        await server?.close()
-      })
+      afterAll(() => phone?.close())
+
+      async function openLink({ verification_uri_complete: link }: StartedDevice): Promise<void> {
+        await phone.open(link)
+        await phone.tabTo('button[type=submit]')
+        await phone.enter()
+      }
 
       it('the code is typed, whoever asks is seen, and the device gets its tokens (section 3.3)', async () => {
         const device = await client.start()
@@ -50,7 +52,7 @@ export function deviceCases(browser: () => Browser): void {
         await signInOn(phone, person)
         expect(await phone.heading()).toBe('Your device can connect now')
         expect(await phone.text()).toContain('Go back to your device')
-        expect(new URL(phone.page.url()).pathname).toBe(`${path}/oauth/device`)
+        expect(new URL(phone.page.url()).pathname).toBe('/tools/oauth/device')
 
         const tokens = await client.takeTokens(device)
         expect(tokens.scope).toBe('mcp')
@@ -82,22 +84,9 @@ export function deviceCases(browser: () => Browser): void {
         expect(await callTool(server, token, 'whoami')).toContain(person.email)
       })
 
-      it('single sign-on lets it in as well', async () => {
-        const device = await client.start()
-        await phone.open(device.verification_uri_complete)
-        await phone.tabTo('button[type=submit]')
-        await phone.enter()
-        await signInAtCompany(phone)
-        expect(await phone.heading()).toBe('Your device can connect now')
-        const { access_token: token } = await client.takeTokens(device)
-        expect(await callTool(server, token, 'whoami')).toBe('You are lin@company.example.')
-      })
-
       it('an approval is listed with the connections, and can be taken back before the device asks', async () => {
         const device = await client.start()
-        await phone.open(device.verification_uri_complete)
-        await phone.tabTo('button[type=submit]')
-        await phone.enter()
+        await openLink(device)
         await signInOn(phone, person)
         await phone.open(`${server.baseUrl}/account/connections`)
         await signInOn(phone, person)
@@ -126,9 +115,7 @@ export function deviceCases(browser: () => Browser): void {
         expect(await phone.heading()).toBe('Access denied')
         expect(await client.pollResult(device)).toBe('access_denied')
 
-        await phone.open(device.verification_uri_complete)
-        await phone.tabTo('button[type=submit]')
-        await phone.enter()
+        await openLink(device)
         expect(await phone.text()).toContain('No device is waiting with this code.')
       })
     },

@@ -1,13 +1,11 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Mailbox, openMailPage } from '../provider-contract/mailbox.ts'
 import type { Browser } from 'puppeteer-core'
 import { type DeviceClient, registerDeviceClient } from './device.ts'
 import { createPerson, type Person } from './person.ts'
 import { openPhone, patienceMs, type Phone, signInOn } from './phone.ts'
-import { callTool, createPlainClient, type PlainClient, registerPlainClient } from './plain-client.ts'
-import { type ServerProcess, startServer } from './server-process.ts'
+import { callTool, type PlainClient, registerPlainClient } from './plain-client.ts'
+import type { ServerProcess } from './server-process.ts'
 
 let server: ServerProcess
 let phone: Phone
@@ -79,9 +77,6 @@ const places = {
   },
 }
 
-const clientPage =
-  '<meta name="viewport" content="width=device-width"><title>Client</title>Back at the client.'
-let callbacks: Server
 let clientCallback: string
 let client: PlainClient
 let deviceClient: DeviceClient
@@ -104,26 +99,19 @@ async function askForMail(email: string): Promise<void> {
 }
 
 /** Tests each method of signing in at each place that asks for it. */
-export function signInCases(browser: () => Browser): void {
+export function signInCases(
+  browser: () => Browser,
+  given: () => { server: ServerProcess; clientCallback: string },
+): void {
   describe('signing in on a phone without scripts, by keyboard', { timeout: patienceMs }, () => {
     beforeAll(async () => {
-      server = await startServer({ EMAIL_SIGN_IN: 'both', SIGN_IN_LIMIT: '1000' })
+      ;({ server, clientCallback } = given())
       phone = await openPhone(browser(), { scripts: false })
       mailbox = openMailPage(`${server.appUrl}/mail`)
-      callbacks = createServer((_, response) => {
-        response.setHeader('content-type', 'text/html').end(clientPage)
-      }).listen(0, '127.0.0.1')
-      await new Promise((resolve) => callbacks.once('listening', resolve))
-      clientCallback = `http://127.0.0.1:${(callbacks.address() as AddressInfo).port}/callback`
-      const { id } = await registerPlainClient(server)
-      client = await createPlainClient(server, { id, redirectUri: clientCallback })
+      client = await registerPlainClient(server, 'Client', clientCallback)
       deviceClient = await registerDeviceClient(server, 'Kitchen Screen')
     }, patienceMs)
-    afterAll(async () => {
-      await phone?.close()
-      callbacks?.close()
-      await server?.close()
-    })
+    afterAll(() => phone?.close())
     beforeEach(async () => {
       const context = phone.page.browserContext()
       await context.deleteCookie(...(await context.cookies()))

@@ -1,8 +1,8 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
-import type { Page } from 'puppeteer-core'
+import type { Browser, Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
 import { findChromium, type RunningChromium, startChromium } from '../support/server/headless-chromium.ts'
@@ -10,46 +10,50 @@ import { accountCases } from './chromium-account-cases.ts'
 import { connectCases } from './chromium-connect-cases.ts'
 import { deviceCases } from './chromium-device-cases.ts'
 import { signInCases } from './chromium-sign-in-cases.ts'
-import { patienceMs } from './phone.ts'
+import { patienceMs, startServerAt } from './phone.ts'
+import { postMcp, registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 const executable = findChromium()
 const guide = new URL('../../docs/extension.md', import.meta.url)
 const account = { email: 'ada@example.com', password: 'correct horse battery staple' }
-const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
 let chromium: RunningChromium
-beforeAll(async () => {
-  if (executable !== undefined) chromium = await startChromium(executable)
-}, patienceMs)
-afterAll(() => chromium?.close())
+let server: ServerProcess
+let serverAtPath: ServerProcess
+let client: Server
+let clientOrigin: string
+const codes: string[] = []
 
-// One browser for all: its start costs more than most tests.
-describe.skipIf(executable === undefined)('in a real browser', () => {
-  for (const define of [signInCases, accountCases, deviceCases, connectCases]) define(() => chromium.browser)
+// One browser for all, and as few servers as can be: starting them costs more than most tests.
+beforeAll(async () => {
+  if (executable === undefined) return
+  chromium = await startChromium(executable)
+  server = await startServer({ EMAIL_SIGN_IN: 'both', SIGN_IN_LIMIT: '1000' })
+  serverAtPath = await startServerAt('/tools')
+  client = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://127.0.0.1')
+    // Chromium requests the icon too.
+    if (url.pathname === '/callback') codes.push(url.search)
+    const page = '<meta name="viewport" content="width=device-width"><title>Client</title>Back at the client.'
+    response.setHeader('content-type', 'text/html').end(page)
+  }).listen(0, '127.0.0.1')
+  await once(client, 'listening')
+  clientOrigin = `http://127.0.0.1:${(client.address() as AddressInfo).port}`
+}, patienceMs)
+afterAll(async () => {
+  await chromium?.close()
+  client?.close()
+  await server?.close()
+  await serverAtPath?.close()
 })
 
 describe.skipIf(executable === undefined)('in a real browser', { timeout: patienceMs }, () => {
-  let server: ServerProcess
-  let client: Server
-  let clientOrigin: string
-  const codes: string[] = []
-
-  beforeAll(async () => {
-    server = await startServer()
-    client = createServer((request, response) => {
-      const url = new URL(request.url ?? '/', 'http://127.0.0.1')
-      // Chromium requests the icon too.
-      if (url.pathname === '/callback') codes.push(url.search)
-      response.setHeader('content-type', 'text/html').end('<title>Client</title>Back at the client.')
-    }).listen(0, '127.0.0.1')
-    await new Promise((resolve) => client.once('listening', resolve))
-    clientOrigin = `http://127.0.0.1:${(client.address() as AddressInfo).port}`
-  }, patienceMs)
-  afterAll(async () => {
-    client?.close()
-    await server?.close()
-  })
+  const browser = (): Browser => chromium.browser
+  signInCases(browser, () => ({ server, clientCallback: `${clientOrigin}/callback` }))
+  accountCases(browser)
+  deviceCases(browser, () => serverAtPath)
+  connectCases(browser, () => serverAtPath)
 
   /** Returns the result of the lines of docs/extension.md, typed into the console of a page of the app. */
   async function tokenByReadme(page: Page): Promise<string> {
@@ -57,24 +61,9 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     return String(await page.evaluate(lines))
   }
 
-  async function openLogin(page: Page, redirectUri: string = `${clientOrigin}/callback`): Promise<void> {
-    const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
-    })
-    const { client_id: clientId } = (await registered.json()) as { client_id: string }
-    const verifier = createCodeVerifier((length) => crypto.getRandomValues(new Uint8Array(length)))
-    const url = new URL(`${server.baseUrl}/oauth/authorize`)
-    url.search = new URLSearchParams({
-      response_type: 'code',
-      client_id: clientId,
-      redirect_uri: redirectUri,
-      state: 'chromium',
-      code_challenge: await deriveCodeChallenge(verifier),
-      code_challenge_method: 'S256',
-    }).toString()
-    await page.goto(url.href)
+  async function openLogin(page: Page, returnTo = `${clientOrigin}/callback`): Promise<void> {
+    const { authorizationUrl } = await registerPlainClient(server, 'Client', returnTo)
+    await page.goto(authorizationUrl.href)
   }
 
   it('sign up in the web app; its page calls /mcp with the cookie, and its token works by hand', async () => {
@@ -97,21 +86,13 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
         return { status: response.status, text: await response.text() }
       },
       server.mcpUrl,
-      JSON.stringify(listTools),
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
     )
     expect(byCookie.status).toBe(200)
     expect(byCookie.text).toContain('"list_notes"')
 
-    const token = await tokenByReadme(page)
-    const byHand = await fetch(server.mcpUrl, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-      },
-      body: JSON.stringify(listTools),
-    })
+    const authorization = `Bearer ${await tokenByReadme(page)}`
+    const byHand = await postMcp(server, { method: 'tools/list' }, { authorization })
     expect(await byHand.text()).toContain('"list_notes"')
     await page.close()
   })
@@ -124,27 +105,9 @@ describe.skipIf(executable === undefined)('in a real browser', { timeout: patien
     await Promise.all([page.waitForNavigation(), page.click('button[name=account]')])
     expect((await page.cookies()).map(({ name }) => name)).toContain('sb-localhost-auth-token.1')
     const authorization = `Bearer ${await tokenByReadme(page)}`
-    const headers = { authorization, 'content-type': 'application/json' }
-    const byHand = await fetch(server.mcpUrl, { method: 'POST', headers, body: JSON.stringify(listTools) })
+    const byHand = await postMcp(server, { method: 'tools/list' }, { authorization })
     expect(await byHand.text()).toContain('"list_notes"')
     await context.close()
-  })
-
-  it('single sign-on: a domain that no company has is refused on the page, and the right one leads to the client', async () => {
-    const page = await chromium.browser.newPage()
-    await openLogin(page)
-    // No address: the field would refuse it for any other button.
-    await page.type('input[name=email]', 'other.example')
-    await Promise.all([page.waitForNavigation(), page.click('button[value=sso]')])
-    expect(await page.$eval('[role=alert]', (alert) => alert.textContent)).toContain('not set up')
-    await page.$eval('input[name=email]', (field) => field.setAttribute('value', ''))
-    await page.type('input[name=email]', 'lin@company.example')
-    await Promise.all([page.waitForNavigation(), page.click('button[value=sso]')])
-    expect(page.url()).toContain(`${server.appUrl}/company/`)
-    await Promise.all([page.waitForNavigation(), page.click('button[name=account]')])
-    expect(page.url()).toMatch(new RegExp(`^${clientOrigin}/callback\\?code=`))
-    expect(new URL(page.url()).search).toBe(codes.at(-1))
-    await page.close()
   })
 
   it('Google with a second factor: its page comes in between, and from there straight to the client', async () => {

@@ -1,13 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
-import { runServer } from './server-process.ts'
-
-const dist = fileURLToPath(new URL('../../server/dist', import.meta.url))
+import { runAlone } from './command-process.ts'
 
 let occupant: Server | undefined
 afterEach(() => {
@@ -24,7 +21,7 @@ async function occupyPort(): Promise<number> {
 
 describe('drawbridge-server', () => {
   it('--help has usage, every command, examples, where the flags are, and exits 0', async () => {
-    const { code, stdout, stderr } = await runServer({ argv: ['--help'] })
+    const { code, stdout, stderr } = await runAlone(['--help'])
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^Usage:[^]*\nExamples:\n/)
     for (const command of ['serve', 'doctor', 'migrate', 'keys']) {
@@ -33,7 +30,7 @@ describe('drawbridge-server', () => {
     expect(stdout).toContain('serve --help')
     expect(stdout).toMatch(/^ +drawbridge-server /m)
     expect(stdout).toContain('Exit codes:')
-    const serve = await runServer({ argv: ['serve', '--help'] })
+    const serve = await runAlone(['serve', '--help'])
     expect(serve.code).toBe(0)
     for (const flag of ['--base-url', '--listen', '--store', '--access-token-ttl', '--json']) {
       expect(serve.stdout).toContain(flag)
@@ -41,14 +38,14 @@ describe('drawbridge-server', () => {
   })
 
   it('--version prints one version', async () => {
-    const { code, stdout, stderr } = await runServer({ argv: ['--version'] })
+    const { code, stdout, stderr } = await runAlone(['--version'])
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
   it('an unknown command or flag exits 2 and says how to go on', async () => {
     for (const argv of [['--bas-url', 'http://localhost:1'], ['serv']]) {
-      const { code, stdout, stderr } = await runServer({ argv })
+      const { code, stdout, stderr } = await runAlone(argv)
       expect([argv, code, stdout]).toEqual([argv, 2, ''])
       expect(stderr).toMatch(/unknown option|unknown command|too many arguments/)
       expect(stderr).toContain('--help')
@@ -66,37 +63,9 @@ describe('drawbridge-server', () => {
     ],
     [['keys', 'list', '--', 'npx'], {}, 'Only serve takes a command behind --.'],
   ])('an upstream that cannot be exits 2: %j %j', async (argv, settings, text) => {
-    const { code, stdout, stderr } = await runServer({ argv, settings })
+    const { code, stdout, stderr } = await runAlone(argv, { settings })
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(text)
-  })
-
-  it.each(['doctor', 'keys rotate'])(
-    '%s --help has usage, flags and then examples, and exits 0',
-    async (command) => {
-      const { code, stdout } = await runServer({ argv: [...command.split(' '), '--help'] })
-      expect(code).toBe(0)
-      expect(stdout).toMatch(new RegExp(`^Usage:[^]*\nExamples:\n  drawbridge-server ${command}`))
-      expect(stdout).toContain('--json')
-    },
-  )
-
-  it('serving loads nothing of the other commands and nothing of the sandbox', () => {
-    const chunks = new Set<string>()
-    const follow = (name: string): void => {
-      if (chunks.has(name)) return
-      chunks.add(name)
-      const text = readFileSync(join(dist, name), 'utf8')
-      for (const [, imported] of text.matchAll(/(?:from|^import) ?"\.\/([^"]+)"/gm)) follow(imported ?? '')
-    }
-    follow('main.mjs')
-    const entry = /import\("\.\/(serve-[^"]+)"\)/.exec(readFileSync(join(dist, 'main.mjs'), 'utf8'))?.[1]
-    follow(entry ?? 'serve')
-    const loaded = [...chunks].map((name) => readFileSync(join(dist, name), 'utf8')).join('\n')
-    expect(loaded).toContain('createApp')
-    for (const name of ['askSupabase', 'resealSessions', 'changeKeyFile', 'checkSqlite', 'createSandbox']) {
-      expect(loaded).not.toContain(`function ${name}(`)
-    }
   })
 })
 
@@ -106,7 +75,7 @@ describe('a port that is in use', () => {
     { what: 'the web app', settings: (taken: number, free: number) => ({ taken: free, free: taken }) },
   ])('of $what ends the start with 1 and a next step', async ({ settings }) => {
     const { taken, free } = settings(await occupyPort(), await freePort())
-    const { code, stdout, stderr } = await runServer({
+    const { code, stdout, stderr } = await runAlone([], {
       settings: {
         LISTEN: `127.0.0.1:${taken}`,
         BASE_URL: `http://localhost:${taken}`,
@@ -125,7 +94,7 @@ describe('a store that cannot be opened', () => {
     const folder = mkdtempSync(join(tmpdir(), 'drawbridge-damaged-'))
     const path = join(folder, 'server.db')
     writeFileSync(path, `SQLite format 3\0${'damaged '.repeat(1000)}`)
-    const { code, stdout, stderr } = await runServer({ settings: { STORE: `sqlite:${path}` } })
+    const { code, stdout, stderr } = await runAlone([], { settings: { STORE: `sqlite:${path}` } })
     rmSync(folder, { recursive: true })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain('drawbridge-server did not start.')

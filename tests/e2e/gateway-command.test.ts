@@ -2,13 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type SignedInClient, sdkClients } from './gateway-client.ts'
 import { startGateway } from './gateway-server.ts'
 import { createPerson } from './person.ts'
-import { registerPlainClient } from './plain-client.ts'
+import { connectSdkClient, type SdkClient, type SdkClientName } from './sdk-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
 const everything = fileURLToPath(
@@ -18,11 +15,10 @@ const everything = fileURLToPath(
 /** Only root can run processes as another user. */
 const isRoot = process.getuid?.() === 0
 if (!isRoot) console.info('Not run: processes as another user take root.')
-const maxPerUser = 2
 const user = { uid: [20_000, 20_063], gid: 20_000 }
 
 let server: ServerProcess
-const clients: SignedInClient[] = []
+const clients: SdkClient[] = []
 
 beforeAll(async () => {
   server = await startGateway({
@@ -31,7 +27,6 @@ beforeAll(async () => {
     env: { WHO: '${user:id}', ...(isRoot && { TOKEN: '${user:provider_token}' }) },
     ...(isRoot && { user }),
     tools: { deny: ['get-sum'] },
-    max_per_user: maxPerUser,
   })
 })
 
@@ -48,8 +43,8 @@ function processes(): number[] {
     .map((line) => Number.parseInt(line, 10))
 }
 
-async function connect(by: keyof typeof sdkClients): Promise<SignedInClient> {
-  const client = await sdkClients[by](server, await createPerson(server))
+async function connect(by: SdkClientName): Promise<SdkClient> {
+  const client = await connectSdkClient(by, server, await createPerson(server))
   clients.push(client)
   return client
 }
@@ -58,6 +53,13 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
   it('two people have a process each, with their own environment and nothing of the server', async () => {
     const [ada, bea] = [await connect('sdk 1, 2025-11-25'), await connect('client 2, 2026-07-28 if it can')]
     await Promise.all([ada.call('echo', { message: 'a' }), bea.call('echo', { message: 'b' })])
+    for (const client of [ada, bea]) {
+      const names = await client.listTools()
+      expect([names.includes('echo'), names.includes('get-sum')]).toEqual([true, false])
+      const long = await client.call('trigger-long-running-operation', { duration: 0.2, steps: 2 })
+      expect(long).toEqual({ text: expect.stringContaining('completed'), progress: [1, 2] })
+      await expect(client.call('get-sum', { a: 1, b: 2 })).rejects.toThrow('There is no tool')
+    }
     await expect.poll(processes).toHaveLength(2)
     const environments = processes().map((pid) =>
       Object.fromEntries(
@@ -82,56 +84,11 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
     }
   })
 
-  it.each(Object.keys(sdkClients) as (keyof typeof sdkClients)[])(
-    '%s: lists, calls, hears of progress',
-    async (by) => {
-      const client = await connect(by)
-      const names = await client.listTools()
-      expect(names).toContain('echo')
-      expect(names).not.toContain('get-sum')
-      expect((await client.call('echo', { message: 'through the door' })).text).toContain('through the door')
-      const { text, progress } = await client.call('trigger-long-running-operation', {
-        duration: 1,
-        steps: 2,
-      })
-      expect(text).toContain('completed')
-      expect(progress).toEqual([1, 2])
-      await expect(client.call('get-sum', { a: 1, b: 2 })).rejects.toThrow('There is no tool')
-    },
-  )
-
   it('the processes end with the server', async () => {
     expect(processes()).not.toEqual([])
     await server.kill('SIGTERM')
     expect(processes()).toEqual([])
     await server.start()
-  })
-
-  it('clients that leave without ending their sessions, as command lines do, make room for the next', async () => {
-    const person = await createPerson(server)
-    const { access_token: token } = await (await registerPlainClient(server)).connect(person)
-    const runOnce = async (): Promise<number> => {
-      let isListening = false
-      const listeningFetch: typeof fetch = async (url, init) => {
-        const response = await server.fetch(new Request(url, init))
-        isListening ||= init?.method === 'GET' && response.ok
-        return response
-      }
-      const client = new Client({ name: 'command line', version: '1' }, { capabilities: { roots: {} } })
-      const transport = new StreamableHTTPClientTransport(new URL(server.mcpUrl), {
-        fetch: listeningFetch,
-        requestInit: { headers: { authorization: `Bearer ${token}` } },
-      })
-      await client.connect(transport)
-      const { tools } = await client.listTools()
-      await expect.poll(() => isListening).toBe(true)
-      await client.close()
-      return tools.length
-    }
-    const found: number[] = []
-    for (let run = 0; run < 2 * maxPerUser; run += 1) found.push(await runOnce())
-    expect(found).toEqual(found.map(() => found[0]))
-    await expect.poll(() => processes().length, { timeout: 8000 }).toBeLessThanOrEqual(maxPerUser)
   })
 
   it('nothing is left of a server that was killed', async () => {

@@ -1,7 +1,5 @@
-import type { ServerResponse } from 'node:http'
-import { createRemoteJWKSet, jwtVerify } from 'jose'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { sdkClients, type SignedInClient } from './gateway-client.ts'
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startGateway } from './gateway-server.ts'
 import { createPerson, type Person } from './person.ts'
 import { postMcp, registerPlainClient } from './plain-client.ts'
@@ -18,22 +16,29 @@ import type { ServerProcess } from './server-process.ts'
 let upstream: RecordingUpstream
 let server: ServerProcess
 let ada: Person
+let eve: Person
 let tokenOfAda: string
 let tokenOfEve: string
 let tokenOfOtherClient: string
+
+/** Opens both for a group of tests, with that document of the upstream. */
+function opened(document: Record<string, unknown>): void {
+  beforeAll(() => open(document))
+  afterAll(async () => {
+    await server?.close()
+    upstream?.close()
+  })
+}
 
 const open = async (document: Record<string, unknown>): Promise<void> => {
   upstream = await startRecordingUpstream()
   server = await startGateway({ url: upstream.url, ...document })
   ada = await createPerson(server)
+  eve = await createPerson(server)
   const client = await registerPlainClient(server)
   tokenOfAda = (await client.connect(ada)).access_token
-  tokenOfEve = (await client.connect(await createPerson(server))).access_token
+  tokenOfEve = (await client.connect(eve)).access_token
   tokenOfOtherClient = (await (await registerPlainClient(server)).connect(ada)).access_token
-}
-const close = async (): Promise<void> => {
-  await server?.close()
-  upstream?.close()
 }
 
 beforeEach(() => {
@@ -46,7 +51,7 @@ const call = { method: 'tools/call', params: { name: 'anything', arguments: {} }
 const send = (
   headers: Record<string, string> = {},
   token: string = tokenOfAda,
-  message: { method: string; params?: unknown } = call,
+  message: Parameters<typeof postMcp>[1] = call,
 ): Promise<Response> => postMcp(server, message, { ...headers, authorization: `Bearer ${token}` })
 
 /** Headers with which a client may try to impersonate others, or that concern its own connection. */
@@ -88,8 +93,7 @@ const passedNames = [
 ]
 
 describe('what says who calls', () => {
-  beforeAll(() => open({ headers: { 'X-Api-Key': 'key of the door' } }))
-  afterAll(close)
+  opened({ headers: { 'X-Api-Key': 'key of the door' } })
 
   it('never comes from the client', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
@@ -120,6 +124,41 @@ describe('what says who calls', () => {
       expect(request.rawHeaders.join()).not.toContain('forged')
     }
   })
+
+  it('is told apart in calls at the same time with equal ids and progress tokens: each gets its own answers', async () => {
+    upstream.answer = (response, { headers, body }) => {
+      const { id, params } = JSON.parse(body) as { id: number; params: { arguments: { nonce: string } } }
+      const text = `${String(decodeJwt(String(headers['drawbridge-assertion']))['email'])} ${params.arguments.nonce}`
+      const messages = [
+        { method: 'notifications/progress', params: { progressToken: id, progress: 1, message: text } },
+        { id, result: { content: [{ type: 'text', text }] } },
+      ]
+      const events = messages.map((message) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`)
+      // Answers overtake each other.
+      setTimeout(
+        () => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join(''))
+        },
+        (id % 3) * 2,
+      )
+    }
+    const work = async ({ email }: Person, token: string, lane: number): Promise<void> => {
+      for (let id = 1; id <= 6; id += 1) {
+        const text = `${email} ${lane}-${id}`
+        const params = { name: 'who', arguments: { nonce: `${lane}-${id}` }, _meta: { progressToken: id } }
+        const response = await send({}, token, { id, method: 'tools/call', params })
+        const messages = [...(await response.text()).matchAll(/^data: (.+)$/gm)].map(
+          ([, data = '']): unknown => JSON.parse(data),
+        )
+        expect(messages).toMatchObject([
+          { params: { progressToken: id, message: text } },
+          { id, result: { content: [{ text }] } },
+        ])
+      }
+    }
+    const lanes = Array.from({ length: 12 }, (_, lane) => lane)
+    await Promise.all(lanes.flatMap((lane) => [work(ada, tokenOfAda, lane), work(eve, tokenOfEve, lane)]))
+  })
 })
 
 async function verified(assertion: string | string[] | undefined) {
@@ -132,8 +171,7 @@ async function verified(assertion: string | string[] | undefined) {
 }
 
 describe('what says who calls, as plain headers', () => {
-  beforeAll(() => open({ identity: ['headers'], forward: ['X-User'] }))
-  afterAll(close)
+  opened({ identity: ['headers'], forward: ['X-User'] })
 
   it('is what the server knows, not what the client says', async () => {
     await send(forgedHeaders)
@@ -148,20 +186,52 @@ describe('what says who calls, as plain headers', () => {
   })
 })
 
-describe('a session of the upstream', () => {
-  const id = 'session-4711-of-the-upstream'
-  beforeAll(() => open({}))
-  afterAll(close)
-  beforeEach(() => {
+describe('a hostile upstream', () => {
+  opened({})
+
+  const challenge = {
+    'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/.well-known/oauth-protected-resource"',
+    'proxy-authenticate': 'Basic',
+    'set-cookie': ['session=1; Path=/', 'drawbridge=2'],
+    'access-control-allow-origin': 'https://evil.example',
+    'clear-site-data': '"*"',
+    link: '</>; rel="oauth"',
+    location: 'http://127.0.0.1:1/',
+  }
+
+  // A client that was answered 401 would sign in again.
+  it.each([
+    [200, 200],
+    [401, 502],
+    [307, 502],
+  ])(
+    'that challenges, sets cookies and redirects with %i is asked once, and seen as %i',
+    async (status, seen) => {
+      upstream.answer = (response, request) =>
+        answerJson(
+          response,
+          { jsonrpc: '2.0', id: idOf(request), result: {} },
+          { status, headers: challenge },
+        )
+      const response = await send()
+      expect(response.status).toBe(seen)
+      for (const [name, value] of Object.entries(challenge)) {
+        expect([name, response.headers.get(name) ?? '']).not.toEqual([name, String(value)])
+      }
+      expect(response.headers.get('set-cookie')).toBeNull()
+      expect(response.headers.get('www-authenticate')).toBeNull()
+      expect(upstream.requests).toHaveLength(1)
+    },
+  )
+
+  it('has a session whose id is of use to its own user and client alone, and the own one stays hidden', async () => {
+    const id = 'session-4711-of-the-upstream'
     upstream.answer = (response, request) =>
       answerJson(
         response,
         { jsonrpc: '2.0', id: idOf(request), result: {} },
         { headers: { 'mcp-session-id': id } },
       )
-  })
-
-  it('has an id that is of use to its own user and client alone, and the own one stays hidden', async () => {
     const opened = await send({}, tokenOfAda, { method: 'initialize', params: {} })
     const sealed = opened.headers.get('mcp-session-id') ?? ''
     expect(sealed).not.toBe('')
@@ -191,81 +261,6 @@ describe('a session of the upstream', () => {
         expect(await refused.text()).not.toContain(id)
       }
     }
-    expect(upstream.requests).toHaveLength(1)
-  })
-})
-
-describe('a hostile upstream', () => {
-  let client: SignedInClient
-  beforeAll(async () => {
-    await open({ max_body: '64kb' })
-    upstream.answer = answerHonestly
-    client = await sdkClients['sdk 1, 2025-11-25'](server, ada)
-  })
-  afterAll(close)
-  beforeEach(() => {
-    upstream.answer = answerHonestly
-  })
-  // Whatever happened: the client has its tokens, and was asked to sign in only once, at the start.
-  afterEach(async () => {
-    upstream.answer = answerHonestly
-    expect((await client.call('anything')).text).toBe('done')
-    expect(client.provider.savedTokens).toHaveLength(1)
-    expect(client.provider.authorizationUrls).toHaveLength(1)
-  })
-
-  const challenge = {
-    'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/.well-known/oauth-protected-resource"',
-    'proxy-authenticate': 'Basic',
-    'set-cookie': ['session=1; Path=/', 'drawbridge=2'],
-    'access-control-allow-origin': 'https://evil.example',
-    'clear-site-data': '"*"',
-    link: '</>; rel="oauth"',
-    location: 'http://127.0.0.1:1/',
-  }
-
-  function answerHonestly(response: ServerResponse, request: RecordedRequest): void {
-    const { id, method } = JSON.parse(request.body || '{}') as { id?: unknown; method?: string }
-    const results: Record<string, unknown> = {
-      initialize: {
-        protocolVersion: '2025-11-25',
-        capabilities: { tools: {} },
-        serverInfo: { name: 'hostile', version: '1' },
-      },
-      'tools/call': { content: [{ type: 'text', text: 'done' }] },
-    }
-    if (id === undefined) answerEmpty(response, request)
-    else answerJson(response, { jsonrpc: '2.0', id, result: results[method ?? ''] })
-  }
-
-  const expectCallToFail = async (): Promise<void> => {
-    await expect(client.call('anything')).rejects.toThrow(/MCP server behind this endpoint/)
-  }
-
-  it.each([200, 401, 500])(
-    'that challenges and sets cookies with %i does not reach the client',
-    async (status) => {
-      upstream.answer = (response, request) =>
-        answerJson(
-          response,
-          { jsonrpc: '2.0', id: idOf(request), result: {} },
-          { status, headers: challenge },
-        )
-      const response = await send()
-      for (const [name, value] of Object.entries(challenge)) {
-        expect([name, response.headers.get(name) ?? '']).not.toEqual([name, String(value)])
-      }
-      expect(response.headers.get('set-cookie')).toBeNull()
-      expect(response.headers.get('www-authenticate')).toBeNull()
-      expect([401, 403, 407]).not.toContain(response.status)
-      if (status !== 200) await expectCallToFail()
-    },
-  )
-
-  it('that redirects to itself is asked once', async () => {
-    upstream.requests = []
-    upstream.answer = (response) => void response.writeHead(307, { location: upstream.url }).end()
-    await expectCallToFail()
     expect(upstream.requests).toHaveLength(1)
   })
 })

@@ -1,13 +1,24 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startEverythingServer } from '../peers/everything-server.ts'
+import { startExpressServer } from '../peers/express-server.ts'
 import { hasPythonPeers } from '../peers/python/python-peer.ts'
-import { type PythonServerOptions, startPythonServer } from '../peers/python/python-server.ts'
+import { startPythonServer } from '../peers/python/python-server.ts'
+import { buildRustServer, startRustServer } from '../peers/rust-server/rust-server.ts'
 import { buildGoServer, startGoServer } from '../support/bridge/process/go-server.ts'
 import { freePort } from '../support/server/free-port.ts'
-import { type SignedInClient, sdkClients } from './gateway-client.ts'
 import { type SignedToken, signToken, startGateway } from './gateway-server.ts'
-import { createPerson, type Person } from './person.ts'
+import type { MemoryOAuthProvider } from './memory-oauth-provider.ts'
+import { createPerson } from './person.ts'
 import { postMcp } from './plain-client.ts'
+import {
+  connectSdkClient,
+  type SdkClient,
+  type SdkClientName,
+  sdkClientNames,
+  sdkClients,
+} from './sdk-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
 interface Upstream {
@@ -15,23 +26,27 @@ interface Upstream {
   close(): Promise<void>
 }
 
+/** Starts an upstream, once the address of the server in front of it is known. */
+type Start = (where: { port: number; issuer: string }) => Promise<Upstream>
+
+/** A person with the tokens of one sign-in, which all clients use. */
+interface Caller {
+  email: string
+  provider: MemoryOAuthProvider
+}
+
 let upstream: Upstream
 let server: ServerProcess
-let ada: Person
-let eve: Person
-const clients: SignedInClient[] = []
+let ada: Caller
+let eve: Caller
+const clients: SdkClient[] = []
 
-/** Starts a server in front of an upstream, which starts once the server's address is known. */
-async function open(
-  identity: string,
-  start: (where: { port: number; issuer: string }) => Promise<Upstream>,
-  more: Record<string, unknown> = {},
-): Promise<void> {
+async function open(document: Record<string, unknown>, start: Start): Promise<void> {
   const port = await freePort()
-  server = await startGateway({ url: `http://127.0.0.1:${port}/mcp`, identity: [identity], ...more })
+  server = await startGateway({ url: `http://127.0.0.1:${port}/mcp`, ...document })
   upstream = await start({ port, issuer: server.baseUrl })
-  ada = await createPerson(server)
-  eve = await createPerson(server)
+  ada = await signUp()
+  eve = await signUp()
 }
 
 async function close(): Promise<void> {
@@ -39,65 +54,64 @@ async function close(): Promise<void> {
   await upstream?.close()
 }
 
+async function signUp(): Promise<Caller> {
+  const person = await createPerson(server)
+  const { provider, end } = await connectSdkClient('sdk 1, 2025-11-25', server, person)
+  await end().catch(() => {})
+  expect(provider.authorizationUrls).toHaveLength(1)
+  return { email: person.email, provider }
+}
+
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.end().catch(() => {})
 })
 
-async function connect(name: keyof typeof sdkClients, person: Person): Promise<SignedInClient> {
-  const client = await sdkClients[name](server, person)
+async function connect(name: SdkClientName, { provider }: Caller): Promise<SdkClient> {
+  const client = sdkClients[name](server, { provider })
   clients.push(client)
+  await client.connect()
   return client
 }
 
-const initialize = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'past-the-door', version: '1' },
-  },
-})
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
+const assertion = (token: string): Record<string, string> => ({ 'drawbridge-assertion': token })
+const tokenOf = ({ provider }: Caller): string => provider.tokens()?.access_token ?? ''
 
 /** Returns the status of a message sent straight to the upstream. */
 async function statusPastTheDoor(headers: Record<string, string>): Promise<number> {
-  const response = await fetch(upstream.url, {
-    method: 'POST',
-    headers: {
-      accept: 'application/json, text/event-stream',
-      'content-type': 'application/json',
-      ...headers,
-    },
-    body: initialize,
-  })
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } }
+  const response = await postMcp(
+    { ...server, mcpUrl: upstream.url },
+    { method: 'initialize', params },
+    headers,
+  )
   await response.body?.cancel()
   return response.status
 }
 
-/** Returns the status of a message through the gateway, in a session of that client. */
-async function statusInSession(session: string, { provider }: SignedInClient): Promise<number> {
-  const authorization = `Bearer ${provider.tokens()?.access_token}`
-  const headers = { authorization, 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }
-  return (await postMcp(server, { method: 'tools/list' }, headers)).status
-}
-
-const names = Object.keys(sdkClients) as (keyof typeof sdkClients)[]
-
 /** Tests what applies to every upstream that identifies callers by Drawbridge's assertion. */
 function itKnowsCallers(header: (token: string) => Record<string, string>): void {
-  it.each(names)('%s: lists, calls as two users, hears of progress, ends its session', async (name) => {
-    const ofAda = await connect(name, ada)
-    const ofEve = await connect(name, eve)
-    expect(await ofAda.listTools()).toEqual(expect.arrayContaining(['whoami', 'count']))
-    const said = await Promise.all([ofAda, ofEve, ofAda, ofEve].map((client) => client.call('whoami')))
-    expect(said.map(({ text }) => text)).toEqual([ada, eve, ada, eve].map(({ email }) => `You are ${email}.`))
-    expect(await ofAda.call('count', { to: 3 })).toEqual({ text: 'Counted to 3.', progress: [1, 2, 3] })
-    const session = ofAda.sessionId()
-    await ofAda.end()
-    if (session !== undefined) expect(await statusInSession(session, ofAda)).toBe(404)
-    expect((await ofEve.call('whoami')).text).toBe(`You are ${eve.email}.`)
-  })
+  it.each(sdkClientNames)(
+    '%s: lists, calls as two users, hears of progress, ends its session',
+    async (name) => {
+      const ofAda = await connect(name, ada)
+      const ofEve = await connect(name, eve)
+      expect(await ofAda.listTools()).toEqual(expect.arrayContaining(['whoami', 'count']))
+      const said = await Promise.all([ofAda, ofEve, ofAda, ofEve].map((client) => client.call('whoami')))
+      expect(said.map(({ text }) => text)).toEqual(
+        [ada, eve, ada, eve].map(({ email }) => `You are ${email}.`),
+      )
+      expect(await ofAda.call('count', { to: 3 })).toEqual({ text: 'Counted to 3.', progress: [1, 2, 3] })
+      const session = ofAda.sessionId()
+      await ofAda.end()
+      if (session !== undefined) {
+        const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }
+        const late = await postMcp(server, { method: 'tools/list' }, { ...bearer(tokenOf(ada)), ...headers })
+        expect(late.status).toBe(404)
+      }
+      expect((await ofEve.call('whoami')).text).toBe(`You are ${eve.email}.`)
+    },
+  )
 
   it('refuses calls past the door', async () => {
     const { url: audience } = upstream
@@ -111,29 +125,69 @@ function itKnowsCallers(header: (token: string) => Record<string, string>): void
   })
 }
 
-const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
-const assertion = (token: string): Record<string, string> => ({ 'drawbridge-assertion': token })
+/** Encodes ASCII text in UTF-7, as the body parser of Express decodes it. */
+function utf7(text: string): string {
+  const base64 = Buffer.from(text, 'utf16le').swap16().toString('base64').replace(/=+$/, '')
+  return `+${base64}-`
+}
+
+/** In UTF-8 a call of a harmless tool with one odd text; in UTF-7 the text ends early, and another `name` follows. */
+const hidden = utf7('"},"name":"delete_everything","more":{"y":"')
+const attack = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"opening_hours","arguments":{"x":"${hidden}"}}}`
+
+/** Returns the names that the upstream itself lists. */
+async function namesPastTheDoor(): Promise<string[]> {
+  const headers = bearer(await signToken(server, { audience: upstream.url }))
+  const client = new Client({ name: 'past-the-door', version: '1' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(upstream.url), { requestInit: { headers } }))
+  const { tools } = await client.listTools()
+  await client.close()
+  return tools.map(({ name }) => name)
+}
+
+/** For an upstream whose tool `delete_everything` is denied. */
+function itReadsUtf8(): void {
+  it('a message is what it says in UTF-8, whatever charset is named', async () => {
+    expect(await namesPastTheDoor()).toEqual(expect.arrayContaining(['opening_hours', 'delete_everything']))
+    const client = await connect('sdk 1, 2025-11-25', ada)
+    expect(await client.listTools()).not.toContain('delete_everything')
+    expect((await client.call('opening_hours', { x: hidden })).text).toBe('Open from 9 to 5.')
+    const session = client.sessionId()
+    const send = async (charset: string): Promise<[charset: string, status: number, text: string]> => {
+      const response = await server.fetch(server.mcpUrl, {
+        method: 'POST',
+        headers: {
+          ...bearer(tokenOf(ada)),
+          accept: 'application/json, text/event-stream',
+          'content-type': `application/json; charset=${charset}`,
+          'mcp-protocol-version': '2025-11-25',
+          ...(session !== undefined && { 'mcp-session-id': session }),
+        },
+        body: attack,
+      })
+      return [charset, response.status, await response.text()]
+    }
+    expect(await send('utf-8')).toEqual(['utf-8', 200, expect.stringContaining('Open from 9 to 5.')])
+    for (const charset of ['utf-7', 'UTF-7', 'utf-16le', 'utf-32', 'cp037'])
+      expect(await send(charset)).toEqual([charset, 415, expect.not.stringContaining('Deleted')])
+  })
+}
+
+const deny = { identity: ['bearer'], tools: { deny: ['delete_*'] } }
 
 describe.skipIf(!hasPythonPeers())('in Python', () => {
-  const python =
-    (choice: Pick<PythonServerOptions, 'environment' | 'script'>) =>
-    (where: { port: number; issuer: string }): Promise<Upstream> =>
-      startPythonServer({ ...choice, ...where })
-
   describe('FastMCP with its JWT verifier, and a tool that is said to be public', () => {
-    const fastmcp = python({ environment: 'fastmcp-4', script: 'fastmcp_server.py' })
-    beforeAll(() => open('bearer', fastmcp, { tools: { public: ['opening_hours'] } }))
+    const document = { ...deny, tools: { ...deny.tools, public: ['opening_hours'] } }
+    beforeAll(() =>
+      open(document, (where) =>
+        startPythonServer({ environment: 'fastmcp-4', script: 'fastmcp_server.py', ...where }),
+      ),
+    )
     afterAll(close)
     itKnowsCallers(bearer)
+    itReadsUtf8()
 
-    it('a client signs in at once, since it takes nobody else', async () => {
-      const client = await connect('sdk 1, 2025-11-25', ada)
-      expect(client.provider.authorizationUrls).toHaveLength(1)
-      expect((await client.call('whoami')).text).toBe(`You are ${ada.email}.`)
-      expect((await client.call('opening_hours', { x: '' })).text).toBe('Open from 9 to 5.')
-    })
-
-    it('promises nobody a call without a sign-in', async () => {
+    it('promises nobody a call without a sign-in, since the upstream takes nobody else', async () => {
       const refused = await postMcp(server, { method: 'tools/list' })
       expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
         401,
@@ -145,7 +199,9 @@ describe.skipIf(!hasPythonPeers())('in Python', () => {
   })
 
   describe.each(['mcp-1', 'mcp-2'] as const)('the SDK, %s', (environment) => {
-    beforeAll(() => open('assertion', python({ environment, script: 'sdk_server.py' })))
+    beforeAll(() =>
+      open({}, (where) => startPythonServer({ environment, script: 'sdk_server.py', ...where })),
+    )
     afterAll(close)
     itKnowsCallers(assertion)
   })
@@ -156,26 +212,34 @@ describe.skipIf(!(await buildGoServer()))('the Go SDK', () => {
     ['with sessions', false],
     ['without sessions', true],
   ])('%s', (_name, stateless) => {
-    beforeAll(() => open('bearer', (where) => startGoServer({ stateless, ...where })))
+    beforeAll(() => open(deny, (where) => startGoServer({ stateless, ...where })))
     afterAll(close)
     itKnowsCallers(bearer)
+    if (!stateless) itReadsUtf8()
   })
 })
 
+describe('createMcpExpressApp', () => {
+  beforeAll(() => open(deny, ({ port }) => startExpressServer(port)))
+  afterAll(close)
+  itReadsUtf8()
+})
+
+describe.skipIf(!(await buildRustServer()))('the Rust SDK', () => {
+  beforeAll(() => open(deny, startRustServer))
+  afterAll(close)
+  itReadsUtf8()
+})
+
 describe('@modelcontextprotocol/server-everything', () => {
-  beforeAll(async () => {
-    upstream = await startEverythingServer()
-    server = await startGateway({ url: upstream.url })
-    ada = await createPerson(server)
-  })
+  beforeAll(() => open({}, ({ port }) => startEverythingServer(port)))
   afterAll(close)
 
-  it.each(names)('%s: lists, calls, hears of progress, ends its session', async (name) => {
+  it.each(sdkClientNames)('%s: lists, calls, hears of progress, ends its session', async (name) => {
     const client = await connect(name, ada)
     expect(await client.listTools()).toContain('echo')
     expect((await client.call('echo', { message: 'über' })).text).toContain('über')
-    const input = { duration: 1, steps: 2 }
-    const long = await client.call('trigger-long-running-operation', input)
+    const long = await client.call('trigger-long-running-operation', { duration: 0.2, steps: 2 })
     expect(long.progress).toEqual([1, 2])
     expect(client.sessionId()).toBeDefined()
   })

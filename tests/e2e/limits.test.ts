@@ -1,18 +1,13 @@
-import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
-import { type DocumentServer, startDocumentServer } from './document-server.ts'
 import { createPerson, type Person } from './person.ts'
-import { createPlainClient, type PlainClient, registerPlainClient } from './plain-client.ts'
+import { type PlainClient, registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
-import { until } from '../support/until.ts'
 
 // The prefix of one household, office or tunnel (RFC 6177 section 2): 65,536 blocks of the size of one link.
 const sourceInSite = (link: number): string => `2001:db8:1:${link.toString(16)}::1`
 
 const owner = '198.51.100.7'
-const stranger = '198.51.100.99'
 
 let server: ServerProcess
 afterEach(async () => {
@@ -76,57 +71,13 @@ describe('a site with many blocks of addresses', () => {
   })
 })
 
-describe('documents of clients that are new here', () => {
-  let site: DocumentServer
-  let silent: Server
-  beforeAll(async () => {
-    site = await startDocumentServer()
-    silent = createServer(() => {})
-    await new Promise<void>((resolve) => {
-      silent.listen(0, '127.0.0.1', resolve)
-    })
-  })
-  afterAll(async () => {
-    await site?.close()
-    silent.close()
-    silent.closeAllConnections()
-  })
-
-  const goodClient = (path: string): Promise<PlainClient> => {
-    const id = site.origin + path
-    site.publish(path, { client_id: id, client_name: 'Quill', redirect_uris: ['http://127.0.0.1/callback'] })
-    return createPlainClient(server, { id })
-  }
-  const statusAt = async (address: string, client: Pick<PlainClient, 'authorizationUrl'>): Promise<number> =>
-    (await browserAt(address).visit(client.authorizationUrl)).response?.status ?? 0
-
-  it('one address that names documents of a silent host does not stop the documents of others', async () => {
-    server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' })
-    const { port } = silent.address() as AddressInfo
-    const waiting = Array.from({ length: 30 }, async (_, index) => {
-      const client = await createPlainClient(server, { id: `http://127.0.0.1:${port}/${index}` })
-      return statusAt(stranger, client)
-    })
-    const refusedSoon = await Promise.race(waiting)
-    expect(refusedSoon).toBe(429)
-    expect(await statusAt(owner, await goodClient('/other.json'))).toBe(200)
-    const statuses = await Promise.all(waiting)
-    expect(statuses.filter((status) => status === 429)).toHaveLength(26)
-  })
-})
-
 describe('a faulty request of a client that somebody has just registered', () => {
   it('RFC 9700 4.11.2: shows a page with a link, until somebody has signed in with the client', async () => {
     server = await startServer()
     const returnTo = 'https://client.example/callback'
-    const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ redirect_uris: [returnTo], token_endpoint_auth_method: 'none' }),
-    })
-    const { client_id: id } = (await registered.json()) as { client_id: string }
+    const client = await registerPlainClient(server, 'Client', returnTo)
     const faulty = (): Promise<Response> =>
-      server.fetch(`${server.baseUrl}/oauth/authorize?client_id=${id}&state=s`, { redirect: 'manual' })
+      server.fetch(`${server.baseUrl}/oauth/authorize?client_id=${client.id}&state=s`, { redirect: 'manual' })
 
     const before = await faulty()
     expect(before.status).toBe(400)
@@ -136,42 +87,11 @@ describe('a faulty request of a client that somebody has just registered', () =>
     expect(html).toContain(`href="${returnTo}?error=invalid_request`)
     expect(html).not.toMatch(/http-equiv|<script/)
 
-    await (await createPlainClient(server, { id, redirectUri: returnTo })).connect(await createPerson(server))
+    await client.connect(await createPerson(server))
     const after = await faulty()
     expect(after.status).toBe(303)
     expect(after.headers.get('location')).toMatch(
       /^https:\/\/client\.example\/callback\?error=invalid_request/,
-    )
-  })
-})
-
-describe('connections of a process with little memory', () => {
-  it('are as many as their headers may take of it', async () => {
-    server = await startServer({}, { environment: { NODE_OPTIONS: '--max-old-space-size=64' } })
-    const sockets: Socket[] = []
-    let closed = 0
-    try {
-      for (let index = 0; index < 600; index += 1) {
-        const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
-        socket.on('error', () => {})
-        socket.on('close', () => (closed += 1))
-        socket.write('GET /mcp HTTP/1.1\r\n')
-        sockets.push(socket)
-      }
-      await until(() => closed > 0, 'a connection that is turned away')
-      const { most } = await server.waitForEvent('connections_refused')
-      expect(most).toBeGreaterThanOrEqual(100)
-      expect(most).toBeLessThan(600)
-    } finally {
-      for (const socket of sockets) socket.destroy()
-    }
-    await until(
-      () =>
-        fetch(`${server.origin}/healthz`).then(
-          ({ ok }) => ok,
-          () => false,
-        ),
-      'a server that answers again',
     )
   })
 })

@@ -3,9 +3,10 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { runAlone } from './command-process.ts'
 import { createPerson } from './person.ts'
 import { callTool, registerPlainClient } from './plain-client.ts'
-import { runServer, startServer } from './server-process.ts'
+import { startServer } from './server-process.ts'
 
 const floor = '22.13.0'
 const onFloorPlatform = process.platform === 'linux' && process.arch === 'x64'
@@ -34,7 +35,7 @@ describe('a Node that is too old', () => {
 
   it.skipIf(!oldNode)('is told which one is needed, which one it is, and where', async () => {
     const { path = '', version = '' } = oldNode ?? {}
-    const { code, stdout, stderr } = await runServer({ node: path, argv: ['--version'] })
+    const { code, stdout, stderr } = await runAlone(['--version'], { node: path })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain('needs Node 22.13')
     expect(stderr).toContain(version)
@@ -50,7 +51,7 @@ describe(`Node ${floor}, the oldest that is supported`, () => {
   it.skipIf(skipped)('serves a client the whole way', { timeout: 180_000 }, async () => {
     const node = await installNode(floor)
     expect(execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()).toBe(`v${floor}`)
-    const version = await runServer({ node, argv: ['--version'] })
+    const version = await runAlone(['--version'], { node })
     expect([version.code, version.stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)])
 
     const server = await startServer({}, { node })

@@ -92,13 +92,3 @@ export async function signInOn(
   await phone.insert(password)
   await phone.enter()
 }
-
-/** Signs in at the sandbox's company, from the login page that the phone shows. */
-export async function signInAtCompany(phone: Phone): Promise<void> {
-  await phone.tabTo('input[name=email]')
-  await phone.insert('lin@company.example')
-  await phone.tabTo('button[value=sso]')
-  await phone.enter()
-  await phone.tabTo('button[name=account]')
-  await phone.enter()
-}

@@ -38,23 +38,24 @@ export interface KnownClient {
   prove?: () => Promise<Record<string, string>>
 }
 
-/** Registers a public client called `name` at the server. */
+/** Registers a public client called `name`, to which codes return at `returnTo`. */
 export async function registerPlainClient(
   server: ServerProcess,
   name: string = 'Plain client',
+  returnTo: string = redirectUri,
 ): Promise<PlainClient> {
   const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
       client_name: name,
-      redirect_uris: [redirectUri],
+      redirect_uris: [returnTo],
       token_endpoint_auth_method: 'none',
     }),
   })
   if (registered.status !== 201) throw new Error(`Registering answered ${registered.status}.`)
   const { client_id: id } = (await registered.json()) as { client_id: string }
-  return createPlainClient(server, { id })
+  return createPlainClient(server, { id, redirectUri: returnTo })
 }
 
 /** Creates a client that the server knows without registration, or that is already registered. */
@@ -119,10 +120,10 @@ export function postForm(
   })
 }
 
-/** Posts one JSON-RPC request to `/mcp` with the content headers of a direct call, and `headers`. */
+/** Posts one JSON-RPC request to `/mcp`, by default of id 1, with the content headers of a direct call, and `headers`. */
 export function postMcp(
   server: ServerProcess,
-  message: { method: string; params?: unknown },
+  message: { id?: number; method: string; params?: unknown },
   headers: Record<string, string> = {},
 ): Promise<Response> {
   return server.fetch(server.mcpUrl, {

@@ -95,7 +95,7 @@ it('a program that is started while the build of npm start runs finds all of its
   async function look(): Promise<void> {
     while (!finished.signal.aborted) {
       for (const path of ['server/dist', 'bridge/dist'].flatMap(missing)) lacks.add(path)
-      await delay(1)
+      await delay(5)
     }
   }
   const outcomes = await Promise.allSettled([rebuilt, startAgainAndAgain(), look()])

@@ -7,10 +7,16 @@ import { freePort } from '../support/server/free-port.ts'
 import { createSecretLedger, type SecretLedger } from './secret-ledger.ts'
 import { until } from '../support/until.ts'
 
-const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
+export const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 const bundle = fileURLToPath(new URL('../../server/dist/main.mjs', import.meta.url))
-const otherClock = new URL('../support/other-clock.ts', import.meta.url).href
-const startTimeoutMs = 25_000
+
+/** Variables of a process whose clock is that many seconds ahead. */
+export function clockAhead(seconds: number): Readonly<Record<string, string>> {
+  if (seconds === 0) return {}
+  const otherClock = new URL('../support/other-clock.ts', import.meta.url).href
+  return { NODE_OPTIONS: `--import=${otherClock}`, CLOCK_AHEAD_SECONDS: String(seconds) }
+}
+
 const stopTimeoutMs = 25_000
 
 /** Settings by variable name without the prefix, such as `{ ACCESS_TOKEN_TTL: '2s' }`. */
@@ -55,12 +61,6 @@ export interface ServerProcess {
    * to any test of this process, or if it logged a failure that no test provoked.
    */
   close(): Promise<void>
-}
-
-/** How a process that should end by itself did so. */
-export interface Finished extends Exit {
-  stdout: string
-  stderr: string
 }
 
 const running = new Set<ChildProcess>()
@@ -128,8 +128,7 @@ export async function startServer(
     async start({ aheadSeconds } = { aheadSeconds: 0 }) {
       killed = false
       const before = stdout.length
-      const clock = { NODE_OPTIONS: `--import=${otherClock}`, CLOCK_AHEAD_SECONDS: String(aheadSeconds) }
-      const env = aheadSeconds === 0 ? environment : { ...environment, ...clock }
+      const env = { ...environment, ...clockAhead(aheadSeconds) }
       child = spawn(node, [launcher, '--json'], { cwd: directory, env })
       child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
       child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
@@ -169,40 +168,6 @@ export async function startServer(
   }
 }
 
-/**
- * Runs the built server's command line to its end. `node` runs it on another Node; `settings` have no prefix; `environment` is
- * passed unchanged.
- */
-export async function runServer(
-  given: {
-    argv?: readonly string[]
-    settings?: ServerSettings
-    environment?: Readonly<Record<string, string>>
-    node?: string
-  } = {},
-): Promise<Finished> {
-  const directory = mkdtempSync(join(tmpdir(), 'drawbridge-e2e-'))
-  const env = { ...childEnvironment(directory, given.settings ?? {}), ...given.environment }
-  try {
-    const child = spawn(given.node ?? process.execPath, [launcher, ...(given.argv ?? [])], {
-      cwd: directory,
-      env,
-    })
-    const output = { stdout: '', stderr: '' }
-    child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()))
-    child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()))
-    const exit = await Promise.race([endOf(child), timeout(startTimeoutMs)])
-    if (exit) {
-      refuseSecretsOfCommand(given.argv ?? [], output)
-      return { ...exit, ...output }
-    }
-    child.kill('SIGKILL')
-    throw new Error(`The command did not end.\n${output.stdout}${output.stderr}`)
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
-}
-
 /** Throws if `output` contains a secret known to any test of this process, or anything that looks like one. */
 function refuseSecrets(whose: string, output: string): void {
   const leaked = createSecretLedger().findIn(output)
@@ -230,9 +195,9 @@ function noteSecretSettings(settings: ServerSettings, secrets: SecretLedger): vo
 }
 
 /** Returns an environment without the caller's: no setting, proxy or home of this machine affects a test. */
-function childEnvironment(directory: string, settings: ServerSettings): Record<string, string> {
+export function childEnvironment(directory: string, settings: ServerSettings): Record<string, string> {
   const home = join(directory, 'home')
-  mkdirSync(home)
+  mkdirSync(home, { recursive: true })
   const given = Object.entries(settings).map(([name, value]) => [`DRAWBRIDGE_${name}`, value])
   return { PATH: process.env['PATH'] ?? '', HOME: home, ...Object.fromEntries(given) }
 }

@@ -1,13 +1,10 @@
-import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { promisify } from 'node:util'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-cookie.ts'
-import { createBrowserClient, createServerClient } from '@supabase/ssr'
+import { createBrowserClient } from '@supabase/ssr'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPerson, createServerBrowser, type Person } from './person.ts'
+import { createPerson } from './person.ts'
+import { postMcp } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 const publishableKey = 'sb_publishable_for_tests'
@@ -21,38 +18,28 @@ afterAll(async () => {
   await server?.close()
 })
 
-/** A cookie jar like a browser's, for the host name of the web app and the server. */
-class CookieJar {
-  readonly cookies = new Map<string, string>()
+/** The cookies of the host name of the web app and the server, by name. */
+type CookieJar = ReadonlyMap<string, string>
 
-  getAll(): { name: string; value: string }[] {
-    return [...this.cookies].map(([name, value]) => ({ name, value }))
-  }
-
-  setAll(written: readonly { name: string; value: string; options: { maxAge?: number } }[]): void {
-    for (const { name, value, options } of written) {
-      if (options.maxAge === 0) this.cookies.delete(name)
-      else this.cookies.set(name, value)
-    }
-  }
-
-  header(): string {
-    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  }
-}
+const headerOf = (jar: CookieJar): string => [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
 
 /** Signs in to the web app with the vendor's own library, which stores the session in cookies. */
-async function signInToApp(
-  at: ServerProcess,
-  metadata?: object,
-): Promise<{ person: Person; jar: CookieJar }> {
-  const person = await createPerson(at)
-  const jar = new CookieJar()
-  const supabase = createBrowserClient(at.appUrl, publishableKey, {
+async function signInToApp(metadata?: object): Promise<CookieJar> {
+  const person = await createPerson(server)
+  const jar = new Map<string, string>()
+  const supabase = createBrowserClient(server.appUrl, publishableKey, {
     isSingleton: false,
     auth: { autoRefreshToken: false, detectSessionInUrl: false },
-    global: { fetch: at.fetch },
-    cookies: { getAll: () => jar.getAll(), setAll: (written) => jar.setAll(written) },
+    global: { fetch: server.fetch },
+    cookies: {
+      getAll: () => [...jar].map(([name, value]) => ({ name, value })),
+      setAll(written) {
+        for (const { name, value, options } of written) {
+          if (options.maxAge === 0) jar.delete(name)
+          else jar.set(name, value)
+        }
+      },
+    },
   })
   const { error } = await supabase.auth.signInWithPassword(person)
   if (error) throw error
@@ -60,120 +47,44 @@ async function signInToApp(
     const updated = await supabase.auth.updateUser({ data: metadata })
     if (updated.error) throw updated.error
   }
-  return { person, jar }
+  return jar
 }
 
 /** Returns the access token in the cookies, as the popup or a user in the developer console extracts it (section 5.4). */
-function accessTokenIn(at: ServerProcess, jar: CookieJar): string {
-  const name = defaultSessionCookieName(at.appUrl)
-  const reading = readSessionCookie(parseCookieHeader(jar.header()), { name, now: Date.now() / 1000 })
+function accessTokenIn(jar: CookieJar): string {
+  const name = defaultSessionCookieName(server.appUrl)
+  const reading = readSessionCookie(parseCookieHeader(headerOf(jar)), { name, now: Date.now() / 1000 })
   if (reading.kind !== 'session') throw new Error(`The cookies hold no session: ${reading.kind}`)
   return reading.accessToken
 }
 
-const listTools = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
-/** The headers of section 4, and nothing else. */
-const contentHeaders = {
-  'Content-Type': 'application/json',
-  Accept: 'application/json, text/event-stream',
+/** Calls with the content headers of section 4 and these, and nothing else. */
+async function call(headers: Record<string, string>): Promise<[status: number, tools: string[] | undefined]> {
+  const response = await postMcp(server, { method: 'tools/list' }, headers)
+  const { result } = (await response.json()) as { result?: { tools: { name: string }[] } }
+  return [response.status, result?.tools.map(({ name }) => name)]
 }
 
-interface Answer {
-  status: number
-  contentType: string
-  body: { id?: number; error?: string; result?: { tools: { name: string }[] } }
-}
-
-const curl = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .map((folder) => join(folder, process.platform === 'win32' ? 'curl.exe' : 'curl'))
-  .find((path) => existsSync(path))
-
-/** Sends `POST /mcp` with curl, as testers do; with fetch if curl is missing. */
-async function call(at: ServerProcess, headers: Record<string, string>): Promise<Answer> {
-  if (curl === undefined) {
-    const response = await at.fetch(at.mcpUrl, { method: 'POST', headers, body: listTools })
-    const contentType = response.headers.get('content-type') ?? ''
-    return { status: response.status, contentType, body: (await response.json()) as Answer['body'] }
-  }
-  for (const [name, value] of Object.entries(headers)) {
-    if (name === 'Authorization' || name === 'Cookie') at.secrets.note(name, value.replace(/^[^ =]+[ =]/, ''))
-  }
-  const options = {
-    noproxy: '*',
-    'max-time': '10',
-    'write-out': '\n%{http_code}\n%{content_type}',
-    data: listTools,
-  }
-  const argv = [
-    ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
-    ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
-  ]
-  const { stdout } = await promisify(execFile)(curl, ['--silent', '--show-error', ...argv, at.mcpUrl])
-  const [body = '', status, contentType = ''] = stdout.split('\n')
-  return { status: Number(status), contentType, body: JSON.parse(body) as Answer['body'] }
-}
-
-const toolNames = ['whoami', 'list_notes', 'add_note', 'delete_note']
-
-function expectTools({ status, contentType, body }: Answer): void {
-  expect(status).toBe(200)
-  expect(contentType).toMatch(/^application\/json/)
-  expect(body.id).toBe(1)
-  expect(body.result?.tools.map(({ name }) => name)).toEqual(expect.arrayContaining(toolNames))
-}
+const listed = [200, expect.arrayContaining(['whoami', 'list_notes', 'add_note', 'delete_note'])]
 
 describe('a token taken out of the cookies of the web app (5.4)', () => {
   it('Spec 4: lists the tools with exactly the headers of section 4', async () => {
-    const { jar } = await signInToApp(server)
-    const token = accessTokenIn(server, jar)
-    expectTools(await call(server, { Authorization: `Bearer ${token}`, ...contentHeaders }))
+    const jar = await signInToApp()
+    const token = accessTokenIn(jar)
+    expect(await call({ authorization: `Bearer ${token}` })).toEqual(listed)
   })
 
-  it('Spec 5.4: is found when the session is split over several cookies', async () => {
-    const { jar } = await signInToApp(server, { biography: 'ü'.repeat(5000) })
-    const names = [...jar.cookies.keys()]
+  it('Spec 5.4: is found when the session is split over several cookies, which are taken themselves too (5.3)', async () => {
+    const jar = await signInToApp({ biography: 'ü'.repeat(5000) })
+    const names = [...jar.keys()]
     expect(names.length).toBeGreaterThan(2)
     expect(names.every((name) => /^sb-localhost-auth-token\.\d+$/.test(name))).toBe(true)
-    const token = accessTokenIn(server, jar)
-    expectTools(await call(server, { Authorization: `Bearer ${token}`, ...contentHeaders }))
-  })
-})
-
-describe('the cookies themselves, without an Authorization header (5.3)', () => {
-  it('list the tools when split over several cookies', async () => {
-    const { jar } = await signInToApp(server, { biography: 'ü'.repeat(5000) })
-    expectTools(await call(server, { Cookie: jar.header(), ...contentHeaders }))
-  })
-
-  it.each([
-    { what: 'a foreign page', headers: { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' } },
-    { what: 'a sandboxed page', headers: { Origin: 'null' } },
-  ])('are refused to $what', async ({ headers }) => {
-    const { jar } = await signInToApp(server)
-    const { status, body } = await call(server, { Cookie: jar.header(), ...contentHeaders, ...headers })
-    expect(status).toBe(403)
-    expect(body.result).toBeUndefined()
-  })
-})
-
-describe("the web app's own sign-in", () => {
-  it('writes cookies that the vendor library and /mcp read', async () => {
-    const { email, password } = await createPerson(server)
-    const browser = createServerBrowser(server)
-    const page = await browser.visit(`${server.appUrl}/`)
-    const { url } = await browser.submit(page, 'password', { email, password })
-    expect(url.pathname).toBe('/notes')
-    const cookies = browser.cookieHeader(server.appUrl)
-
-    const supabase = createServerClient(server.appUrl, publishableKey, {
-      global: { fetch: server.fetch },
-      cookies: { getAll: () => parseCookieHeader(cookies), setAll: () => undefined },
-    })
-    const { data, error } = await supabase.auth.getUser()
-    expect(error).toBeNull()
-    expect(data.user?.email).toBe(email)
-
-    expectTools(await call(server, { Cookie: cookies, ...contentHeaders }))
+    const token = accessTokenIn(jar)
+    expect(await call({ authorization: `Bearer ${token}` })).toEqual(listed)
+    expect(await call({ cookie: headerOf(jar) })).toEqual(listed)
+    // Of a foreign page, and of a sandboxed one.
+    for (const origin of ['https://evil.example', 'null']) {
+      expect([origin, ...(await call({ cookie: headerOf(jar), origin }))]).toEqual([origin, 403, undefined])
+    }
   })
 })

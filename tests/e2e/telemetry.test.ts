@@ -43,7 +43,7 @@ describe.skipIf(!hasPythonPeers())('with a collector, the bridge and FastMCP', {
     const legacy = start('legacy')
     await legacy.open()
     await fetch(await person.allow(await legacy.link()))
-    await until(async () => (await namesOf(legacy)).includes('span'), 'the tools')
+    await until(async () => (await legacy.tools()).includes('span'), 'the tools')
     bridges = { legacy, modern: start('modern') }
     await bridges.modern.open()
   })
@@ -112,8 +112,7 @@ describe.skipIf(!hasPythonPeers())('with a collector, the bridge and FastMCP', {
   )
 
   it('says how what failed or was refused ended, in spans and in the metric', async () => {
-    for (const name of ['fail', 'delete_everything'])
-      await bridges.legacy.request('tools/call', { name, arguments: {} })
+    for (const name of ['fail', 'delete_everything']) await bridges.legacy.call(name)
     await postMcp(door, { method: 'tools/list' }, { authorization: `Bearer ${said}` })
     for (const kind of [server, client]) {
       const failed = await spanOf('tools/call fail', 'drawbridge-server', kind)
@@ -173,12 +172,6 @@ it('a collector that never answers fails and delays no call, and the server says
 })
 
 const isCall = ({ name }: CollectedSpan): boolean => name.startsWith('tools/call')
-
-async function namesOf(bridge: BridgeProcess): Promise<unknown[]> {
-  const answer = await bridge.request('tools/list')
-  const tools = 'result' in answer ? answer.result['tools'] : []
-  return (tools as { name: unknown }[]).map(({ name }) => name)
-}
 
 function textOf(answer: Awaited<ReturnType<BridgeProcess['request']>>): string {
   if ('error' in answer) return answer.error.message

@@ -106,6 +106,8 @@ describe('the build of npm start', () => {
     let stderr = ''
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
     expect(await new Promise((resolve) => void child.once('close', resolve))).toBe(1)
-    expect(stderr).toMatch(/^The build failed\. Correct this, and run it again:\n.*rolldown\.config/s)
+    expect(stderr).toMatch(
+      /^(?:Building \.\.\.\n)?The build failed\. Correct this, and run it again:\n.*rolldown\.config/s,
+    )
   })
 })

@@ -31,26 +31,7 @@ const common: readonly string[] = [
   'aaaaaaaa',
 ]
 
-const repeatable = [
-  'a',
-  ' ',
-  '.',
-  ',',
-  '%',
-  '=',
-  '[',
-  '{"a":',
-  '/',
-  '0',
-  '\t',
-  ';',
-  '\\',
-  '-',
-  ':',
-  '"',
-  '.a',
-  ' ,',
-] as const
+const repeatable: readonly string[] = [...'a .,%=[/0\t;\\-:"'.split(''), '{"a":', '.a', ' ,']
 const maxRepeats = 3000
 
 /** Returns text from `fragments` known to a parser, mixed with unexpected characters, and occasionally very long. */

@@ -4,8 +4,6 @@ import type { Chance } from './chance.ts'
 import { fuzz } from './fuzz.ts'
 import { damaged, hostileHeader, hostileText } from './hostile-text.ts'
 
-const runs = 1500
-
 let drawbridge: DrawbridgeFixture
 let clientId: string
 let accessToken: string
@@ -61,7 +59,7 @@ function formOf(
   return chance.once(20) ? hostileText(chance, [fields.toString()]) : fields.toString()
 }
 
-/** Returns headers with these names, each hostile with a probability of 1 in `times`, and absent as often. */
+/** Returns headers with these names, each hostile with a probability of 1 in 12, and absent as often. */
 function headersOf(
   chance: Chance,
   good: Readonly<Record<string, string>>,
@@ -83,11 +81,23 @@ const browser = {
   accept: 'text/html',
 }
 
+/** A test that sends `runs` requests. */
+function attack(name: string, runs: number, make: (chance: Chance) => Sent, work = send): void {
+  it(name, () => fuzz({ name, runs, make, work }))
+}
+
+const jwt = ['eyJhbGciOiJFUzI1NiIsImtpZCI6ImEifQ', '.', 'eyJzdWIiOiJhIiwiZXhwIjoyZTl9', 'A'.repeat(86)]
+const paths =
+  '/oauth /token /register /mcp /.well-known /oauth-authorization-server /account /connections /device /callback /healthz ?code= &state='
+const mcpMethods =
+  'tools/call tools/list initialize ping server/discover subscriptions/listen prompts/get resources/read completion/complete notifications/cancelled'
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+
 describe(
   'any request gets a response without a server failure or internal details',
   { timeout: 300_000 },
   () => {
-    it.each<[name: string, path: string, good: Record<string, string>]>([
+    for (const [name, path, good] of [
       [
         'code',
         '/oauth/token',
@@ -108,295 +118,158 @@ describe(
           resource: 'http://localhost:8787/mcp',
         },
       ],
-      [
-        'device code',
-        '/oauth/token',
-        { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: 'mcpd_x' },
-      ],
+      ['device code', '/oauth/token', { grant_type: deviceGrant, device_code: 'mcpd_x' }],
       ['revocation', '/oauth/revoke', { token: 'mcpa_x', token_type_hint: 'access_token' }],
       ['introspection', '/oauth/introspect', { token: 'mcpa_x' }],
       ['device authorization', '/oauth/device_authorization', { scope: 'mcp' }],
-    ])('form of %s', (name, path, good) =>
-      fuzz({
-        name: `form of ${name}`,
-        runs: 700,
-        make: (chance) => ({
+    ] as const) {
+      attack(`form of ${name}`, 400, (chance) => {
+        const method = chance.once(30) ? chance.pick(['GET', 'PUT', 'DELETE']) : 'POST'
+        const names = { ...form, ...(chance.once(4) && { authorization: 'Basic YTpi' }) }
+        const headers = headersOf(chance, names, ['Basic ', 'YTpi', 'Bearer '])
+        const fragments = ['mcpa_', 'mcpr_', 'x'.repeat(43), clientId]
+        const body = formOf(chance, { client_id: clientId, ...good }, fragments)
+        return { path, init: method === 'GET' ? { method } : { method, headers, body } }
+      })
+    }
+
+    attack('authorization request', 1000, (chance) => {
+      const good = Object.fromEntries(drawbridge.authorizeUrl(clientId).searchParams)
+      const query = formOf(chance, good, [...Object.values(good), 'none', 'https://evil.example'])
+      const names = { accept: 'text/html', cookie: binding }
+      return {
+        path: `/oauth/authorize?${query}`,
+        init: { headers: headersOf(chance, names, ['drawbridge-browser=', '; ']) },
+      }
+    })
+
+    for (const path of ['/oauth/authorize', '/oauth/device', '/account/connections']) {
+      attack(`form of ${path}`, 400, (chance) => {
+        const fragments = ['null', 'cross-site', 'drawbridge-browser=']
+        const fields = {
+          transaction,
+          email: 'a@b.example',
+          password: 'secret',
+          action: 'deny',
+          user_code: 'BCDF-GHJK',
+          second_factor: 'x',
+          code: '123456',
+          provider: 'google',
+          form: 'k1.AAAA',
+        }
+        const headers = headersOf(chance, { ...browser, cookie: binding }, fragments)
+        return {
           path,
-          init: {
-            method: chance.once(30) ? chance.pick(['GET', 'PUT', 'DELETE']) : 'POST',
-            headers: headersOf(chance, { ...form, ...(chance.once(4) && { authorization: 'Basic YTpi' }) }, [
-              'Basic ',
-              'YTpi',
-              'Bearer ',
-            ]),
-            body: formOf(chance, { client_id: clientId, ...good }, [
-              'mcpa_',
-              'mcpr_',
-              'x'.repeat(43),
-              clientId,
-            ]),
-          },
-        }),
-        work: ({ path: at, init }: Sent) =>
-          send({ path: at, init: init.method === 'GET' ? { method: 'GET' } : init }),
-      }),
+          init: { method: 'POST', headers, body: formOf(chance, fields, ['k1.', 'deny', 'google']) },
+        }
+      })
+    }
+
+    attack('registration', 1000, (chance) => {
+      const good = {
+        client_name: 'a',
+        redirect_uris: [redirectUri],
+        token_endpoint_auth_method: 'none',
+        grant_types: ['refresh_token'],
+        scope: 'mcp',
+      }
+      const metadata = damaged(chance, good, [redirectUri, 'https://', 'javascript:'])
+      const body = chance.once(10)
+        ? hostileText(chance, ['{', '"redirect_uris"', ':', '['])
+        : JSON.stringify(metadata)
+      const headers = { 'content-type': 'application/json' }
+      return { path: '/oauth/register', init: { method: 'POST', headers, body } }
+    })
+
+    attack('registration management', 500, (chance) => {
+      const method = chance.pick(['GET', 'PUT', 'DELETE', 'POST'])
+      const names = { authorization: `Bearer mcpm_${'a'.repeat(43)}`, 'content-type': 'application/json' }
+      const headers = headersOf(chance, names, ['Bearer ', 'mcpm_'])
+      const id = chance.once(2)
+        ? clientId
+        : encodeURIComponent(hostileText(chance, [clientId]).replaceAll(/[\ud800-\udfff]/g, ''))
+      const good = { client_id: clientId, redirect_uris: [redirectUri] }
+      const body = JSON.stringify(damaged(chance, good, [clientId]))
+      return { path: `/oauth/register/${id}`, init: { method, headers, ...(method !== 'GET' && { body }) } }
+    })
+
+    attack('credentials at /mcp', 2000, (chance) => {
+      const cookies = ['sb-localhost-auth-token', '=', '.0=', '; ', 'base64-', ...jwt, '"']
+      const credential = chance.once(2)
+        ? { authorization: `Bearer ${hostileHeader(chance, [...jwt, accessToken, 'mcpa_'])}` }
+        : { cookie: hostileHeader(chance, cookies) }
+      const names = { 'content-type': 'application/json', origin: 'http://localhost:8788', ...credential }
+      const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+      return { path: '/mcp', init: { method: 'POST', headers: headersOf(chance, names, ['null']), body } }
+    })
+
+    attack(
+      'messages at /mcp',
+      1000,
+      (chance) => {
+        const good = {
+          name: 'whoami',
+          arguments: {},
+          _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' },
+        }
+        const method = chance.pick(mcpMethods.split(' '))
+        const request = {
+          jsonrpc: '2.0',
+          id: 1,
+          method,
+          params: damaged(chance, good, ['whoami', '2026-07-28']),
+        }
+        const message = damaged(chance, request, ['tools/call', '2.0', 'whoami'])
+        const text = JSON.stringify(chance.once(10) ? [message, message] : message)
+        const revision = chance.pick(['2025-11-25', '2026-07-28', '2025-03-26'])
+        const names = {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(chance.once(2) && { 'mcp-protocol-version': revision }),
+          ...(chance.once(3) && { 'mcp-method': method, 'mcp-name': 'whoami' }),
+          ...(chance.once(8) && { 'mcp-session-id': 'a' }),
+        }
+        const headers = headersOf(chance, names, ['2026-07-28', 'tools/call', 'text/event-stream'])
+        headers.set('authorization', `Bearer ${accessToken}`)
+        const body = chance.once(10) ? hostileText(chance, [text]) : text
+        return { path: '/mcp', init: { method: 'POST', headers, body } }
+      },
+      async ({ path, init }) => {
+        // A stream stays open until its client has disconnected.
+        const gone = new AbortController()
+        const response = await drawbridge.fetch(path, { ...init, signal: gone.signal })
+        if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+          gone.abort()
+          await response.body?.cancel().catch(() => {})
+        } else if (response.status >= 500 || trace.test(await response.text())) {
+          throw new Error(`This is answered ${response.status}.`)
+        }
+      },
     )
 
-    it('authorization request', () =>
-      fuzz({
-        name: 'authorization request',
-        runs,
-        make(chance) {
-          const good = Object.fromEntries(drawbridge.authorizeUrl(clientId).searchParams)
-          const query = formOf(chance, good, [...Object.values(good), 'none', 'https://evil.example'])
-          const headers = headersOf(chance, { accept: 'text/html', cookie: binding }, [
-            'drawbridge-browser=',
-            '; ',
-          ])
-          return { path: `/oauth/authorize?${query}`, init: { headers } }
-        },
-        work: send,
-      }))
-
-    it.each(['/oauth/authorize', '/oauth/device', '/account/connections'])('form of a page: %s', (path) =>
-      fuzz({
-        name: `form of ${path}`,
-        runs: 500,
-        make: (chance) => ({
-          path,
-          init: {
-            method: 'POST',
-            headers: headersOf(chance, { ...browser, cookie: binding }, [
-              'null',
-              'cross-site',
-              'drawbridge-browser=',
-            ]),
-            body: formOf(
-              chance,
-              {
-                transaction,
-                email: 'a@b.example',
-                password: 'secret',
-                action: 'deny',
-                user_code: 'BCDF-GHJK',
-                second_factor: 'x',
-                code: '123456',
-                provider: 'google',
-                form: 'k1.AAAA',
-              },
-              ['k1.', 'deny', 'google'],
-            ),
-          },
-        }),
-        work: send,
-      }),
+    attack(
+      'paths, methods and headers',
+      2000,
+      (chance) => {
+        const path = `/${hostileText(chance, paths.split(' ')).replaceAll(/[\r\n\t\0]/g, '')}`
+        const method = chance.pick('GET GET HEAD POST PUT PATCH DELETE OPTIONS PROPFIND'.split(' '))
+        const names = {
+          host: 'localhost:8787',
+          origin: 'http://localhost:6274',
+          accept: 'text/html',
+          'x-forwarded-for': '10.0.0.1',
+          'x-request-id': 'theirs',
+          'access-control-request-headers': 'authorization',
+          'accept-language': 'de-CH,de;q=0.9,*;q=0.1',
+          'if-none-match': '"x"',
+        }
+        const fragments = ['localhost:8787', 'evil.example', 'mcp-param-', 'text/html', ',', ';q=']
+        return { path, init: { method, headers: headersOf(chance, names, fragments) } }
+      },
+      async (sent) => {
+        if (URL.canParse(`http://localhost:8787${sent.path}`)) await send(sent)
+      },
     )
-
-    it('registration', () =>
-      fuzz({
-        name: 'registration',
-        runs,
-        make(chance) {
-          const metadata = damaged(
-            chance,
-            {
-              client_name: 'a',
-              redirect_uris: [redirectUri],
-              token_endpoint_auth_method: 'none',
-              grant_types: ['refresh_token'],
-              scope: 'mcp',
-            },
-            [redirectUri, 'https://', 'javascript:'],
-          )
-          const body = chance.once(10)
-            ? hostileText(chance, ['{', '"redirect_uris"', ':', '['])
-            : JSON.stringify(metadata)
-          return {
-            path: '/oauth/register',
-            init: { method: 'POST', headers: { 'content-type': 'application/json' }, body },
-          }
-        },
-        work: send,
-      }))
-
-    it('registration management', () =>
-      fuzz({
-        name: 'registration management',
-        runs: 500,
-        make(chance) {
-          const method = chance.pick(['GET', 'PUT', 'DELETE', 'POST'])
-          const headers = headersOf(
-            chance,
-            { authorization: `Bearer mcpm_${'a'.repeat(43)}`, 'content-type': 'application/json' },
-            ['Bearer ', 'mcpm_'],
-          )
-          const id = chance.once(2)
-            ? clientId
-            : encodeURIComponent(hostileText(chance, [clientId]).replaceAll(/[\ud800-\udfff]/g, ''))
-          const body = JSON.stringify(
-            damaged(chance, { client_id: clientId, redirect_uris: [redirectUri] }, [clientId]),
-          )
-          return {
-            path: `/oauth/register/${id}`,
-            init: { method, headers, ...(method !== 'GET' && { body }) },
-          }
-        },
-        work: send,
-      }))
-
-    it('credentials at /mcp', () =>
-      fuzz({
-        name: 'credentials at /mcp',
-        runs: 2 * runs,
-        make(chance) {
-          const jwt = [
-            'eyJhbGciOiJFUzI1NiIsImtpZCI6ImEifQ',
-            '.',
-            'eyJzdWIiOiJhIiwiZXhwIjoyZTl9',
-            'A'.repeat(86),
-          ]
-          const credential = chance.once(2)
-            ? { authorization: `Bearer ${hostileHeader(chance, [...jwt, accessToken, 'mcpa_'])}` }
-            : {
-                cookie: hostileHeader(chance, [
-                  'sb-localhost-auth-token',
-                  '=',
-                  '.0=',
-                  '; ',
-                  'base64-',
-                  ...jwt,
-                  '"',
-                ]),
-              }
-          const headers = headersOf(
-            chance,
-            { 'content-type': 'application/json', origin: 'http://localhost:8788', ...credential },
-            ['null'],
-          )
-          return {
-            path: '/mcp',
-            init: { method: 'POST', headers, body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' },
-          }
-        },
-        work: send,
-      }))
-
-    it('messages at /mcp', () =>
-      fuzz({
-        name: 'messages at /mcp',
-        runs,
-        make(chance) {
-          const params = damaged(
-            chance,
-            {
-              name: 'whoami',
-              arguments: {},
-              _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' },
-            },
-            ['whoami', '2026-07-28'],
-          )
-          const method = chance.pick([
-            'tools/call',
-            'tools/list',
-            'initialize',
-            'ping',
-            'server/discover',
-            'subscriptions/listen',
-            'prompts/get',
-            'resources/read',
-            'completion/complete',
-            'notifications/cancelled',
-          ])
-          const message = damaged(chance, { jsonrpc: '2.0', id: 1, method, params }, [
-            'tools/call',
-            '2.0',
-            'whoami',
-          ])
-          const text = JSON.stringify(chance.once(10) ? [message, message] : message)
-          const headers = headersOf(
-            chance,
-            {
-              'content-type': 'application/json',
-              accept: 'application/json, text/event-stream',
-              ...(chance.once(2) && {
-                'mcp-protocol-version': chance.pick(['2025-11-25', '2026-07-28', '2025-03-26']),
-              }),
-              ...(chance.once(3) && { 'mcp-method': method, 'mcp-name': 'whoami' }),
-              ...(chance.once(8) && { 'mcp-session-id': 'a' }),
-            },
-            ['2026-07-28', 'tools/call', 'text/event-stream'],
-          )
-          headers.set('authorization', `Bearer ${accessToken}`)
-          return {
-            path: '/mcp',
-            init: { method: 'POST', headers, body: chance.once(10) ? hostileText(chance, [text]) : text },
-          }
-        },
-        async work({ path, init }: Sent) {
-          // A stream stays open until its client has disconnected.
-          const gone = new AbortController()
-          const response = await drawbridge.fetch(path, { ...init, signal: gone.signal })
-          if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
-            gone.abort()
-            await response.body?.cancel().catch(() => {})
-          } else if (response.status >= 500 || trace.test(await response.text())) {
-            throw new Error(`This is answered ${response.status}.`)
-          }
-        },
-      }))
-
-    it('paths, methods and headers', () =>
-      fuzz({
-        name: 'paths, methods and headers',
-        runs: 2 * runs,
-        make(chance) {
-          const known = [
-            '/oauth',
-            '/token',
-            '/register',
-            '/mcp',
-            '/.well-known',
-            '/oauth-authorization-server',
-            '/account',
-            '/connections',
-            '/device',
-            '/callback',
-            '/healthz',
-            '?code=',
-            '&state=',
-          ]
-          const path = `/${hostileText(chance, known).replaceAll(/[\r\n\t\0]/g, '')}`
-          const method = chance.pick([
-            'GET',
-            'GET',
-            'HEAD',
-            'POST',
-            'PUT',
-            'PATCH',
-            'DELETE',
-            'OPTIONS',
-            'PROPFIND',
-          ])
-          const headers = headersOf(
-            chance,
-            {
-              host: 'localhost:8787',
-              origin: 'http://localhost:6274',
-              accept: 'text/html',
-              'x-forwarded-for': '10.0.0.1',
-              'x-request-id': 'theirs',
-              'access-control-request-headers': 'authorization',
-              'accept-language': 'de-CH,de;q=0.9,*;q=0.1',
-              'if-none-match': '"x"',
-            },
-            ['localhost:8787', 'evil.example', 'mcp-param-', 'text/html', ',', ';q='],
-          )
-          return { path, init: { method, headers } }
-        },
-        async work(sent: Sent) {
-          if (URL.canParse(`http://localhost:8787${sent.path}`)) await send(sent)
-        },
-      }))
   },
 )
 

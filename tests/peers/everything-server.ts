@@ -4,10 +4,10 @@ import { type ServingProcess, startServingProcess } from './serving-process.ts'
 
 const require = createRequire(import.meta.url)
 
-/** Starts `@modelcontextprotocol/server-everything` with Streamable HTTP. It does not authenticate callers. */
-export async function startEverythingServer(): Promise<ServingProcess> {
+/** Starts `@modelcontextprotocol/server-everything` with Streamable HTTP, by default on a free port. It does not authenticate callers. */
+export async function startEverythingServer(given?: number): Promise<ServingProcess> {
   const program = require.resolve('@modelcontextprotocol/server-everything/dist/index.js')
-  const port = await freePort()
+  const port = given ?? (await freePort())
   return startServingProcess({
     command: process.execPath,
     args: [program, 'streamableHttp'],

@@ -14,8 +14,10 @@ export const goProgram = (folder: string): string => join(folder, 'dist', 'progr
  */
 export async function buildGoProgram(folder: string): Promise<boolean> {
   try {
-    const build = ['build', '-buildvcs=false', '-o', goProgram(folder), '.']
-    const environment = { ...process.env, GOTOOLCHAIN: 'local' }
+    // Without optimizations, debug information and C, a build with an empty cache takes two thirds of the time.
+    const fast = ['-gcflags=all=-N -l -dwarf=false', '-ldflags=-s -w']
+    const build = ['build', '-buildvcs=false', ...fast, '-o', goProgram(folder), '.']
+    const environment = { ...process.env, GOTOOLCHAIN: 'local', CGO_ENABLED: '0' }
     await promisify(execFile)('go', build, { cwd: folder, env: environment, timeout: buildTimeoutMs })
     return true
   } catch (error) {

@@ -1,4 +1,7 @@
-// A server of the official Rust SDK for the tests of the gateway, at /mcp of the port in its first argument. It does not authenticate callers.
+// A server of the official Rust SDK for the tests of the gateway, at every path of the port in its first
+// argument. It does not authenticate callers.
+use hyper::server::conn::http1;
+use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -53,5 +56,10 @@ async fn main() {
     let service: StreamableHttpService<Hours, LocalSessionManager> =
         StreamableHttpService::new(|| Ok(Hours), Default::default(), Default::default());
     let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await.expect("listens");
-    axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await.expect("serves");
+    loop {
+        let (socket, _) = listener.accept().await.expect("accepts");
+        let connection = http1::Builder::new()
+            .serve_connection(TokioIo::new(socket), TowerToHyperService::new(service.clone()));
+        tokio::spawn(connection);
+    }
 }
