@@ -20,17 +20,11 @@ export type StoredLogin =
 export interface CredentialStore {
   /** Returns the stored credential, whichever process wrote it. Rejects with {@link CredentialError}. */
   read(id: LoginId): Promise<Credential | undefined>
-  /**
-   * Stores a credential durably: it survives a kill once this resolves. Does not check its generation; the writer
-   * holds the lock.
-   */
+  /** Stores durably: it survives a kill once this resolves. Does not check the generation; the writer holds the lock. */
   write(id: LoginId, credential: Credential): Promise<void>
   /** Returns whether there was one. */
   remove(id: LoginId): Promise<boolean>
-  /**
-   * Returns every stored login. An unreadable one does not hide the others. Rejects when the store itself cannot be
-   * read.
-   */
+  /** Returns every stored login. An unreadable one does not hide the others. */
   list(): Promise<readonly StoredLogin[]>
   /** Rejects as {@link CredentialStore.write} would. Call it before asking a user to sign in. */
   prepare(): Promise<void>
@@ -75,9 +69,7 @@ export type CredentialFault =
   | 'not_writable'
   | 'busy'
 
-/**
- * Thrown when credentials cannot be used, whether they exist or not. Never a reason to create a second, empty store.
- */
+/** Credentials that cannot be used, whether they exist or not. Never a reason to create a second, empty store. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError'
   readonly fault: CredentialFault

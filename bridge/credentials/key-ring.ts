@@ -180,10 +180,7 @@ export class KeyRing {
     }
   }
 
-  /**
-   * Throws {@link CredentialError} `key_missing` when the index is damaged, as only it locates the keys, or
-   * `newer_version` for a later version of Drawbridge.
-   */
+  /** Throws `key_missing` when the index is damaged, as only it locates the keys, or `newer_version`. */
   #readIndex(): KeyIndex | undefined {
     const text = this.#ports.folder.read(indexFile)
     if (text === undefined) return undefined

@@ -119,10 +119,7 @@ export class BodyError extends Error {
 /** 64 MB: as much as a line of stdio may have. */
 export const maxMessageBytes: number = 64 * 1024 * 1024
 
-/**
- * Reads the whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. Rejects with
- * {@link NetworkError} when the body does not arrive whole.
- */
+/** Reads the whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. */
 export async function readBody(response: HttpResponse, maxBytes: number): Promise<Buffer> {
   const tooLarge = (): BodyError => {
     response.body.destroy()

@@ -34,10 +34,7 @@ export function chooseProxy(url: URL, proxy: NetworkConfig['proxy']): string | u
   return entries.some((entry) => covers(entry, url)) ? undefined : configured
 }
 
-/**
- * Returns the proxy of {@link chooseProxy} as a URL; without a scheme it is http, as for curl. Throws {@link NetworkError}
- * `proxy` for what cannot be used, without quoting it.
- */
+/** Returns that proxy as a URL; without a scheme it is http, as for curl. The {@link NetworkError} does not quote it. */
 export function proxyFor(target: URL, config: NetworkConfig['proxy']): URL | undefined {
   const text = chooseProxy(target, config)
   if (text === undefined) return undefined

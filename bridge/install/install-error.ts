@@ -41,9 +41,7 @@ export class InstallError extends Error {
   }
 }
 
-/**
- * Rejects a name that a client would not accept, with {@link InstallError}: Codex and Claude Code are the strictest.
- */
+/** Rejects a name that a client would not accept: Codex and Claude Code are the strictest. */
 export function checkServerName(name: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) return
   throw new InstallError(

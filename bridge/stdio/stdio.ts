@@ -67,10 +67,7 @@ export class Stdio {
     return this.#ahead.readableLength > 0 && !this.#isClosed
   }
 
-  /**
-   * Writes a message. Resolves when there is room for the next one. Never rejects: when the client stops reading, messages are
-   * dropped and the input ends.
-   */
+  /** Resolves when there is room for the next one. Never rejects: a client that stops reading loses messages. */
   write(message: WireMessage): Promise<void> {
     if (this.#isBroken) return Promise.resolve()
     // One write for both, without copying a large message.

@@ -20,10 +20,7 @@ interface ConnectPorts {
   platform: NodeJS.Platform
 }
 
-/**
- * Carries messages between stdin and the server until stdin ends, a signal arrives or the parent process is gone. Returns
- * the exit code. Loads only what the first message needs.
- */
+/** Carries messages until stdin ends, a signal arrives or the parent is gone. Loads only what the first message needs. */
 export async function connect(config: BridgeConfig, ports: ConnectPorts): Promise<number> {
   const { serverUrl } = config
   const failureContext = failureContextOf(config)

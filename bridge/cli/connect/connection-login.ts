@@ -47,10 +47,7 @@ interface ConnectionLoginPorts extends LoginPorts {
   laterPrompt(prompt: SignInPrompt): void
 }
 
-/**
- * Creates the login of a connection. Loads the stored one at once if there is one, or else at the server's first refusal,
- * which also finds a login of another process.
- */
+/** Loads the stored login at once if there is one, or else at the first refusal, which also finds one of another process. */
 export function createConnectionLogin(config: BridgeConfig, ports: ConnectionLoginPorts): ConnectionLogin {
   if (config.token !== undefined) {
     const isVariable = config.fixedBy === 'environment'
@@ -133,10 +130,7 @@ export interface LoginPorts {
   note(text: string): void
 }
 
-/**
- * Loads everything that a stored login needs, so that a server without sign-in does not wait for it. Code that talks to
- * authorization servers is loaded when it is used.
- */
+/** Loads what a stored login needs, so that a server without sign-in does not wait for it. */
 export async function openLogin(
   { oauth, credentials }: Pick<BridgeConfig, 'oauth' | 'credentials'>,
   { http, runtime, announce, note }: LoginPorts,

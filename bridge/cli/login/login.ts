@@ -18,10 +18,7 @@ import { withLogin } from './with-login.ts'
 
 type Outcome = 'signed_in' | 'already_signed_in' | 'not_needed'
 
-/**
- * Signs in to a server, or says that there is a login already. With `force` it signs in anew; what was stored before stays
- * until the new login is there.
- */
+/** Signs in, or says that there is a login. With `force` what was stored stays until the new login is there. */
 export async function login(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
   const { terminal } = input
@@ -105,10 +102,7 @@ async function signInUnlessDone(
   }
 }
 
-/**
- * Asks the server whether it has a sign-in. Reports its challenge to the login, as in a connection; a login that needs no
- * person is `done` by that.
- */
+/** Asks the server whether it has a sign-in. A login that needs no person is `done` by that. */
 async function askServer(
   own: Login,
   { serverUrl, proxy, oauth }: BridgeConfig,

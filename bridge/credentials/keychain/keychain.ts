@@ -6,10 +6,7 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { CredentialError, type CredentialFault, type CredentialsConfig } from '../credential-store.ts'
 import { type KeychainOperation, performOnKeychain } from './keychain-operation.ts'
 
-/**
- * Performs one operation on the keychain of this user. Resolves with what was read: null when there is no such item, or
- * when it is not accessible. Rejects with {@link CredentialError} of a `keychain_` fault.
- */
+/** Resolves with what was read: null for no such item, or one not accessible. Rejects with a `keychain_` fault. */
 export type Keychain = (request: KeychainOperation) => Promise<string | null>
 
 /** Native code cannot be interrupted in this process: a longer time limit uses the helper. */

@@ -74,10 +74,7 @@ function redeemsAt({ kind, url }: SignInPage, metadata: AuthorizationServerMetad
   return isSameOrigin(url, token) && (kind === 'authorization' || isSameOrigin(url, device))
 }
 
-/**
- * Compares the authorization endpoint exactly. A device page is not part of metadata, so the device grant of its host
- * stands in.
- */
+/** A device page is not part of metadata, so the device grant of its host stands in. */
 function isPageOf(metadata: AuthorizationServerMetadata, page: SignInPage): boolean {
   const { authorization_endpoint: authorization, device_authorization_endpoint: device } = metadata
   if (page.kind === 'device') return isSameOrigin(device, page.url)
@@ -90,10 +87,7 @@ function comparable(url: string): string {
   return `${origin}${pathname.toLowerCase().replaceAll(/\/+/g, '/').replace(/\/$/, '')}`
 }
 
-/**
- * Fetches what the page's host publishes for itself and for each parent folder of the page, since issuers often have
- * a path.
- */
+/** Fetches what the page's host publishes for itself and for each parent folder of the page: issuers often have a path. */
 async function publishedMetadata(
   pageUrl: string,
   context: OAuthContext,

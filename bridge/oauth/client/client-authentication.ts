@@ -45,10 +45,7 @@ export async function proveClient(
   }
 }
 
-/**
- * Encodes text as in a form, as required for both halves of basic authentication (RFC 6749 section 2.3.1 and appendix
- * B).
- */
+/** Encodes both halves of basic authentication as in a form (RFC 6749 section 2.3.1 and appendix B). */
 export function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
 }

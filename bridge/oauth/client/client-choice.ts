@@ -22,10 +22,7 @@ interface ClientNeed {
 /** The client that the bridge uses at a server. */
 export interface ChosenClient {
   client: ClientIdentity
-  /**
-   * Registers a replacement when the server has forgotten an earlier registration or refuses the document. Undefined
-   * where that is not possible.
-   */
+  /** Registers another when the server has forgotten or refuses this one. Undefined where that is not possible. */
   replace: (() => Promise<ClientIdentity>) | undefined
 }
 
@@ -61,10 +58,7 @@ export async function chooseClient(need: ClientNeed, context: OAuthContext): Pro
   return { client: await registerNew(), replace: undefined }
 }
 
-/**
- * Returns the configured client. Throws {@link OAuthFailure} `no_registration` when there is none, or
- * `issuer_changed` when it belongs to another issuer.
- */
+/** Throws {@link OAuthFailure} `no_registration` when none is configured, or `issuer_changed`. */
 export function configuredClient(
   config: OAuthConfig,
   { server: { metadata }, previous }: Pick<ClientNeed, 'server' | 'previous'>,

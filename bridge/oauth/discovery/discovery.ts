@@ -89,10 +89,7 @@ function checked(metadata: AuthorizationServerMetadata, { config }: OAuthContext
   return { metadata, isAssumed: false }
 }
 
-/**
- * Uses the server as its own authorization server, with metadata or, if there are no documents of a later revision,
- * without.
- */
+/** Uses the server as its own authorization server, without metadata if there are no documents of a later revision. */
 async function atOrigin(
   request: SignInRequest,
   resource: FoundMetadata<ProtectedResourceMetadata>,

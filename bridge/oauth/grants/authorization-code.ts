@@ -62,10 +62,7 @@ interface BegunSignIn {
   listener: LoopbackListener
 }
 
-/**
- * Shows the user one link only: if the server refuses the client after all, another one is registered and the
- * returning browser is redirected.
- */
+/** Shows one link only: if the server refuses the client after all, the returning browser is redirected. */
 async function askOnceOrTwice(
   begun: BegunSignIn,
   secrets: AuthorizationSecrets,
@@ -122,10 +119,7 @@ async function complete(
   return grantedTokens(client, answer, request.server.metadata.issuer, config)
 }
 
-/**
- * Returns the port of an earlier registration with a free port: servers that compare redirect URIs exactly accept no
- * other.
- */
+/** Returns the port of an earlier registration: servers that compare redirect URIs exactly accept no other. */
 function portOfBefore(previous: Credential | undefined, { callback }: OAuthConfig): number | undefined {
   const [registered] = previous?.client.origin === 'dynamic' ? (previous.client.redirectUris ?? []) : []
   if (registered === undefined || !URL.canParse(registered)) return undefined

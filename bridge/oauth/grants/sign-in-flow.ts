@@ -65,10 +65,7 @@ function tellWhyAgain(
   }
 }
 
-/**
- * Warns that a token for a whole multi-tenant host also works for the other tenants. Skipped when the user configured
- * the resource.
- */
+/** A token for a whole multi-tenant host also works for the other tenants. */
 function tellWiderResource(
   { resource }: DiscoveredServer,
   config: OAuthConfig,
@@ -133,10 +130,7 @@ async function signInAsClient(request: GrantRequest, context: OAuthContext): Pro
   return { ...granted, tokens }
 }
 
-/**
- * Tries the device grant although it was not configured. If the server refuses it, falls back to the authorization
- * code grant, except after a mix-up.
- */
+/** Falls back to the authorization code grant if the server refuses the device grant, except after a mix-up. */
 async function signInWithDeviceOrCode(
   request: GrantRequest,
   context: OAuthContext,

@@ -119,10 +119,7 @@ export class Login implements TokenSource {
     return this.#isAlone && state.kind === 'signed_in' ? { ...state, canRefresh: true } : state
   }
 
-  /**
-   * Await this before the process exits: resolves once no response with tokens could be lost, after 5 seconds at the
-   * latest. Starts nothing, and does not wait for the user.
-   */
+  /** Resolves once no response with tokens could be lost, after 5 seconds at the latest. Does not wait for the user. */
   async settle(): Promise<void> {
     const leaving = [...this.#signIns].filter((pending) => pending.isCancelled)
     await within(

@@ -142,9 +142,7 @@ export class SharedSignIn implements PendingSignIn {
     return true
   }
 
-  /**
-   * Shows a link only while the process that listens for the browser is alive; a notice may outlive a killed process.
-   */
+  /** Shows a link only while the process that listens for the browser is alive; a notice may outlive a killed process. */
   async #follow(heldBy: string | undefined): Promise<true | undefined> {
     if (this.isCancelled) throw cancelled()
     if (await this.#isDone()) return true

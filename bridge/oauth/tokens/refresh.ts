@@ -151,10 +151,7 @@ export function isUnsaved(used: Credential, stored: Credential): boolean {
   return used.generation > stored.generation && used.signInId === stored.signInId
 }
 
-/**
- * Keeps the old refresh token and scope where the response omits them: servers need not rotate, nor name an unchanged
- * scope.
- */
+/** Keeps what the response omits: servers need not rotate, nor name an unchanged scope. */
 function succeed(before: IssuedTokens | undefined, issued: IssuedTokens): IssuedTokens {
   return {
     ...issued,

@@ -16,10 +16,7 @@ export interface ClientRequest {
   parameters: Readonly<Record<string, string | undefined>>
 }
 
-/**
- * Posts a form with client authentication. Redacts the secrets of the request from the response texts. Rejects with
- * `NetworkError`, or with `OAuthFailure` `client_refused` when the client cannot be authenticated.
- */
+/** Posts a form with client authentication. Redacts the secrets of the request from the response texts. */
 export async function postAsClient(
   { url, issuer, client, parameters }: ClientRequest,
   context: OAuthContext,
