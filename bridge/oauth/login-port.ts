@@ -1,4 +1,4 @@
-import type { Authorization, Refusal, RefusalOutcome } from '../http/http-client.ts'
+import type { Authorization, AuthorizationPrompt, Refusal, RefusalOutcome } from '../http/http-client.ts'
 import type { Credential } from '../credentials/credential.ts'
 
 /** Provides tokens for all requests of this process and all processes of this user. Uses a refresh token only once. */
@@ -13,30 +13,8 @@ export interface TokenSource {
   refused(refusal: Refusal): Promise<RefusalOutcome>
 }
 
-/** The hosts of an authorization server and of a sign-in page that it names on another host. */
-export interface UnconfirmedPage {
-  page: string
-  namedBy: string
-}
-
-/**
- * Tells the user how to sign in. `unconfirmed`: the page's host does not confirm that it belongs to the sender, so
- * both names are shown and the page is not opened automatically. `followed`: another process started the sign-in and
- * shows it, so this one opens no second tab.
- */
-export type SignInPrompt =
-  | { kind: 'browser'; url: string; unconfirmed?: UnconfirmedPage | undefined; followed?: true }
-  | {
-      kind: 'device'
-      url: string
-      completeUrl?: string | undefined
-      userCode: string
-      expiresAt: number
-      /** The host of the MCP server. */
-      askedBy: string
-      unconfirmed?: UnconfirmedPage | undefined
-      followed?: true
-    }
+/** `followed`: another process started the sign-in and shows it, so this one opens no second tab. */
+export type SignInPrompt = AuthorizationPrompt & { followed?: true }
 
 /** A pending sign-in of this process, or of another one that it follows. */
 export interface PendingSignIn {

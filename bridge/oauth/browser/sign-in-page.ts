@@ -6,7 +6,7 @@ import {
 import type { Credential } from '../../credentials/credential.ts'
 import { findMetadata } from '../discovery/metadata.ts'
 import { isSameOrigin } from '../discovery/server-url.ts'
-import { OAuthFailure, type UnconfirmedPage } from '../login-port.ts'
+import { OAuthFailure, type SignInPrompt } from '../login-port.ts'
 import type { OAuthContext } from '../server-request.ts'
 import { quoteServerText } from '../server-text.ts'
 import { cancelled, withLimit } from '../wait.ts'
@@ -26,7 +26,7 @@ interface SignInPage {
 interface ForeignPage {
   origin: string
   /** The warning to show first; undefined when the user has signed in there for this issuer before. */
-  unconfirmed: UnconfirmedPage | undefined
+  unconfirmed: SignInPrompt['unconfirmed']
 }
 
 /**
