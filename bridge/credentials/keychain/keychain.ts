@@ -37,18 +37,13 @@ export function createKeychain({
   }
 }
 
-/**
- * Checks that the keychain stores, returns and removes an item, or returns what is wrong with it. Never rejects
- * because of the keychain.
- */
-export async function probeKeychain(
-  config: CredentialsConfig,
-): Promise<{ kind: 'works' } | { kind: CredentialFault; detail: string }> {
+/** Checks that the keychain stores, returns and removes an item, or returns what is wrong with it. */
+export async function probeKeychain(config: CredentialsConfig): Promise<'works' | CredentialError> {
   try {
     await createKeychain(config)({ operation: 'probe' })
-    return { kind: 'works' }
+    return 'works'
   } catch (error) {
-    if (error instanceof CredentialError) return { kind: error.fault, detail: error.message }
+    if (error instanceof CredentialError) return error
     throw error
   }
 }
