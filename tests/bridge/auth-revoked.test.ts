@@ -87,15 +87,6 @@ describe('access tokens that are revoked under way', { concurrent: true, timeout
 })
 
 describe('access tokens that have ended', { concurrent: true, timeout: 60_000 }, () => {
-  it('three bridges of both eras start: one refresh', () =>
-    inAuthScene({ tokenDelayMs: 200 }, async (scene) => {
-      await scene.signedIn({ agoSeconds: 4000 })
-      const bridges = [scene.bridge(), scene.bridge(), scene.bridge({ era: 'modern' })]
-      await Promise.all(bridges.map((bridge) => bridge.open()))
-      await allCalls(bridges)
-      expectRefreshes(scene, 1)
-    }))
-
   it('and whose renewal the server does not allow any more: one link for all', () =>
     inAuthScene({}, async (scene) => {
       await scene.signedIn({ agoSeconds: 4000 })

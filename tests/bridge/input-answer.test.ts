@@ -91,16 +91,4 @@ describe.concurrent('401 without metadata', () => {
       expect(JSON.stringify(answer)).toMatch(/drawbridge |metadata|URL/)
     }),
   )
-
-  it(
-    'login says that there is no way in, with an exit code that is not 0',
-    staged(async (stage) => {
-      const { url } = await stage.remote(bare)
-      const { code, stdout, stderr } = await stage.command(['login', url, '--no-open', '--store', 'file'])
-      expect(code).toBeGreaterThan(0)
-      expect(code).not.toBe(2)
-      expect(stdout).toBe('')
-      expect(stderr).toMatch(/drawbridge login failed\.\n {2}- .+\n.+/)
-    }),
-  )
 })
