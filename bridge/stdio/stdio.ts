@@ -182,9 +182,8 @@ export class InFlight implements Step {
   }
 
   /**
-   * Waits, after the client has said its last word, for the answers to what it has said: a script that writes its requests and
-   * closes its end still reads them. Resolves with the monotonic time since when no more is to come, after `maxMs` at the
-   * latest; while there is no room for all calls at once, each answer makes room, and the time begins again.
+   * Waits, after the client has said its last word, for the answers to what it has said. Resolves with the monotonic time
+   * since when no more is to come, after `maxMs` at the latest; each answer that makes room for another call begins it again.
    */
   async drained(maxMs: number): Promise<number> {
     let since = performance.now()

@@ -4,7 +4,7 @@ import type { BridgeConfig } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
 import type { DebugLog } from './debug-log.ts'
 import { existsSync } from 'node:fs'
-import { type CredentialStore, type LoginId, loginId } from '../../credentials/credential-store.ts'
+import { type LoginId, loginId } from '../../credentials/credential-store.ts'
 import type { HttpClient, RefusalOutcome } from '../../http/http-client.ts'
 import type { Login } from '../../oauth/login/login.ts'
 import type { PendingSignIn, SignInPrompt, TokenSource } from '../../oauth/login-port.ts'
@@ -74,7 +74,7 @@ function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): Connect
   let login: Login | undefined
   let opening: Promise<Login> | undefined
   const open = async (): Promise<Login> => {
-    opening ??= openLogin(config, ports).then((session) => session.login)
+    opening ??= openLogin(config, ports)
     login = await opening
     made.tokens = login
     return login
@@ -116,11 +116,6 @@ export function isOpenedByItself({ followed, unconfirmed }: SignInPrompt): boole
   return followed !== true && unconfirmed === undefined
 }
 
-interface LoginSession {
-  login: Login
-  store: CredentialStore
-}
-
 export interface LoginPorts {
   http: HttpClient
   runtime: Runtime
@@ -134,14 +129,14 @@ export interface LoginPorts {
 export async function openLogin(
   { oauth, credentials }: Pick<BridgeConfig, 'oauth' | 'credentials'>,
   { http, runtime, announce, note }: LoginPorts,
-): Promise<LoginSession> {
+): Promise<Login> {
   const [{ createCredentialStore }, { Login }] = await Promise.all([
     import('../../credentials/sealed-store.ts'),
     import('../../oauth/login/login.ts'),
   ])
   const store = createCredentialStore(credentials, { runtime, announce })
   const ports = { http, runtime }
-  const login = new Login(oauth, {
+  return new Login(oauth, {
     store,
     async flow(request, announceSignIn, signal) {
       const { createSignInFlow } = await import('../../oauth/grants/sign-in-flow.ts')
@@ -154,5 +149,4 @@ export async function openLogin(
     runtime,
     note,
   })
-  return { login, store }
 }

@@ -31,11 +31,9 @@ export function browserUrl(text: string): string | undefined {
 }
 
 /**
- * Opens a URL in the browser of this user, without a shell. On Linux `BROWSER` decides, when set: commands between colons,
- * tried in turn, `%s` for the URL. Never rejects. That a starter succeeded does not prove that anybody sees the page.
- *
+ * Opens a URL without a shell. On Linux `BROWSER` decides, when set: commands between colons, tried in turn, `%s` for the URL.
  * A browser outlives the bridge and hands its environment to all that it starts, so it gets none of our secrets. Where the
- * platform decides which browser, they are taken out of the environment of this process for good: read what is needed before.
+ * platform decides which browser, they are taken out of the environment of this process for good.
  */
 export async function openBrowser(text: string, ports: BrowserPorts): Promise<BrowserOutcome> {
   const url = browserUrl(text)

@@ -13,9 +13,8 @@ export type Keychain = (request: KeychainOperation) => Promise<string | null>
 const inProcessMs = 2500
 
 /**
- * Creates access to the operating system's keychain, which can neither hang nor end this process. Uses a child
- * process, except for a read under a client, where a child would cost more than everything else: that one runs in
- * this process until it has failed once.
+ * Creates access to a keychain that can neither hang nor end this process: by a child process, except for a read under a
+ * client, where a child would cost more than everything else. That one runs here until it has failed once.
  */
 export function createKeychain({
   keychainTimeoutMs: timeoutMs,
@@ -54,9 +53,8 @@ function repairBusAddress(): void {
 }
 
 /**
- * Returns the address of this user's session bus when the environment lacks it: clients start their servers without
- * it, and no keychain library then finds the running Secret Service. Undefined when the environment has it, when the
- * usual path has none, and on systems without such a bus. Set it before loading native code.
+ * Returns the address of this user's session bus when the environment lacks it: clients start their servers without it, and
+ * no keychain library then finds the running Secret Service. Set it before loading native code.
  */
 export function missingBusAddress(
   environment: Readonly<Record<string, string | undefined>>,

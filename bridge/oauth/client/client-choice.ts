@@ -27,10 +27,9 @@ export interface ChosenClient {
 }
 
 /**
- * Chooses the client in this order: the configured client; the client ID metadata document where the server accepts
- * one and has not refused it before; the earlier registration if it was made at this issuer for this redirect URI; a
- * new registration (MCP 2026-07-28 authorization, client registration approaches). Never uses a client of one issuer
- * at another. Rejects with the {@link OAuthFailure} of {@link configuredClient} and {@link register}.
+ * The configured client; the client ID metadata document where the server accepts one and has not refused it before; the
+ * earlier registration if it was made at this issuer for this redirect URI; a new registration (MCP 2026-07-28
+ * authorization, client registration approaches). Never uses a client of one issuer at another.
  */
 export async function chooseClient(need: ClientNeed, context: OAuthContext): Promise<ChosenClient> {
   const { config, runtime } = context
@@ -89,9 +88,8 @@ function documentClient(url: string, config: OAuthConfig, { metadata }: Discover
 }
 
 /**
- * Rejects a manually configured client at any issuer but its own: an attacker who can change what a server names must
- * not get its secret (MCP 2026-07-28 authorization, C5). The issuer is the configured one, also given by its token
- * endpoint, or else that of the stored login.
+ * Rejects a configured client at any issuer but its own, which is the configured one or that of the stored login: an attacker
+ * who can change what a server names must not get its secret (MCP 2026-07-28 authorization, C5).
  */
 function refuseElsewhere(
   { clientId, issuer: configured }: NonNullable<OAuthConfig['staticClient']>,

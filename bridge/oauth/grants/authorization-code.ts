@@ -20,10 +20,9 @@ import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } fr
 const retryMs = 500
 
 /**
- * Signs in with the authorization code grant and PKCE (RFC 6749 section 4.1, RFC 7636, RFC 8252 section 7.3).
- * Registers and requests nothing until the page is known to be the issuer's or can be announced with a warning. The
- * listener is open before a link exists, is the only holder of `state`, and is closed when this resolves or rejects.
- * The browser gets its page after the code has been redeemed.
+ * Signs in with the authorization code grant and PKCE (RFC 6749 section 4.1, RFC 7636, RFC 8252 section 7.3). Registers
+ * nothing until the page is known to be the issuer's or can be announced with a warning. The listener is the only holder
+ * of `state`; the browser gets its page after the code has been redeemed.
  */
 export async function signInWithCode(
   request: GrantRequest,
