@@ -1,6 +1,5 @@
 /** Reasons why an entry was not written or removed. */
 export type InstallFault =
-  /** An invalid request: an unknown client, a scope it does not have, a bad name or argument. */
   | 'usage'
   /** A secret would have been written as plain text. */
   | 'secret'
@@ -10,11 +9,9 @@ export type InstallFault =
   | 'unreadable'
   /** The entry cannot be changed without touching other lines. */
   | 'unsupported'
-  /** Another entry has the name, and the user did not agree to replace it. */
+  /** Another entry has the name. */
   | 'taken'
-  /** There is no entry of ours to remove. */
   | 'missing'
-  /** The file or its folder cannot be written. */
   | 'not_writable'
   /** The project's file is outside its folder. */
   | 'outside'

@@ -51,14 +51,6 @@ describe('an authorization server that has forgotten', { concurrent: true, timeo
   it.each<[what: string, forget: (scene: AuthScene) => void, registrations: number]>([
     ['the grants', ({ remote }) => remote.revokeGrants(), 0],
     ['the client', ({ remote }) => remote.forgetClients(), 1],
-    [
-      'both',
-      ({ remote }) => {
-        remote.revokeGrants()
-        remote.forgetClients()
-      },
-      1,
-    ],
   ])('%s costs one sign-in, at the first start', (_what, forget, registrations) =>
     inAuthScene({}, async (scene) => {
       await scene.signedIn({ agoSeconds: 4000 })

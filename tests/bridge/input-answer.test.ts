@@ -18,15 +18,10 @@ function open(bridge: BridgeChild, era: Era): Promise<JsonObject> {
 /** What a server may say in place of an answer, and how the client hears of it. */
 const faults: readonly [fault: Fault, code: RegExp][] = [
   ['html', /^server_no_mcp$/],
-  ['json', /^server_no_mcp$/],
   ['reset', /^network_reset$/],
   ['cut', /^network_reset$|^server_lost$/],
-  [400, /^server_refused$/],
   [403, /^server_forbidden$/],
-  [405, /^server_not_found$/],
   [429, /^server_rate_limited$/],
-  [500, /^server_unavailable$/],
-  [502, /^server_unavailable$/],
   [503, /^server_unavailable$/],
 ]
 

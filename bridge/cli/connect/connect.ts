@@ -84,19 +84,13 @@ function typedText(serverUrl: string): string {
   return asTyped(text)
 }
 
-/** Opens the link, which is printed already, and reports only a failure. */
 async function openBrowser(
-  { expandedVariables }: BridgeConfig,
+  { expandedVariables: secretVariables }: BridgeConfig,
   url: string,
   { environment, platform }: ConnectPorts,
 ): Promise<void> {
-  const browser = await import('../terminal/open-browser.ts')
-  const outcome = await browser.openBrowser(url, {
-    environment,
-    platform,
-    secretVariables: expandedVariables,
-  })
-  if (outcome.kind === 'failed') say(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
+  const { openShownLink } = await import('../terminal/open-browser.ts')
+  await openShownLink(url, { environment, platform, secretVariables }, say)
 }
 
 /** Keeps one broken call from ending all others. Errors may quote secrets, so only their name and place are printed. */

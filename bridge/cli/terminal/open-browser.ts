@@ -50,6 +50,16 @@ export async function openBrowser(text: string, ports: BrowserPorts): Promise<Br
   return outcome
 }
 
+/** Opens a link that is shown already, and tells of a failure only. */
+export async function openShownLink(
+  link: string,
+  ports: BrowserPorts,
+  tell: (line: string) => void,
+): Promise<void> {
+  const outcome = await openBrowser(link, ports)
+  if (outcome.kind === 'failed') tell(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
+}
+
 function startCommand(command: string, url: string, env: Record<string, string>): ChildProcess {
   const [program = '', ...args] = command.trim().split(/\s+/)
   const withUrl = args.some((arg) => arg.includes('%s'))

@@ -133,6 +133,12 @@ describe('what is asked for, and in which order', () => {
     expect({}).not.toHaveProperty('token_endpoint')
   })
 
+  it('takes no place of a challenge that is plain http elsewhere', async () => {
+    const server = await startOAuthServer()
+    await find(server, { resourceMetadata: 'http://metadata.example/' })
+    expect(server.paths()).toEqual([pathForm, oauthRoot])
+  })
+
   it('takes web pages, errors and refusals for nothing', async () => {
     const server = await startOAuthServer({ resourcePaths: [rootForm] })
     server.answers.set(pathForm, () => ({ body: '<p>An app that answers everything</p>' }))
