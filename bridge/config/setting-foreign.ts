@@ -1,7 +1,7 @@
 /** A flag of another bridge: without effect here, or with another name. */
-type ForeignFlag = { of: 'mcp-remote'; why: string } | { by: string }
+type ForeignFlag = { why: string } | { by: string }
 
-const mcpRemote = (why: string): ForeignFlag => ({ of: 'mcp-remote', why })
+const mcpRemote = (why: string): ForeignFlag => ({ why })
 const replaced = (by: string): ForeignFlag => ({ by })
 
 /** Flags of mcp-remote, which are accepted, and of supergateway, mcp-proxy and others, which get a hint. */

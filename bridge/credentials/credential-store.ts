@@ -20,17 +20,11 @@ export type StoredLogin =
 export interface CredentialStore {
   /** Returns the stored credential, whichever process wrote it. Rejects with {@link CredentialError}. */
   read(id: LoginId): Promise<Credential | undefined>
-  /**
-   * Stores a credential durably: it survives a kill once this resolves. Does not check its generation; the writer
-   * holds the lock.
-   */
+  /** Stores durably: it survives a kill once this resolves. Does not check the generation; the writer holds the lock. */
   write(id: LoginId, credential: Credential): Promise<void>
   /** Returns whether there was one. */
   remove(id: LoginId): Promise<boolean>
-  /**
-   * Returns every stored login. An unreadable one does not hide the others. Rejects when the store itself cannot be
-   * read.
-   */
+  /** Returns every stored login. An unreadable one does not hide the others. */
   list(): Promise<readonly StoredLogin[]>
   /** Rejects as {@link CredentialStore.write} would. Call it before asking a user to sign in. */
   prepare(): Promise<void>
@@ -39,10 +33,9 @@ export interface CredentialStore {
   /** Notices from the owner of a lock to those waiting for it. */
   notices: NoticeBoard
   /**
-   * Runs `work` while no other caller, in this process or another, holds `name`. Waits for at most `waitMs`, then
-   * rejects with {@link CredentialError} `busy`. `lease` identifies this ownership to waiting processes. While
-   * waiting, calls `instead` repeatedly, if given: a result ends the wait and is returned. `heldBy` is the lease of
-   * the owner once it has proved to be alive; a lock may be left over from a killed process.
+   * Runs `work` while no other caller, here or in another process, holds `name`; `lease` identifies that ownership. Calls
+   * `instead` while waiting, with the lease of an owner that has proved to be alive: a result ends the wait. Rejects with
+   * `busy` after `waitMs`.
    */
   exclusively<T>(
     name: string,
@@ -75,9 +68,7 @@ export type CredentialFault =
   | 'not_writable'
   | 'busy'
 
-/**
- * Thrown when credentials cannot be used, whether they exist or not. Never a reason to create a second, empty store.
- */
+/** Credentials that cannot be used, whether they exist or not. Never a reason to create a second, empty store. */
 export class CredentialError extends Error {
   override readonly name = 'CredentialError'
   readonly fault: CredentialFault
@@ -101,9 +92,8 @@ export interface CredentialsConfig {
 }
 
 /**
- * Returns the id of one user's login at one server. Spellings of the same address give the same id: case of the host,
- * default port, fragment, final slashes and `?sign-in` do not count. `client` and `resource` are the configured ones,
- * undefined where the server decides. Does not check that `serverUrl` is http or https.
+ * Returns the id of one user's login at one server, the same for all spellings of its address. `client` and `resource` are
+ * the configured ones, undefined where the server decides.
  */
 export function loginId(parts: {
   serverUrl: string

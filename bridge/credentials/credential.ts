@@ -38,10 +38,7 @@ export interface IssuerQuirks {
   refusesDocument?: string | undefined
 }
 
-/**
- * One login: everything needed to call one server as one user. Bound to its issuer: no part of it is ever sent to
- * another one (MCP 2026-07-28 authorization, C5).
- */
+/** One login, bound to its issuer: no part of it is ever sent to another one (MCP 2026-07-28 authorization, C5). */
 export interface Credential {
   /** Increases by one with every write. Two processes with the same number hold the same tokens. */
   generation: number
@@ -61,10 +58,7 @@ export interface Credential {
   /** Why the user has to sign in again; undefined while the tokens are believed to work. */
   signInNeeded?: string | undefined
   quirks?: IssuerQuirks | undefined
-  /**
-   * Origin of a sign-in page on another host that did not confirm the issuer, where the user was warned and signed in
-   * nevertheless.
-   */
+  /** Origin of a sign-in page that did not confirm the issuer, where the user was warned and signed in nevertheless. */
   acceptedPage?: string | undefined
   /** Epoch seconds. */
   signedInAt: number

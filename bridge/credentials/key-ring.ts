@@ -52,10 +52,9 @@ interface KeyRingPorts {
 }
 
 /**
- * The keys that seal credentials. Keeps to its first choice of a place: the configured one, or the one in the index,
- * or the keychain if it works, or a file. A chosen place that does not respond is an error and never a reason to
- * choose another: the credentials are still there, and a second key would make them look lost. A newly configured
- * place is used from then on, and records sealed with older keys still open. Rejects with {@link CredentialError}.
+ * The keys that seal credentials. Keeps to its first choice of a place: the configured one, the one in the index, the
+ * keychain if it works, or a file. A chosen place that does not respond is an error and never a reason to choose another:
+ * a second key would make the credentials look lost. Records sealed with older keys still open.
  */
 export class KeyRing {
   readonly #ports: KeyRingPorts
@@ -180,10 +179,7 @@ export class KeyRing {
     }
   }
 
-  /**
-   * Throws {@link CredentialError} `key_missing` when the index is damaged, as only it locates the keys, or
-   * `newer_version` for a later version of Drawbridge.
-   */
+  /** Throws `key_missing` when the index is damaged, as only it locates the keys, or `newer_version`. */
   #readIndex(): KeyIndex | undefined {
     const text = this.#ports.folder.read(indexFile)
     if (text === undefined) return undefined

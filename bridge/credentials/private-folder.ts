@@ -33,10 +33,7 @@ const hasModes = process.platform !== 'win32'
 /** Follows no symbolic link, and does not block on a pipe. The last two are undefined on Windows, which counts as 0. */
 const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/**
- * A folder of small text files that only its owner can access: modes 0600 in 0700. All methods throw
- * {@link CredentialError} `not_writable`, also for a symbolic link and for what belongs to another user, except root.
- */
+/** Small files that only their owner can access: 0600 in 0700. Throws {@link CredentialError} `not_writable`. */
 export interface PrivateFolder {
   readonly path: string
   /** Creates the folder, and removes incomplete drafts of killed processes. */
@@ -50,10 +47,7 @@ export interface PrivateFolder {
   names(): readonly string[]
 }
 
-/**
- * Creates access to the files in `root`, or in its subfolder `name`. Tightens modes that are too permissive, and
- * reports them to `warn`.
- */
+/** Opens `root`, or its subfolder `name`. Tightens modes that are too permissive, and reports them to `warn`. */
 export function createPrivateFolder(
   root: string,
   name: string | undefined,
@@ -142,10 +136,7 @@ function syncFolder(path: string): void {
   }
 }
 
-/**
- * Creates one folder at a time: Node's recursive mode never ends below file systems that refuse folders, such as
- * /proc.
- */
+/** Creates one folder at a time: Node's recursive mode never ends below file systems such as /proc. */
 function makeFolder(path: string): void {
   const parent = dirname(path)
   if (parent !== path && !existsSync(parent)) makeFolder(parent)

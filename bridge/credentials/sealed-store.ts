@@ -16,9 +16,8 @@ import { createMemoryStore } from './memory-store.ts'
 import { createPrivateFolder, type PrivateFolder } from './private-folder.ts'
 
 /**
- * Creates a store of files that only their owner can read, each sealed with a single key, which is in the keychain if
- * there is one. Shared by all processes of the user. `announce` receives lines for the user: once, where the key is
- * kept, and warnings about files that were open to others. Touches nothing before it is needed.
+ * Creates a store of files that only their owner can read, each sealed with a single key. `announce` receives lines for the
+ * user: once, where the key is kept, and warnings about files that were open to others.
  */
 export function createCredentialStore(
   config: CredentialsConfig,

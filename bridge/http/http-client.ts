@@ -105,6 +105,23 @@ export type RefusalOutcome =
   /** A person has to sign in, or to allow more. Asking them is the caller's decision. */
   | { kind: 'sign_in_needed' }
 
+/**
+ * Where a person goes to sign in. Holds no secret beyond what the link itself needs. `askedBy` is the host of the server;
+ * `unconfirmed` the host of a page that does not confirm that it belongs to `namedBy`, which sends people there: both names
+ * are shown then, and the page is not opened automatically.
+ */
+export type AuthorizationPrompt = { unconfirmed?: { page: string; namedBy: string } | undefined } & (
+  | { kind: 'browser'; url: string }
+  | {
+      kind: 'device'
+      url: string
+      completeUrl?: string | undefined
+      userCode: string
+      expiresAt: number
+      askedBy: string
+    }
+)
+
 /** A body that is of no use. */
 export class BodyError extends Error {
   override readonly name = 'BodyError'
@@ -119,10 +136,7 @@ export class BodyError extends Error {
 /** 64 MB: as much as a line of stdio may have. */
 export const maxMessageBytes: number = 64 * 1024 * 1024
 
-/**
- * Reads the whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. Rejects with
- * {@link NetworkError} when the body does not arrive whole.
- */
+/** Reads the whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. */
 export async function readBody(response: HttpResponse, maxBytes: number): Promise<Buffer> {
   const tooLarge = (): BodyError => {
     response.body.destroy()

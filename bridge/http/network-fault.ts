@@ -166,10 +166,7 @@ function refusalWords(status: number, url: URL, proxy: URL): string {
   return `${name} does not allow a connection to ${url.host} (${status})`
 }
 
-/**
- * Faults that can mean "the authority is not known here": of a company's proxy, or of a network's own servers. The
- * authorities that the operating system trusts may know it.
- */
+/** Faults that can mean "the authority is not known here": those that the operating system trusts may know it. */
 export const unknownAuthorityCodes: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

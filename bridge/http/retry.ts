@@ -14,23 +14,7 @@ interface Rule {
   never?: readonly string[]
 }
 
-/** The reasons why a message has no answer; the rules say more of each. */
-export type Ending =
-  | 'unsent'
-  | 'never_there'
-  | 'broken'
-  | 'cut_off'
-  | 'slept'
-  | 'unavailable'
-  | 'rate_limited'
-  | 'token_refused'
-  | 'sign_in_needed'
-  | 'session_lost'
-  | 'header_refused'
-  | 'other_transport'
-  | 'other_revision'
-
-const rules: Record<Ending, Rule> = {
+const rules = {
   /** No connection, or the request was not written whole. */
   unsent: { executed: 'no', times: Infinity },
   /** Nothing listens there, and nothing ever has: more likely the wrong port than a server that restarts. */
@@ -64,7 +48,10 @@ const rules: Record<Ending, Rule> = {
   header_refused: { executed: 'no', times: 1 },
   other_transport: { executed: 'no', times: 1 },
   other_revision: { executed: 'no', times: 1 },
-}
+} satisfies Record<string, Rule>
+
+/** The reasons why a message has no answer. */
+export type Ending = keyof typeof rules
 
 const repeatable: ReadonlySet<string> = new Set([
   'initialize',
@@ -88,7 +75,7 @@ export type Sendable = Envelope | { kind: 'http'; method: string }
 
 /** Decides whether to send again, `before` times after that ending. */
 export function mayRepeat(ending: Ending, what: Sendable, before = 0): boolean {
-  const { executed, times, never } = rules[ending]
+  const { executed, times, never }: Rule = rules[ending]
   if (before >= times) return false
   if (executed === 'no') return true
   return isRepeatable(what) && !('method' in what && never?.includes(what.method) === true)
@@ -136,10 +123,7 @@ export class Retries {
     this.#startedMs = startedMs
   }
 
-  /**
-   * Resolves with true when it is time to send again: after as long as the server asked for, else a little longer each time.
-   * With false if the policy forbids it, if it would be too late, or if nobody waits any more.
-   */
+  /** Resolves with true when it is time to send again, with false if that is forbidden, too late or not wanted any more. */
   async after(ending: Ending, reason: string, askedMs = 0): Promise<boolean> {
     const { retryMs, signal } = this.#limits
     if (retryMs === 0 || isAborted(signal) || !mayRepeat(ending, this.#what, this.#failures)) return false

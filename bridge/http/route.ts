@@ -20,11 +20,8 @@ function isLocalName(hostname: string): boolean {
 }
 
 /**
- * Returns the proxy for a URL as it was configured; undefined for a direct connection, which this computer itself always gets.
- *
- * `noProxy` is what curl and Go read: entries between commas or spaces; `*` for everything; a host name, which covers
- * its subdomains too, with or without `.` or `*.` in front; an address or a network (`10.0.0.0/8`); each but the last
- * with `:port`.
+ * Returns the proxy for a URL as it was configured; this computer itself is always connected to directly. `noProxy` is what
+ * curl and Go read: `*`, host names, which cover their subdomains, addresses and networks, each but the last with `:port`.
  */
 export function chooseProxy(url: URL, proxy: NetworkConfig['proxy']): string | undefined {
   if (proxy === undefined || isLoopbackHost(url.hostname)) return undefined
@@ -34,10 +31,7 @@ export function chooseProxy(url: URL, proxy: NetworkConfig['proxy']): string | u
   return entries.some((entry) => covers(entry, url)) ? undefined : configured
 }
 
-/**
- * Returns the proxy of {@link chooseProxy} as a URL; without a scheme it is http, as for curl. Throws {@link NetworkError}
- * `proxy` for what cannot be used, without quoting it.
- */
+/** Returns that proxy as a URL; without a scheme it is http, as for curl. The {@link NetworkError} does not quote it. */
 export function proxyFor(target: URL, config: NetworkConfig['proxy']): URL | undefined {
   const text = chooseProxy(target, config)
   if (text === undefined) return undefined

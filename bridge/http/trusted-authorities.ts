@@ -17,10 +17,7 @@ export class TrustedAuthorities {
     return (this.#context ??= tls.createSecureContext({ ca: [...usualAuthorities(), ...this.#further] }))
   }
 
-  /**
-   * Adds the authorities that the operating system trusts, for networks whose proxy signs with its own. Not done from
-   * the start, because reading them takes time and most servers need none. False if there are none to add.
-   */
+  /** Adds what the operating system trusts, if anything. Not from the start: reading it takes time. */
   addSystem(): boolean {
     if (this.#hasSystem) return false
     this.#hasSystem = true

@@ -13,9 +13,8 @@ import { createDispatcher, isLoopbackHost, proxyFor } from './route.ts'
 import { TrustedAuthorities } from './trusted-authorities.ts'
 
 /**
- * The HTTP client of the bridge, on undici; direct or through the configured proxy. Sends a request a second time by itself
- * when a kept connection turns out to be closed and {@link mayRepeat} allows it, and after a TLS failure for want of an
- * authority that the operating system knows. No message names the user or password of a proxy.
+ * The HTTP client of the bridge, on undici. Sends a request a second time when a kept connection turns out to be closed and
+ * {@link mayRepeat} allows it, and after a TLS failure for want of an authority that the operating system knows.
  */
 export function createHttpClient(config: NetworkConfig): HttpClient {
   const trusted = new TrustedAuthorities(config.ca)

@@ -25,9 +25,8 @@ export interface Applied {
 
 /**
  * Applies a plan: copies the file to a private backup next to it, then replaces it with a new file of the same mode.
- * Removes older backups of this command, which may hold secrets of other entries. Throws {@link InstallError} if the
- * file has changed since it was read, as clients write it while they run, or must not be written. `now` is in epoch
- * seconds.
+ * Removes older backups, which may hold secrets of other entries. Throws {@link InstallError} if the file has changed since
+ * it was read, as clients write it while they run. `now` is in epoch seconds.
  */
 export function applyPlan(plan: Plan, now: number): Applied {
   const { file, bytes, isPrivate } = plan

@@ -150,10 +150,7 @@ function claudeDesktopFiles({ at, home, data, platform, environment, list, exist
   ]
 }
 
-/**
- * Returns the file that a client reads: the first candidate that exists, or else the first candidate. Throws {@link
- * InstallError} if the client has no such scope.
- */
+/** Returns the first candidate that exists, or else the first. Throws {@link InstallError} if there is no such scope. */
 export function clientFile(client: Client, scope: Scope, system: InstallSystem): string {
   const places = placesOf(system)
   if (scope === 'project') {

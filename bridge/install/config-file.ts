@@ -8,9 +8,7 @@ export interface ConfigFile {
   path: string
   /** The file with the bytes: `path`, or the target of its symbolic link. */
   target: string
-  /**
-   * Undefined: the file does not exist yet. `isShared`: it has other hard links, or another owner than this process.
-   */
+  /** Undefined: there is no file yet. `isShared`: it has other hard links, or another owner than this process. */
   found: { bytes: Buffer; mode: number; isShared: boolean } | undefined
   /** Without the byte order mark; empty if the file does not exist. */
   text: string
@@ -41,10 +39,7 @@ export function refuseOutside({ path, target }: Pick<ConfigFile, 'path' | 'targe
   )
 }
 
-/**
- * Reads a client's file, which may be missing. Throws {@link InstallError} if it cannot be read, is a folder, or is not UTF-8: writing
- * would destroy another encoding.
- */
+/** Reads a client's file, which may be missing. Refuses all but UTF-8: writing would destroy another encoding. */
 export function readConfigFile(path: string): ConfigFile {
   const target = targetOf(path)
   try {

@@ -1,6 +1,5 @@
 /** Reasons why an entry was not written or removed. */
 export type InstallFault =
-  /** An invalid request: an unknown client, a scope it does not have, a bad name or argument. */
   | 'usage'
   /** A secret would have been written as plain text. */
   | 'secret'
@@ -10,11 +9,9 @@ export type InstallFault =
   | 'unreadable'
   /** The entry cannot be changed without touching other lines. */
   | 'unsupported'
-  /** Another entry has the name, and the user did not agree to replace it. */
+  /** Another entry has the name. */
   | 'taken'
-  /** There is no entry of ours to remove. */
   | 'missing'
-  /** The file or its folder cannot be written. */
   | 'not_writable'
   /** The project's file is outside its folder. */
   | 'outside'
@@ -41,9 +38,7 @@ export class InstallError extends Error {
   }
 }
 
-/**
- * Rejects a name that a client would not accept, with {@link InstallError}: Codex and Claude Code are the strictest.
- */
+/** Rejects a name that a client would not accept: Codex and Claude Code are the strictest. */
 export function checkServerName(name: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) return
   throw new InstallError(

@@ -81,10 +81,7 @@ interface LaunchRequest {
  */
 export const managedVariable = 'DRAWBRIDGE_HOME'
 
-/**
- * Builds the command of an entry. Throws {@link InstallError} for a secret, and for an argument with a blank, which
- * clients on Windows split. Does not check the path.
- */
+/** Builds the command of an entry. Refuses a secret, and a blank in an argument, at which clients on Windows split it. */
 export function createLaunch(request: LaunchRequest): Launch {
   const { node, launcher, serverUrl, flags, environment } = request
   refuseSecrets(serverUrl, flags)

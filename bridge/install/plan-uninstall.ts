@@ -23,10 +23,7 @@ export interface UninstallPlan extends Plan {
   own: OwnEntry
 }
 
-/**
- * Decides what to remove: only an entry that starts the bridge. Throws {@link InstallError} if there is none, or more
- * than one. Keeps objects that become empty.
- */
+/** Decides what to remove: the one entry that starts the bridge. Keeps objects that become empty. */
 export function planUninstall(request: UninstallRequest): UninstallPlan {
   const { client, path, within } = request
   return withSnippet(path, undefined, () => {

@@ -1,45 +1,19 @@
-import type { Authorization, Refusal, RefusalOutcome } from '../http/http-client.ts'
+import type { Authorization, AuthorizationPrompt, Refusal, RefusalOutcome } from '../http/http-client.ts'
 import type { Credential } from '../credentials/credential.ts'
 
-/**
- * Provides tokens for all requests and streams of this process and all processes of this user. Uses a refresh token
- * only once, whatever happens.
- */
+/** Provides tokens for all requests of this process and all processes of this user. Uses a refresh token only once. */
 export interface TokenSource {
   /**
-   * Returns what to send, or undefined without a login. Waits for a due refresh, and picks up a new token of another
-   * process. Rejects with {@link OAuthFailure} when the token has expired and cannot be renewed now, or with
-   * `CredentialError`.
+   * Returns what to send, or undefined without a login. Waits for a due refresh. Rejects with {@link OAuthFailure} when the
+   * token has expired and cannot be renewed now.
    */
   authorization(signal?: AbortSignal): Promise<Authorization | undefined>
   /** Handles a refusal by the server. Rejects like {@link TokenSource.authorization}. */
   refused(refusal: Refusal): Promise<RefusalOutcome>
 }
 
-/** The hosts of an authorization server and of a sign-in page that it names on another host. */
-export interface UnconfirmedPage {
-  page: string
-  namedBy: string
-}
-
-/**
- * Tells the user how to sign in. `unconfirmed`: the page's host does not confirm that it belongs to the sender, so
- * both names are shown and the page is not opened automatically. `followed`: another process started the sign-in and
- * shows it, so this one opens no second tab.
- */
-export type SignInPrompt =
-  | { kind: 'browser'; url: string; unconfirmed?: UnconfirmedPage | undefined; followed?: true }
-  | {
-      kind: 'device'
-      url: string
-      completeUrl?: string | undefined
-      userCode: string
-      expiresAt: number
-      /** The host of the MCP server. */
-      askedBy: string
-      unconfirmed?: UnconfirmedPage | undefined
-      followed?: true
-    }
+/** `followed`: another process started the sign-in and shows it, so this one opens no second tab. */
+export type SignInPrompt = AuthorizationPrompt & { followed?: true }
 
 /** A pending sign-in of this process, or of another one that it follows. */
 export interface PendingSignIn {
@@ -56,10 +30,7 @@ export interface PendingSignIn {
   cancel(): void
 }
 
-/**
- * Everything that can go wrong at an authorization server or on the way to it. Stable: exit codes and documentation
- * depend on it.
- */
+/** Everything that can go wrong at an authorization server or on the way to it. Stable. */
 export type OAuthFault =
   // No metadata says where to sign in.
   | 'no_metadata'
@@ -71,7 +42,6 @@ export type OAuthFault =
   | 'no_registration'
   | 'registration_refused'
   | 'client_refused'
-  | 'state_mismatch'
   | 'access_denied'
   | 'expired'
   | 'scope_refused'
@@ -82,10 +52,7 @@ export type OAuthFault =
   | 'cancelled'
   | 'sign_in_needed'
 
-/**
- * A failed sign-in or refresh. The message contains the server's `description` as a JSON string, and never a token,
- * code, state or secret.
- */
+/** The message contains the server's `description` as a JSON string, and never a token, code, state or secret. */
 export class OAuthFailure extends Error {
   override readonly name = 'OAuthFailure'
   readonly fault: OAuthFault
@@ -127,10 +94,7 @@ export interface SignInRequest {
 /** Called with the user's next step once everything is listening. */
 export type AnnounceSignIn = (prompt: SignInPrompt) => void
 
-/**
- * Signs in from the start: discovery, client, configured grant, tokens. Resolves with a credential of generation 0
- * that is not stored yet. Rejects with `OAuthFailure` or `NetworkError`.
- */
+/** Discovery, client, configured grant, tokens. Resolves with a credential of generation 0 that is not stored yet. */
 export type SignInFlow = (
   request: SignInRequest,
   announce: AnnounceSignIn,

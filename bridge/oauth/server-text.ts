@@ -1,9 +1,6 @@
 const maxCharacters = 300
 
-/**
- * Quotes server text for a message: a JSON string of printable ASCII, cut when long. This keeps escape sequences out
- * of terminals, and text that imitates ours out of messages.
- */
+/** Quotes server text as JSON of printable ASCII, cut when long: no escape sequences, and nothing that imitates ours. */
 export function quoteServerText(text: string): string {
   const cut = text.length > maxCharacters ? `${text.slice(0, maxCharacters)}...` : text
   return JSON.stringify(cut).replaceAll(

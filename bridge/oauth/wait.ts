@@ -4,10 +4,7 @@ import { OAuthFailure } from './login-port.ts'
 /** The longest delay of a timer. */
 const maxMs = 2 ** 31 - 1
 
-/**
- * Resolves with the result of `work`. Rejects with {@link OAuthFailure} `timeout` after `limitMs`, `cancelled` when
- * `signal` is aborted; does not end the work itself.
- */
+/** Rejects with {@link OAuthFailure} `timeout` or `cancelled`; does not end the work itself. */
 export async function beforeTimeout<Value extends object>(
   work: Promise<Value>,
   limitMs: number,

@@ -37,9 +37,8 @@ const latestTickMs = 10_000
 const pingWaitMs = 5000
 
 /**
- * Watches for silence and for sleep, with one coarse timer: calls are watched to about the length of a tick, a second at most.
- * A server that is silent for too long is asked whether it lives, and its calls fail if it does not; after a sleep of the
- * computer, calls whose connection is gone are sent again or fail.
+ * Watches for silence and for sleep, with one coarse timer. A server that is silent for too long is asked whether it lives,
+ * and its calls fail if it does not; after a sleep, calls whose connection is gone are sent again or fail.
  */
 export class Liveness {
   readonly #config: LivenessConfig

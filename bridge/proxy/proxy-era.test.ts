@@ -254,7 +254,7 @@ describe('evidence', () => {
     const rig = startProxy(to, { protocol: 'modern' })
     expect((await rig.ask('server/discover', claims()))['error'].code).toBe(-32_000)
     expect(to.methods()).toEqual(['server/discover'])
-    const pinned = startProxy(to, { protocol: 'legacy', memory: modernMemory })
+    const pinned = startProxy(to, { protocol: 'legacy', memory: modernMemory, signInWaitMs: 5000 })
     expect((await initialize(pinned))['result'].serverInfo.name).toBe('remote')
   })
 })

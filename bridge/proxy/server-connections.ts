@@ -57,10 +57,7 @@ export class ServerConnections {
     return this.#latest
   }
 
-  /**
-   * Asks the server of that era for any answer at all. Rejects with `NetworkError` when none comes. Calls `asked` when the question
-   * goes out: to wait for a token says nothing about the server.
-   */
+  /** Asks for any answer at all. Calls `asked` when the question goes out: a late token says nothing of the server. */
   async ping(
     era: McpEra | undefined,
     meta: JsonObject,

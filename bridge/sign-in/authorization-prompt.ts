@@ -7,7 +7,8 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpMetaKey, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { linkOf, signInLine, unconfirmedText, type AuthorizationPrompt } from './sign-in-attempt.ts'
+import type { AuthorizationPrompt } from '../http/http-client.ts'
+import { linkOf, signInLine, unconfirmedText } from './sign-in-attempt.ts'
 
 /** The name of the tool that hands out the link, unless the server has one of that name. */
 export function signInToolName(tools: readonly JsonObject[]): string {
@@ -30,13 +31,10 @@ export function toolText(text: string, isError: boolean, era: McpEra): JsonObjec
   return inEra({ content: [{ type: 'text', text }], ...(isError ? { isError } : {}) }, era, false)
 }
 
-/** A request of the server to open the link (MCP 2025-11-25 elicitation, URL mode). */
-export function elicitationRequest(
-  id: JsonRpcId,
-  elicitationId: string,
-  prompt: AuthorizationPrompt,
-): JsonRpcRequest {
-  return { jsonrpc: '2.0', id, method: 'elicitation/create', params: urlElicitation(prompt, elicitationId) }
+/** A request of the server to open the link (MCP 2025-11-25 elicitation, URL mode), under that id. */
+export function elicitationRequest(id: string, prompt: AuthorizationPrompt): JsonRpcRequest {
+  const params = { ...urlElicitation(prompt), elicitationId: id }
+  return { jsonrpc: '2.0', id, method: 'elicitation/create', params }
 }
 
 /** Tells that the person is through (MCP 2025-11-25). */
@@ -45,12 +43,9 @@ export function elicitationComplete(elicitationId: string): JsonRpcNotification 
 }
 
 /** A result that asks for the same, in the era of 2026-07-28. */
-export function inputRequired(key: string, requestState: string, prompt: AuthorizationPrompt): JsonObject {
-  return {
-    resultType: 'input_required',
-    inputRequests: { [key]: { method: 'elicitation/create', params: urlElicitation(prompt, undefined) } },
-    requestState,
-  }
+export function inputRequired(requestState: string, prompt: AuthorizationPrompt): JsonObject {
+  const request = { method: 'elicitation/create', params: urlElicitation(prompt) }
+  return { resultType: 'input_required', inputRequests: { [requestState]: request }, requestState }
 }
 
 /** The first message of every subscription (MCP 2026-07-28). */
@@ -101,13 +96,8 @@ export function signInText(
   return `This server needs a sign-in, and the last one failed: ${failure} ${again}${later} to begin a new one.`
 }
 
-function urlElicitation(prompt: AuthorizationPrompt, elicitationId: string | undefined): JsonObject {
-  return {
-    mode: 'url',
-    message: elicitationText(prompt),
-    url: linkOf(prompt),
-    ...(elicitationId === undefined ? {} : { elicitationId }),
-  }
+function urlElicitation(prompt: AuthorizationPrompt): JsonObject {
+  return { mode: 'url', message: elicitationText(prompt), url: linkOf(prompt) }
 }
 
 function elicitationText(prompt: AuthorizationPrompt): string {

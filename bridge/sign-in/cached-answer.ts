@@ -29,7 +29,7 @@ export function cachedOpening(
     request.method === 'initialize'
       ? cachedInitializeResult(request, memory, version)
       : cachedDiscoverResult(memory, version)
-  return answerTo(message, result)
+  return answerTo(request, result)
 }
 
 /** The capabilities that {@link cachedOpening} tells a client of that era. */
@@ -114,9 +114,7 @@ export function knownOpening(memory: ServerMemory | undefined): JsonObject | und
   return memory?.initializeResult ?? memory?.discoverResult
 }
 
-/** A response to `message` that does not come from the server. */
-export function answerTo(message: WireMessage, result: JsonObject): WireMessage {
-  const { envelope } = message
-  const id = envelope.kind === 'request' ? envelope.id : ''
+/** A response that does not come from the server. */
+export function answerTo({ id }: Pick<JsonRpcRequest, 'id'>, result: JsonObject): WireMessage {
   return { ...toWireMessage({ jsonrpc: '2.0', id, result } satisfies JsonRpcMessage), isStandIn: true }
 }

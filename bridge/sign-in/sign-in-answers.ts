@@ -10,6 +10,7 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
+import type { AuthorizationPrompt } from '../http/http-client.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 import { TransportError } from '../transport/transport.ts'
 import {
@@ -26,7 +27,7 @@ import {
   withoutSignInState,
 } from './authorization-prompt.ts'
 import { answerTo } from './cached-answer.ts'
-import type { AuthorizationPrompt, SignInAttempt, SignIns } from './sign-in-attempt.ts'
+import type { SignInAttempt, SignIns } from './sign-in-attempt.ts'
 
 /** The needs of one connection to the server; its `signIns` are those of all connections. */
 export interface SignInPorts {
@@ -58,6 +59,8 @@ export class SignInAnswers {
   /** Elicitations that the client has not answered, by id; of 2026-07-28 by `requestState`. */
   readonly #elicitations = new Map<string, SignInAttempt>()
   readonly #inputStates = new Map<string, SignInAttempt>()
+  /** The client can be asked to open a link, by its `initialize`. */
+  isUrlCapable = false
   /** The name under which the client was told of the tool to sign in. */
   #offeredTool: string | undefined
 
@@ -89,60 +92,52 @@ export class SignInAnswers {
     const attempt = this.#elicitations.get(id)
     if (attempt === undefined) return false
     this.#elicitations.delete(id)
-    if (!isAccepted(parseJsonObject(text)?.['result'])) attempt.decline()
+    if (!isAccepted(parseJsonObject(text)?.['result'])) attempt.declined.give()
     return true
   }
 
-  /**
-   * Waits for the sign-in as long as this client can be made to; else answers with what there is. `isUrlCapable`: the client can
-   * be asked to open a link, by its `initialize`.
-   */
-  async wait(
-    request: JsonRpcRequest,
-    message: WireMessage,
-    context: Context,
-    isUrlCapable: boolean,
-  ): Promise<'again' | 'answered'> {
+  /** Waits for the sign-in as long as this client can be made to; else answers with what there is. */
+  async wait(request: JsonRpcRequest, context: Context): Promise<'again' | 'answered'> {
     const { callWaitMs, signIns } = this.#ports
     const { signal } = context
     const attempt = signIns.begin(false)
-    if (attempt === undefined) return this.#tell(message, context, undefined)
+    if (attempt === undefined) return this.#tell(request, context, undefined)
     if ((await attempt.settled(signal)) === 'done') return 'again'
-    if (signIns.pending !== attempt) return this.#tell(message, context, undefined)
+    if (signIns.pending !== attempt) return this.#tell(request, context, undefined)
     const isCall = inputMethods.has(request.method)
     const prompt = await attempt.promptWithin(isCall ? promptWaitMs : 0, signal)
-    const canElicit = this.#era === 'legacy' ? isUrlCapable : offersUrlElicitation(request)
-    if (canElicit && prompt !== undefined) return this.#elicit(message, context, { attempt, prompt, isCall })
+    const canElicit = this.#era === 'legacy' ? this.isUrlCapable : offersUrlElicitation(request)
+    if (canElicit && prompt !== undefined) return this.#elicit(request, context, { attempt, prompt, isCall })
     const waitMs = isCall && attempt.isInBrowser ? callWaitMs : 0
     const end = await settledWithin(attempt.done, waitMs, { signal })
     if (end === 'done') return 'again'
-    return this.#tell(message, context, end === 'failed' ? undefined : prompt)
+    return this.#tell(request, context, end === 'failed' ? undefined : prompt)
   }
 
   /** Asks the client to open the link, once for all requests, and holds this one if a person is behind it. */
   async #elicit(
-    message: WireMessage,
+    request: JsonRpcRequest,
     context: Context,
     { attempt, prompt, isCall }: { attempt: SignInAttempt; prompt: AuthorizationPrompt; isCall: boolean },
   ): Promise<'again' | 'answered'> {
     if (!attempt.isElicited) {
-      if (this.#era === 'modern' && !isCall) return this.#tell(message, context, prompt)
+      if (this.#era === 'modern' && !isCall) return this.#tell(request, context, prompt)
       attempt.isElicited = true
       const key = signInStatePrefix + attempt.id
       if (this.#era === 'modern') {
         this.#inputStates.set(key, attempt)
-        await context.deliver(answerTo(message, inputRequired(key, key, prompt)))
+        await context.deliver(answerTo(request, inputRequired(key, prompt)))
         return 'answered'
       }
       this.#elicitations.set(key, attempt)
-      await context.deliver(toWireMessage(elicitationRequest(key, key, prompt)))
+      await context.deliver(toWireMessage(elicitationRequest(key, prompt)))
       attempt.done.then(() => context.deliver(toWireMessage(elicitationComplete(key)))).catch(() => {})
     }
     // Clients list at their start, often before they can show anything to a person.
-    if (!isCall) return this.#tell(message, context, prompt)
-    const { declined: when, done } = attempt
-    const end = await settledWithin(done, Infinity, { signal: context.signal, when })
-    return end === 'done' ? 'again' : this.#tell(message, context, end === 'waiting' ? prompt : undefined)
+    if (!isCall) return this.#tell(request, context, prompt)
+    const { declined, done } = attempt
+    const end = await settledWithin(done, Infinity, { signal: context.signal, when: declined.given })
+    return end === 'done' ? 'again' : this.#tell(request, context, end === 'waiting' ? prompt : undefined)
   }
 
   /** Answers a request that came back with its input, or returns it as it was, to be sent now. */
@@ -151,24 +146,29 @@ export class SignInAnswers {
     const { requestState, inputResponses } = request.params ?? {}
     const attempt = this.#inputStates.get(String(requestState))
     if (attempt === undefined) return message
-    const bare = toWireMessage(withoutSignInState(request))
     const { signal } = context
-    if (!isAccepted(isJsonObject(inputResponses) ? inputResponses[String(requestState)] : undefined)) {
-      attempt.decline()
-      await this.#tell(bare, context, await attempt.promptWithin(0, signal))
-      return undefined
+    let prompt: AuthorizationPrompt | undefined
+    if (isAccepted(isJsonObject(inputResponses) ? inputResponses[String(requestState)] : undefined)) {
+      const end = await settledWithin(attempt.done, Infinity, { signal })
+      if (end === 'done') return toWireMessage(withoutSignInState(request))
+    } else {
+      attempt.declined.give()
+      prompt = await attempt.promptWithin(0, signal)
     }
-    if ((await settledWithin(attempt.done, Infinity, { signal })) === 'done') return bare
-    await this.#tell(bare, context, undefined)
+    await this.#tell(request, context, prompt)
     return undefined
   }
 
   /** Hands out the link. Calling the tool is a person's doing, so it may begin a sign-in at any time. */
-  async callTool(message: WireMessage, context: Context, isRefused: () => Promise<boolean>): Promise<void> {
+  async callTool(
+    request: Pick<JsonRpcRequest, 'id'>,
+    context: Context,
+    isRefused: () => Promise<boolean>,
+  ): Promise<void> {
     const { callWaitMs, describeFailure, signIns } = this.#ports
     const { signal } = context
     const say = async (text: string, isError: boolean): Promise<void> =>
-      context.deliver(answerTo(message, toolText(text, isError, this.#era)))
+      context.deliver(answerTo(request, toolText(text, isError, this.#era)))
     this.#offerTool()
     const attempt = signIns.pending ?? ((await isRefused()) ? signIns.begin(true) : undefined)
     if (attempt === undefined) return say('Signed in. The tools of the server can be used.', false)
@@ -187,25 +187,25 @@ export class SignInAnswers {
 
   /** Answers a client that cannot be asked to open a link. */
   async #tell(
-    message: WireMessage,
+    request: JsonRpcRequest,
     context: Context,
     prompt: AuthorizationPrompt | undefined,
   ): Promise<'answered'> {
-    await context.deliver(this.#answer(message, prompt))
+    await context.deliver(this.#answer(request, prompt))
     return 'answered'
   }
 
-  #answer(message: WireMessage, prompt: AuthorizationPrompt | undefined): WireMessage {
-    const { method, id } = parseWireMessage(message) as JsonRpcRequest
+  #answer(request: JsonRpcRequest, prompt: AuthorizationPrompt | undefined): WireMessage {
+    const { method, id } = request
     const { describeFailure, memory, signIns } = this.#ports
     if (method === 'tools/list') {
       this.#offerTool()
-      return answerTo(message, toolsWithSignIn(memory()?.tools ?? [], this.#era))
+      return answerTo(request, toolsWithSignIn(memory()?.tools ?? [], this.#era))
     }
     const failure = signIns.lastFailure
     const said = failure === undefined ? undefined : describeFailure(failure).message
     const text = signInText(prompt, said, this.#offeredTool)
-    if (method === 'tools/call') return answerTo(message, toolText(text, true, this.#era))
+    if (method === 'tools/call') return answerTo(request, toolText(text, true, this.#era))
     const described = describeFailure(new TransportError('sign_in_needed', text, { status: 401 }))
     const data = { ...(isJsonObject(described.data) && described.data), ...(prompt && { signIn: prompt }) }
     return { ...toWireMessage(jsonRpcError(id, described.code, text, data)), isStandIn: true }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { signInLine, type PendingSignIn, type AuthorizationPrompt, SignIns } from './sign-in-attempt.ts'
+import type { AuthorizationPrompt } from '../http/http-client.ts'
+import { signInLine, type PendingSignIn, SignIns } from './sign-in-attempt.ts'
 
 interface Control {
   tell(prompt: AuthorizationPrompt): void

@@ -1,22 +1,7 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { createSignal, settledWithin, type Settled } from '@drawbridge/shared/async.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-
-/**
- * Where to go to sign in. Holds no secret beyond what the link itself needs. `askedBy` is the host of the server;
- * `unconfirmed` the host of a page that does not confirm that it belongs to `namedBy`, which sends people there.
- */
-export type AuthorizationPrompt = { unconfirmed?: { page: string; namedBy: string } | undefined } & (
-  | { kind: 'browser'; url: string }
-  | {
-      kind: 'device'
-      url: string
-      completeUrl?: string | undefined
-      userCode: string
-      expiresAt: number
-      askedBy: string
-    }
-)
+import type { AuthorizationPrompt } from '../http/http-client.ts'
 
 /** A sign-in as the proxy is given it. */
 export interface PendingSignIn {
@@ -33,6 +18,8 @@ export class SignInAttempt {
   readonly done: Promise<void>
   /** Random: names the attempt to clients. */
   readonly id: string
+  /** Given when the client would not open the link. */
+  readonly declined = createSignal()
   /** Some client was asked to open the link by elicitation. */
   isElicited = false
   /** The link was handed out as text. */
@@ -42,7 +29,6 @@ export class SignInAttempt {
   readonly #waitMs: number
   readonly #startedMs = performance.now()
   readonly #deviceCode = createSignal()
-  readonly #refusal = createSignal()
 
   constructor({ prompt, done }: Omit<PendingSignIn, 'cancel'>, id: string, waitMs: number) {
     this.id = id
@@ -69,15 +55,6 @@ export class SignInAttempt {
   ): Promise<AuthorizationPrompt | undefined> {
     const end = await settledWithin(this.prompt, timeMs, { signal, when: this.done })
     return end === 'done' ? this.prompt : undefined
-  }
-
-  /** Resolves when the client would not open the link. */
-  get declined(): Promise<void> {
-    return this.#refusal.given
-  }
-
-  decline(): void {
-    this.#refusal.give()
   }
 }
 

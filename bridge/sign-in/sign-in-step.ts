@@ -1,5 +1,6 @@
 import { settledWithin } from '@drawbridge/shared/async.ts'
 import {
+  type JsonRpcId,
   type JsonRpcRequest,
   parseWireMessage,
   toWireMessage,
@@ -23,37 +24,41 @@ export class SignInStep implements Step {
   readonly opening: SessionOpening
   readonly #era: McpEra
   readonly #ports: SignInPorts
-  /** Undefined as long as no sign-in was wanted. */
-  #answers: SignInAnswers | undefined
-  /** The client can be asked to open a link, by its `initialize`. */
-  #isUrlCapable = false
+  readonly #answers: SignInAnswers
 
   /** `era`: of the messages that pass. */
   constructor(era: McpEra, ports: SignInPorts) {
     this.#era = era
     this.#ports = ports
     this.opening = new SessionOpening(era, ports)
+    this.#answers = new SignInAnswers(era, ports)
   }
 
   send(message: WireMessage, context: Context, next: Send): Promise<void> {
     const { envelope } = message
-    if (envelope.kind === 'request') return this.#request(message, envelope.method, context, next)
+    if (envelope.kind === 'request') return this.#request(message, envelope, context, next)
     if (envelope.kind === 'response')
-      return this.#answers?.takesResponse(message) === true ? Promise.resolve() : next(message, context)
+      return this.#answers.takesResponse(message) ? Promise.resolve() : next(message, context)
     if (!this.opening.isMissing) return this.#notify(message, context, next)
     this.opening.later(message)
     return Promise.resolve()
   }
 
-  #request(message: WireMessage, method: string, context: Context, next: Send): Promise<void> {
-    if (method === 'initialize' || method === 'server/discover') {
-      if (method === 'initialize')
-        this.#isUrlCapable = offersUrlElicitation(parseWireMessage(message) as JsonRpcRequest)
-      return this.opening.open(message, context, next)
-    }
+  #request(
+    message: WireMessage,
+    request: { id: JsonRpcId; method: string },
+    context: Context,
+    next: Send,
+  ): Promise<void> {
+    const { method } = request
     const answers = this.#answers
-    if (answers?.isSignInTool(message, method) === true) return this.#callTool(message, context, next, false)
-    if (answers?.isResumed(message) === true) return this.#resume(answers, message, context, next)
+    if (method === 'initialize')
+      answers.isUrlCapable = offersUrlElicitation(parseWireMessage(message) as JsonRpcRequest)
+    if (method === 'initialize' || method === 'server/discover')
+      return this.opening.open(message, context, next)
+    if (answers.isSignInTool(message, method))
+      return answers.callTool(request, context, () => this.#isRefusedNow(next))
+    if (answers.isResumed(message)) return this.#resume(message, context, next)
     if (this.opening.isMissing || this.opening.confirming !== undefined)
       return this.#goOn(message, context, next)
     // This is where all calls of a signed-in client go.
@@ -99,13 +104,15 @@ export class SignInStep implements Step {
   /** Answers what can be answered without a sign-in, and waits for one with the rest. */
   async #waitForSignIn(message: WireMessage, context: Context, next: Send): Promise<'again' | 'answered'> {
     const request = parseWireMessage(message) as JsonRpcRequest
-    const empty = request.method === 'ping' ? {} : emptyList(request.method, this.#era, this.#ports.memory())
-    if (empty !== undefined) await context.deliver(answerTo(message, empty))
+    const { method, params } = request
+    const answers = this.#answers
+    const empty = method === 'ping' ? {} : emptyList(method, this.#era, this.#ports.memory())
+    if (empty !== undefined) await context.deliver(answerTo(request, empty))
     // A host may know the tool from an earlier start.
-    else if (request.method === 'tools/call' && request.params?.['name'] === this.#prompting().toolName())
-      await this.#callTool(message, context, next, true)
-    else if (request.method === 'subscriptions/listen') await this.#subscribe(request, message, context, next)
-    else return this.#prompting().wait(request, message, context, this.#isUrlCapable)
+    else if (method === 'tools/call' && params?.['name'] === answers.toolName())
+      await answers.callTool(request, context, async () => true)
+    else if (method === 'subscriptions/listen') await this.#subscribe(request, message, context, next)
+    else return answers.wait(request, context)
     return 'answered'
   }
 
@@ -127,21 +134,9 @@ export class SignInStep implements Step {
   }
 
   /** The client comes back with what it did about `input_required`. */
-  async #resume(answers: SignInAnswers, message: WireMessage, context: Context, next: Send): Promise<void> {
-    const bare = await answers.resume(message, context)
+  async #resume(message: WireMessage, context: Context, next: Send): Promise<void> {
+    const bare = await this.#answers.resume(message, context)
     if (bare !== undefined) await this.#goOn(bare, context, next, undefined, bare === message ? 0 : 1)
-  }
-
-  #prompting(): SignInAnswers {
-    return (this.#answers ??= new SignInAnswers(this.#era, this.#ports))
-  }
-
-  #callTool(message: WireMessage, context: Context, next: Send, isRefused: boolean): Promise<void> {
-    return this.#prompting().callTool(
-      message,
-      context,
-      async () => isRefused || (await this.#isRefusedNow(next)),
-    )
   }
 
   /** A session that is missing may be missing only because nobody wanted it since somebody signed in. */

@@ -67,10 +67,7 @@ export class Stdio {
     return this.#ahead.readableLength > 0 && !this.#isClosed
   }
 
-  /**
-   * Writes a message. Resolves when there is room for the next one. Never rejects: when the client stops reading, messages are
-   * dropped and the input ends.
-   */
+  /** Resolves when there is room for the next one. Never rejects: a client that stops reading loses messages. */
   write(message: WireMessage): Promise<void> {
     if (this.#isBroken) return Promise.resolve()
     // One write for both, without copying a large message.
@@ -185,9 +182,8 @@ export class InFlight implements Step {
   }
 
   /**
-   * Waits, after the client has said its last word, for the answers to what it has said: a script that writes its requests and
-   * closes its end still reads them. Resolves with the monotonic time since when no more is to come, after `maxMs` at the
-   * latest; while there is no room for all calls at once, each answer makes room, and the time begins again.
+   * Waits, after the client has said its last word, for the answers to what it has said. Resolves with the monotonic time
+   * since when no more is to come, after `maxMs` at the latest; each answer that makes room for another call begins it again.
    */
   async drained(maxMs: number): Promise<number> {
     let since = performance.now()

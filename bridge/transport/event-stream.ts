@@ -28,10 +28,7 @@ export interface EventReader {
   isDone(): boolean
 }
 
-/**
- * Reads events until the stream ends or breaks, or the reader is done. Rejects only with what the reader throws and with
- * {@link TransportError} `too_large`; the stream is cut off then.
- */
+/** Rejects only with what the reader throws and with {@link TransportError} `too_large`; the stream is cut off then. */
 export async function readEventStream(
   response: Pick<HttpResponse, 'body'>,
   reader: EventReader,

@@ -29,10 +29,7 @@ const refreshAfterSeconds = 3600
 /** Longer lists of tools are not remembered. */
 const maxListedLength = 8_000_000
 
-/**
- * {@link ServerMemory} as it grows during a connection. Reads once, when first asked, and writes in a later turn of the event
- * loop, and only if something is new.
- */
+/** Reads once, when first asked; writes in a later turn of the event loop, and only what is new. */
 export class RememberedServer {
   /** Called for each answer that only servers of that era give. */
   onSeen: (era: McpEra) => void = () => {}

@@ -19,13 +19,10 @@ export interface ServerRequest {
   bodyTimeoutMs?: number
 }
 
-/**
- * The requests of a transport: authorized, sent again where that is safe, and with a better token when the first was refused.
- */
+/** Requests are authorized, sent again where that is safe, and with a better token when the first was refused. */
 export class ServerRequests {
   protected readonly config: TransportConfig
   protected readonly ports: TransportPorts
-  readonly #base: Readonly<Record<string, string>>
   readonly #closing = new AbortController()
   #cookies: CookieJar | undefined
   /** The server has never answered. */
@@ -34,7 +31,6 @@ export class ServerRequests {
   constructor(config: TransportConfig, ports: TransportPorts) {
     this.config = config
     this.ports = ports
-    this.#base = withoutReserved(config.headers)
   }
 
   get isClosed(): boolean {
@@ -109,11 +105,11 @@ export class ServerRequests {
   async #attempt(request: ServerRequest, authorization: Authorization | undefined): Promise<HttpResponse> {
     const { http, runtime } = this.ports
     const { method, url, body, signal, bodyTimeoutMs } = request
-    const headers: Record<string, string> = { ...this.#base, ...request.headers }
-    if (authorization !== undefined) {
-      for (const name of Object.keys(headers))
-        if (name.toLowerCase() === 'authorization') delete headers[name]
-      headers['Authorization'] = authorization.header
+    // Of two with one name the later is sent.
+    const headers = {
+      ...this.config.headers,
+      ...request.headers,
+      ...(authorization !== undefined && { Authorization: authorization.header }),
     }
     const response = await http.send({
       method,
@@ -149,22 +145,6 @@ export class ServerRequests {
     const { origin } = new URL(this.config.serverUrl)
     return new NetworkError('aborted', origin, `the request to ${origin} was cancelled`, { sent })
   }
-}
-
-/** These are set per request; a second value would contradict them. */
-const reserved: ReadonlySet<string> = new Set([
-  'accept',
-  'content-type',
-  'content-length',
-  'mcp-protocol-version',
-  'mcp-session-id',
-  'mcp-method',
-  'mcp-name',
-  'last-event-id',
-])
-
-function withoutReserved(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !reserved.has(name.toLowerCase())))
 }
 
 /** Returns the fault of a server that may be there for the message a little later. */

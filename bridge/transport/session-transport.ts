@@ -11,7 +11,6 @@ import {
   noSession,
   openedSession,
   SessionState,
-  stateMethods,
   type Session,
 } from './session.ts'
 import { SseTransport } from './sse.ts'
@@ -137,8 +136,7 @@ export class SessionTransport implements StreamingTransport {
   #sendInSession(message: WireMessage, options: Sending): Promise<void> {
     const { envelope } = message
     const isAnswer = envelope.kind === 'response'
-    const isState = envelope.kind === 'request' && stateMethods.has(envelope.method)
-    const recording = isState ? this.#state.recording(message, options) : options
+    const recording = this.#state.recording(message, options)
     let renewals = 0
     return this.#http.post(message, recording, async (): Promise<PostAttempt> => {
       // An answer of the client may be what the server waits for before it accepts anything else.

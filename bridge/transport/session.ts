@@ -58,7 +58,7 @@ export function isSessionLost(refused: RefusedPost, used: Session): boolean {
 }
 
 /** The methods whose results tell something that has to be remembered. */
-export const stateMethods: ReadonlySet<string> = new Set([
+const stateMethods: ReadonlySet<string> = new Set([
   'initialize',
   'logging/setLevel',
   'resources/subscribe',

@@ -29,8 +29,7 @@ const endpointWaitMs = 20_000
 
 /**
  * HTTP+SSE, the transport of 2024-11-05: one stream for all that comes back, and POSTs to the address that the stream names
- * first. It is opened by the first message. When it breaks, what waits is lost, and another one is opened and told what the
- * client told the first.
+ * first. When it breaks, what waits is lost, and another one is opened and told what the client told the first.
  */
 export class SseTransport implements StreamingTransport {
   readonly #config: TransportConfig

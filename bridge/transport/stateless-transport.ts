@@ -18,7 +18,7 @@ import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { mayRepeat } from '../http/retry.ts'
 import { errorCode, supportedVersions } from './revision-detection.ts'
 import { StreamableHttp } from './streamable-http.ts'
-import { ToolList } from './tool-headers.ts'
+import { ToolHeaders } from './tool-headers.ts'
 import {
   TransportError,
   type Sending,
@@ -46,13 +46,13 @@ const maxPages = 100
  */
 export class StatelessTransport implements Transport {
   readonly #http: StreamableHttp
-  readonly #tools: ToolList
+  readonly #tools: ToolHeaders
   readonly #ports: StatelessTransportPorts
   #listing: Promise<void> | undefined
 
   constructor(config: TransportConfig, ports: StatelessTransportPorts) {
     this.#http = new StreamableHttp(config, ports)
-    this.#tools = new ToolList(ports)
+    this.#tools = new ToolHeaders(ports)
     this.#ports = ports
   }
 

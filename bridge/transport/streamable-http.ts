@@ -272,10 +272,7 @@ const maxHeldBytes = 16 * 1024 * 1024
 /** Less is not held back: most answers are shorter. */
 const smallBytes = 64 * 1024
 
-/**
- * Bounds what all answers together hold in memory. When that is too much, only the first large one is read on: so one answer
- * after the other gets through.
- */
+/** Bounds what all answers hold in memory. Beyond that only the first large one is read on, one after the other. */
 class BodyBudget {
   readonly #held = new Map<object, number>()
   #total = 0

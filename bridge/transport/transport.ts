@@ -20,10 +20,7 @@ export interface Transport {
 }
 
 export interface StreamingTransport extends Transport {
-  /**
-   * Opens the stream again, because its connection may be dead without a sign of it. `answered`: the server has just answered
-   * a request on another connection.
-   */
+  /** Opens the stream again. `answered`: the server has just answered a request on another connection. */
   reopen(answered: boolean): void
 }
 

@@ -72,23 +72,4 @@ describe('a connection that breaks', { concurrent: true, timeout: 60_000 }, () =
         },
       ),
   )
-
-  it('in a refresh whose answer a strict server gives once: one link for all, no hang', () =>
-    inAuthScene(
-      { graceSeconds: 0, tokenAnswerLost: true, tokenFault: 'reset', tokenFaultTimes: 1 },
-      async (scene) => {
-        await scene.signedIn()
-        const bridges = await scene.opened(2)
-        scene.remote.revokeAccessTokens()
-        const first = bridges.map((bridge) => burst(bridge, 1))
-        const held = Promise.all(bridges.map((bridge) => burst(bridge, 3)))
-        const [link = ''] = await Promise.all(bridges.map((bridge) => bridge.link()))
-        await visit(link)
-        // The call that met the cut may have been told of it.
-        for (const text of (await Promise.all([...first, held])).flat(2))
-          expect(text).toMatch(/^(call \d|error -32603: .*cannot be renewed)/)
-        expect(await Promise.all(bridges.map((bridge) => burst(bridge, 3)))).toEqual([echoes(3), echoes(3)])
-        expect(scene.links()).toBe(1)
-      },
-    ))
 })

@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { BridgeProcess } from '../e2e/bridge-process.ts'
 import {
   type AuthScene,
   burst,
@@ -50,21 +49,6 @@ describe('stored logins that are damaged', { concurrent: true, timeout: 60_000 }
       }),
   )
 
-  it('while a bridge works: it goes on with what it has, and says so when that is not enough', () =>
-    inAuthScene({}, async (scene) => {
-      await scene.signedIn()
-      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      expect(await burst(bridge, 3)).toEqual(echoes(3))
-      const good = readFileSync(recordOf(scene))
-      writeFileSync(recordOf(scene), 'damaged')
-      expect(await burst(bridge, 3)).toEqual(echoes(3))
-      scene.remote.revokeAccessTokens()
-      for (const text of await burst(bridge, 3)) expect(text).toMatch(/drawbridge logout http/)
-      writeFileSync(recordOf(scene), good)
-      expect(await burst(bridge, 3)).toEqual(echoes(3))
-      expect(scene.links()).toBe(0)
-    }))
-
   it('can be left behind as the next step says, while the bridge runs', () =>
     inAuthScene({}, async (scene) => {
       await scene.signedIn()
@@ -94,22 +78,6 @@ describe('stored logins that are gone', { concurrent: true, timeout: 60_000 }, (
       await visit(link)
       expect(await held).toEqual([echoes(3), echoes(3)])
       expect(scene.links()).toBe(1)
-    }))
-
-  it('with the whole folder: calls go on, and after one sign-in everything is as before', () =>
-    inAuthScene({}, async (scene) => {
-      await scene.signedIn()
-      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      await call(bridge)
-      rmSync(join(scene.home, '.drawbridge'), { recursive: true })
-      expect(await burst(bridge, 3)).toEqual(echoes(3))
-      scene.remote.revokeAccessTokens()
-      const held = burst(bridge, 3)
-      await visit(await bridge.link())
-      expect(await held).toEqual(echoes(3))
-      expect(scene.links()).toBe(1)
-      const [next] = (await scene.opened(1)) as [BridgeProcess]
-      expect(await burst(next, 3)).toEqual(echoes(3))
     }))
 })
 

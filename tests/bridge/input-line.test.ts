@@ -52,43 +52,12 @@ describe.concurrent('a line that is no message', () => {
 
 describe.concurrent('a line', () => {
   it(
-    'with bytes that are no UTF-8 is refused, and the next one is served',
-    staged(async (stage) => {
-      const { bridge } = await opened(stage)
-      const from = bridge.messages.length
-      bridge.child.stdin?.write(
-        Buffer.concat([
-          Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'),
-          Buffer.from([0xff, 0xfe]),
-          Buffer.from('"}\n'),
-        ]),
-      )
-      await until(() => bridge.messages.length > from, 'an answer')
-      expect(bridge.messages[from]).toHaveProperty('error')
-      expect(await bridge.call('echo', { text: 'next' })).toBe('next')
-    }),
-  )
-
-  it(
     'without an end is served when stdin ends behind it',
     staged(async (stage) => {
       const { bridge, remote } = await opened(stage)
       bridge.child.stdin?.end('{"jsonrpc":"2.0","method":"notifications/last"}')
       expect(await bridge.over).toMatchObject({ code: 0 })
       expect(remote.counters.sessionsOpen).toBe(0)
-    }),
-  )
-
-  it(
-    'that answers or cancels what nobody asked is of no effect',
-    staged(async (stage) => {
-      const { bridge, remote } = await opened(stage)
-      bridge.write({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'nobody' } })
-      bridge.write({ jsonrpc: '2.0', method: 'notifications/cancelled' })
-      bridge.write({ jsonrpc: '2.0', id: 99, result: {} })
-      expect(await bridge.call('echo', { text: 'next' })).toBe('next')
-      expect(remote.counters.cancelled).toEqual([])
-      expect(bridge.messages.filter(({ error }) => error !== undefined)).toEqual([])
     }),
   )
 })

@@ -41,16 +41,6 @@ describe.concurrent('a command line that is wrong', () => {
       expect(stderr).toMatch(/retry of .*config\.json: expected/)
     }),
   )
-
-  it(
-    'in a variable of ours is only warned of, for the environment is somebody else’s',
-    staged(async (stage) => {
-      const remote = await stage.remote()
-      const bridge = stage.bridge(remote.url, { environment: { DRAWBRIDGE_TRANSPROT: 'sse-only' } })
-      expect(await bridge.initialize()).toHaveProperty('result')
-      expect(bridge.stderr()).toContain('Did you mean DRAWBRIDGE_TRANSPORT?')
-    }),
-  )
 })
 
 describe.concurrent('an exit code', () => {

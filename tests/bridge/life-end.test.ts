@@ -145,18 +145,6 @@ describe.concurrent('the end of a bridge', () => {
   )
 
   it(
-    'comes when nobody reads its stdout any more',
-    staged(async (stage) => {
-      const { bridge, remote } = await reachIdle(stage)
-      await endsInTime(bridge, () => {
-        bridge.child.stdout?.destroy()
-        bridge.write({ jsonrpc: '2.0', id: 1, method: 'ping' })
-      })
-      expect(remote.counters.sessionsOpen).toBe(0)
-    }),
-  )
-
-  it(
     'comes when its parent is killed, although stdin stays open',
     staged(async (stage) => {
       const remote = await stage.remote({ era: 'legacy' })

@@ -123,16 +123,4 @@ describe('what is remembered', { timeout: 60_000 }, () => {
         expect(remembered).toBe(servers[after].era)
       }),
   )
-
-  it('heals at once when a server of both revisions has only the older one now', async () => {
-    const remote = await startRemote()
-    try {
-      for (const earlier of ['legacy', 'modern'] as const) await useOnce(remote.url, earlier)
-      remote.set({ era: 'legacy', discoverable: true })
-      await useOnce(remote.url, 'modern')
-      expect(readServerMemory(home.path, remote.url)).toMatchObject({ era: 'legacy' })
-    } finally {
-      await remote.close()
-    }
-  })
 })

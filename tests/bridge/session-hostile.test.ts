@@ -86,28 +86,6 @@ async function eachWrong(
 const ask = (bridge: BridgeChild, id?: string): Promise<JsonObject> => bridge.ask('tools/call', call, id)
 
 describe.concurrent('a server that answers what nobody asked', () => {
-  it.each<[string, (id: unknown) => string[]]>([
-    [
-      'in a stream, before and behind what was asked, and twice',
-      (id) => [fine('nobody'), fine(99), fine(null), fine(id, 'first'), fine(id, 'second')],
-    ],
-    ['in a batch', (id) => [`[${[fine('nobody'), fine(id, 'first'), fine(id, 'second')].join()}]`]],
-  ])('%s: the client gets one answer, its own', (_, linesFor) =>
-    staged(async (stage) => {
-      const { bridge } = await opened(stage, {
-        call: ({ body: { id }, events }) =>
-          void events().end(
-            linesFor(id)
-              .map((line) => `data: ${line}\n\n`)
-              .join(''),
-          ),
-      })
-      expect(textOf(await ask(bridge, 'mine'))).toBe('first')
-      await bridge.ask('tools/list')
-      expect(bridge.messages.map(({ id }) => id)).toEqual([1, 'mine', 2])
-    })(),
-  )
-
   const head = (line: string): Give => {
     const all = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${line}\r\n\r\n`
     return ({ body: { id }, response }) => void response.socket?.end(all + fine(id))
@@ -258,15 +236,6 @@ describe.concurrent('a server that lies in its head', () => {
         expect(crook.received.at(-1)?.headers['mcp-session-id']).toBe(String(id).replace(',', ', '))
       } else expect(errorOf(bridge.messages[0] ?? {}).message).toContain('session')
     })(),
-  )
-
-  it(
-    '60 cookies: all goes on',
-    staged(async (stage) => {
-      const cookies = Array.from({ length: 60 }, (_, n) => `c${n}=${'v'.repeat(1500)}`)
-      const { bridge } = await opened(stage, { headers: { 'Set-Cookie': cookies } })
-      expect(textOf(await ask(bridge))).toContain('fine')
-    }),
   )
 })
 

@@ -43,30 +43,6 @@ describe.concurrent('a session that the server has forgotten', () => {
         await oneStream(remote)
       })(),
   )
-
-  it(
-    'again and again, with calls all the time: none is lost, and one session is left',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const bridge = stage.bridge(remote.url)
-      await bridge.initialize()
-      const rounds = 5
-      for (let round = 0; round < rounds; round += 1) {
-        const calls = ten.map((n) => bridge.call('echo', { text: `${round} ${n}`, key: `${round} ${n}` }))
-        remote.dropSessions()
-        const more = ten.map((n) => bridge.call('echo', { text: `m${round} ${n}`, key: `m${round} ${n}` }))
-        expect(await Promise.all([...calls, ...more])).toEqual(
-          ['', 'm'].flatMap((mark) => ten.map((n) => `${mark}${round} ${n}`)),
-        )
-      }
-      expect(Object.values(remote.counters.calls).every((times) => times === 1)).toBe(true)
-      expect(remote.counters.sessionsOpen).toBe(1)
-      await oneStream(remote)
-      bridge.endInput()
-      await bridge.over
-      expect(remote.counters.sessionsOpen).toBe(0)
-    }),
-  )
 })
 
 describe.concurrent('a server that goes away', () => {
@@ -112,46 +88,9 @@ describe.concurrent('a server that goes away', () => {
       expect(performance.now() - begin).toBeLessThan(underLoad(2000))
     }),
   )
-
-  it(
-    'within an answer: the call fails by name and is not repeated, and a list is',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const bridge = stage.bridge(remote.url)
-      await bridge.initialize()
-      for (const fault of ['reset', 'cut'] as const) {
-        remote.failNext(fault, 1, 'tools/call')
-        const { data } = errorOf(await bridge.ask('tools/call', { name: 'echo', arguments: { key: fault } }))
-        expect(data).toMatchObject({ code: 'network_reset' })
-        expect(remote.counters.calls[fault]).toBeUndefined()
-        remote.failNext('reset', 2, 'tools/list')
-        expect(await bridge.ask('tools/list')).toHaveProperty('result.tools')
-      }
-    }),
-  )
 })
 
 describe.concurrent('the standing stream', () => {
-  it(
-    'that was cut is back in time, with Last-Event-ID, and misses nothing',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const bridge = stage.bridge(remote.url)
-      await bridge.initialize()
-      await oneStream(remote)
-      await hears(bridge, remote)
-      remote.dropStreams()
-      await until(() => remote.counters.streamsOpen === 0, 'it is gone')
-      const begin = performance.now()
-      remote.broadcast('notifications/resources/list_changed')
-      await bridge.find(({ method }) => method === 'notifications/resources/list_changed')
-      expect(performance.now() - begin).toBeLessThan(underLoad(3500))
-      expect(remote.counters.lastEventIds).toHaveLength(1)
-      await oneStream(remote)
-      expect(remote.counters.sessionsOpened).toBe(1)
-    }),
-  )
-
   it(
     'of a subscription of 2026 is back after a cut for a client of 2025',
     staged(async (stage) => {

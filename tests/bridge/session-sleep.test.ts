@@ -15,15 +15,10 @@ interface Scene {
 }
 
 /** A bridge with an open session and its stream. */
-async function opened(stage: Stage, options: RemoteOptions & { clockOnly?: boolean } = {}): Promise<Scene> {
-  const { clockOnly = false, ...settings } = options
+async function opened(stage: Stage, settings: RemoteOptions = {}): Promise<Scene> {
   const remote = await stage.remote({ era: 'legacy', ...settings })
   const bridge = stage.bridge(settings.transport === 'sse' ? remote.sseUrl : remote.url, {
-    environment: {
-      NODE_OPTIONS: `--import ${computer}`,
-      CLOCK_JUMP_SECONDS: '3600',
-      ...(!clockOnly && { CLOCK_SLEEPS: 'yes' }),
-    },
+    environment: { NODE_OPTIONS: `--import ${computer}`, CLOCK_JUMP_SECONDS: '3600', CLOCK_SLEEPS: 'yes' },
   })
   await bridge.initialize()
   await bridge.call('echo', {})
@@ -116,21 +111,6 @@ describe.concurrent('after a sleep of the computer', () => {
       await sleep()
       await until(() => remote.counters.streamsOpened === 2, 'another stream')
       expect(await bridge.call('echo', { text: 'another' })).toBe('another')
-    }),
-  )
-})
-
-describe.concurrent('a clock that is set', () => {
-  it(
-    'an hour ahead costs neither a call that is under way nor the next one',
-    staged(async (stage) => {
-      const scene = await opened(stage, { clockOnly: true })
-      const old = await startSlow(scene, 'old', 4000)
-      await scene.sleep()
-      const young = await startSlow(scene, 'young', 3000)
-      expect(textOf(await old.answer)).toBe('old')
-      expect(textOf(await young.answer)).toBe('young')
-      expect(scene.remote.counters.methods['ping']).toBe(1)
     }),
   )
 })

@@ -67,26 +67,4 @@ describe('a callback', { concurrent: true, timeout: 60_000 }, () => {
       await visit(bridge.links().at(-1) ?? '')
       expect(await call(bridge)).toContain('clientId')
     }))
-
-  it('in the name of another authorization server ends the sign-in, and no code goes anywhere', () =>
-    inAuthScene({ iss: 'wrong' }, async (scene) => {
-      const { link, held } = await waiting(scene)
-      const { status, page } = await visit(link)
-      expect(status).toBeGreaterThanOrEqual(400)
-      expect(page).not.toContain('You are signed in')
-      for (const text of await held) expect(text).toMatch(/^failed: /)
-      expect(scene.remote.counters.requests['POST /token']).toBeUndefined()
-    }))
-
-  it('whose code cannot be redeemed is told to both, and the next sign-in works', () =>
-    inAuthScene({ tokenFault: 400, tokenFaultTimes: 10 }, async (scene) => {
-      const { bridge, link, held } = await waiting(scene)
-      expect((await visit(link)).page).not.toContain('You are signed in')
-      for (const text of await held) expect(text).toMatch(/^failed: /)
-      expect(await scene.store.read(scene.id)).toBeUndefined()
-      scene.remote.set({ tokenFault: undefined })
-      await bridge.request('tools/call', { name: 'sign_in', arguments: {} })
-      await visit(bridge.links().at(-1) ?? '')
-      expect(await call(bridge)).toContain('clientId')
-    }))
 })

@@ -20,10 +20,7 @@ interface ConnectPorts {
   platform: NodeJS.Platform
 }
 
-/**
- * Carries messages between stdin and the server until stdin ends, a signal arrives or the parent process is gone. Returns
- * the exit code. Loads only what the first message needs.
- */
+/** Carries messages until stdin ends, a signal arrives or the parent is gone. Loads only what the first message needs. */
 export async function connect(config: BridgeConfig, ports: ConnectPorts): Promise<number> {
   const { serverUrl } = config
   const failureContext = failureContextOf(config)
@@ -87,19 +84,13 @@ function typedText(serverUrl: string): string {
   return asTyped(text)
 }
 
-/** Opens the link, which is printed already, and reports only a failure. */
 async function openBrowser(
-  { expandedVariables }: BridgeConfig,
+  { expandedVariables: secretVariables }: BridgeConfig,
   url: string,
   { environment, platform }: ConnectPorts,
 ): Promise<void> {
-  const browser = await import('../terminal/open-browser.ts')
-  const outcome = await browser.openBrowser(url, {
-    environment,
-    platform,
-    secretVariables: expandedVariables,
-  })
-  if (outcome.kind === 'failed') say(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
+  const { openShownLink } = await import('../terminal/open-browser.ts')
+  await openShownLink(url, { environment, platform, secretVariables }, say)
 }
 
 /** Keeps one broken call from ending all others. Errors may quote secrets, so only their name and place are printed. */

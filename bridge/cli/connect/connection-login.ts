@@ -4,7 +4,7 @@ import type { BridgeConfig } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
 import type { DebugLog } from './debug-log.ts'
 import { existsSync } from 'node:fs'
-import { type CredentialStore, type LoginId, loginId } from '../../credentials/credential-store.ts'
+import { type LoginId, loginId } from '../../credentials/credential-store.ts'
 import type { HttpClient, RefusalOutcome } from '../../http/http-client.ts'
 import type { Login } from '../../oauth/login/login.ts'
 import type { PendingSignIn, SignInPrompt, TokenSource } from '../../oauth/login-port.ts'
@@ -47,10 +47,7 @@ interface ConnectionLoginPorts extends LoginPorts {
   laterPrompt(prompt: SignInPrompt): void
 }
 
-/**
- * Creates the login of a connection. Loads the stored one at once if there is one, or else at the server's first refusal,
- * which also finds a login of another process.
- */
+/** Loads the stored login at once if there is one, or else at the first refusal, which also finds one of another process. */
 export function createConnectionLogin(config: BridgeConfig, ports: ConnectionLoginPorts): ConnectionLogin {
   if (config.token !== undefined) {
     const isVariable = config.fixedBy === 'environment'
@@ -77,7 +74,7 @@ function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): Connect
   let login: Login | undefined
   let opening: Promise<Login> | undefined
   const open = async (): Promise<Login> => {
-    opening ??= openLogin(config, ports).then((session) => session.login)
+    opening ??= openLogin(config, ports)
     login = await opening
     made.tokens = login
     return login
@@ -119,11 +116,6 @@ export function isOpenedByItself({ followed, unconfirmed }: SignInPrompt): boole
   return followed !== true && unconfirmed === undefined
 }
 
-interface LoginSession {
-  login: Login
-  store: CredentialStore
-}
-
 export interface LoginPorts {
   http: HttpClient
   runtime: Runtime
@@ -133,21 +125,18 @@ export interface LoginPorts {
   note(text: string): void
 }
 
-/**
- * Loads everything that a stored login needs, so that a server without sign-in does not wait for it. Code that talks to
- * authorization servers is loaded when it is used.
- */
+/** Loads what a stored login needs, so that a server without sign-in does not wait for it. */
 export async function openLogin(
   { oauth, credentials }: Pick<BridgeConfig, 'oauth' | 'credentials'>,
   { http, runtime, announce, note }: LoginPorts,
-): Promise<LoginSession> {
+): Promise<Login> {
   const [{ createCredentialStore }, { Login }] = await Promise.all([
     import('../../credentials/sealed-store.ts'),
     import('../../oauth/login/login.ts'),
   ])
   const store = createCredentialStore(credentials, { runtime, announce })
   const ports = { http, runtime }
-  const login = new Login(oauth, {
+  return new Login(oauth, {
     store,
     async flow(request, announceSignIn, signal) {
       const { createSignInFlow } = await import('../../oauth/grants/sign-in-flow.ts')
@@ -160,5 +149,4 @@ export async function openLogin(
     runtime,
     note,
   })
-  return { login, store }
 }

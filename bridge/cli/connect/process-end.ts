@@ -1,10 +1,7 @@
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const parentCheckMs = 3000
 
-/**
- * Calls `stop` once, at a signal or when the parent is gone: a killed host leaves its servers behind. A second signal ends
- * the process at once.
- */
+/** Calls `stop` once, at a signal or when the parent is gone. A second signal ends the process at once. */
 export function watchProcessEnd(stop: (reason: string) => void): { release(): void } {
   const parent = process.ppid
   let isStopped = false

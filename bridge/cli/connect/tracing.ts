@@ -10,10 +10,7 @@ export interface Tracing {
   close(): Promise<void>
 }
 
-/**
- * Opens the {@link Tracing} if `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector; only then loads opentelemetry-js, which reads all other
- * variables itself.
- */
+/** Opens it if `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector; opentelemetry-js reads all other variables itself. */
 export async function openTracing(
   environment: Readonly<Record<string, string | undefined>>,
   note: (text: string) => void,

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
@@ -16,10 +15,10 @@ import { failed } from './finding.ts'
 export interface StoreFacts {
   config: BridgeConfig
   /** Undefined if no keychain is to be used. */
-  keychain: { kind: 'works' } | CredentialError | undefined
+  keychain: 'works' | CredentialError | undefined
   credential: Credential | undefined
   error: unknown
-  /** How long the lock of the login has been held; renewing and signing in hold it for some seconds. */
+  /** How long its owner has not touched the lock of the login; undefined if it is free. */
   lockedSeconds: number | undefined
   /** The authorization server that the server names now. */
   issuer: string | undefined
@@ -34,16 +33,16 @@ export async function readStore(
 ): Promise<Omit<StoreFacts, 'issuer' | 'isWanted'>> {
   const { credentials } = config
   const id = loginIdOf(config)
-  const [{ probeKeychain }, { createCredentialStore }] = await Promise.all([
+  const [{ probeKeychain }, { untouchedSeconds }, { createCredentialStore }] = await Promise.all([
     import('../../credentials/keychain/keychain.ts'),
+    import('../../credentials/lock/file-lock.ts'),
     import('../../credentials/sealed-store.ts'),
   ])
   const usesKeychain =
     credentials.backend === 'keychain' || (credentials.backend === undefined && credentials.key === undefined)
-  const probe = usesKeychain ? await probeKeychain(credentials) : undefined
-  const keychain =
-    probe === undefined || probe.kind === 'works' ? probe : new CredentialError(probe.kind, probe.detail)
-  const lockedSeconds = lockAge(credentials.home, id)
+  const keychain = usesKeychain ? await probeKeychain(credentials) : undefined
+  const locks = join(credentials.home, 'credentials', 'locks')
+  const lockedSeconds = untouchedSeconds(locks, id) ?? untouchedSeconds(locks, `signin-${id}`)
   const facts = { config, keychain, lockedSeconds, now: runtime.now() }
   try {
     const store = createCredentialStore(credentials, { runtime, announce: () => {} })
@@ -51,15 +50,6 @@ export async function readStore(
   } catch (error) {
     return { ...facts, credential: undefined, error }
   }
-}
-
-function lockAge(home: string, id: string): number | undefined {
-  for (const name of [id, `signin-${id}`]) {
-    const path = join(home, 'credentials', 'locks', `${name}.lock`)
-    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {}
-    if (mtimeMs !== undefined) return Math.max(0, Math.round((Date.now() - mtimeMs) / 1000))
-  }
-  return undefined
 }
 
 const staleSeconds = 10

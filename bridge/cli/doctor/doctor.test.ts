@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { runCommand, type CommandRun } from '../../../tests/support/bridge/cli/command-run.ts'
@@ -68,6 +68,22 @@ describe('doctor', () => {
     })
     expect(run.code).toBe(0)
     expect(run.stdout + run.stderr).not.toContain('sEcReT')
+  })
+
+  it('names a process that was killed while it held the login', async () => {
+    const { url, origin } = await startServer(withMetadata('sEcReT-access'))
+    await storeLogin(home, url, { issuer: origin })
+    const [record = ''] = readdirSync(join(home, '.drawbridge', 'credentials', 'records'))
+    const lock = join(home, '.drawbridge', 'credentials', 'locks', record.replace('json', '7'))
+    writeFileSync(lock, '{"lease":"l"}')
+    utimesSync(lock, Date.now() / 1000, Date.now() / 1000 - 60)
+    const { checks } = await look([url])
+    expect(checks.find(({ name }) => name === 'lock')).toMatchObject({
+      state: 'warn',
+      message: expect.stringMatching(/killed has held the login for 1 min/),
+    })
+    writeFileSync(lock, 'free')
+    expect(stateOf((await look([url])).checks)).toMatchObject({ lock: 'ok' })
   })
 
   it('without a login is 3, and says what to run', async () => {

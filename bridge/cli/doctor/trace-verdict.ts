@@ -125,10 +125,7 @@ const headerFix =
 const pathFix =
   'Tell the operator of the server: what clients ask for below /.well-known/ has to reach it, with its path unchanged.'
 
-/**
- * Returns why a step failed, by what its check found. Many clients need what the bridge does without, so some faults are no finding
- * of doctor.
- */
+/** Returns why a step failed. Many clients need what the bridge does without, so some faults are no finding of doctor. */
 function faultOf(
   step: TraceStep,
   group: readonly StepRequest[],

@@ -197,11 +197,6 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
     nextStep: `Check --static-oauth-client-info if it is set; then: ${login} --force`,
     exit: signInNeeded,
   },
-  oauth_state_mismatch: {
-    meaning: 'The browser returned from another sign-in.',
-    nextStep: `Close the old tabs and sign in again: ${login}`,
-    exit: signInNeeded,
-  },
   oauth_access_denied: {
     meaning: 'Access was denied.',
     nextStep: `If that was a mistake: ${login}`,

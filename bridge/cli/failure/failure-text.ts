@@ -114,7 +114,7 @@ export function failureJson({ code, sentences, nextStep }: Failure): string {
 interface RpcFailure {
   code: number
   message: string
-  data: Readonly<Record<string, string | number>>
+  data: Readonly<Record<string, string | number | undefined>>
 }
 
 // JSON-RPC 2.0 section 5.1, internal error: no code of MCP says that the way to the server is broken.
@@ -130,17 +130,14 @@ export function rpcFailure(error: unknown, context: FailureContext): RpcFailure 
   }
 }
 
-function detailsOf(error: unknown): Record<string, string | number> {
-  const details: Record<string, string | number | undefined> = {}
-  if (error instanceof NetworkError) details['origin'] = error.origin
-  if (error instanceof TransportError) details['status'] = error.status
-  if (error instanceof OAuthFailure) details['issuer'] = error.issuer
-  if (error instanceof TransportError || error instanceof OAuthFailure) {
-    details['retry_after_seconds'] = error.retryAfterSeconds
-  }
-  return Object.fromEntries(
-    Object.entries(details).filter((entry): entry is [string, string | number] => entry[1] !== undefined),
-  )
+/** Members that are undefined are left out of the JSON. */
+function detailsOf(error: unknown): RpcFailure['data'] {
+  if (error instanceof NetworkError) return { origin: error.origin }
+  if (error instanceof TransportError)
+    return { status: error.status, retry_after_seconds: error.retryAfterSeconds }
+  if (error instanceof OAuthFailure)
+    return { issuer: error.issuer, retry_after_seconds: error.retryAfterSeconds }
+  return {}
 }
 
 /** Shows only messages of our own and system errors: others may quote a token. */

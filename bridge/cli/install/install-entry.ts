@@ -53,10 +53,7 @@ export interface EntryToInstall {
 // Written into the environment of the entry.
 const passedOn = new Set(['home'])
 
-/**
- * Creates the entry for the URL and flags of a command line, checked as for a connection. Throws `ConfigError` with every
- * fault, and `InstallError` for anything that must not be in a client's file.
- */
+/** Creates the entry of a command line, checked as for a connection. Throws `ConfigError` and `InstallError`. */
 export function entryToInstall(input: CommandInput, place: InstallPlace): EntryToInstall {
   const { line, surroundings } = input
   const [serverUrl, port] = line.operands

@@ -5,7 +5,7 @@ import type { Login } from '../../oauth/login/login.ts'
 import { OAuthFailure, type PendingSignIn, type SignInPrompt } from '../../oauth/login-port.ts'
 import type { LoginState } from '../../oauth/tokens/stored-tokens.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
-import { openBrowser } from '../terminal/open-browser.ts'
+import { openShownLink } from '../terminal/open-browser.ts'
 import { type CommandInput, configOf, printResult } from '../command.ts'
 import { askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
 import { linkOf, signInLine } from '../../sign-in/sign-in-attempt.ts'
@@ -18,10 +18,7 @@ import { withLogin } from './with-login.ts'
 
 type Outcome = 'signed_in' | 'already_signed_in' | 'not_needed'
 
-/**
- * Signs in to a server, or says that there is a login already. With `force` it signs in anew; what was stored before stays
- * until the new login is there.
- */
+/** Signs in, or says that there is a login. With `force` what was stored stays until the new login is there. */
 export async function login(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
   const { terminal } = input
@@ -105,10 +102,7 @@ async function signInUnlessDone(
   }
 }
 
-/**
- * Asks the server whether it has a sign-in. Reports its challenge to the login, as in a connection; a login that needs no
- * person is `done` by that.
- */
+/** Asks the server whether it has a sign-in. A login that needs no person is `done` by that. */
 async function askServer(
   own: Login,
   { serverUrl, proxy, oauth }: BridgeConfig,
@@ -142,13 +136,14 @@ async function showPrompt(
   pending: PendingSignIn,
   config: BridgeConfig,
   http: HttpClient,
-  { terminal, surroundings }: CommandInput,
+  { terminal, surroundings: { environment, platform } }: CommandInput,
 ): Promise<void> {
+  const { expandedVariables: secretVariables } = config
   const show = (prompt: SignInPrompt): void => {
     terminal.note(signInLine(prompt))
     // Not waited for: a browser may stay in the foreground.
     if (config.openBrowser && isOpenedByItself(prompt))
-      void open(linkOf(prompt), config, surroundings, terminal)
+      void openShownLink(linkOf(prompt), { environment, platform, secretVariables }, terminal.note)
     if (prompt.kind === 'browser' && terminal.isInteractive) {
       pasteRedirect(prompt.url, http, terminal, pending.done)
     }
@@ -164,17 +159,6 @@ async function showPrompt(
   pending.onPrompt?.((later) => {
     if (linkOf(later) !== linkOf(first)) show(later)
   })
-}
-
-async function open(
-  link: string,
-  { expandedVariables: secretVariables }: BridgeConfig,
-  { environment, platform }: CommandInput['surroundings'],
-  terminal: CommandInput['terminal'],
-): Promise<void> {
-  const outcome = await openBrowser(link, { environment, platform, secretVariables })
-  if (outcome.kind === 'failed')
-    terminal.note(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
 }
 
 async function finish(

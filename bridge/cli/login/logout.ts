@@ -38,10 +38,7 @@ interface Place {
   input: CommandInput
 }
 
-/**
- * Revokes and removes one login, or all. Also removes one whose tokens could not be revoked, and says so. Returns 1 if an
- * unreadable login was kept.
- */
+/** Revokes and removes one login, or all; also one whose tokens could not be revoked. Returns 1 if one was kept. */
 export async function logout(input: CommandInput): Promise<ExitCode> {
   const [operand] = input.line.operands
   const { all } = input.options
@@ -72,10 +69,7 @@ function nameOf(operand: string | undefined, read: ReadSettings, { surroundings 
   return { id: loginIdOf(config), server: config.serverUrl, profile: config.oauth.profile }
 }
 
-/**
- * Removes all logins. Keeps those that become readable once the keychain is unlocked or the bridge is updated, so that their
- * tokens can be revoked then.
- */
+/** Keeps those that become readable once the keychain is unlocked or the bridge is updated, to revoke them then. */
 async function forgetAll(place: Place): Promise<Forgotten[]> {
   const logins: Forgotten[] = []
   for (const login of await place.store.list()) logins.push(await forgetIfLost(login, place))

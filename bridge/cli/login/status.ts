@@ -16,9 +16,8 @@ import { fill } from '../failure/failure-text.ts'
 import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } from '../connect/login-view.ts'
 
 /**
- * Prints the stored logins, all or those of one server, named by its URL or the id of a login. Makes no request, so a login
- * that was revoked still looks good. Returns 3 if one needs a sign-in or none is stored, and 1 if one is unreadable for a
- * reason that a sign-in does not solve. Throws `ConfigError` for anything but a URL or an id.
+ * Prints the stored logins, all or those of one server or id. Makes no request, so a login that was revoked still looks
+ * good. Returns 3 if one needs a sign-in or none is stored, and 1 if one is unreadable for another reason.
  */
 export async function status(input: CommandInput): Promise<ExitCode> {
   const { terminal, runtime } = input

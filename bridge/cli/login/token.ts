@@ -14,10 +14,7 @@ import { withLogin } from './with-login.ts'
 const maxBytes = 64 * 1024
 const lockMs = 20_000
 
-/**
- * Stores an access token that comes on stdin as the login of a server, in place of what was stored. Nothing is asked and
- * nothing is checked but its form and its end, as far as the token says one; nobody can renew it.
- */
+/** Stores an access token from stdin as the login of a server. Checks only its form, and its end if it says one. */
 export async function setToken(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
   const { terminal, runtime } = input
@@ -93,10 +90,7 @@ async function readToken({ terminal }: CommandInput): Promise<string> {
   }
 }
 
-/**
- * Says how long the access token of a login lasts, renewing it when that is due. Prints the token itself on stdout only
- * with `--show`. Fails with 3 when there is no login.
- */
+/** Says how long the access token lasts, renewing it when that is due. Fails with 3 when there is no login. */
 export async function printToken(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
   const { terminal, runtime, options } = input

@@ -15,7 +15,7 @@ export async function withLogin<Result>(
   const http = createHttpClient(config.network)
   try {
     const announce = (line: string): void => terminal.note(line)
-    const { login } = await openLogin(config, { http, runtime, announce, note: log?.note ?? (() => {}) })
+    const login = await openLogin(config, { http, runtime, announce, note: log?.note ?? (() => {}) })
     return await work(login, http)
   } finally {
     http.close()

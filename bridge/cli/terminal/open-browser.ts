@@ -31,11 +31,9 @@ export function browserUrl(text: string): string | undefined {
 }
 
 /**
- * Opens a URL in the browser of this user, without a shell. On Linux `BROWSER` decides, when set: commands between colons,
- * tried in turn, `%s` for the URL. Never rejects. That a starter succeeded does not prove that anybody sees the page.
- *
+ * Opens a URL without a shell. On Linux `BROWSER` decides, when set: commands between colons, tried in turn, `%s` for the URL.
  * A browser outlives the bridge and hands its environment to all that it starts, so it gets none of our secrets. Where the
- * platform decides which browser, they are taken out of the environment of this process for good: read what is needed before.
+ * platform decides which browser, they are taken out of the environment of this process for good.
  */
 export async function openBrowser(text: string, ports: BrowserPorts): Promise<BrowserOutcome> {
   const url = browserUrl(text)
@@ -50,6 +48,16 @@ export async function openBrowser(text: string, ports: BrowserPorts): Promise<Br
     if (outcome.kind === 'opened') return outcome
   }
   return outcome
+}
+
+/** Opens a link that is shown already, and tells of a failure only. */
+export async function openShownLink(
+  link: string,
+  ports: BrowserPorts,
+  tell: (line: string) => void,
+): Promise<void> {
+  const outcome = await openBrowser(link, ports)
+  if (outcome.kind === 'failed') tell(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
 }
 
 function startCommand(command: string, url: string, env: Record<string, string>): ChildProcess {

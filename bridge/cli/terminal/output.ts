@@ -7,9 +7,7 @@ export interface Terminal {
   print(text: string): void
   /** Prints everything else to stderr, as whole lines. */
   note(text: string): void
-  /**
-   * Replaces the last line on stderr with `text`, without a line end, on a terminal only. The next note replaces it.
-   */
+  /** Replaces the last line on stderr, on a terminal only. The next note replaces it. */
   overwrite(text: string): void
   colour(colour: Colour, text: string): string
   /** A user sees stderr and can type. */
@@ -25,10 +23,7 @@ export interface ProtocolStreams {
   output: Writable
 }
 
-/**
- * Returns stdin and stdout of this process, which goes on when stderr is closed. The caller flushes its own output: {@link
- * endProcess} does not wait for it again.
- */
+/** Returns the streams of this process, which goes on when stderr is closed. The caller flushes its own output. */
 export function protocolStreams(): ProtocolStreams {
   process.stderr.on('error', ignoreClosedPipe)
   flushMs = 0

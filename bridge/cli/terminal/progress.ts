@@ -6,10 +6,7 @@ export interface ProgressTimes {
   everyMs: number
 }
 
-/**
- * Waits for `work`. On a terminal, after a second a line shows `what` is awaited until it ends; elsewhere it is silent.
- * `what` is called for every update, so it can count down.
- */
+/** Waits for `work`. On a terminal, after a second a line shows `what` is awaited, updated every second. */
 export async function waitFor<T>(
   terminal: Pick<Terminal, 'overwrite' | 'isInteractive'>,
   what: () => string,
@@ -59,10 +56,7 @@ export function durationText(seconds: number): string {
   return parts.length === 0 ? '0 s' : parts.join(' ')
 }
 
-/**
- * Asks the user on a terminal. An empty line means `otherwise`; the end of the input, and any answer but yes, means
- * no.
- */
+/** Asks the user on a terminal. An empty line means `otherwise`; any answer but yes, and the end of the input, no. */
 export async function confirmed(
   question: string,
   otherwise: boolean,

@@ -12,9 +12,8 @@ export type KeychainOperation =
 export type KeychainAnswer = { kind: 'done'; value: string | null } | { kind: 'failed'; message: string }
 
 /**
- * Resolves with the value for `read`: null when there is no such item, or when it is not accessible. A locked keychain
- * may say so of an existing item. Resolves with null otherwise. Loads native code, and may block the event loop for 2
- * seconds when the service does not respond. Rejects with the error of the native module.
+ * Resolves with the value for `read`, null when there is none or it is not accessible: a locked keychain may say so of an
+ * existing item. Loads native code, and may block the event loop for 2 seconds when the service does not respond.
  */
 export async function performOnKeychain(request: KeychainOperation): Promise<string | null> {
   const { AsyncEntry } = loadKeytar()

@@ -73,12 +73,12 @@ describe('a keychain', () => {
     ['forgetful', 'keychain_failed', 'what was written cannot be read'],
     ['ending', 'keychain_failed', 'without a word'],
     ['odd', 'keychain_failed', 'Something odd'],
-  ])('that is %s is %s, and the key is in a file', async (native, kind, detail) => {
+  ])('that is %s is %s, and the key is in a file', async (native, fault, detail) => {
     const child = childWith(native)
     // Only the one that never responds has to time out.
     const config = configOf(native, native === 'mute' ? 1000 : 20_000)
     const probed = await child.ask({ do: 'probe', config })
-    expect(probed.value).toEqual({ kind, detail: expect.stringContaining(detail) })
+    expect(probed).toMatchObject({ fault, message: expect.stringContaining(detail) })
     await child.ask({ do: 'open', config })
     const { announced } = await child.ask({ do: 'prepare' })
     expect(announced).toEqual([expect.stringContaining('The keychain cannot be used')])

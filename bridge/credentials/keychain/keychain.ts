@@ -6,19 +6,15 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { CredentialError, type CredentialFault, type CredentialsConfig } from '../credential-store.ts'
 import { type KeychainOperation, performOnKeychain } from './keychain-operation.ts'
 
-/**
- * Performs one operation on the keychain of this user. Resolves with what was read: null when there is no such item, or
- * when it is not accessible. Rejects with {@link CredentialError} of a `keychain_` fault.
- */
+/** Resolves with what was read: null for no such item, or one not accessible. Rejects with a `keychain_` fault. */
 export type Keychain = (request: KeychainOperation) => Promise<string | null>
 
 /** Native code cannot be interrupted in this process: a longer time limit uses the helper. */
 const inProcessMs = 2500
 
 /**
- * Creates access to the operating system's keychain, which can neither hang nor end this process. Uses a child
- * process, except for a read under a client, where a child would cost more than everything else: that one runs in
- * this process until it has failed once.
+ * Creates access to a keychain that can neither hang nor end this process: by a child process, except for a read under a
+ * client, where a child would cost more than everything else. That one runs here until it has failed once.
  */
 export function createKeychain({
   keychainTimeoutMs: timeoutMs,
@@ -40,18 +36,13 @@ export function createKeychain({
   }
 }
 
-/**
- * Checks that the keychain stores, returns and removes an item, or returns what is wrong with it. Never rejects
- * because of the keychain.
- */
-export async function probeKeychain(
-  config: CredentialsConfig,
-): Promise<{ kind: 'works' } | { kind: CredentialFault; detail: string }> {
+/** Checks that the keychain stores, returns and removes an item, or returns what is wrong with it. */
+export async function probeKeychain(config: CredentialsConfig): Promise<'works' | CredentialError> {
   try {
     await createKeychain(config)({ operation: 'probe' })
-    return { kind: 'works' }
+    return 'works'
   } catch (error) {
-    if (error instanceof CredentialError) return { kind: error.fault, detail: error.message }
+    if (error instanceof CredentialError) return error
     throw error
   }
 }
@@ -62,9 +53,8 @@ function repairBusAddress(): void {
 }
 
 /**
- * Returns the address of this user's session bus when the environment lacks it: clients start their servers without
- * it, and no keychain library then finds the running Secret Service. Undefined when the environment has it, when the
- * usual path has none, and on systems without such a bus. Set it before loading native code.
+ * Returns the address of this user's session bus when the environment lacks it: clients start their servers without it, and
+ * no keychain library then finds the running Secret Service. Set it before loading native code.
  */
 export function missingBusAddress(
   environment: Readonly<Record<string, string | undefined>>,

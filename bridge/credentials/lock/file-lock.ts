@@ -15,14 +15,12 @@ const watchMs = 5000
 const free = 'free'
 
 /**
- * Creates locks for all processes that use one folder, and for the callers within each. The system lets only one
- * process create a file of a name, so each lock taken is a new file: `NAME.1`, then `NAME.2`, and so on. The file with
- * the highest number counts. It stays after the release, and whoever has taken the next one removes it. So no process
- * can remove or take the lock of another by mistake, however long it was suspended in between.
+ * Creates locks for all processes that use one folder. The system lets only one process create a file of a name, so each
+ * lock taken is a new file: `NAME.1`, then `NAME.2`. The highest number counts. It stays after the release, and whoever
+ * takes the next one removes it, so no process can remove or take the lock of another by mistake, however long suspended.
  *
- * A lock is abandoned when its process is gone from this computer or, where that cannot be determined, when it has not
- * changed while a waiting process watched it. Does not compare its time with the clock: after the machine wakes up, or
- * its clock jumps, the locks of live owners would look old.
+ * A lock is abandoned when its process is gone or, where that cannot be determined, when it has not changed while a waiting
+ * process watched it. Its time is not compared with the clock: after a sleep the locks of live owners would look old.
  */
 export function createFileLock(folder: PrivateFolder, runtime: Runtime): CredentialStore['exclusively'] {
   return createLock((name) => {
@@ -119,6 +117,16 @@ function take(folder: string, name: string, number: number): LockAttempt {
       release(file)
     },
   }
+}
+
+/** Returns for how many seconds nobody has touched the lock of that name in `folder`; undefined if it is free. */
+export function untouchedSeconds(folder: string, name: string): number | undefined {
+  const number = existsSync(folder) ? Math.max(0, ...numbersOf(folder, name)) : 0
+  if (number === 0) return undefined
+  const file = join(folder, `${name}.${number}`)
+  const { mtimeMs } = lstatSync(file, { throwIfNoEntry: false }) ?? {}
+  if (mtimeMs === undefined || readOwner(file).owner === 'none') return undefined
+  return Math.max(0, Math.round((Date.now() - mtimeMs) / 1000))
 }
 
 function touch(file: string): void {

@@ -46,10 +46,7 @@ export function valueOf(member: Node): Node | undefined {
   return member.children?.[1]
 }
 
-/**
- * Reads the members of the object at `keys` by name, the last of duplicates. Empty if it is missing. Throws {@link
- * TextFaultError}.
- */
+/** Reads the members of the object at `keys` by name, the last of duplicates. Empty if it is missing. */
 export function readJsonEntries(text: string, keys: readonly string[]): Map<string, unknown> {
   const { node, missing } = descend(parseJsonc(text), keys)
   if (node === undefined || missing.length > 0) return new Map()
@@ -81,10 +78,7 @@ export function setJsonEntry(text: string, keys: readonly string[], name: string
   return applyEdits(text, [{ offset: old.offset, length: old.length, content }])
 }
 
-/**
- * Removes `keys.name` and keeps adjacent comments. Returns the text unchanged if it is missing. Throws {@link
- * TextFaultError}.
- */
+/** Removes `keys.name` and keeps adjacent comments. */
 export function removeJsonEntry(text: string, keys: readonly string[], name: string): string {
   const { node, missing } = descend(parseJsonc(text), keys)
   const member = node && missing.length === 0 ? findMember(node, name, keys) : undefined
@@ -135,10 +129,7 @@ function render(value: unknown, indent: string, { lineEnd, unit }: Style): strin
   return JSON.stringify(value, undefined, unit).replaceAll('\n', lineEnd + indent)
 }
 
-/**
- * Inserts a member on lines of its own, after the last one of an object and any comments there, with a trailing comma if the
- * object has one.
- */
+/** Inserts a member on lines of its own behind the last one and its comments, with a trailing comma if there was one. */
 function insertion(text: string, node: Node, key: string, value: unknown, style: Style): Edit[] {
   const close = node.offset + node.length - 1
   const contentEnd = endOfContent(text, node.offset + 1, close)

@@ -33,10 +33,7 @@ export function readTomlEntries(text: string, keys: readonly string[]): Map<stri
   return new Map(Object.entries(value))
 }
 
-/**
- * Sets the table `keys.name` to `entry`. In an existing table, keeps lines whose key `isKept`. Throws {@link
- * TextFaultError}, also for an entry with dotted keys or inside an inline table.
- */
+/** Keeps lines of an existing table whose key `isKept`. Throws for dotted keys and inside an inline table. */
 export function setTomlEntry(
   text: string,
   keys: readonly string[],
@@ -95,10 +92,7 @@ function withLineEnd(text: string, edit: Edit): Edit {
   return { ...edit, offset: edit.offset - lineEnd.length, length: edit.length + lineEnd.length }
 }
 
-/**
- * Adds one blank line before the new table, and a final line end only if there was one: removing it restores the text
- * exactly.
- */
+/** Adds a final line end only if there was one: removing the table restores the text exactly. */
 function appended(text: string, lines: readonly string[]): string {
   const lineEnd = lineEndOf(text)
   const block = lines.join(lineEnd)

@@ -43,11 +43,7 @@ const headers = {
 
 const closing = 'You can close this tab and go back to your application.'
 
-/**
- * Renders the page that ends a sign-in in the browser. It repeats nothing that the browser sent, runs no script and
- * loads nothing. Redirects to `successUrl` after a successful sign-in, if set, and at once when the sign-in continues
- * elsewhere.
- */
+/** Renders the page that ends a sign-in. It repeats nothing that the browser sent, runs no script and loads nothing. */
 export function callbackPage(outcome: CallbackOutcome, successUrl?: string): CallbackPage {
   if (outcome.kind === 'signed_in') {
     if (successUrl === undefined) return page(200, 'You are signed in', closing)

@@ -118,15 +118,6 @@ describe('where it listens', () => {
     expect(portOf(await listen({}, { preferredPort: portOf(first) }))).toBe(portOf(first))
   })
 
-  it('twice at once, each for itself', async () => {
-    const [first, second] = await Promise.all([listen(), listen({}, { state: 'other' })])
-    const arriving = visit(`${second.redirectUri}?state=other&code=2`)
-    expect((await second.response).get('code')).toBe('2')
-    expect(await isAnswered(first)).toBe(false)
-    await second.finish({ kind: 'signed_in' })
-    expect((await arriving).status).toBe(200)
-  })
-
   it('no longer once it is closed, even if a browser waits', async () => {
     const listener = await listen()
     const arriving = visit(`${listener.redirectUri}?state=right&code=1`)

@@ -19,9 +19,8 @@ interface LoopbackSockets {
 const maxTries = 10
 
 /**
- * Listens on `host`; for `localhost`, on 127.0.0.1 and on ::1 where available. Browsers may use either, and another
- * program listening on the other address would receive the codes. Without `port`, uses `preferred` if it is free and
- * any free port otherwise. Rejects with {@link OAuthFailure} `no_callback_port`.
+ * Listens on `host`; for `localhost`, on 127.0.0.1 and on ::1: browsers may use either, and another program listening on the
+ * other address would receive the codes. Without `port`, uses `preferred` if it is free.
  */
 async function listenOnLoopback(
   { host, port, preferred }: { host: string; port: number | undefined; preferred: number | undefined },
@@ -97,9 +96,8 @@ export interface LoopbackListener {
   /** Parameters of the first response that carries `state`. Never rejects. */
   response: Promise<URLSearchParams>
   /**
-   * Waits for the response to a second request that replaces the first, and resolves with the parameters of the first
-   * response that carries `state`. Browsers that bring the previous state are redirected to `url`, which starts the
-   * new request. Call at most once. Never rejects.
+   * Waits for the response to a second request that replaces the first. Browsers that bring the previous state are redirected
+   * to `url`, which starts the new request. Call at most once.
    */
   askAgain(state: string, url: string): Promise<URLSearchParams>
   /** Sends the outcome to the waiting browsers. Resolves when they have received it, or after a second. */
@@ -120,11 +118,9 @@ export interface LoopbackListenerConfig {
 const flushMs = 1000
 
 /**
- * Starts listening before the redirect URI is known to anyone. Answers only requests to that exact address, so no web
- * page can reach it under another name. A request with another `state` gets an explanatory page and the wait goes on:
- * forged errors end nothing. A browser that returns twice gets the same page twice.
- *
- * Rejects with `OAuthFailure` `no_callback_port`. Does not check the content of the response.
+ * Starts listening before the redirect URI is known to anyone. Answers only requests to that exact address, so no web page
+ * can reach it under another name. A request with another `state` gets a page and the wait goes on: forged errors end
+ * nothing. Rejects with `OAuthFailure` `no_callback_port`.
  */
 export async function openLoopbackListener(config: LoopbackListenerConfig): Promise<LoopbackListener> {
   const { callback, successUrl } = config

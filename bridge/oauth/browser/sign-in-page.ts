@@ -6,7 +6,7 @@ import {
 import type { Credential } from '../../credentials/credential.ts'
 import { findMetadata } from '../discovery/metadata.ts'
 import { isSameOrigin } from '../discovery/server-url.ts'
-import { OAuthFailure, type UnconfirmedPage } from '../login-port.ts'
+import { OAuthFailure, type SignInPrompt } from '../login-port.ts'
 import type { OAuthContext } from '../server-request.ts'
 import { quoteServerText } from '../server-text.ts'
 import { cancelled, withLimit } from '../wait.ts'
@@ -26,7 +26,7 @@ interface SignInPage {
 interface ForeignPage {
   origin: string
   /** The warning to show first; undefined when the user has signed in there for this issuer before. */
-  unconfirmed: UnconfirmedPage | undefined
+  unconfirmed: SignInPrompt['unconfirmed']
 }
 
 /**
@@ -74,10 +74,7 @@ function redeemsAt({ kind, url }: SignInPage, metadata: AuthorizationServerMetad
   return isSameOrigin(url, token) && (kind === 'authorization' || isSameOrigin(url, device))
 }
 
-/**
- * Compares the authorization endpoint exactly. A device page is not part of metadata, so the device grant of its host
- * stands in.
- */
+/** A device page is not part of metadata, so the device grant of its host stands in. */
 function isPageOf(metadata: AuthorizationServerMetadata, page: SignInPage): boolean {
   const { authorization_endpoint: authorization, device_authorization_endpoint: device } = metadata
   if (page.kind === 'device') return isSameOrigin(device, page.url)
@@ -90,10 +87,7 @@ function comparable(url: string): string {
   return `${origin}${pathname.toLowerCase().replaceAll(/\/+/g, '/').replace(/\/$/, '')}`
 }
 
-/**
- * Fetches what the page's host publishes for itself and for each parent folder of the page, since issuers often have
- * a path.
- */
+/** Fetches what the page's host publishes for itself and for each parent folder of the page: issuers often have a path. */
 async function publishedMetadata(
   pageUrl: string,
   context: OAuthContext,

@@ -16,13 +16,9 @@ function pemOf({ publicKey, privateKey }: KeyPairKeyObjectResult): PemPair {
   }
 }
 
-const ec = (namedCurve: string): PemPair => pemOf(generateKeyPairSync('ec', { namedCurve }))
-
 const keys = {
   rsa: pemOf(generateKeyPairSync('rsa', { modulusLength: 2048 })),
-  p256: ec('P-256'),
-  p384: ec('P-384'),
-  p521: ec('P-521'),
+  p256: pemOf(generateKeyPairSync('ec', { namedCurve: 'P-256' })),
   ed25519: pemOf(generateKeyPairSync('ed25519')),
 }
 
@@ -31,14 +27,7 @@ const subject = { clientId: 'bridge', audience: 'https://as.example' }
 describe('an assertion', () => {
   it.each<[algorithm: string, key: keyof typeof keys]>([
     ['RS256', 'rsa'],
-    ['RS384', 'rsa'],
-    ['RS512', 'rsa'],
-    ['PS256', 'rsa'],
-    ['PS384', 'rsa'],
-    ['PS512', 'rsa'],
     ['ES256', 'p256'],
-    ['ES384', 'p384'],
-    ['ES512', 'p521'],
     ['EdDSA', 'ed25519'],
   ])('with %s is what another library takes', async (algorithm, name) => {
     const { privateKey, publicKey } = keys[name]
@@ -65,12 +54,8 @@ describe('an assertion', () => {
 
   it.each<[algorithm: string, pem: string]>([
     ['ES256', keys.rsa.privateKey],
-    ['ES256', keys.p384.privateKey],
-    ['RS256', keys.p256.privateKey],
-    ['EdDSA', keys.p256.privateKey],
     ['HS256', keys.rsa.privateKey],
     ['none', keys.rsa.privateKey],
-    ['constructor', keys.rsa.privateKey],
     ['RS256', keys.rsa.publicKey],
     ['RS256', 'no PEM'],
   ])('is not made with %s and another key', async (algorithm, text) => {

@@ -45,10 +45,7 @@ export async function proveClient(
   }
 }
 
-/**
- * Encodes text as in a form, as required for both halves of basic authentication (RFC 6749 section 2.3.1 and appendix
- * B).
- */
+/** Encodes both halves of basic authentication as in a form (RFC 6749 section 2.3.1 and appendix B). */
 export function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
 }
@@ -57,9 +54,8 @@ export function formEncoded(text: string): string {
 const ttlSeconds = 120
 
 /**
- * Creates a JWT that authenticates the client once, within two minutes (RFC 7523 section 3). `audience` is the
- * issuer, as servers expect since the attack on those that accepted any of their URLs. Rejects with
- * {@link OAuthFailure} `client_refused` when the key does not fit the algorithm.
+ * Creates a JWT that authenticates the client once (RFC 7523 section 3). `audience` is the issuer, as servers expect since
+ * the attack on those that accepted any of their URLs.
  */
 export async function createClientAssertion(
   { clientId, audience }: { clientId: string; audience: string },

@@ -22,18 +22,14 @@ interface ClientNeed {
 /** The client that the bridge uses at a server. */
 export interface ChosenClient {
   client: ClientIdentity
-  /**
-   * Registers a replacement when the server has forgotten an earlier registration or refuses the document. Undefined
-   * where that is not possible.
-   */
+  /** Registers another when the server has forgotten or refuses this one. Undefined where that is not possible. */
   replace: (() => Promise<ClientIdentity>) | undefined
 }
 
 /**
- * Chooses the client in this order: the configured client; the client ID metadata document where the server accepts
- * one and has not refused it before; the earlier registration if it was made at this issuer for this redirect URI; a
- * new registration (MCP 2026-07-28 authorization, client registration approaches). Never uses a client of one issuer
- * at another. Rejects with the {@link OAuthFailure} of {@link configuredClient} and {@link register}.
+ * The configured client; the client ID metadata document where the server accepts one and has not refused it before; the
+ * earlier registration if it was made at this issuer for this redirect URI; a new registration (MCP 2026-07-28
+ * authorization, client registration approaches). Never uses a client of one issuer at another.
  */
 export async function chooseClient(need: ClientNeed, context: OAuthContext): Promise<ChosenClient> {
   const { config, runtime } = context
@@ -61,10 +57,7 @@ export async function chooseClient(need: ClientNeed, context: OAuthContext): Pro
   return { client: await registerNew(), replace: undefined }
 }
 
-/**
- * Returns the configured client. Throws {@link OAuthFailure} `no_registration` when there is none, or
- * `issuer_changed` when it belongs to another issuer.
- */
+/** Throws {@link OAuthFailure} `no_registration` when none is configured, or `issuer_changed`. */
 export function configuredClient(
   config: OAuthConfig,
   { server: { metadata }, previous }: Pick<ClientNeed, 'server' | 'previous'>,
@@ -95,9 +88,8 @@ function documentClient(url: string, config: OAuthConfig, { metadata }: Discover
 }
 
 /**
- * Rejects a manually configured client at any issuer but its own: an attacker who can change what a server names must
- * not get its secret (MCP 2026-07-28 authorization, C5). The issuer is the configured one, also given by its token
- * endpoint, or else that of the stored login.
+ * Rejects a configured client at any issuer but its own, which is the configured one or that of the stored login: an attacker
+ * who can change what a server names must not get its secret (MCP 2026-07-28 authorization, C5).
  */
 function refuseElsewhere(
   { clientId, issuer: configured }: NonNullable<OAuthConfig['staticClient']>,

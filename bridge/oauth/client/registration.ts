@@ -34,11 +34,7 @@ const wantsRedirectUri: ReadonlySet<string | undefined> = new Set([
   'invalid_client_metadata',
 ])
 
-/**
- * Registers the bridge as a native client (RFC 7591, MCP 2026-07-28 authorization). Rejects with {@link OAuthFailure}
- * `registration_refused`, `unavailable`, or `no_metadata` when the server has no registration, or with
- * `NetworkError`.
- */
+/** Registers the bridge as a native client (RFC 7591, MCP 2026-07-28 authorization). */
 export async function register(request: RegistrationRequest, context: OAuthContext): Promise<ClientIdentity> {
   const { endpoint: url, metadata, grant } = request
   const { config, runtime } = context

@@ -27,12 +27,9 @@ export interface DiscoveredServer {
 type ChosenServer = Pick<DiscoveredServer, 'metadata' | 'isAssumed'>
 
 /**
- * Finds the authorization server of the configured server. If several are named, takes the one used before, or else
- * the first usable one of the first five. Without protected resource metadata it is the server's own origin, as in
- * MCP 2025-03-26, and no `resource` is sent.
- *
- * Rejects with {@link OAuthFailure} `no_metadata`, `bad_metadata`, `resource_mismatch`, `issuer_mismatch` (never
- * skipped in favor of the next server), `no_pkce`, `no_registration` or `unavailable`, or with `NetworkError`.
+ * Finds the authorization server of the configured server: of several the one used before, or else the first usable one of
+ * the first five. Without protected resource metadata it is the server's own origin, as in MCP 2025-03-26, and no `resource`
+ * is sent. `issuer_mismatch` is never skipped in favor of the next server.
  */
 export async function discover(request: SignInRequest, context: OAuthContext): Promise<DiscoveredServer> {
   const { config } = context
@@ -89,10 +86,7 @@ function checked(metadata: AuthorizationServerMetadata, { config }: OAuthContext
   return { metadata, isAssumed: false }
 }
 
-/**
- * Uses the server as its own authorization server, with metadata or, if there are no documents of a later revision,
- * without.
- */
+/** Uses the server as its own authorization server, without metadata if there are no documents of a later revision. */
 async function atOrigin(
   request: SignInRequest,
   resource: FoundMetadata<ProtectedResourceMetadata>,

@@ -19,10 +19,9 @@ export interface FoundMetadata<Document> {
 }
 
 /**
- * Finds the protected resource metadata: at the address in the challenge, or else below the server's path, or else at
- * its root, trying no address twice (MCP 2026-07-28 authorization, protected resource metadata discovery). Rejects
- * with {@link OAuthFailure} `resource_mismatch` for metadata of another server, whose tokens are not meant for this
- * one, unless the user configured the resource.
+ * At the address in the challenge, or else below the server's path, or else at its root (MCP 2026-07-28 authorization,
+ * protected resource metadata discovery). Rejects metadata of another server, whose tokens are not meant for this one,
+ * unless the user configured the resource.
  */
 export async function findProtectedResource(
   challengeUrl: string | undefined,
@@ -52,10 +51,9 @@ function resourceMismatch(resource: string, serverUrl: string): OAuthFailure {
 }
 
 /**
- * Finds the metadata of `issuer` (RFC 8414 section 3, OpenID Connect Discovery 1.0 section 4). Rejects with {@link
- * OAuthFailure} `issuer_mismatch` unless the document names exactly this issuer: a server that may claim another's
- * issuer may receive its codes (RFC 9207 section 1). `otherwise` is the one alternative spelling accepted when no
- * document said how the issuer is written.
+ * Finds the metadata of `issuer` (RFC 8414 section 3, OpenID Connect Discovery 1.0 section 4). Rejects with `issuer_mismatch`
+ * unless the document names exactly this issuer: a server that may claim another's may receive its codes (RFC 9207 section
+ * 1). `otherwise` is accepted when no document said how the issuer is written.
  */
 export async function findAuthorizationServer(
   issuer: string,
@@ -74,10 +72,9 @@ export async function findAuthorizationServer(
 }
 
 /**
- * Fetches the documents at `places` one after another, until `parse` accepts one. Skips missing ones, which means any
- * response below 500 except JSON with status 200: web apps answer every path with a page, and gateways with 401. If
- * there is none, rejects with {@link OAuthFailure} `unavailable` after a 429 or 5xx, because a temporary failure must
- * not look like a different kind of server. Rejects with `NetworkError`. `kind` names the document in a fault.
+ * Fetches the documents at `places` in turn, until `parse` accepts one. Missing is any response below 500 but JSON with 200:
+ * web apps answer every path with a page, and gateways with 401. If there is none, rejects with `unavailable` after a 429
+ * or 5xx: a temporary failure must not look like a different kind of server.
  */
 export async function findMetadata<Document>(
   kind: string,

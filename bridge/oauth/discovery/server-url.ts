@@ -2,9 +2,8 @@ import { withoutSignIn } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 
 /**
- * Returns whether the bridge may follow a URL given by `from`: https, plain http within this machine, or plain http
- * anywhere if the user allowed it. A remote server cannot direct the bridge to plain ports of this machine. Rejects
- * user information, which careless readers mistake for the host.
+ * Returns whether the bridge may follow a URL given by `from`: https, plain http within this machine, or anywhere if the user
+ * allowed it. Rejects user information, which careless readers mistake for the host.
  */
 export function isSafeUrl(url: string, from: string, { allowHttp }: { allowHttp: boolean }): boolean {
   if (!URL.canParse(url)) return false
@@ -29,10 +28,8 @@ export function coversMore(resource: string, serverUrl: string): boolean {
 }
 
 /**
- * Returns whether tokens for `resource` are meant for the requested server: the resource is the same URL, its origin,
- * or a prefix of whole path segments (RFC 9728 section 3.3, MCP 2026-07-28 authorization; the conformance suite
- * accepts the prefix too). Ignores a final slash and the case of scheme and host; a query has to match where there is
- * one.
+ * Returns whether tokens for `resource` are meant for the server: it is the same URL, its origin, or a prefix of whole path
+ * segments (RFC 9728 section 3.3, MCP 2026-07-28 authorization). A query has to match where there is one.
  */
 export function coversServer(resource: string, serverUrl: string): boolean {
   if (!URL.canParse(resource) || resource.includes('#')) return false

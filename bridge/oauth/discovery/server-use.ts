@@ -26,9 +26,8 @@ export function grantAt(metadata: AuthorizationServerMetadata, config: OAuthConf
 }
 
 /**
- * Returns why this configuration cannot sign in at a server: an endpoint is missing or not safe for secrets
- * (`bad_metadata`), S256 is not supported (`no_pkce`; MCP 2026-07-28 authorization requires clients to refuse), or no
- * client can be obtained (`no_registration`). Undefined when it can.
+ * Returns why this configuration cannot sign in at a server: an endpoint is missing or not safe for secrets, S256 is not
+ * supported (MCP 2026-07-28 authorization requires clients to refuse), or no client can be obtained.
  */
 export function whyUnusable(
   metadata: AuthorizationServerMetadata,
@@ -91,9 +90,8 @@ export function noRegistration(metadata: AuthorizationServerMetadata): OAuthFail
 }
 
 /**
- * Returns an endpoint that issues clients or device codes, unless it is unsafe or on another origin than the token
- * endpoint. Combined with the token endpoint of an honest server, a hostile one could issue a client that users trust
- * there and receive its token.
+ * Returns an endpoint that issues clients or device codes, unless it is unsafe or on another origin than the token endpoint:
+ * combined with that of an honest server, a hostile one could issue a client that users trust there and get its token.
  */
 export function endpointBesideToken(
   metadata: AuthorizationServerMetadata,

@@ -253,12 +253,6 @@ describe('redeeming', () => {
     const { credential } = await signIn(server.serverUrl, { useIdToken: true })
     expect(credential.tokens?.idToken).toBe('a.b.c')
   })
-
-  it('that is refused for the client names it', async () => {
-    const server = await startOAuthServer()
-    server.answers.set('/token', () => ({ status: 401, body: { error: 'invalid_client' } }))
-    await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'client_refused' })
-  })
 })
 
 describe('an earlier registration', () => {
@@ -410,18 +404,6 @@ describe('a client that the server refuses', () => {
       expect(server.requests('/register')).toHaveLength(1)
     },
   )
-
-  it('is remembered for that issuer', async () => {
-    const server = await takesDocuments()
-    server.answers.set('/authorize', (request) => (isDocument(request) ? { status: 400 } : undefined))
-    const changes = { clientMetadataUrl: documentUrl }
-    const { credential } = await signIn(server.serverUrl, changes)
-    server.seen.length = 0
-    const { credential: again } = await signIn(server.serverUrl, changes, { previous: credential })
-    expect(again.quirks).toEqual({ refusesDocument: documentUrl })
-    expect(idsAt(server, '/authorize')).toEqual([credential.client.clientId])
-    expect(server.requests('/register')).toEqual([])
-  })
 
   it.each(['invalid_client', 'unauthorized_client'])(
     'a document that is refused with %s once the person is there: their browser is sent on, by the same link',

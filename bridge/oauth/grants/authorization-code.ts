@@ -20,10 +20,9 @@ import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } fr
 const retryMs = 500
 
 /**
- * Signs in with the authorization code grant and PKCE (RFC 6749 section 4.1, RFC 7636, RFC 8252 section 7.3).
- * Registers and requests nothing until the page is known to be the issuer's or can be announced with a warning. The
- * listener is open before a link exists, is the only holder of `state`, and is closed when this resolves or rejects.
- * The browser gets its page after the code has been redeemed.
+ * Signs in with the authorization code grant and PKCE (RFC 6749 section 4.1, RFC 7636, RFC 8252 section 7.3). Registers
+ * nothing until the page is known to be the issuer's or can be announced with a warning. The listener is the only holder
+ * of `state`; the browser gets its page after the code has been redeemed.
  */
 export async function signInWithCode(
   request: GrantRequest,
@@ -62,10 +61,7 @@ interface BegunSignIn {
   listener: LoopbackListener
 }
 
-/**
- * Shows the user one link only: if the server refuses the client after all, another one is registered and the
- * returning browser is redirected.
- */
+/** Shows one link only: if the server refuses the client after all, the returning browser is redirected. */
 async function askOnceOrTwice(
   begun: BegunSignIn,
   secrets: AuthorizationSecrets,
@@ -122,10 +118,7 @@ async function complete(
   return grantedTokens(client, answer, request.server.metadata.issuer, config)
 }
 
-/**
- * Returns the port of an earlier registration with a free port: servers that compare redirect URIs exactly accept no
- * other.
- */
+/** Returns the port of an earlier registration: servers that compare redirect URIs exactly accept no other. */
 function portOfBefore(previous: Credential | undefined, { callback }: OAuthConfig): number | undefined {
   const [registered] = previous?.client.origin === 'dynamic' ? (previous.client.redirectUris ?? []) : []
   if (registered === undefined || !URL.canParse(registered)) return undefined

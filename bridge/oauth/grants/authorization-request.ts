@@ -27,9 +27,8 @@ export async function createAuthorizationSecrets({
 }
 
 /**
- * Builds the URL for the user to open (RFC 6749 section 4.1.1, RFC 7636 section 4.3, RFC 8707 section 2). Keeps an
- * existing query of the endpoint. Parameters set by the user may replace `scope` and `resource`, but nothing that the
- * security of the sign-in depends on.
+ * Builds the URL for the user to open (RFC 6749 section 4.1.1, RFC 7636 section 4.3, RFC 8707 section 2). Parameters of the
+ * user may replace `scope` and `resource`, but nothing that the security of the sign-in depends on.
  */
 export function authorizationUrl(
   { server, scope }: GrantRequest,
@@ -57,11 +56,9 @@ export function authorizationUrl(
 }
 
 /**
- * Returns the code of an authorization response whose `state` was checked. The issuer was recorded before the browser
- * was sent away (RFC 9207 section 2.4). Throws {@link OAuthFailure} `issuer_mismatch` when `iss` differs, or is missing
- * although announced; nothing of that response is then displayed, since its sender is unknown. Otherwise throws
- * `access_denied`, `scope_refused`, `client_refused`, `unavailable` or `refused` (RFC 6749 section 4.1.2, RFC 9207
- * section 2.4, MCP 2026-07-28 authorization).
+ * Returns the code of an authorization response whose `state` was checked (RFC 6749 section 4.1.2). Throws `issuer_mismatch`
+ * when `iss` differs, or is missing although announced (RFC 9207 section 2.4, MCP 2026-07-28 authorization); nothing of
+ * that response is then displayed, since its sender is unknown.
  */
 export function readAuthorizationResponse(
   parameters: URLSearchParams,
@@ -93,9 +90,8 @@ const unknownStatuses = new Set([400, 401, 404, 410, 422])
 const clientErrors = new Set(['invalid_client', 'unauthorized_client'])
 
 /**
- * Returns whether it is uncertain that the server still accepts this client. It may have forgotten a registration or
- * refuse a document, and the user would then be stuck at an error page. False for a client that got tokens a moment
- * ago, unless the user explicitly signs in again.
+ * Returns whether the server may have forgotten a registration or refuse a document: the user would then be stuck at an error
+ * page. False for a client that got tokens a moment ago, unless the user explicitly signs in again.
  */
 export function isClientInDoubt(
   { clientId }: ClientIdentity,
@@ -109,10 +105,8 @@ export function isClientInDoubt(
 }
 
 /**
- * Opens an authorization request as a browser would, and returns whether the server refuses it by its status or by
- * the error in its redirect: it no longer knows the client, does not accept it, or rejects this redirect URI. Any
- * other response, or none, leaves it to the user. Does not use a code in a redirect. Rejects only when `signal` is
- * aborted.
+ * Opens an authorization request as a browser would, and returns whether the server refuses it by its status or by the error
+ * in its redirect. Any other response, or none, leaves it to the user. Does not use a code in a redirect.
  */
 export async function isRequestRefused(
   url: string,

@@ -38,10 +38,7 @@ export async function requestGrant(
   return await requestTokens({ url, issuer, client, parameters, resource, scope, quirks }, context)
 }
 
-/**
- * Reads the tokens of a token response. Throws {@link OAuthFailure} for any other response, and when an ID token is
- * required but missing.
- */
+/** Reads the tokens of a response. Throws {@link OAuthFailure} for any other, and without a required ID token. */
 export function grantedTokens(
   client: ClientIdentity,
   answer: TokenAnswer,

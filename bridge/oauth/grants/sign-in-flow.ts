@@ -15,13 +15,9 @@ import { signInWithDevice } from './device-code.ts'
 import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } from './grant.ts'
 
 /**
- * Creates the flow from a refusal to tokens: discovery, scope, client, grant. Stores nothing. Sends requests only to
- * the server, for its metadata, and to the authorization server; neither sees a header or token meant for the other.
- *
- * `tell` receives a line for the user when an existing login is not usable, and when the new one is valid for more
- * than the server.
- *
- * The flow rejects with {@link OAuthFailure}, `cancelled` whenever its signal is aborted, or with `NetworkError`.
+ * Creates the flow from a refusal to tokens: discovery, scope, client, grant. Sends requests only to the server, for its
+ * metadata, and to the authorization server; neither sees a header or token meant for the other. `tell` receives a line when
+ * an existing login is not usable, and when the new one is valid for more than the server.
  */
 export function createSignInFlow(
   config: OAuthConfig,
@@ -65,10 +61,7 @@ function tellWhyAgain(
   }
 }
 
-/**
- * Warns that a token for a whole multi-tenant host also works for the other tenants. Skipped when the user configured
- * the resource.
- */
+/** A token for a whole multi-tenant host also works for the other tenants. */
 function tellWiderResource(
   { resource }: DiscoveredServer,
   config: OAuthConfig,
@@ -118,11 +111,7 @@ function askForGrant(
   }
 }
 
-/**
- * Signs in as the client itself (RFC 6749 section 4.4), with its secret or private key. Rejects with `OAuthFailure`
- * `no_registration` when no client is configured, or `issuer_changed` when it belongs to another issuer. Does not
- * request a refresh token: the client can sign in again.
- */
+/** Signs in as the client itself (RFC 6749 section 4.4). Keeps no refresh token: the client can sign in again. */
 async function signInAsClient(request: GrantRequest, context: OAuthContext): Promise<GrantedTokens> {
   const { config } = context
   const client = configuredClient(config, request)
@@ -133,10 +122,7 @@ async function signInAsClient(request: GrantRequest, context: OAuthContext): Pro
   return { ...granted, tokens }
 }
 
-/**
- * Tries the device grant although it was not configured. If the server refuses it, falls back to the authorization
- * code grant, except after a mix-up.
- */
+/** Falls back to the authorization code grant if the server refuses the device grant, except after a mix-up. */
 async function signInWithDeviceOrCode(
   request: GrantRequest,
   context: OAuthContext,

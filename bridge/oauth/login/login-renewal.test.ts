@@ -98,16 +98,4 @@ describe('the pace of renewals', () => {
     expect(followed(every(5000, 100))).toHaveLength(100)
     expect(followed(every(4000, 100)).filter((at) => at < 60_000)).toHaveLength(12)
   })
-
-  it('counts only what was followed', () => {
-    const pace = new RefreshPace(
-      () => 0,
-      () => 0,
-    )
-    for (let round = 0; round < 20; round++) expect(pace.mayFollowRefusal()).toBe(true)
-  })
-
-  it('does not stop for good', () => {
-    expect(followed(every(10, 20_000)).at(-1)).toBeGreaterThan(180_000)
-  })
 })

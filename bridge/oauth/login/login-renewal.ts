@@ -118,10 +118,7 @@ export class LoginRenewal {
 
 const maxPauseMs = 60_000
 
-/**
- * A new token may be refused for good reason, for example by a server that has just restarted. Twelve a minute
- * suffice for tokens of five seconds with an unknown expiry.
- */
+/** A new token may be refused for good reason. Twelve a minute suffice for tokens of five seconds with an unknown expiry. */
 const refusalLimits = [
   { most: 5, windowMs: 10_000 },
   { most: 12, windowMs: 60_000 },

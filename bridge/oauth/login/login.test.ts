@@ -394,13 +394,6 @@ describe('a renewal that is refused', () => {
     expect(server.requests('/token')).toHaveLength(1)
   })
 
-  it('says what the server said', async () => {
-    await expired()
-    fail(401, 'invalid_client')
-    expect(await call(server.origin, create())).toBe('sign_in_needed')
-    expect(await store.read(id)).toMatchObject({ signInNeeded: 'invalid_client' })
-  })
-
   it('is tried once more when another process may have spent the token', async () => {
     const credential = await expired()
     const pendingRefresh = { refreshHash: hashOf(credential.tokens?.refreshToken), at: 1 }
@@ -463,19 +456,6 @@ describe('a refusal', () => {
       expect(await calls(login, 5)).toEqual(Array(5).fill(200))
       expect(server.counters).toMatchObject({ refreshesOk: 1 + round, refreshesReused: 0 })
     }
-  })
-
-  it('of every token ends at a person, soon', async () => {
-    await signedIn()
-    const login = create()
-    const outcomes: string[] = []
-    do {
-      const used = await login.authorization()
-      outcomes.push((await login.refused(refusal(used?.header))).kind)
-    } while (outcomes.length < 9)
-    expect(outcomes.slice(4, 6)).toEqual(['retry', 'sign_in_needed'])
-    expect(server.counters.refreshesOk).toBe(5)
-    expect((await store.read(id))?.signInNeeded).toBeUndefined()
   })
 
   it('after refusal is followed five times at most, whichever process got the token', async () => {

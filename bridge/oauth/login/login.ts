@@ -33,8 +33,7 @@ export interface LoginPorts {
 }
 
 /**
- * The login of one user at one server. All requests, streams and processes of this user get their tokens here, and a
- * refresh token is used only once. Reads the store only when needed: without a token, when one expires, or after a
+ * The login of one user at one server. Reads the store only when needed: without a token, when one expires, or after a
  * refusal. Client credentials are requested again the same way, without the user.
  */
 export class Login implements TokenSource {
@@ -45,13 +44,14 @@ export class Login implements TokenSource {
   readonly #jitter: number
   /** Needs no user: client credentials. */
   readonly #isAlone: boolean
-  readonly #signIns = new Set<SharedSignIn>()
   #current: Credential | undefined
   #wanted: SignInRequest = {}
   #refusedSignIn: { signInId: string | undefined } | undefined
   #signingIn: SharedSignIn | undefined
   #signingInAlone: Promise<boolean> | undefined
-  #lastSignIn: Promise<void> = Promise.resolve()
+  /** When nothing is left of the latest sign-in, and of the one before: each begins after the one before. */
+  #latestEnd: Promise<void> = Promise.resolve()
+  #earlierEnd: Promise<void> = Promise.resolve()
 
   constructor(config: OAuthConfig, ports: LoginPorts) {
     const { serverUrl, resource, profile } = config
@@ -87,9 +87,8 @@ export class Login implements TokenSource {
   }
 
   /**
-   * Starts a sign-in, or joins a pending one of this or another process: there is never a second one for the same
-   * login. Requests what the refusals passed to {@link Login.refused} asked for. `isForced`: the user asked to sign in
-   * although a login exists.
+   * Starts a sign-in, or joins a pending one of this or another process. Requests what the refusals asked for. `isForced`: the
+   * user asked to sign in although a login exists.
    */
   signIn({ isForced = false }: { isForced?: boolean } = {}): PendingSignIn {
     if (this.#signingIn?.isCancelled === false) return this.#signingIn
@@ -98,18 +97,17 @@ export class Login implements TokenSource {
         request: { ...this.#wanted, isForced },
         refused: this.#refusedSignIn,
         timeoutMs: this.#config.signInTimeoutMs,
-        after: this.#lastSignIn,
+        after: this.#latestEnd,
       },
       { ...this.#ports, id: this.#id, signedIn: (credential) => this.#signedIn(credential) },
     )
     this.#signingIn = pending
-    this.#lastSignIn = pending.finished
-    this.#signIns.add(pending)
+    this.#earlierEnd = this.#latestEnd
+    this.#latestEnd = pending.finished
     const forget = (): void => {
       if (this.#signingIn === pending) this.#signingIn = undefined
     }
     pending.done.then(forget, forget)
-    void pending.finished.then(() => this.#signIns.delete(pending))
     return pending
   }
 
@@ -119,16 +117,10 @@ export class Login implements TokenSource {
     return this.#isAlone && state.kind === 'signed_in' ? { ...state, canRefresh: true } : state
   }
 
-  /**
-   * Await this before the process exits: resolves once no response with tokens could be lost, after 5 seconds at the
-   * latest. Starts nothing, and does not wait for the user.
-   */
+  /** Resolves once no response with tokens could be lost, after 5 seconds at the latest. Does not wait for the user. */
   async settle(): Promise<void> {
-    const leaving = [...this.#signIns].filter((pending) => pending.isCancelled)
-    await within(
-      settleMs,
-      Promise.allSettled([this.#renewal.underway(), ...leaving.map(({ finished }) => finished)]),
-    )
+    const left = this.#signingIn?.isCancelled === false ? this.#earlierEnd : this.#latestEnd
+    await within(settleMs, Promise.allSettled([this.#renewal.underway(), left]))
   }
 
   /** Returns the credential of this process while it needs no renewal. */

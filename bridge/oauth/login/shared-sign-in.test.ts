@@ -1,12 +1,12 @@
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CredentialStore, loginId } from '../../credentials/credential-store.ts'
+import { ownProcessMark } from '../../credentials/lock/owner-process.ts'
 import { createCredentialStore } from '../../credentials/sealed-store.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import { OAuthFailure, type SignInPrompt } from '../login-port.ts'
 import { Login } from './login.ts'
-import { parseSignInNotice, writeSignInNotice } from './shared-sign-in.ts'
 import { loginConfig, loginCredential, loginPorts } from '../../../tests/support/bridge/oauth/login-parts.ts'
 import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
@@ -56,10 +56,11 @@ function login(who: Person, timeoutMs = 30_000): Login {
   return new Login(loginConfig(server.origin, { signInTimeoutMs: timeoutMs }), ports)
 }
 
-/** Returns the public name of the lock at `path`. */
-function leaseOf(path: string): string {
-  const { ino, birthtimeNs } = statSync(path, { bigint: true })
-  return `${ino}-${birthtimeNs}`
+/** Leaves the notice of a sign-in behind. */
+function leaveNotice(store: CredentialStore, lease: string): Promise<void> {
+  const prompt = { kind: 'browser', url: 'https://dead.test' }
+  const text = JSON.stringify({ version: 1, lease, kind: 'prompt', prompt })
+  return store.notices.post(`signin-${id}`, text)
 }
 
 const notice = (): string => join(home, 'credentials', 'notices', `signin-${id}.json`)
@@ -251,11 +252,10 @@ describe('who follows a sign-in', () => {
   it('shows no link that a process has left behind which is gone, and makes one of its own', async () => {
     const store = open()
     await store.exclusively(`signin-${id}`, { waitMs: 0 }, async () => undefined)
-    const lock = join(home, 'credentials', 'locks', `signin-${id}.lock`)
-    mkdirSync(lock)
-    const dead = { kind: 'browser', url: 'https://dead.test' } as const
-    const left = { owner: 'o', lease: leaseOf(lock), kind: 'prompt', prompt: dead } as const
-    await store.notices.post(`signin-${id}`, writeSignInNotice(left))
+    const gone = String(ownProcessMark()).replace(/\d+$/, '1')
+    const lock = join(home, 'credentials', 'locks', `signin-${id}.9`)
+    writeFileSync(lock, JSON.stringify({ lease: 'left', process: gone }))
+    await leaveNotice(store, 'left')
     const who = person()
     const pending = login(who).signIn()
     const seen: SignInPrompt[] = []
@@ -268,10 +268,8 @@ describe('who follows a sign-in', () => {
 
   it('shows no link of an earlier holder while the next one prepares its own', async () => {
     const store = open()
-    const dead = { kind: 'browser', url: 'https://dead.test' } as const
-    const left = { owner: 'o', lease: 'earlier', kind: 'prompt', prompt: dead } as const
     const second = await store.exclusively(`signin-${id}`, { waitMs: 0 }, async () => {
-      await store.notices.post(`signin-${id}`, writeSignInNotice(left))
+      await leaveNotice(store, 'earlier')
       const following = login(person()).signIn()
       const prompted = following.prompt.then(() => 'prompted')
       expect(await Promise.race([prompted, systemRuntime.sleep(600)])).toBeUndefined()
@@ -282,40 +280,23 @@ describe('who follows a sign-in', () => {
     await second.done.catch(() => undefined)
   })
 
-  it('does not mind a notice that it cannot read', async () => {
+  it.each<[what: string, spoil: (text: string) => string]>([
+    ['that it cannot read', () => 'x'],
+    ['of a later version', (text) => text.replace('"version":1', '"version":2')],
+  ])('does not mind a notice %s', async (_what, spoil) => {
     const owner = person()
     const first = login(owner).signIn()
     await first.prompt
-    writeFileSync(notice(), 'x', { mode: 0o600 })
+    writeFileSync(notice(), spoil(readFileSync(notice(), 'utf8')), { mode: 0o600 })
     const other = person()
     const second = login(other).signIn()
+    const seen: SignInPrompt[] = []
+    second.onPrompt?.((prompt) => seen.push(prompt))
+    await systemRuntime.sleep(600)
+    expect(seen).toEqual([])
     owner.answer()
     // A sign-in that starts after the first has ended asks its own user.
     second.prompt.then(() => other.answer()).catch(() => undefined)
     await Promise.all([first.done, second.done])
   })
-})
-
-describe('a notice', () => {
-  const device = { kind: 'device', url: 'u', userCode: 'c', expiresAt: 1, askedBy: 's.test' } as const
-  const unconfirmed = { page: 'p.test', namedBy: 'n.test' }
-  it.each<Parameters<typeof writeSignInNotice>[0]>([
-    { owner: 'o', lease: 'l', kind: 'prompt', prompt: { kind: 'browser', url: 'https://a.test' } },
-    { owner: 'o', lease: 'l', kind: 'prompt', prompt: device },
-    { owner: 'o', lease: 'l', kind: 'prompt', prompt: { ...device, completeUrl: 'v', unconfirmed } },
-    {
-      owner: 'o',
-      lease: 'l',
-      kind: 'prompt',
-      prompt: { kind: 'browser', url: 'https://a.test', unconfirmed },
-    },
-    { owner: 'o', kind: 'failed', fault: 'access_denied', message: 'm' },
-  ])('is read as it was written: %o', (written) => {
-    expect(parseSignInNotice(writeSignInNotice(written))).toEqual(written)
-  })
-
-  it.each(['', '[]', '{}', '{"version":2,"owner":"o","kind":"failed","fault":"refused","message":"m"}'])(
-    'is none: %s',
-    (text) => expect(parseSignInNotice(text)).toBeUndefined(),
-  )
 })

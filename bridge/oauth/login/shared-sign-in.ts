@@ -20,29 +20,16 @@ const lockMs = 20_000
 const followSlackMs = 30_000
 
 /**
- * Notice from the process that signs in to those that follow. `owner` is random and identifies one sign-in; `lease`
- * is the lock that covers it. A link is void when that lock is free or has another owner.
+ * Notice from the process that signs in to those that follow. `lease`: of the lock that covers the sign-in. A link is
+ * void when that lock is free or has another owner.
  */
-type SignInNotice =
-  | { owner: string; lease: string; kind: 'prompt'; prompt: SignInPrompt }
+type SignInNotice = { lease: string } & (
+  | { kind: 'prompt'; prompt: SignInPrompt }
   /** The user declined, or the configuration cannot work: other processes must not repeat it. */
-  | { owner: string; kind: 'failed'; fault: OAuthFault; message: string }
+  | { kind: 'failed'; fault: OAuthFault; message: string }
+)
 
 const noticeVersion = 1
-
-/** Serializes a notice. */
-export function writeSignInNotice(notice: SignInNotice): string {
-  return JSON.stringify({ version: noticeVersion, ...notice })
-}
-
-/**
- * Returns undefined for anything but a notice of this version of the format. Checks nothing else: only this user can
- * write there.
- */
-export function parseSignInNotice(text: string): SignInNotice | undefined {
-  const { version, ...notice } = parseJsonObject(text) ?? {}
-  return version === noticeVersion ? (notice as unknown as SignInNotice) : undefined
-}
 
 /** Dependencies of a sign-in. */
 interface SharedSignInPorts {
@@ -83,7 +70,7 @@ export class SharedSignIn implements PendingSignIn {
   #showFirst: (prompt: SignInPrompt) => void = () => undefined
   #latest: SignInPrompt | undefined
   #refused: AskedSignIn['refused']
-  /** The owner whose prompt is shown here. */
+  /** The lease of the sign-in whose prompt is shown here. */
   #followed: string | undefined
 
   constructor(asked: AskedSignIn, ports: SharedSignInPorts) {
@@ -142,16 +129,14 @@ export class SharedSignIn implements PendingSignIn {
     return true
   }
 
-  /**
-   * Shows a link only while the process that listens for the browser is alive; a notice may outlive a killed process.
-   */
+  /** Shows a link only while the process that listens for the browser is alive; a notice may outlive a killed process. */
   async #follow(heldBy: string | undefined): Promise<true | undefined> {
     if (this.isCancelled) throw cancelled()
     if (await this.#isDone()) return true
     const notice = await this.#readNotice()
     this.#failLike(notice)
-    if (notice?.kind === 'prompt' && notice.lease === heldBy && notice.owner !== this.#followed) {
-      this.#followed = notice.owner
+    if (notice?.kind === 'prompt' && notice.lease === heldBy && heldBy !== this.#followed) {
+      this.#followed = heldBy
       this.#show({ ...notice.prompt, followed: true })
     }
     return undefined
@@ -165,18 +150,17 @@ export class SharedSignIn implements PendingSignIn {
         throw new OAuthFailure('cancelled', 'The process that was signing in is gone. Sign in again.')
       }
     }
-    const owner = randomId(this.#ports.runtime)
     let posted: Promise<void> = Promise.resolve()
     try {
       await this.#signIn((prompt) => {
-        posted = this.#post({ owner, lease, kind: 'prompt', prompt })
+        posted = this.#post({ lease, kind: 'prompt', prompt })
         void posted.then(() => this.#show(prompt))
       })
       await posted
     } catch (error) {
       await posted
       if (error instanceof OAuthFailure && error.fault !== 'cancelled' && !this.isCancelled) {
-        await this.#post({ owner, kind: 'failed', fault: error.fault, message: error.message })
+        await this.#post({ lease, kind: 'failed', fault: error.fault, message: error.message })
       } else await this.#removeNotice()
       throw error
     }
@@ -204,27 +188,31 @@ export class SharedSignIn implements PendingSignIn {
     const stored = await readIfPossible(store, id)
     // The generation of an unreadable credential is unknown; no real one comes near the current time.
     const last = stored.isUnreadable ? runtime.now() : (stored.credential?.generation ?? 0)
-    const credential = { ...issued, generation: last + 1, signInId: randomId(runtime) }
+    const signInId = encodeBase64url(runtime.randomBytes(16))
+    const credential = { ...issued, generation: last + 1, signInId }
     await store.write(id, credential)
     signedIn(credential)
   }
 
   #failLike(notice: SignInNotice | undefined): void {
-    if (notice?.kind === 'failed' && notice.owner === this.#followed) {
+    if (notice?.kind === 'failed' && notice.lease === this.#followed) {
       throw new OAuthFailure(notice.fault, notice.message)
     }
   }
 
+  /** Undefined for another version of the format. Checks nothing else: only this user can write there. */
   async #readNotice(): Promise<SignInNotice | undefined> {
     const text = await this.#ports.store.notices.read(this.#name)
-    return text === undefined ? undefined : parseSignInNotice(text)
+    const { version, ...notice } = parseJsonObject(text ?? '') ?? {}
+    return version === noticeVersion ? (notice as unknown as SignInNotice) : undefined
   }
 
   async #post(notice: SignInNotice): Promise<void> {
     const { store, note } = this.#ports
     // Followers can still wait for the login itself.
     const onFailure = (): void => note('sign-in cannot be shared')
-    await store.notices.post(this.#name, writeSignInNotice(notice)).catch(onFailure)
+    const text = JSON.stringify({ version: noticeVersion, ...notice })
+    await store.notices.post(this.#name, text).catch(onFailure)
   }
 
   async #removeNotice(): Promise<void> {
@@ -247,8 +235,4 @@ export async function readIfPossible(
 
 function isBusy(error: unknown): boolean {
   return error instanceof CredentialError && error.fault === 'busy'
-}
-
-function randomId(runtime: Runtime): string {
-  return encodeBase64url(runtime.randomBytes(16))
 }

@@ -36,9 +36,8 @@ export async function signOut(
 }
 
 /**
- * Revokes the tokens of a login (RFC 7009) and then removes its registration, since only a known client can revoke
- * tokens. Sends nothing to another host than the one that issued the tokens. Returns true when the server accepted the
- * revocation; undefined when there is nothing to revoke, or no endpoint. A leftover registration is useless to anyone.
+ * Revokes the tokens of a login (RFC 7009) and then removes its registration, since only a known client can revoke tokens.
+ * Sends nothing to another host than the one that issued them. Undefined when there is nothing to revoke, or no endpoint.
  */
 export async function giveBack(
   credential: Credential,

@@ -35,11 +35,9 @@ export interface RefreshTurn {
 }
 
 /**
- * Renews the tokens of a login once for all processes. Marks the refresh token as spent before sending it, and stores
- * its successor before anyone uses it, so that after a kill at any point the next process knows what happened. A
- * refusal never removes anything: another process may have stored the successor meanwhile.
- *
- * Rejects with `CredentialError`, including `busy`. Never sends without the lock.
+ * Renews the tokens of a login once for all processes. Marks the refresh token as spent before sending it, and stores its
+ * successor before anyone uses it, so that after a kill at any point the next process knows what happened. A refusal never
+ * removes anything: another process may have stored the successor meanwhile. Never sends without the lock.
  */
 export async function refreshUnderLock(used: Credential, turn: RefreshTurn): Promise<RefreshOutcome> {
   const { id, store, runtime } = turn
@@ -151,10 +149,7 @@ export function isUnsaved(used: Credential, stored: Credential): boolean {
   return used.generation > stored.generation && used.signInId === stored.signInId
 }
 
-/**
- * Keeps the old refresh token and scope where the response omits them: servers need not rotate, nor name an unchanged
- * scope.
- */
+/** Keeps what the response omits: servers need not rotate, nor name an unchanged scope. */
 function succeed(before: IssuedTokens | undefined, issued: IssuedTokens): IssuedTokens {
   return {
     ...issued,

@@ -21,9 +21,7 @@ export function hasTokens(
   return credential?.tokens !== undefined && credential.signInNeeded === undefined
 }
 
-/**
- * Returns whether an access token has expired by our clock. False without a known expiry; the server will refuse it.
- */
+/** By our clock. False without a known expiry; the server will refuse it. */
 export function hasEnded(tokens: IssuedTokens, now: number): boolean {
   return tokens.expiresAt !== undefined && tokens.expiresAt <= now
 }

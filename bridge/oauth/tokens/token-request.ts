@@ -16,10 +16,7 @@ export interface ClientRequest {
   parameters: Readonly<Record<string, string | undefined>>
 }
 
-/**
- * Posts a form with client authentication. Redacts the secrets of the request from the response texts. Rejects with
- * `NetworkError`, or with `OAuthFailure` `client_refused` when the client cannot be authenticated.
- */
+/** Posts a form with client authentication. Redacts the secrets of the request from the response texts. */
 export async function postAsClient(
   { url, issuer, client, parameters }: ClientRequest,
   context: OAuthContext,
@@ -83,10 +80,8 @@ interface TokenRequest extends ClientRequest {
 }
 
 /**
- * Sends a token request in the form that its issuer is known to want, and repeats it in the other form when the
- * refusal suggests it: without `resource`, or with the scope. Such a refusal uses up no token. The quirks of issued
- * tokens include all earlier ones and the form that worked. Returns every outcome as a value; rejects only when the
- * client cannot be authenticated.
+ * Sends a token request in the form that its issuer is known to want, and repeats it without `resource`, or with the scope,
+ * when the refusal suggests it. The quirks of issued tokens include all earlier ones and the form that worked.
  */
 export async function requestTokens(request: TokenRequest, context: OAuthContext): Promise<TokenAnswer> {
   const quirks: IssuerQuirks = { ...request.quirks }
@@ -130,13 +125,7 @@ async function requestOnce(request: TokenRequest, context: OAuthContext): Promis
   }
 }
 
-/**
- * Requests new tokens with the refresh token (RFC 6749 section 6), once, apart from the repeats of {@link
- * requestTokens}. Stores and discards nothing. Rejects only with `OAuthFailure` `client_refused`, when a private key
- * is missing.
- *
- * Does not check that the refresh token is used only here.
- */
+/** Requests new tokens with the refresh token (RFC 6749 section 6). Does not check that it is used only here. */
 export async function refreshTokens(credential: Credential, context: OAuthContext): Promise<TokenAnswer> {
   const { config } = context
   const { issuer, tokenEndpoint: url, tokens, quirks } = credential

@@ -19,8 +19,9 @@ const jwt = (claims: object): string =>
   `${encodeBase64url(encodeUtf8('{}'))}.${encodeBase64url(encodeUtf8(JSON.stringify(claims)))}.AA`
 
 describe('issued', () => {
+  const least = { accessToken: 'a', issuedAt: at }
   it.each<[name: string, json: object, tokens: object]>([
-    ['the least', { access_token: 'a' }, { accessToken: 'a', issuedAt: at }],
+    ['the least', { access_token: 'a' }, least],
     [
       'everything',
       {
@@ -31,47 +32,19 @@ describe('issued', () => {
         scope: 'x y',
         id_token: 'i',
       },
-      { accessToken: 'a', issuedAt: at, expiresAt: at + 60, refreshToken: 'r', scope: 'x y', idToken: 'i' },
+      { ...least, expiresAt: at + 60, refreshToken: 'r', scope: 'x y', idToken: 'i' },
     ],
-    [
-      'seconds as text',
-      { access_token: 'a', expires_in: '3599' },
-      { accessToken: 'a', issuedAt: at, expiresAt: at + 3599 },
-    ],
-    [
-      'seconds with a fraction',
-      { access_token: 'a', expires_in: 9.9 },
-      { accessToken: 'a', issuedAt: at, expiresAt: at + 9 },
-    ],
-    ['zero seconds', { access_token: 'a', expires_in: 0 }, { accessToken: 'a', issuedAt: at }],
-    ['seconds below zero', { access_token: 'a', expires_in: -5 }, { accessToken: 'a', issuedAt: at }],
-    [
-      'seconds beyond all measure',
-      { access_token: 'a', expires_in: 1e300 },
-      { accessToken: 'a', issuedAt: at },
-    ],
-    [
-      'an ID token that no header can hold',
-      { access_token: 'a', id_token: 'a\r\nX-Header: b' },
-      { accessToken: 'a', issuedAt: at },
-    ],
-    ['seconds that are none', { access_token: 'a', expires_in: 'soon' }, { accessToken: 'a', issuedAt: at }],
-    [
-      'empty texts',
-      { access_token: 'a', refresh_token: '', scope: '', id_token: '' },
-      { accessToken: 'a', issuedAt: at },
-    ],
-    [
-      'nulls',
-      { access_token: 'a', refresh_token: null, scope: null, error: null },
-      { accessToken: 'a', issuedAt: at },
-    ],
-    [
-      'a list of scopes',
-      { access_token: 'a', scope: ['x', 7, 'y'] },
-      { accessToken: 'a', issuedAt: at, scope: 'x y' },
-    ],
-    ['an odd type', { access_token: 'a', token_type: 'user' }, { accessToken: 'a', issuedAt: at }],
+    ['seconds as text', { access_token: 'a', expires_in: '3599' }, { ...least, expiresAt: at + 3599 }],
+    ['seconds with a fraction', { access_token: 'a', expires_in: 9.9 }, { ...least, expiresAt: at + 9 }],
+    ['zero seconds', { access_token: 'a', expires_in: 0 }, least],
+    ['seconds below zero', { access_token: 'a', expires_in: -5 }, least],
+    ['seconds beyond all measure', { access_token: 'a', expires_in: 1e300 }, least],
+    ['an ID token that no header can hold', { access_token: 'a', id_token: 'a\r\nX-Header: b' }, least],
+    ['seconds that are none', { access_token: 'a', expires_in: 'soon' }, least],
+    ['empty texts', { access_token: 'a', refresh_token: '', scope: '', id_token: '' }, least],
+    ['nulls', { access_token: 'a', refresh_token: null, scope: null, error: null }, least],
+    ['a list of scopes', { access_token: 'a', scope: ['x', 7, 'y'] }, { ...least, scope: 'x y' }],
+    ['an odd type', { access_token: 'a', token_type: 'user' }, least],
   ])('%s', (_name, json, tokens) => {
     expect(read(json)).toEqual({ kind: 'issued', tokens })
   })

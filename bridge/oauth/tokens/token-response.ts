@@ -65,10 +65,9 @@ interface Asked {
 }
 
 /**
- * Interprets a response of a token endpoint (RFC 6749 sections 5.1 and 5.2). Tokens count as issued only with an
- * access token that can be sent as a bearer token; everything else is read as real servers write it. A refusal has an
- * OAuth error, or is JSON with status 400, 401 or 422, because some servers use their own error format. A response
- * that is not JSON came from something else, such as a proxy or a captive portal.
+ * Interprets a response of a token endpoint (RFC 6749 sections 5.1 and 5.2), as real servers write it. A refusal has an OAuth
+ * error, or is JSON with status 400, 401 or 422, because some servers use their own error format. A response that is not
+ * JSON came from something else, such as a proxy or a captive portal.
  */
 export function readTokenAnswer({ status, headers, json }: ServerResponse, asked: Asked): TokenAnswer {
   const unavailable = (what: string): TokenAnswer => ({

@@ -69,8 +69,11 @@ async function perform(request: StoreRequest): Promise<unknown> {
     case 'open':
       store = createCredentialStore(request.config, { runtime, announce: (line) => announced.push(line) })
       return undefined
-    case 'probe':
-      return await probeKeychain(request.config)
+    case 'probe': {
+      const outcome = await probeKeychain(request.config)
+      if (outcome !== 'works') throw outcome
+      return outcome
+    }
     case 'read':
       return await opened().read(request.id)
     case 'remove':
