@@ -142,6 +142,16 @@ describe('the use of a grant', () => {
     expect(written).toEqual([expect.objectContaining({ usedAt: other.runtime.now() })])
   })
 
+  it('is not one of its tokens: a client that only refreshes has not connected', async () => {
+    const other = await startDrawbridge({}, undefined, module)
+    const { clientId, tokens } = await other.connect()
+    expect((await other.refresh(clientId, tokens.refresh_token)).status).toBe(200)
+    const written: unknown[] = []
+    other.app.store.recordGrantUses = async (uses) => void written.push(...uses)
+    await other.close()
+    expect(written).toEqual([])
+  })
+
   const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
   let folder: string
   beforeEach(() => {

@@ -187,7 +187,6 @@ const stories: readonly [
     '!client:client_unavailable',
     /metadata document.*reach its host/,
   ],
-  // Last: half a minute later the refresh that it tries counts as a use of its grant.
   [
     'the Authorization header is taken away',
     behind((request, pass) => {

@@ -90,7 +90,7 @@ export interface TwoAddresses {
   at: number
 }
 
-/** The latest use of a grant, and its address. Written in batches, so it may be some minutes old. */
+/** The latest use of a grant at `/mcp`, and its address; a refresh is none. Written in batches, so it may be some minutes old. */
 export interface GrantUse {
   grantId: string
   usedAt: number

@@ -17,7 +17,6 @@ import {
 } from '../../core/authorization/device-authorization.ts'
 import { hashSecret } from '../../core/seal.ts'
 import type { Grant } from '../../core/session/grant.ts'
-import type { GrantUses } from '../../core/session/grant-use.ts'
 import {
   type RefreshedTokens,
   type RefreshPace,
@@ -33,7 +32,6 @@ import { optionalParameter, requiredParameter } from '../middleware/body.ts'
 export interface TokenPorts extends DevicePorts, ClientEndpointPorts {
   pace: RefreshPace
   keeper: Pick<SessionKeeper, 'keep'>
-  grantUse: Pick<GrantUses, 'note'>
   keepClient: KeepClient
 }
 
@@ -45,7 +43,6 @@ export function createTokenEndpoint(basePath: string, ports: TokenPorts): Endpoi
     await keepClient(client, grant, context, ports)
     if (grantType !== 'refresh_token' && (await isRemoved(client, ports))) await endAtOnce(grant, ports)
     if (grantType === deviceGrantType) await requireLiveSession(grant, ports)
-    ports.grantUse.note(grant.id, context.address)
     context.report('token_issued', { client_id: client.id, grant_type: grantType, grant_id: grant.id })
     if (replayOf) {
       const { address: firstAddress } = replayOf
