@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { compileCache } from './tests/support/compile-cache.ts'
 
-/** Tests of modules. They leave nothing behind, so that files can share a worker. */
+/** Tests of modules, in threads. */
 const units = ['{shared,server,bridge,extension,bench,soak}/**/*.test.ts', 'tests/fuzz/**/*.test.ts']
 
-/** Tests of whole programs, and those that change their process, such as its umask. */
+/** Tests of whole programs, and those that change their process, such as its umask: in processes. */
 const programs = ['tests/**/*.test.ts', '{bridge/credentials,server/store/postgres}/**/*.test.ts']
 const others = ['**/node_modules/**', '**/dist/**']
 
@@ -19,7 +19,6 @@ export default defineConfig({
           include: units,
           exclude: [...others, ...programs.slice(1)],
           pool: 'threads',
-          isolate: false,
         },
       },
       {
@@ -28,6 +27,8 @@ export default defineConfig({
       },
     ],
     environment: 'node',
+    // Files leave nothing behind, so that they can share a worker.
+    isolate: false,
     env: compileCache,
     setupFiles: ['tests/support/patience.ts'],
     testTimeout: 30_000,

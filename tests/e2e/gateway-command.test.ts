@@ -96,7 +96,7 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
     await client.call('echo', { message: 'a' })
     expect(processes().length).toBeGreaterThan(0)
     await server.kill('SIGKILL')
-    await expect.poll(processes, { timeout: 3000 }).toEqual([])
+    await expect.poll(processes).toEqual([])
   })
 
   it.skipIf(!isRoot)(
