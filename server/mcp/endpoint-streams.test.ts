@@ -11,6 +11,7 @@ import {
 } from '../../tests/support/server/mcp/mcp-message.ts'
 import {
   callerSample,
+  callsSample,
   endpointConfigSample,
   type WaitingCall,
   waitingTool,
@@ -75,8 +76,8 @@ describe.each<[string, () => ModuleEndpoint]>([
   const methodsOf = async (stream: MessageReader): Promise<(string | undefined)[]> =>
     (await stream.rest()).map(({ message }) => message.method)
 
-  async function startCall(caller: SignedInCaller = ada(), signal?: AbortSignal): Promise<MessageReader> {
-    return readMessages(await send2026(endpoint, caller, 'tools/call', waiting, signal && { signal }))
+  async function startCall(caller: SignedInCaller = ada()): Promise<MessageReader> {
+    return readMessages(await send2026(endpoint, caller, 'tools/call', waiting))
   }
 
   async function settled(): Promise<void> {
@@ -225,12 +226,21 @@ describe.each<[string, () => ModuleEndpoint]>([
       'MCP transport Cancellation: is cancelled when the client %s (MCP 2026-07-28 cancellation)',
       async (_how, leave) => {
         const client = new AbortController()
-        const stream = await startCall(ada(), client.signal)
+        const records: unknown[] = []
+        const stream = readMessages(
+          await send2026(endpoint, ada(), 'tools/call', waiting, {
+            signal: client.signal,
+            calls: callsSample(ada(), (_event, fields) => void records.push(fields)),
+          }),
+        )
         await settled()
         expect(calls[0]?.aborted).toBe(false)
         await leave(stream, client)
         await settled()
         expect(calls[0]?.aborted).toBe(true)
+        calls[0]?.go()
+        await settled()
+        expect(records).toMatchObject([{ outcome: 'cancelled' }])
       },
     )
 

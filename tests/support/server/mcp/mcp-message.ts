@@ -113,10 +113,11 @@ export function send2026(
   caller: SignedInCaller,
   method: string,
   params: Record<string, unknown> = {},
-  { capabilities = {}, signal }: { capabilities?: Record<string, unknown>; signal?: AbortSignal } = {},
+  given: { capabilities?: Record<string, unknown>; signal?: AbortSignal; calls?: IncomingCalls } = {},
 ): Promise<Response> {
+  const { capabilities = {}, ...rest } = given
   const { message, headers } = message2026(method, params, capabilities)
-  return sendMessage(endpoint, caller, message, { headers, ...(signal && { signal }) })
+  return sendMessage(endpoint, caller, message, { headers, ...rest })
 }
 
 /** Returns a message of revision 2026-07-28 and its headers. */
