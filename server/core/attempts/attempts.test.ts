@@ -182,6 +182,17 @@ describe('the result', () => {
     expect(await read({ failed: true })).toMatchObject([{ result: 'failed', advice: expect.any(String) }])
   })
 
+  it.each<[step: AttemptStep, check: RegExp]>([
+    ['challenge', /keeps-headers/],
+    ['resource_metadata', /exact-paths/],
+    ['code', /public-port/],
+    ['token', /keeps-headers/],
+  ])('of nothing after %s advises the check of doctor that can see why', async (step, check) => {
+    see(step, { clientId: 'c', signIn: 's', grantId: 'g' })
+    runtime.advance(60)
+    expect(await read()).toMatchObject([{ advice: expect.stringMatching(check) }])
+  })
+
   it('names the client by its id or a part of its name', async () => {
     see('register', { clientId: 'c' })
     see('register', { clientId: 'd', userAgent: 'another' })
