@@ -36,6 +36,6 @@ export default defineConfig({
     // One second by default, which a busy computer may need for nothing at all.
     expect: { poll: { timeout: 15_000 } },
     // Most tests wait for other processes or for time.
-    maxWorkers: availableParallelism() * 3,
+    maxWorkers: availableParallelism() * 2,
   },
 })
