@@ -14,7 +14,6 @@ const shownByTests: readonly ShownByTests[] = [
         file: 'tests/bridge/auth-revoked.test.ts',
         titles: ['access tokens that are revoked under way', 'access tokens that have ended'],
       },
-      { file: 'tests/bridge/auth-lifetime.test.ts', titles: ['tokens that do not live long'] },
       { file: 'tests/bridge/auth-kill.test.ts', titles: ['kill -9 in the middle of a refresh'] },
     ],
   },
@@ -33,7 +32,10 @@ const shownByTests: readonly ShownByTests[] = [
   {
     what: 'stdin ends, or a signal comes, in every phase: exit 0 within a second',
     tests: [
-      { file: 'tests/bridge/life-end.test.ts', titles: ['%s ends it within a second, with exit code 0'] },
+      {
+        file: 'tests/bridge/life-end.test.ts',
+        titles: ['that ends since %s, while %s: within a second, with exit code 0'],
+      },
       { file: 'tests/bridge/sign-in-first.test.ts', titles: ['is over with %s: exit 0 within a second'] },
     ],
   },
