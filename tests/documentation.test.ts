@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { shownByTests } from '../bench/bridge/shown-by-tests.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -130,4 +131,29 @@ describe('a doc comment', () => {
   ])('is read right: $comment', ({ comment, names }) => {
     expect(namesInComments(comment)).toEqual(names)
   })
+})
+
+describe('a page', () => {
+  const files = globSync('{shared,server,bridge,extension,tests,bench,soak,scripts}/**/*.ts', {
+    cwd: root,
+    exclude: (path) => /^(?:node_modules|dist|\..*)$/.test(path),
+  }).map((path) => `/${path.replaceAll('\\', '/')}`)
+
+  it('names no source file that exists nowhere', () => {
+    const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).filter((page) => page !== 'CHANGELOG.md')
+    const offenders = pages.flatMap((page) =>
+      [...readFileSync(join(root, page), 'utf8').matchAll(/`([\w.-]+\/[\w./-]+\.ts)`/g)]
+        .filter(([, path]) => !files.some((file) => file.endsWith(`/${path}`)))
+        .map(([, path]) => `${page}: ${path}`),
+    )
+    expect(offenders).toEqual([])
+  })
+
+  it.each(shownByTests.flatMap(({ tests }) => tests))(
+    'of the bench names what $file proves',
+    ({ file, titles }) => {
+      const text = readFileSync(join(root, file), 'utf8')
+      for (const title of titles) expect(text).toContain(title)
+    },
+  )
 })

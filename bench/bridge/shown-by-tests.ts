@@ -6,7 +6,7 @@ export interface ShownByTests {
 }
 
 /** All requirements of the bridge that are not measured here. */
-const shownByTests: readonly ShownByTests[] = [
+export const shownByTests: readonly ShownByTests[] = [
   {
     what: 'tokens expired or revoked: every call succeeds, one refresh at most, none reused, no new tab',
     tests: [

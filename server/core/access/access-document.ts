@@ -4,7 +4,10 @@ import { type AccessRule, lowerCaseAscii } from './access-rules.ts'
 
 export type AccessReading = DocumentReading<readonly AccessRule[]>
 
-/** Parses `{ "rules": [...] }`. Nothing can be called without `toolScope`, so every list of scopes must contain it. */
+/**
+ * Parses `{ "rules": [...] }`. Unknown members are faults, since a misspelled condition would match every user. Nothing can be called
+ * without `toolScope`, so every list of scopes must contain it.
+ */
 export function readAccessDocument(document: unknown, toolScope: string): AccessReading {
   const rules = z.array(ruleOf(toolScope), 'must be an array.').max(1000, 'has more than 1000 members.')
   return readDocument(

@@ -148,6 +148,20 @@ describe('the Authorization header: a token of ours', () => {
     expect(await callerFromAuthorization(`Bearer ${ours}`)).toEqual(kept)
   })
 
+  it.each<ProviderFailure>(['transient', 'protocol', 'invalid_token'])(
+    'is unavailable, too, when the access rules ask a provider that fails with %s',
+    async (kind) => {
+      const failing = async (): Promise<never> => {
+        throw new ProviderError(kind, kind)
+      }
+      ports.grantAccess.enforce = failing
+      expect(await callerFromAuthorization(`Bearer ${ours}`)).toEqual({
+        kind: 'unavailable',
+        retryAfterSeconds: 5,
+      })
+    },
+  )
+
   it.each(['mcpa_', 'mcpa_unknown', `mcpa_${good}`])(
     'MCP auth Token-Handling, MCP security Token-Passthrough: %s is never shown to the provider',
     async (token) => {

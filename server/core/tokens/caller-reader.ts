@@ -165,7 +165,8 @@ export class CallerReader {
     const { provider } = this.#ports
     const verify = provider.verify?.bind(provider)
     if (!verify || !readJwt(token)) return deadToken
-    return orUnavailable(async () => this.#admitUser(token, credential, await verify(token)))
+    const admit = async (): Promise<CallerResult> => this.#admitUser(token, credential, await verify(token))
+    return orUnavailable(admit, refusedToken)
   }
 
   async #admitUser(
@@ -209,15 +210,20 @@ function isStillGood({ kind }: CallerResult): boolean {
   return kind !== 'invalid' && kind !== 'denied'
 }
 
-/** Returns the result of `admit`; `unavailable` if the provider could not be asked. */
-async function orUnavailable(admit: () => Promise<CallerResult>): Promise<CallerResult> {
+/**
+ * Returns the result of `admit`; `unavailable` if the provider could not be asked. `refused`: the result for a token that the provider
+ * issued, if it refuses that. A token of ours is never refused for what the provider says here: only the keeper ends a grant.
+ */
+async function orUnavailable(
+  admit: () => Promise<CallerResult>,
+  refused?: CallerResult,
+): Promise<CallerResult> {
   try {
     return await admit()
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
-    return error.failure === 'invalid_token'
-      ? refusedToken
-      : { kind: 'unavailable', retryAfterSeconds: Math.max(error.retryAfterSeconds ?? 5, 1) }
+    if (refused && error.failure === 'invalid_token') return refused
+    return { kind: 'unavailable', retryAfterSeconds: Math.max(error.retryAfterSeconds ?? 5, 1) }
   }
 }
 

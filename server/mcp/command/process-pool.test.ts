@@ -149,6 +149,20 @@ describe('the limits', () => {
     await expect.poll(fixture.processes).toEqual([])
   })
 
+  it('end the one idle for the longest of several that may be ended', async () => {
+    const fixture = open([], { maxPerUser: 2 })
+    const client = fixture.client()
+    const first = await client.open({ roots: {} })
+    const second = await client.open({ roots: {} })
+    await about(second)
+    runtime.advance(10)
+    const kept = await about(first)
+    runtime.advance(120)
+    await client.open({ roots: {} })
+    await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'evicted' }])
+    expect((await about(first)).pid).toBe(kept.pid)
+  })
+
   it('have clients that come together wait for the start of the others', async () => {
     const fixture = open([], { ...smallServer, maxPerUser: 8, maxProcesses: 8 })
     const client = fixture.client()
