@@ -21,9 +21,8 @@ import {
 import { describeScope } from '../describe-scope.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { showMessage } from '../login/complete.ts'
 import { accountPath, bindingOf, toSignIn, type Visit, visitorOf } from '../login/login-subject.ts'
-import { renderLogin } from '../login/draw.ts'
+import { renderLogin, showMessage } from '../login/draw.ts'
 import { createLoginEndpoint } from '../login/sign-in-form.ts'
 import { connectionsPage } from '../pages/connections-page.ts'
 

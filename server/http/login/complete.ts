@@ -6,11 +6,9 @@ import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-i
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import { limitScope } from '../../core/tokens/scope.ts'
-import { messagePage, type MessageView } from '../pages/finished-page.ts'
-import type { PageView } from '../pages/layout.ts'
-import { page, redirect } from '../response.ts'
+import { redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
-import { renderLogin } from './draw.ts'
+import { renderLogin, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
 import { accountPath, type LoginSubject, type SignInVisit, type Visit } from './login-subject.ts'
 
@@ -104,16 +102,6 @@ async function allow(
     nextStep: finished.deviceNext,
     link: { url: accountPath(ports), label: common.seeConnections },
   })
-}
-
-/** Shows how something ended. */
-export function showMessage(
-  { language, ports }: Visit,
-  message: Omit<MessageView, keyof PageView>,
-  headers: Record<string, string> = {},
-): Response {
-  const view = { language, look: ports.app.look, ...message }
-  return page(messagePage(view), view, 200, headers)
 }
 
 /** Ends the provider's session: the page shows what this server granted, and never asks the provider. */

@@ -16,7 +16,8 @@ import { describeScope } from '../describe-scope.ts'
 import type { Language } from '../../texts/language.ts'
 import { captchaPolicy } from '../pages/captcha.ts'
 import { emailCodePage } from '../pages/email-code-page.ts'
-import { contentSecurityPolicy } from '../pages/layout.ts'
+import { messagePage, type MessageView } from '../pages/finished-page.ts'
+import { contentSecurityPolicy, type PageView } from '../pages/layout.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { secondFactorPage } from '../pages/second-factor-page.ts'
 import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
@@ -111,6 +112,16 @@ export async function renderEmailCode(
     ...(retry && { error: codeError(retry.failure, retry, visit) }),
   })
   return signInPage(html, visit, retry?.failure)
+}
+
+/** Shows how something ended. */
+export function showMessage(
+  { language, ports }: Visit,
+  message: Omit<MessageView, keyof PageView>,
+  headers: Record<string, string> = {},
+): Response {
+  const view = { language, look: ports.app.look, ...message }
+  return page(messagePage(view), view, 200, headers)
 }
 
 function codeError(
