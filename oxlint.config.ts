@@ -49,7 +49,7 @@ const allFolders: Record<'server' | 'bridge', readonly string[]> = {
   bridge: [...Object.keys(folders.bridge), 'cli'],
 }
 
-const looseFiles = 'app|library|main'
+const looseFiles = 'library|main'
 
 function importsOf(program: 'server' | 'bridge', folder: string, allowed: readonly string[]): OxlintOverride {
   const refused = allFolders[program].filter((name) => name !== folder && !allowed.includes(name))

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
-import { createApp } from '../server/app.ts'
+import { createApp } from '../server/startup/app.ts'
 import { createSandbox } from '../server/sandbox/sandbox.ts'
 import {
   type ControlledProvider,

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { pino } from 'pino'
-import { type App, createApp } from './app.ts'
+import { type App, createApp } from './startup/app.ts'
 import { checkSettings, ConfigError } from './config/config.ts'
 import { isProduction, settingsOfObject } from './config/setting-source.ts'
 import type { ServerConfig, Settings } from './config/setting-table.ts'

@@ -25,7 +25,16 @@ import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { type AnyStep, type Context, intercepted, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { mcpOperation, withTraceText } from '@drawbridge/shared/mcp/trace-meta.ts'
 import { version } from '../../config/version.ts'
-import type { Tracing } from './tracing.ts'
+
+/** The spans of the bridge. */
+export interface Tracing {
+  /** Makes the SERVER span of a message of the client, which gets its context. */
+  readonly fromClient: AnyStep
+  /** Makes the CLIENT span of the request that carries a message to the server. */
+  readonly toServer: AnyStep
+  /** Sends what is left, for half a second at most. */
+  close(): Promise<void>
+}
 
 const closeWithinMs = 500
 /** The error of a longer answer is not looked for. */

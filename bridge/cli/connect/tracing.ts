@@ -1,16 +1,6 @@
-import type { AnyStep } from '@drawbridge/shared/mcp/pipeline.ts'
+import type { Tracing } from './open-tracing.ts'
 
-/** The spans of the bridge. */
-export interface Tracing {
-  /** Makes the SERVER span of a message of the client, which gets its context. */
-  readonly fromClient: AnyStep
-  /** Makes the CLIENT span of the request that carries a message to the server. */
-  readonly toServer: AnyStep
-  /** Sends what is left, for half a second at most. */
-  close(): Promise<void>
-}
-
-/** Opens it if `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector; opentelemetry-js reads all other variables itself. */
+/** Opens the {@link Tracing} if `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector; opentelemetry-js reads all other variables itself. */
 export async function openTracing(
   environment: Readonly<Record<string, string | undefined>>,
   note: (text: string) => void,

@@ -7,7 +7,8 @@ import {
 } from '../../../tests/support/otlp-collector.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { observeFetch } from '../operation-observer.ts'
-import { openTelemetry, type ServingContext, type Telemetry, telemetryProblems } from './telemetry.ts'
+import { openTelemetry, telemetryProblems } from './telemetry-switch.ts'
+import type { ServingContext, Telemetry } from './telemetry.ts'
 
 const [server, client] = [2, 3]
 let collector: OtlpCollector

@@ -1,5 +1,5 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
-import { type App, createApp } from '../../../server/app.ts'
+import { type App, createApp } from '../../../server/startup/app.ts'
 import { createConfig } from '../../../server/config/config.ts'
 import type { Settings } from '../../../server/config/setting-table.ts'
 import { createLog } from '../../../server/observability/log.ts'

@@ -4,16 +4,16 @@ import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { createSignal, settledWithin } from '@drawbridge/shared/async.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { temporaryFolder } from '../tests/support/temporary-folder.ts'
-import type { RawRequest } from './http/listener/guarded-server.ts'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
+import type { RawRequest } from '../http/listener/guarded-server.ts'
 import {
   account,
   appUrl,
   type DrawbridgeFixture,
   redirectUri,
   startDrawbridge,
-} from '../tests/support/server/drawbridge-fixture.ts'
-import { createFakeRuntime } from '../tests/support/server/fake-runtime.ts'
+} from '../../tests/support/server/drawbridge-fixture.ts'
+import { createFakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 
 let drawbridge: DrawbridgeFixture
 let isClosed: boolean
