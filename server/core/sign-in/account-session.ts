@@ -1,9 +1,8 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type BrowserSealPorts, openForBrowser, sealForBrowser } from './browser-seal.ts'
+import { type BrowserBinding, type BrowserSealPorts, openForBrowser, sealForBrowser } from './browser-seal.ts'
 import { userOf } from '../session/grant.ts'
 import type { Identity } from '../session/session-provider.ts'
-import type { BrowserBinding } from './sign-in-transaction.ts'
 
 const sessionTtlSeconds = 3600
 

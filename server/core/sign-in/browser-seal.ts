@@ -1,6 +1,15 @@
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
+
+/** Random value in the CSRF cookie: ties a login page, and its later steps, to the browser that opened it. */
+export type BrowserBinding = string
+
+/** Draws 256 random bits. */
+export function createBrowserBinding(randomBytes: Runtime['randomBytes']): BrowserBinding {
+  return encodeBase64url(randomBytes(32))
+}
 
 export interface BrowserSealPorts {
   sealer: Sealer

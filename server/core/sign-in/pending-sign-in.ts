@@ -5,7 +5,7 @@ import { hashSecret, type Sealer } from '../seal.ts'
 import type { StoredProviderSession } from '../session/grant.ts'
 import type { SessionProvider } from '../session/session-provider.ts'
 import type { SignInLimitPorts } from './sign-in-limit.ts'
-import type { BrowserBinding } from './sign-in-transaction.ts'
+import type { BrowserBinding } from './browser-seal.ts'
 
 interface PendingSignIn {
   id: string

@@ -17,7 +17,7 @@ import {
   trySecondFactor,
 } from './second-factor-step.ts'
 import { ProviderError, type ProviderFailure, type SessionProvider } from '../session/session-provider.ts'
-import { createBrowserBinding } from './sign-in-transaction.ts'
+import { createBrowserBinding } from './browser-seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 
 type Verification = Parameters<NonNullable<SessionProvider['verifySecondFactor']>>[0]

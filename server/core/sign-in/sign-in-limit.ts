@@ -17,7 +17,7 @@ import {
 import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
 import { type KnownAccounts, markOfAccount } from './device-cookie.ts'
-import type { BrowserBinding } from './sign-in-transaction.ts'
+import type { BrowserBinding } from './browser-seal.ts'
 
 export interface SignInLimitPorts extends AttemptLimitPorts {
   /** Attempts per minute, of all visitors at all instances together. */

@@ -1,5 +1,5 @@
 import { sealPending, type SignInPorts } from './pending-sign-in.ts'
-import { createBrowserBinding } from './sign-in-transaction.ts'
+import { createBrowserBinding } from './browser-seal.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from '../session/session-provider.ts'
 import { sealProviderSession } from '../session/session-seal.ts'
 

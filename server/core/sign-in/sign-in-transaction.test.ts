@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { authorizationPurpose } from '../../../tests/support/server/core/sign-in-sample.ts'
-import type { BrowserSealPorts } from './browser-seal.ts'
 import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
-import { createBrowserBinding, openTransaction, sealTransaction } from './sign-in-transaction.ts'
+import { type BrowserSealPorts, createBrowserBinding } from './browser-seal.ts'
+import { openTransaction, sealTransaction } from './sign-in-transaction.ts'
 
 let runtime: FakeRuntime
 let ports: BrowserSealPorts

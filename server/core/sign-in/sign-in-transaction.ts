@@ -1,6 +1,5 @@
-import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
+  type BrowserBinding,
   type BrowserSealOpening,
   type BrowserSealPorts,
   openForBrowser,
@@ -20,14 +19,6 @@ export type SignInPurpose = { language: string } & (
 const pageTtlSeconds = 3600
 
 const transactionUse = 'drawbridge login transaction'
-
-/** Random value in the CSRF cookie: ties a login page, and its later steps, to the browser that opened it. */
-export type BrowserBinding = string
-
-/** Draws 256 random bits. */
-export function createBrowserBinding(randomBytes: Runtime['randomBytes']): BrowserBinding {
-  return encodeBase64url(randomBytes(32))
-}
 
 export interface EmailPrompt {
   id: string

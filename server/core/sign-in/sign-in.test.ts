@@ -29,7 +29,7 @@ import {
   startSsoSignIn,
 } from './sign-in.ts'
 import type { SignInPorts } from './pending-sign-in.ts'
-import { createBrowserBinding } from './sign-in-transaction.ts'
+import { createBrowserBinding } from './browser-seal.ts'
 import type { SignInVisitor } from './sign-in-limit.ts'
 import type { Store } from '../store.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'

@@ -8,7 +8,7 @@ import {
   withNotice,
 } from '../../core/sign-in/account-session.ts'
 import { isDeviceCode } from '../../core/authorization/authorization-code.ts'
-import type { BrowserBinding } from '../../core/sign-in/sign-in-transaction.ts'
+import type { BrowserBinding } from '../../core/sign-in/browser-seal.ts'
 import { overviewOf } from '../../core/session/connection.ts'
 import {
   type AccountPorts,

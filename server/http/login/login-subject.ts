@@ -9,11 +9,8 @@ import { isUnusedRegistration } from '../../core/clients/client-life.ts'
 import type { Client, ClientFinder, ClientStore } from '../../core/clients/client.ts'
 import { openKnownAccounts } from '../../core/sign-in/device-cookie.ts'
 import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
-import {
-  type BrowserBinding,
-  type SignInPurpose,
-  createBrowserBinding,
-} from '../../core/sign-in/sign-in-transaction.ts'
+import { type BrowserBinding, createBrowserBinding } from '../../core/sign-in/browser-seal.ts'
+import { type SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
 import type { SignInMethod } from '../../core/session/session-provider.ts'
 import type { SignInPorts } from '../../core/sign-in/pending-sign-in.ts'
 import type { Languages } from '../../texts/languages.ts'

@@ -1,8 +1,9 @@
-import type { EmbeddedProviderConfig } from '../auth-services.ts'
-
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
-type RedirectRule = Pick<EmbeddedProviderConfig, 'siteUrl' | 'redirectAllowList'>
+interface RedirectRule {
+  siteUrl: string
+  redirectAllowList: readonly string[]
+}
 
 /** Chooses where a sign-in ends: the requested URL if it is allowed, else, silently as in the real API, the site. */
 export function chooseRedirectTarget(rule: RedirectRule, wanted: string): string {
