@@ -10,7 +10,7 @@ import type { Peer, RequestContext } from '../http/endpoint.ts'
 import { createAddressChain, createClientAddress } from '../http/listener/client-address.ts'
 import type { RequestGate } from '../http/listener/guarded-server.ts'
 import { createLoadShedding } from '../http/listener/load-shedding.ts'
-import type { LoginCookies } from '../http/login/cookies.ts'
+import type { LoginCookies } from '../http/cookies.ts'
 import { publicUrls, tokenPaths } from '../http/public-urls.ts'
 import { type Log, type LogBindings, nameTokenRefusals, type Report, reportTo } from '../observability/log.ts'
 

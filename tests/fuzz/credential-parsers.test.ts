@@ -5,7 +5,7 @@ import { readSessionCookie } from '@drawbridge/shared/session-cookie/session-coo
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { expect } from 'vitest'
 import { assertedClientId } from '../../server/core/clients/client-assertion.ts'
-import { createLoginCookies } from '../../server/http/login/cookies.ts'
+import { createLoginCookies } from '../../server/http/cookies.ts'
 import { start } from '../support/server/core/grant-sample.ts'
 import { fuzz, it } from './fuzz.ts'
 import { damaged, hostileHeader, hostileJson, hostileText } from './hostile-text.ts'

@@ -1,9 +1,9 @@
 import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
 import type { Client } from '../../core/clients/client.ts'
 import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { Language } from '../../texts/language.ts'
 import { page, redirect } from '../response.ts'
 import { finishedPage } from '../pages/finished-page.ts'
+import { clientDisplayName } from './client-view.ts'
 import type { Visit } from './login-subject.ts'
 
 /** The authorization response: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
@@ -51,9 +51,4 @@ export function answerClient(
 /** Returns the target of a redirect URI for display: the host, or the scheme of an app without its colon. */
 export function returnAddress(redirectUri: string): string {
   return redirectHost(redirectUri).replace(/:$/, '')
-}
-
-/** Returns a client's display name: its own, unverified one. */
-export function clientDisplayName(client: Pick<Client, 'id' | 'name'>, { texts }: Language): string {
-  return client.name ?? texts.common.unnamedApp
 }

@@ -9,7 +9,7 @@ import type { PageErrorCode } from '../error-table.ts'
 import { renderLogin } from './draw.ts'
 import { LoginError, loginHandler } from './login-error.ts'
 import { findSignIn, type LoginPorts, type Visit, visitorOf } from './login-subject.ts'
-import { continueLogin } from './sign-in-answer.ts'
+import { continueLogin } from './complete.ts'
 import { provenAccountFailure } from './sign-in-failure.ts'
 
 /**

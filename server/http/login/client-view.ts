@@ -1,7 +1,6 @@
 import { isLoopbackHostname, redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { type Client, deviceGrantType } from '../../core/clients/client.ts'
 import { documentHost } from '../../core/clients/client-id-metadata-document.ts'
-import { clientDisplayName } from './authorization-response.ts'
 import type { Language } from '../../texts/language.ts'
 import type { ClientView } from '../pages/client-facts.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'
@@ -66,4 +65,9 @@ function isProvenAlways(client: Client, host: string): boolean {
 /** Returns the hosts or schemes that browsers return to for a client, without duplicates; none for a device-only client. */
 export function returnHosts({ redirectUris }: Pick<Client, 'redirectUris'>): string[] {
   return [...new Set(redirectUris.map((uri) => redirectHost(uri).replace(/:$/, '')))]
+}
+
+/** Returns a client's display name: its own, unverified one. */
+export function clientDisplayName(client: Pick<Client, 'id' | 'name'>, { texts }: Language): string {
+  return client.name ?? texts.common.unnamedApp
 }

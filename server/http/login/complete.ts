@@ -3,16 +3,25 @@ import { createAccountSession, sealAccountSession } from '../../core/sign-in/acc
 import { issueAuthorizationCode } from '../../core/authorization/authorization-code.ts'
 import { approveDevice, denyDevice } from '../../core/authorization/device-authorization.ts'
 import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-in/device-cookie.ts'
+import type { FirstStep } from '../../core/sign-in/second-factor-step.ts'
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import { limitScope } from '../../core/tokens/scope.ts'
 import { redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
-import { renderLogin, showMessage } from './draw.ts'
+import { renderLogin, renderSecondFactor, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
 import { accountPath, type LoginSubject, type SignInVisit, type Visit } from './login-subject.ts'
 
 type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
+
+/** Continues after a successful first step: completes the sign-in, or asks for a code. */
+export async function continueLogin(step: FirstStep, visit: SignInVisit): Promise<Response> {
+  if (step.kind === 'signed_in') return completeLogin(visit, step)
+  const { subject, context } = visit
+  context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
+  return renderSecondFactor(visit, step.prompt)
+}
 
 /**
  * Completes a sign-in: the client gets its code, the device is approved, or the user sees their connections. A device cookie

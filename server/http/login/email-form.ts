@@ -1,10 +1,11 @@
 import { ProviderError } from '../../core/session/session-provider.ts'
 import { type EmailRequested, requestEmail, tryEmailCode } from '../../core/sign-in/email-sign-in.ts'
 import type { EmailPrompt } from '../../core/sign-in/sign-in-transaction.ts'
+import { captchaTokenIn } from '../pages/captcha.ts'
+import { continueLogin } from './complete.ts'
 import { renderEmailCode, renderLogin } from './draw.ts'
 import { purposeOf, type SignInVisit, type Visit } from './login-subject.ts'
-import { captchaTokenIn, continueLogin, reportedFailure, startRefusalDelay } from './sign-in-answer.ts'
-import { type SignInFailure, signInFailure } from './sign-in-failure.ts'
+import { reportedFailure, type SignInFailure, signInFailure, startRefusalDelay } from './sign-in-failure.ts'
 
 /**
  * Sends a mail, or another one on the page that waits for the code: then to the address of the first. The page comes after the same

@@ -18,7 +18,7 @@ import type { Language } from '../../texts/language.ts'
 import type { RequestContext } from '../endpoint.ts'
 import type { AppView } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
-import type { LoginCookies } from './cookies.ts'
+import type { LoginCookies } from '../cookies.ts'
 
 export interface LoginPorts {
   urls: PublicUrls

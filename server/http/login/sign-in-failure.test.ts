@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { retryHeaders } from '../response.ts'
 import { inEnglish } from '../../../tests/support/pages/view-sample.ts'
-import { failureText, type SignInReason, statusOf } from './sign-in-failure.ts'
+import { failureText, type SignInReason, startRefusalDelay, statusOf } from './sign-in-failure.ts'
 
 const { failures } = inEnglish.texts
 const reasons = Object.keys(failures) as SignInReason[]
@@ -40,4 +40,21 @@ it.each<[reason: SignInReason, retryAfterSeconds: number | undefined, text: stri
   ['transient', 900, 'Try again in a moment'],
 ])('%s, asked to wait %s s: %s', (reason, retryAfterSeconds, text) => {
   expect(failureText({ reason, retryAfterSeconds }, inEnglish)).toContain(text)
+})
+
+it.each([
+  [0, [500]],
+  [120.4, [380]],
+  [499.9, [1]],
+  [500, []],
+  [2000, []],
+])('a refusal that took %f ms waits %j ms more', async (took, waited) => {
+  const slept: number[] = []
+  const times = [1000, 1000 + took]
+  const refusalDue = startRefusalDelay(
+    { sleep: async (ms) => void slept.push(ms) },
+    () => times.shift() ?? Number.NaN,
+  )
+  await refusalDue()
+  expect(slept).toEqual(waited)
 })

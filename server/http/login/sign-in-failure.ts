@@ -1,6 +1,8 @@
 import type { Texts } from '../../texts/english.ts'
 import type { Language } from '../../texts/language.ts'
-import type { ProviderError } from '../../core/session/session-provider.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
+import type { Visit } from './login-subject.ts'
 
 /** Why a sign-in failed: the provider's failure, or a reason of this server. What it says is in the table of texts. */
 export type SignInReason = keyof Texts['failures']
@@ -42,4 +44,30 @@ export function provenAccountFailure(error: ProviderError): SignInFailure {
 export function failureText({ reason, retryAfterSeconds = 0 }: SignInFailure, language: Language): string {
   if (reason !== 'rate_limited' || retryAfterSeconds <= 60) return language.texts.failures[reason]
   return language.counted(language.texts.tooManyAttempts, Math.ceil(retryAfterSeconds / 60))
+}
+
+/** Reports a refusal of the provider; rethrows everything else. */
+export function reportedFailure(error: unknown, { context }: Visit): SignInFailure {
+  if (!(error instanceof ProviderError)) throw error
+  context.report('sign_in_failed', { failure: error.failure, message: error.message })
+  return signInFailure(error)
+}
+
+/** Longer than any kind of refusal takes here, and acceptable to users after a wrong password. */
+const minRefusalMs = 500
+
+/**
+ * Starts the minimum duration of refusing a password; await the result for the rest of it. Wrong passwords, unknown accounts and
+ * accounts over their limit cost this server and the provider different work, and the response time must not tell which it was
+ * (OWASP Authentication Cheat Sheet, authentication responses). Does not hide a provider that takes longer.
+ */
+export function startRefusalDelay(
+  runtime: Pick<Runtime, 'sleep'>,
+  milliseconds: () => number = () => performance.now(),
+): () => Promise<void> {
+  const startedAt = milliseconds()
+  return async () => {
+    const left = Math.ceil(minRefusalMs - (milliseconds() - startedAt))
+    if (left > 0) await runtime.sleep(left)
+  }
 }

@@ -13,12 +13,12 @@ import {
 } from '../../core/sign-in/sign-in-transaction.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { PageErrorCode } from '../error-table.ts'
+import { captchaTokenIn } from '../pages/captcha.ts'
 import { readForm } from '../middleware/body.ts'
 import { isOwnFormPost } from '../middleware/guards.ts'
 import { redirect } from '../response.ts'
-import { completeLogin, refuseLogin } from './complete.ts'
+import { completeLogin, continueLogin, refuseLogin } from './complete.ts'
 import { takeEmail, takeEmailCode } from './email-form.ts'
-import { captchaTokenIn, continueLogin, reportedFailure, startRefusalDelay } from './sign-in-answer.ts'
 import { renderLogin, renderSecondFactor } from './draw.ts'
 import { LoginError, loginHandler } from './login-error.ts'
 import {
@@ -31,7 +31,12 @@ import {
   type Visit,
   visitorOf,
 } from './login-subject.ts'
-import { provenAccountFailure, type SignInFailure } from './sign-in-failure.ts'
+import {
+  provenAccountFailure,
+  reportedFailure,
+  type SignInFailure,
+  startRefusalDelay,
+} from './sign-in-failure.ts'
 
 /** The error page for a form whose seal does not open. */
 export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browser', PageErrorCode>> = {

@@ -42,8 +42,11 @@ const vendors: Readonly<Record<Captcha['kind'], Vendor>> = {
   },
 }
 
-/** The form fields that may carry a captcha response, one per vendor. */
-export const captchaFields: readonly string[] = Object.values(vendors).map(({ field }) => field)
+/** Returns the captcha response in a form, whatever the vendor. */
+export function captchaTokenIn(fields: URLSearchParams): string | undefined {
+  const found = Object.values(vendors).map(({ field }) => fields.get(field))
+  return found.find((token) => token) ?? undefined
+}
 
 /** Returns what a page with this captcha must be allowed to load. */
 export function captchaPolicy({ kind }: Captcha): PolicyOpening {

@@ -11,7 +11,7 @@ import {
   plainPolicy,
 } from '../../../tests/support/pages/view-sample.ts'
 import type { SignInMethod } from '../../core/session/session-provider.ts'
-import { captchaFields, captchaPolicy, captchaWidget } from './captcha.ts'
+import { captchaPolicy, captchaTokenIn, captchaWidget } from './captcha.ts'
 import { contentSecurityPolicy } from './layout.ts'
 import { loginPage, type LoginView } from './login-page.ts'
 import type { RequestView } from './sign-in-subject.ts'
@@ -333,6 +333,6 @@ test('the script that picks the colours of hCaptcha is the one that the policy n
   expect(captchaPolicy(captchaSamples.hcaptcha).script).toContain(`'sha256-${hash}'`)
 })
 
-test('the response comes in the field that the vendor documents', () => {
-  expect(captchaFields).toEqual(['h-captcha-response', 'cf-turnstile-response'])
+test.each(['h-captcha-response', 'cf-turnstile-response'])('a response comes in %s', (field) => {
+  expect(captchaTokenIn(new URLSearchParams({ email: 'a@example.com', [field]: 'solved' }))).toBe('solved')
 })

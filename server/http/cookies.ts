@@ -1,6 +1,6 @@
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import { generateCookie } from 'hono/cookie'
-import { knownSeconds } from '../../core/sign-in/device-cookie.ts'
+import { knownSeconds } from '../core/sign-in/device-cookie.ts'
 
 const hourInSeconds = 3600
 const dayInSeconds = 24 * hourInSeconds
