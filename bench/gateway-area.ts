@@ -17,6 +17,7 @@ const supergateway = `supergateway ${packages.supergateway}`
 const mcpProxy = `mcp-proxy ${packages['mcp-proxy']}`
 const accept = 'Accept: application/json, text/event-stream'
 const upstreamName = 'upstream itself'
+const floorName = 'floor'
 
 /** A program that answers `tools/call` at `/mcp`, and the headers that it requires. */
 interface Gateway {
@@ -28,13 +29,14 @@ interface Gateway {
 }
 
 /**
- * Measures `tools/call` of a server of the MCP SDK: directly, through Drawbridge, and through two programs that make
- * the same stdio tool available over HTTP. Those require no sign-in, and use one process and one session for all
- * calls.
+ * Measures `tools/call` of a server of the MCP SDK: directly, through Drawbridge and the floor, and through two programs
+ * that make the same stdio tool available over HTTP. Those require no sign-in, and use one process and one session for
+ * all calls.
  */
 export async function measureGateway(bench: Bench): Promise<BarredFigure[]> {
-  const upstream = await startUpstream(bench)
-  const gateways = [upstream, await startDoor(bench, upstream.port), ...(await startPeers(bench))]
+  const upstream = await startOpen(bench, upstreamName, 'bridge/sdk-mcp-server.ts')
+  const floor = await startOpen(bench, floorName, 'floor-gateway.ts', mcpUrl(upstream.port))
+  const gateways = [upstream, floor, await startDoor(bench, upstream.port), ...(await startPeers(bench))]
   try {
     const single = await contend(bench, gateways, 1)
     const many = await contend(bench, gateways, bench.connections)
@@ -44,26 +46,25 @@ export async function measureGateway(bench: Bench): Promise<BarredFigure[]> {
   }
 }
 
-async function startUpstream(bench: Bench): Promise<Gateway> {
+function mcpUrl(port: number): string {
+  return `http://127.0.0.1:${port}/mcp`
+}
+
+async function startOpen(bench: Bench, name: string, script: string, ...argv: string[]): Promise<Gateway> {
   const child = await startChild({
-    name: upstreamName,
-    script: fileURLToPath(new URL('bridge/sdk-mcp-server.ts', import.meta.url)),
+    name,
+    script: fileURLToPath(new URL(script, import.meta.url)),
+    argv,
     directory: bench.scratch,
-    logFile: join(bench.scratch, 'gateway-upstream.log'),
+    logFile: join(bench.scratch, `gateway-${name.replace(' ', '-')}.log`),
   })
-  return {
-    name: upstreamName,
-    port: Number(child.ready['port']),
-    headers: [],
-    child,
-    stop: () => child.stop(),
-  }
+  return { name, port: Number(child.ready['port']), headers: [], child, stop: () => child.stop() }
 }
 
 async function startDoor(bench: Bench, upstreamPort: number): Promise<Gateway> {
   const { site, child, connected } = await startFilledDrawbridge(bench, 'gateway', 0, {
     settings: {
-      UPSTREAM: `http://127.0.0.1:${upstreamPort}/mcp`,
+      UPSTREAM: mcpUrl(upstreamPort),
       CALL_LIMIT: 'off',
       CALLS_AT_ONCE: 'off',
     },
@@ -173,7 +174,7 @@ function freshLoad(port: number, walkers: readonly Walker[]): Load {
 
 function figures(connections: number, single: Results, many: Results): BarredFigure[] {
   const atOnce = `${connections} at a time`
-  const peers = [supergateway, mcpProxy]
+  const peers = [upstreamName, floorName, supergateway, mcpProxy]
   const p50 = (name: string): string => quantity(single.p50.of(name).value, 'ms')
   const perSecond = (name: string): string => quantity(many.rate.of(name).value, '/s')
   const timeBar = (bar: number, peer: string): BarredFigure =>
@@ -185,7 +186,7 @@ function figures(connections: number, single: Results, many: Results): BarredFig
       line: {
         path: 'gateway, one call',
         ours: p50(ours),
-        floor: p50(upstreamName),
+        floor: p50(floorName),
         peer: `${p50(peer)} ${peer}`,
       },
     })
@@ -197,28 +198,30 @@ function figures(connections: number, single: Results, many: Results): BarredFig
       unit: 'x',
       line: { path: `gateway, ${atOnce}`, ours: perSecond(ours), ...line },
     })
-  const added = single.p50.difference(ours, upstreamName)
+  const addedBy = (name: string) => single.p50.difference(name, upstreamName)
+  const addedText = (name: string): string => quantity(addedBy(name).value, 'ms')
   return [
     atMost(0.35, {
       area,
       name: 'added to a call, p50',
-      ...added,
+      ...addedBy(ours),
       unit: 'ms',
-      line: { path: 'gateway, added to a call', ours: quantity(added.value, 'ms') },
+      line: { path: 'gateway, added to a call', ours: addedText(ours), floor: addedText(floorName) },
     }),
     timeBar(1, mcpProxy),
     // It signs nobody in.
     timeBar(1.5, supergateway),
-    rateBar(0.75, upstreamName, { floor: perSecond(upstreamName) }),
+    rateBar(0.75, upstreamName, { floor: perSecond(floorName) }),
     rateBar(1, mcpProxy, { peer: `${perSecond(mcpProxy)} ${mcpProxy}` }),
-    ...besideFigures(single.p50, { area, title: 'a call, p50', unit: 'ms', peers: [upstreamName, ...peers] }),
+    ...besideFigures(single.p50, { area, title: 'a call, p50', unit: 'ms', peers }),
     ...besideFigures(many.rate, {
       area,
       title: `calls, ${atOnce}`,
       unit: '/s',
-      peers: [upstreamName, ...peers],
+      peers,
     }),
     reported({ area, name: 'CPU per call', ...many.cpu.of(ours), unit: 'us' }),
+    reported({ area, name: 'CPU per call, times the floor', ...many.cpu.ratio(ours, floorName), unit: 'x' }),
     atMost(0, { area, name: 'errors, all systems', value: single.errors + many.errors, unit: '' }),
   ]
 }
