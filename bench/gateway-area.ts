@@ -34,8 +34,13 @@ interface Gateway {
  * all calls.
  */
 export async function measureGateway(bench: Bench): Promise<BarredFigure[]> {
-  const upstream = await startOpen(bench, upstreamName, 'bridge/sdk-mcp-server.ts')
-  const floor = await startOpen(bench, floorName, 'floor-gateway.ts', mcpUrl(upstream.port))
+  const upstream = await startOpen(bench, upstreamName, new URL('bridge/sdk-mcp-server.ts', import.meta.url))
+  const floor = await startOpen(
+    bench,
+    floorName,
+    new URL('floor-gateway.ts', import.meta.url),
+    mcpUrl(upstream.port),
+  )
   const gateways = [upstream, floor, await startDoor(bench, upstream.port), ...(await startPeers(bench))]
   try {
     const single = await contend(bench, gateways, 1)
@@ -50,10 +55,10 @@ function mcpUrl(port: number): string {
   return `http://127.0.0.1:${port}/mcp`
 }
 
-async function startOpen(bench: Bench, name: string, script: string, ...argv: string[]): Promise<Gateway> {
+async function startOpen(bench: Bench, name: string, script: URL, ...argv: string[]): Promise<Gateway> {
   const child = await startChild({
     name,
-    script: fileURLToPath(new URL(script, import.meta.url)),
+    script: fileURLToPath(script),
     argv,
     directory: bench.scratch,
     logFile: join(bench.scratch, `gateway-${name.replace(' ', '-')}.log`),
