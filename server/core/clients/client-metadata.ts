@@ -180,7 +180,8 @@ function withoutUnknownMembers(key: JsonObject): JsonObject {
 
 function isPublicKey(key: unknown): key is JsonObject {
   if (!isJsonObject(key)) return false
-  return typeof key['kty'] === 'string' && privateMembers.every((name) => !Object.hasOwn(key, name))
+  const { kty } = key
+  return typeof kty === 'string' && kty !== 'oct' && privateMembers.every((name) => !Object.hasOwn(key, name))
 }
 
 function readKeyUri(value: unknown, allowLoopback: boolean): string {

@@ -203,6 +203,7 @@ describe('registerClient (RFC 7591)', () => {
     ['no key', { redirect_uris, jwks: { keys: [] } }],
     ['a private key', { redirect_uris, jwks: { keys: [{ ...publicKey, d: 'AAAA' }] } }],
     ['a symmetric key', { redirect_uris, jwks: { keys: [{ kty: 'oct', k: 'AAAA' }] } }],
+    ['a symmetric key without its secret', { redirect_uris, jwks: { keys: [{ kty: 'oct' }] } }],
     ['21 keys', { redirect_uris, jwks: { keys: Array.from({ length: 21 }, () => publicKey) } }],
     ['keys of 20 kB', { redirect_uris, jwks: { keys: [{ ...publicKey, x: 'x'.repeat(20_000) }] } }],
     ['jwks_uri by http', { redirect_uris, jwks_uri: 'http://client.example/jwks' }],

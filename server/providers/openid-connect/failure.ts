@@ -26,8 +26,9 @@ export async function readOidcFailure(error: unknown): Promise<OidcFailure> {
   const answer = [response, cause].find((value) => value instanceof Response)
   if (answer && !answer.ok) {
     const code = errorCode(error) ?? errorCode(await readJson(answer))
-    // There is no clock here, so a date is too far off to be meant.
-    const retryAfterSeconds = parseRetryAfter(answer.headers.get('retry-after'), 0)
+    // There is no clock here to compare a date with.
+    const retryAfter = answer.headers.get('retry-after')
+    const retryAfterSeconds = /^\d/.test(retryAfter ?? '') ? parseRetryAfter(retryAfter, 0) : undefined
     return { kind: 'refused', status: answer.status, code, retryAfterSeconds }
   }
   return { kind: 'unusable', reason: cause instanceof Error ? cause.message : messageOf(error) }

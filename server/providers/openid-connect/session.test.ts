@@ -195,10 +195,13 @@ describe('refresh', () => {
     await expect(fixture.provider.refresh(session)).rejects.toMatchObject({ failure: 'protocol' })
   })
 
-  test('says when to come back, if the provider did', async () => {
+  test.each([
+    ['17', 17],
+    ['Mon, 05 Jan 1970 00:00:10 GMT', undefined],
+  ])('says when to come back, if the provider said it in seconds: %s', async (given, retryAfterSeconds) => {
     const session = await signedIn()
-    fixture.intercept('/token', () => new Response('', { status: 429, headers: { 'retry-after': '17' } }))
-    await expect(fixture.provider.refresh(session)).rejects.toMatchObject({ retryAfterSeconds: 17 })
+    fixture.intercept('/token', () => new Response('', { status: 429, headers: { 'retry-after': given } }))
+    await expect(fixture.provider.refresh(session)).rejects.toMatchObject({ retryAfterSeconds })
   })
 
   test('gives up after 8 seconds, and after 5 on discovery, so that both end within a lease of 15', async () => {
