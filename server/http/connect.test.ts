@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { isPageNavigation } from './connect.ts'
-import { type DrawbridgeFixture, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
+import { startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
 import { sessionCookieHeader, signInToWebApp } from '../../tests/support/server/web-app-session.ts'
 
 const firefox = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const chromium =
   'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7'
 
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  drawbridge = await startDrawbridge()
-})
+const drawbridge = await startDrawbridge()
 afterAll(() => drawbridge.close())
 
 describe('GET /help', () => {

@@ -1,13 +1,7 @@
 import { decodeJwt } from 'jose'
 import { tokenKey } from '../core/tokens/token-issue.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  account,
-  appUrl,
-  baseUrl,
-  type DrawbridgeFixture,
-  startDrawbridge,
-} from '../../tests/support/server/drawbridge-fixture.ts'
+import { account, appUrl, baseUrl, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
 import { rotationTerms, successorSample } from '../../tests/support/server/core/grant-sample.ts'
 import {
   sessionCookieHeader,
@@ -18,10 +12,7 @@ import {
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 const toolNames = ['whoami', 'list_notes', 'add_note', 'delete_note']
 
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  drawbridge = await startDrawbridge({ registrationLimit: '1000', signInLimit: '1000' })
-})
+const drawbridge = await startDrawbridge({ registrationLimit: '1000', signInLimit: '1000' })
 afterAll(() => drawbridge.close())
 
 const providerSession = (email?: string): Promise<WebAppSession> => signInToWebApp(drawbridge, email)

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
 import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
@@ -394,31 +393,26 @@ describe('the key that sealed a session is missing', () => {
 
 describe('a crash between the use of a code and the write of its tokens', () => {
   it('there is no between: both or neither, and the client may try again', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-code-'))
-    try {
-      const path = join(folder, 'server.db')
-      const store = openSqliteStore(path)
-      const [first, second] = [grantSample('a'), grantSample('b')]
-      await addGrant(store, first)
-      await store.addAuthorizationCode(second.code, second.session)
-      // The tokens of another grant cannot be written again: all earlier changes must be undone.
-      await expect(
-        store.redeemAuthorizationCode(second.code.codeHash, first.tokens, start),
-      ).rejects.toBeInstanceOf(Error)
-      await store.close()
+    const path = join(temporaryFolder(), 'server.db')
+    const store = openSqliteStore(path)
+    const [first, second] = [grantSample('a'), grantSample('b')]
+    await addGrant(store, first)
+    await store.addAuthorizationCode(second.code, second.session)
+    // The tokens of another grant cannot be written again: all earlier changes must be undone.
+    await expect(
+      store.redeemAuthorizationCode(second.code.codeHash, first.tokens, start),
+    ).rejects.toBeInstanceOf(Error)
+    await store.close()
 
-      const reopened = openSqliteStore(path)
-      expect(await reopened.findProviderSession(second.grant.id)).toBeUndefined()
-      expect(await reopened.redeemAuthorizationCode(second.code.codeHash, second.tokens, start)).toEqual({
-        kind: 'redeemed',
-      })
-      expect(await reopened.findAccessToken(second.tokens.accessHash, start)).toMatchObject({
-        grant: second.grant,
-      })
-      await reopened.close()
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
+    const reopened = openSqliteStore(path)
+    expect(await reopened.findProviderSession(second.grant.id)).toBeUndefined()
+    expect(await reopened.redeemAuthorizationCode(second.code.codeHash, second.tokens, start)).toEqual({
+      kind: 'redeemed',
+    })
+    expect(await reopened.findAccessToken(second.tokens.accessHash, start)).toMatchObject({
+      grant: second.grant,
+    })
+    await reopened.close()
   })
 })
 

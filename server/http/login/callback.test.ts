@@ -1,18 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  baseUrl,
-  type DrawbridgeFixture,
-  redirectUri,
-  startDrawbridge,
-} from '../../../tests/support/server/drawbridge-fixture.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import { baseUrl, redirectUri, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 
-let drawbridge: DrawbridgeFixture
-let clientId: string
-beforeAll(async () => {
-  drawbridge = await startDrawbridge()
-  clientId = (await drawbridge.register()).client_id
-})
+const drawbridge = await startDrawbridge()
+const clientId = (await drawbridge.register()).client_id
 afterAll(() => drawbridge.close())
 
 async function toGoogle(browser: Browser, state: string): Promise<Visit> {

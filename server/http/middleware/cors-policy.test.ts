@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DrawbridgeFixture, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  drawbridge = await startDrawbridge()
-})
+const drawbridge = await startDrawbridge()
 afterAll(() => drawbridge.close())
 
 const foreign = 'https://inspector.example'

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import {
   account,
   appUrl,
   baseUrl,
-  type DrawbridgeFixture,
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 
-let drawbridge: DrawbridgeFixture
-let clientId: string
-beforeAll(async () => {
-  drawbridge = await startDrawbridge()
-  clientId = (await drawbridge.register({ client_name: 'Quill' })).client_id
-})
+const drawbridge = await startDrawbridge()
+const clientId = (await drawbridge.register({ client_name: 'Quill' })).client_id
 afterAll(() => drawbridge.close())
 
 describe('GET /oauth/authorize', () => {

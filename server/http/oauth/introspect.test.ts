@@ -1,38 +1,25 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  account,
-  baseUrl,
-  type DrawbridgeFixture,
-  startDrawbridge,
-} from '../../../tests/support/server/drawbridge-fixture.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { account, baseUrl, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 
 const secret = 'a secret of the notes API'
 
-let folder: string
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'drawbridge-introspect-'))
-  const clients = join(folder, 'clients.json')
-  const api = {
-    client_id: 'notes-api',
-    client_secret: secret,
-    redirect_uris: ['https://api.example/callback'],
-    token_endpoint_auth_method: 'client_secret_basic',
-  }
-  const entries = [
-    { ...api, introspects: true },
-    { ...api, client_id: 'other-api' },
-  ]
-  await writeFile(clients, JSON.stringify(entries))
-  drawbridge = await startDrawbridge({ clients })
-})
-afterAll(async () => {
-  await drawbridge.close()
-  await rm(folder, { recursive: true })
-})
+const clients = join(temporaryFolder(afterAll), 'clients.json')
+const api = {
+  client_id: 'notes-api',
+  client_secret: secret,
+  redirect_uris: ['https://api.example/callback'],
+  token_endpoint_auth_method: 'client_secret_basic',
+}
+const entries = [
+  { ...api, introspects: true },
+  { ...api, client_id: 'other-api' },
+]
+writeFileSync(clients, JSON.stringify(entries))
+const drawbridge = await startDrawbridge({ clients })
+afterAll(() => drawbridge.close())
 
 async function introspect(clientId: string, token: string): Promise<unknown> {
   const basic = Buffer.from(`${clientId}:${encodeURIComponent(secret)}`).toString('base64')

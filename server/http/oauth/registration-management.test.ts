@@ -1,14 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  type DrawbridgeFixture,
-  redirectUri,
-  startDrawbridge,
-} from '../../../tests/support/server/drawbridge-fixture.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import { redirectUri, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  drawbridge = await startDrawbridge({ registrationLimit: '1000' })
-})
+const drawbridge = await startDrawbridge({ registrationLimit: '1000' })
 afterAll(() => drawbridge.close())
 
 interface Registered {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import {
   baseUrl,
   type DrawbridgeFixture,
@@ -6,10 +6,7 @@ import {
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  drawbridge = await startDrawbridge()
-})
+const drawbridge = await startDrawbridge()
 afterAll(() => drawbridge.close())
 
 function post(body: string, type = 'application/json'): Promise<Response> {

@@ -1,20 +1,15 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { UnsecuredJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { keySample, signWith } from '../../../tests/support/server/key-sample.ts'
-import { type OidcFixture, replacing, startOidcFixture } from '../../../tests/support/server/oidc-fixture.ts'
+import { replacing, startOidcFixture } from '../../../tests/support/server/oidc-fixture.ts'
 
 const audience = 'https://api.example.com'
 const keysPath = '/jwks'
 
-let fixture: OidcFixture
-let accessToken: string
-let claims: Record<string, unknown>
-beforeAll(async () => {
-  fixture = await startOidcFixture({ audience, claimsInIdToken: true }, { audience })
-  ;({ accessToken } = (await fixture.signIn()).session)
-  claims = readJwt(accessToken)?.claims ?? {}
-})
+const fixture = await startOidcFixture({ audience, claimsInIdToken: true }, { audience })
+const { accessToken } = (await fixture.signIn()).session
+const claims = readJwt(accessToken)?.claims ?? {}
 afterAll(() => fixture.server.close())
 
 const sign = (members: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> =>
@@ -63,7 +58,7 @@ describe('verify', () => {
     await expect(fixture.provider.verify?.(await make())).resolves.toMatchObject({ sub: 'user-1' })
   })
 
-  const now = Math.floor(Date.now() / 1000)
+  const now = fixture.runtime.now()
 
   test.each<[string, () => Promise<string> | string, RegExp]>([
     ['with alg none', () => new UnsecuredJWT(claims).encode(), /ERR_JOSE_ALG_NOT_ALLOWED/],
