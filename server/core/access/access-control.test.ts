@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { capabilitiesSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { accessSample, profileSample } from '../../../tests/support/server/core/access-sample.ts'
 import { type Profile, ProviderError, type ProviderCapabilities } from '../session/session-provider.ts'
 import { type AccessRule, fullAccess } from './access-rules.ts'
@@ -8,12 +9,7 @@ const bySub: AccessRule = { effect: 'allow', conditions: { sub: ['user-1'] } }
 const everyone: AccessRule = { effect: 'allow', conditions: {} }
 const ada = { ...profileSample, email: 'ada@example.com', emailVerified: true }
 
-const confirming = (confirmsEmail: boolean) => async (): Promise<ProviderCapabilities> => ({
-  password: true,
-  social: [],
-  captcha: undefined,
-  confirmsEmail,
-})
+const confirming = (confirmsEmail: boolean) => async () => capabilitiesSample({ confirmsEmail })
 const down = (): Promise<never> => Promise.reject(new ProviderError('transient', 'down'))
 
 describe('without rules', () => {

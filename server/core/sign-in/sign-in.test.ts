@@ -3,6 +3,7 @@ import type { FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   authorizationPurpose,
+  capabilitiesSample,
   providerSample,
   secondFactorStep,
   signedIn,
@@ -100,7 +101,7 @@ describe('signing in with a password', () => {
     sent = []
     const { password = true, captcha: wanted } = capabilities
     const provider = providerSample({
-      capabilities: async () => ({ password, social: [], captcha: wanted, confirmsEmail: true }),
+      capabilities: async () => capabilitiesSample({ password, social: [], captcha: wanted }),
       async passwordSignIn(input) {
         sent.push(input)
         if (input.password === 'wrong') throw new ProviderError('invalid_credentials', 'Wrong password.')
@@ -200,14 +201,8 @@ describe('single sign-on', () => {
   function offer(capabilities: Partial<ProviderCapabilities> = {}): SignInPorts {
     asked.length = 0
     const provider = providerSample({
-      capabilities: async () => ({
-        password: false,
-        social: [],
-        sso: true,
-        captcha: undefined,
-        confirmsEmail: true,
-        ...capabilities,
-      }),
+      capabilities: async () =>
+        capabilitiesSample({ password: false, social: [], sso: true, ...capabilities }),
       async ssoStart(input) {
         asked.push(input)
         if (input.domain === 'down.example') throw new ProviderError('transient', 'No answer.')

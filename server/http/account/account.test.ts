@@ -6,15 +6,14 @@ import { account, appUrl, startDrawbridge } from '../../../tests/support/server/
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
-  providerSample,
+  adasPassword,
   publicClient,
   secondFactorStep,
-  signedIn,
   signInSample,
+  welcomingProvider,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 
 const page = 'http://localhost:8787/account/connections'
-const password = { email: 'ada@example.com', password: 'correct horse' }
 /** The user of {@link signInSample}. */
 const ada = { id: 'https://provider#sub ada', sub: 'sub ada', email: 'ada@example.com', name: undefined }
 
@@ -24,13 +23,7 @@ let browser: Browser
 let ended: unknown[]
 
 function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
-  return providerSample({
-    passwordSignIn: async () => signedIn(),
-    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
-    socialFinish: async () => signedIn(),
-    signOut: async (session) => void ended.push(session),
-    ...methods,
-  })
+  return welcomingProvider({ signOut: async (session) => void ended.push(session), ...methods })
 }
 
 beforeEach(async () => {
@@ -41,7 +34,7 @@ beforeEach(async () => {
 afterEach(() => void vi.useRealTimers())
 
 async function signIn(by = browser): Promise<Visit> {
-  return by.submit(await by.visit(page), 'password', password)
+  return by.submit(await by.visit(page), 'password', adasPassword)
 }
 
 /** Creates a live connection of ada's. */
@@ -71,7 +64,7 @@ function hidden(at: Visit, name: string): string {
 describe('signing in to look after one’s connections', () => {
   it('asks whoever is not signed in, and allows nothing', async () => {
     const asked = await browser.visit(page)
-    expect(asked.response?.status).toBe(200)
+    expect(asked.status).toBe(200)
     expect(asked.html).toContain('Sign in to manage your connections')
     expect(asked.html).not.toContain('and allow')
     expect(asked.html).not.toContain('value="deny"')
@@ -108,7 +101,7 @@ describe('signing in to look after one’s connections', () => {
   it('works under every loopback name of the server, as cookies are of the name that the browser uses', async () => {
     const other = page.replace('localhost', '127.0.0.1')
     const by = createBrowser((request) => login.fetch(request))
-    const list = await by.submit(await by.visit(other), 'password', password)
+    const list = await by.submit(await by.visit(other), 'password', adasPassword)
     expect(list.url.href).toBe(other)
     expect(list.html).toContain('Your connections')
   })
@@ -117,14 +110,14 @@ describe('signing in to look after one’s connections', () => {
     login = await createLoginFixture(provider(), { baseUrl: 'https://example.com/drawbridge' })
     browser = login.browser()
     const url = 'https://example.com/drawbridge/account/connections'
-    const list = await browser.submit(await browser.visit(url), 'password', password)
+    const list = await browser.submit(await browser.visit(url), 'password', adasPassword)
     expect(list.url.href).toBe(url)
     expect(list.html).toContain('Your connections')
   })
 
   it('is a cookie that scripts and other sites do not get, and useless without the browser’s own', async () => {
     const entry = await browser.visit(page)
-    const signedInBy = await post({ transaction: hidden(entry, 'transaction'), ...password })
+    const signedInBy = await post({ transaction: hidden(entry, 'transaction'), ...adasPassword })
     expect(signedInBy.status).toBe(303)
     const cookie = signedInBy.headers.getSetCookie().find((line) => line.startsWith('drawbridge-account='))
     expect(cookie).toMatch(/; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/)

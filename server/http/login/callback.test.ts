@@ -50,7 +50,7 @@ describe('social sign-in', () => {
     const taken = await choose(stranger, google, 'allow')
     expect(taken.html).toContain('took too long')
     const callback = `${baseUrl}/oauth/callback?code=00000000-0000-4000-8000-000000000000`
-    expect((await browser.visit(callback)).response?.status).toBe(400)
-    expect((await drawbridge.browser().visit(callback)).response?.status).toBe(400)
+    expect((await browser.visit(callback)).status).toBe(400)
+    expect((await drawbridge.browser().visit(callback)).status).toBe(400)
   })
 })

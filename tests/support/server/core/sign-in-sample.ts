@@ -4,6 +4,7 @@ import type { AuthorizationRequest } from '../../../../server/core/authorization
 import type { Client } from '../../../../server/core/clients/client.ts'
 import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
 import type {
+  ProviderCapabilities,
   SecondFactor,
   SessionProvider,
   SignIn,
@@ -74,6 +75,9 @@ export function visitorSample(overrides: Partial<SignInVisitor> = {}): SignInVis
   return { binding, address: undefined, knownAccounts: [], ...overrides }
 }
 
+/** What a person types who is ada. */
+export const adasPassword = { email: 'ada@example.com', password: 'correct horse' } as const
+
 /** Returns a completed sign-in at the provider, at {@link start}; its token lasts an hour. */
 export function signInSample(name = 'ada', expiresAt: number = start + 3600): SignIn {
   return {
@@ -115,17 +119,28 @@ export function secondFactorStep(
   return { kind: 'second_factor', session: signInSample('half-way').session, factors }
 }
 
-/** Creates a provider from the given methods; all others reject. Offers a password and Google. */
+/** Returns what a provider offers: a password and Google, unless `overrides` say otherwise. */
+export function capabilitiesSample(overrides: Partial<ProviderCapabilities> = {}): ProviderCapabilities {
+  const social = [{ id: 'google', label: 'Google' }]
+  return { password: true, social, captcha: undefined, confirmsEmail: true, ...overrides }
+}
+
+/** Creates a provider that signs ada in at her first step, whichever that is. */
+export function welcomingProvider(methods: Partial<SessionProvider> = {}): SessionProvider {
+  return providerSample({
+    passwordSignIn: async () => signedIn(),
+    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
+    socialFinish: async () => signedIn(),
+    ...methods,
+  })
+}
+
+/** Creates a provider from the given methods; all others reject. Offers what {@link capabilitiesSample} says. */
 export function providerSample(methods: Partial<SessionProvider> = {}): SessionProvider {
   const unexpected = (): Promise<never> => Promise.reject(new Error('The provider was called unexpectedly.'))
   return {
     issuer: 'https://provider',
-    capabilities: async () => ({
-      password: true,
-      social: [{ id: 'google', label: 'Google' }],
-      captcha: undefined,
-      confirmsEmail: true,
-    }),
+    capabilities: async () => capabilitiesSample(),
     ping: async () => {},
     socialStart: unexpected,
     socialFinish: unexpected,
