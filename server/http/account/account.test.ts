@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { deviceGrantType } from '../../core/clients/client.ts'
 import type { Grant } from '../../core/session/grant.ts'
 import { type SessionProvider } from '../../core/session/session-provider.ts'
 import { type Browser, createBrowser, type Visit } from '../../../tests/support/server/browser.ts'
@@ -10,6 +11,7 @@ import {
   publicClient,
   secondFactorStep,
   signInSample,
+  signedIn,
   welcomingProvider,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 
@@ -21,13 +23,20 @@ let login: LoginFixture
 let browser: Browser
 /** Sessions ended at the provider. */
 let ended: unknown[]
+/** Who signs in. */
+let name: string
 
 function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
-  return welcomingProvider({ signOut: async (session) => void ended.push(session), ...methods })
+  return welcomingProvider({
+    passwordSignIn: async () => signedIn(name),
+    signOut: async (session) => void ended.push(session),
+    ...methods,
+  })
 }
 
 beforeEach(async () => {
   ended = []
+  name = 'ada'
   login = await createLoginFixture(provider())
   browser = login.browser()
 })
@@ -295,6 +304,92 @@ describe('a form that is not from this page', () => {
     const { html } = await browser.visit(`${page}?notice=all_ended&message=all_ended`)
     expect(html).not.toContain('have ended')
   })
+})
+
+describe('what was allowed and has not been fetched', () => {
+  /** Allows a device of the client, which has not polled since. */
+  async function allowDevice(): Promise<{ allowed: Visit; poll: () => Promise<string> }> {
+    const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
+    const entry = await browser.visit('http://localhost:8787/oauth/device')
+    const asked = await browser.submit(entry, 'user_code', { user_code: userCode })
+    return {
+      allowed: await browser.submit(asked, 'password', adasPassword),
+      poll: () => login.pollDevice(deviceCode),
+    }
+  }
+  const allowApp = async (): Promise<Visit> =>
+    browser.submit(await login.open(browser), 'password', adasPassword)
+  const codes = (): Promise<unknown[]> =>
+    login.shared.store.listUnredeemedCodes(undefined, { now: start, limit: 10 })
+
+  it('a device is listed with a button of its own, which ends it', async () => {
+    const { allowed, poll } = await allowDevice()
+    expect(allowed.html).toContain('Your device can connect now')
+    expect(allowed.html).toContain('2 minutes')
+    login.runtime.advance(30)
+    const list = await signIn()
+    for (const text of [
+      'Allowed, not connected yet',
+      '“<bdi>Sample</bdi>”',
+      'A device, with a code',
+      'just now',
+    ])
+      expect(list.html).toContain(text)
+    expect(list.html).not.toContain('No app is connected')
+    const after = await end(list, hidden(list, 'connection'))
+    expect(after.html).toContain('“<bdi>Sample</bdi>” is no longer connected')
+    expect(after.html).toContain('No app is connected')
+    expect(await poll()).toBe('expired_token')
+    expect(login.logged()).toContain('connection_revoked')
+  })
+
+  it('an app is listed as well, and all end together: neither a device nor an app gets tokens any more', async () => {
+    const { poll } = await allowDevice()
+    await allowApp()
+    const list = await signIn()
+    expect(list.html).toContain('An app')
+    const ended = await browser.submit(list, 'action', { action: 'end_all', connection: '' })
+    expect(ended.html).toContain('All connections ended')
+    expect(ended.html).toContain('No app is connected')
+    expect([await poll(), await codes()]).toEqual(['expired_token', []])
+  })
+
+  it('is connected once it is fetched, and listed as such', async () => {
+    const { poll } = await allowDevice()
+    expect(await poll()).toBe('approved')
+    const list = await signIn()
+    expect(list.html).toContain('One connection')
+    expect(list.html).not.toContain('not connected yet')
+  })
+
+  it('of somebody else it is neither listed nor ended', async () => {
+    await allowApp()
+    const mine = await signIn()
+    name = 'eve'
+    const eve = login.browser()
+    const list = await signIn(eve)
+    expect(list.html).toContain('No app is connected')
+    await eve.submit(list, 'form', { connection: hidden(mine, 'connection'), action: 'end' })
+    expect(await codes()).toHaveLength(1)
+  })
+})
+
+it('a device that was allowed gets no tokens when its person has signed out everywhere at the provider', async () => {
+  const drawbridge = await startDrawbridge({ sessionCheck: '2s' })
+  const { client_id: clientId } = await drawbridge.register({ grant_types: [deviceGrantType] })
+  const started = await drawbridge.postForm('/oauth/device_authorization', { client_id: clientId })
+  const device = (await started.json()) as { device_code: string; user_code: string }
+  const by = drawbridge.browser()
+  const entry = await by.visit('http://localhost:8787/oauth/device')
+  const asked = await by.submit(entry, 'user_code', { user_code: device.user_code })
+  await by.submit(asked, 'password', account)
+  const { admin } = drawbridge
+  for (const { id } of admin.listSessions(admin.findUser(account.email)?.id ?? '')) admin.endSession(id)
+  drawbridge.runtime.advance(3)
+  const fields = { grant_type: deviceGrantType, client_id: clientId, device_code: device.device_code }
+  const polled = await drawbridge.postForm('/oauth/token', fields)
+  expect([polled.status, await polled.json()]).toMatchObject([400, { error: 'expired_token' }])
+  await drawbridge.close()
 })
 
 it('as a whole: a connected client is listed, ended, and its token is refused at once', async () => {

@@ -26,8 +26,7 @@ async function open(
   { limitPerMinute, ...options }: { password?: boolean; limitPerMinute?: number } = {},
 ): Promise<void> {
   gotrue = startGotrue()
-  const body = JSON.stringify({ email, password: ada.password })
-  await gotrue.embedded.fetch(new Request('http://localhost:8788/auth/v1/signup', { method: 'POST', body }))
+  await gotrue.embedded.admin.createUser({ email })
   asked = []
   isAway = false
   sending = undefined
