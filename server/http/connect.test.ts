@@ -10,16 +10,14 @@ const chromium =
 const drawbridge = await startDrawbridge()
 afterAll(() => drawbridge.close())
 
-describe('GET /help', () => {
-  it('says what to do about a client that does not connect, and is linked on the connect page', async () => {
-    const start = await drawbridge.fetch('/', { headers: { accept: firefox } })
-    expect(await start.text()).toContain('href="/help"')
-    const response = await drawbridge.fetch('/help?ui_locales=de')
-    expect([response.status, response.headers.get('content-language')]).toEqual([200, 'de'])
-    const page = await response.text()
-    expect(page).toContain('<code>http://localhost:8787/mcp</code>')
-    expect(page).toContain('href="http://localhost:8787/"')
-  })
+it('GET /help says what to do about a client that does not connect, and is linked on the connect page', async () => {
+  const start = await drawbridge.fetch('/', { headers: { accept: firefox } })
+  expect(await start.text()).toContain('href="/help"')
+  const response = await drawbridge.fetch('/help?ui_locales=de')
+  expect([response.status, response.headers.get('content-language')]).toEqual([200, 'de'])
+  const page = await response.text()
+  expect(page).toContain('<code>http://localhost:8787/mcp</code>')
+  expect(page).toContain('href="http://localhost:8787/"')
 })
 
 /** Headers of browsers opening the address. */
@@ -103,15 +101,16 @@ describe('GET / and GET /mcp of people', () => {
   })
 })
 
-describe('every other request to /mcp is as it was', () => {
-  it.each(programs)('%s: %s without a credential gets the challenge', async (_who, method, headers) => {
+it.each(programs)(
+  'every other request to /mcp is as it was: %s: %s without a credential gets the challenge',
+  async (_who, method, headers) => {
     const response = await drawbridge.fetch('/mcp', { method, headers })
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toContain('resource_metadata=')
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     if (method !== 'HEAD') expect(await response.json()).toMatchObject({ error: 'unauthorized' })
-  })
-})
+  },
+)
 
 it('reads an absurd Accept in no time', () => {
   const accept = `${'text/html;q=0.1, '.repeat(4000)}*/*`

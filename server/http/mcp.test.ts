@@ -24,21 +24,19 @@ async function toolList(response: Response): Promise<string[]> {
   return body.result.tools.map(({ name }) => name)
 }
 
-describe('401 with a challenge before anything else', () => {
-  const metadata = `${baseUrl}/.well-known/oauth-protected-resource/mcp`
+const metadata = `${baseUrl}/.well-known/oauth-protected-resource/mcp`
 
-  it.each(['POST', 'GET', 'HEAD', 'DELETE', 'PUT', 'PROPFIND'])(
-    'MCP transport Security-Warning, RFC 6750 3: %s without a credential: a challenge without an error',
-    async (method) => {
-      const response = await drawbridge.fetch('/mcp', { method })
-      expect(response.status).toBe(401)
-      expect(response.headers.get('www-authenticate')).toBe(
-        `Bearer resource_metadata="${metadata}", scope="mcp"`,
-      )
-      expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
-    },
-  )
-})
+it.each(['POST', 'GET', 'HEAD', 'DELETE', 'PUT', 'PROPFIND'])(
+  'MCP transport Security-Warning, RFC 6750 3: %s without a credential: 401 with a challenge without an error, before anything else',
+  async (method) => {
+    const response = await drawbridge.fetch('/mcp', { method })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe(
+      `Bearer resource_metadata="${metadata}", scope="mcp"`,
+    )
+    expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
+  },
+)
 
 describe('credential (a): an access token of this server', () => {
   it('Spec 1: a bare tools/list, as the requirement shows it, is answered with JSON', async () => {
@@ -65,25 +63,23 @@ describe('credential (a): an access token of this server', () => {
   })
 })
 
-describe('the provider session behind an access token', () => {
-  it('Spec 8: an outage is served from the token that still lives, then 503 without a challenge, never a logout', async () => {
-    const other = await startDrawbridge({ accessTokenTtl: '30d' })
-    const { tokens } = await other.connect()
-    const headers = { authorization: `Bearer ${tokens.access_token}` }
-    const admin = other.admin
-    admin?.setFaults({ failNext: { status: 503, count: 1000 } })
-    other.runtime.advance(3570)
-    expect((await other.mcp(listTools, headers)).status).toBe(200)
-    other.runtime.advance(60)
-    const away = await other.mcp(listTools, headers)
-    expect(away.status).toBe(503)
-    expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(away.headers.get('www-authenticate')).toBeNull()
-    admin?.setFaults({})
-    other.runtime.advance(6)
-    expect((await other.mcp(listTools, headers)).status).toBe(200)
-    await other.close()
-  })
+it('Spec 8: an outage is served from the token that still lives, then 503 without a challenge, never a logout', async () => {
+  const other = await startDrawbridge({ accessTokenTtl: '30d' })
+  const { tokens } = await other.connect()
+  const headers = { authorization: `Bearer ${tokens.access_token}` }
+  const admin = other.admin
+  admin?.setFaults({ failNext: { status: 503, count: 1000 } })
+  other.runtime.advance(3570)
+  expect((await other.mcp(listTools, headers)).status).toBe(200)
+  other.runtime.advance(60)
+  const away = await other.mcp(listTools, headers)
+  expect(away.status).toBe(503)
+  expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(away.headers.get('www-authenticate')).toBeNull()
+  admin?.setFaults({})
+  other.runtime.advance(6)
+  expect((await other.mcp(listTools, headers)).status).toBe(200)
+  await other.close()
 })
 
 describe('credential (b): an access token of the provider', () => {
@@ -170,27 +166,25 @@ describe('credential (c): the session cookie', () => {
   })
 })
 
-describe('origins with a bearer', () => {
-  it.each<[string, number, string | null]>([
-    [appUrl, 200, '*'],
-    ['http://localhost:6274', 200, '*'],
-    ['null', 403, null],
-  ])('%s: %i', async (origin, status, allowed) => {
-    const { tokens } = await drawbridge.connect()
-    const response = await drawbridge.mcp(listTools, {
-      authorization: `Bearer ${tokens.access_token}`,
-      origin,
-    })
-    expect(response.status).toBe(status)
-    expect(response.headers.get('access-control-allow-origin')).toBe(allowed)
-    const preflight = await drawbridge.fetch('/mcp', {
-      method: 'OPTIONS',
-      headers: { origin, 'access-control-request-headers': 'authorization,mcp-param-region' },
-    })
-    expect(preflight.status).toBe(status === 200 ? 204 : 403)
-    if (status === 200)
-      expect(preflight.headers.get('access-control-allow-headers')).toContain('mcp-param-region')
+it.each<[string, number, string | null]>([
+  [appUrl, 200, '*'],
+  ['http://localhost:6274', 200, '*'],
+  ['null', 403, null],
+])('origins with a bearer: %s: %i', async (origin, status, allowed) => {
+  const { tokens } = await drawbridge.connect()
+  const response = await drawbridge.mcp(listTools, {
+    authorization: `Bearer ${tokens.access_token}`,
+    origin,
   })
+  expect(response.status).toBe(status)
+  expect(response.headers.get('access-control-allow-origin')).toBe(allowed)
+  const preflight = await drawbridge.fetch('/mcp', {
+    method: 'OPTIONS',
+    headers: { origin, 'access-control-request-headers': 'authorization,mcp-param-region' },
+  })
+  expect(preflight.status).toBe(status === 200 ? 204 : 403)
+  if (status === 200)
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('mcp-param-region')
 })
 
 describe('the message', () => {

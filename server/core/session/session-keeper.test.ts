@@ -23,14 +23,12 @@ beforeEach(async () => {
 
 const version = (number: number) => ({ kind: 'live', session: { version: number } })
 
-describe('a token that is not due', () => {
-  it('is served, and nobody is asked, not even the store', async () => {
-    const session = await fx.stored()
-    const keeper = fx.keeper('one', { store: {} as Store })
-    fx.runtime.advance(hour - 151)
-    expect(await keeper.keep(session)).toEqual({ kind: 'live', session })
-    expect(fx.provider.presented).toEqual([])
-  })
+it('a token that is not due is served, and nobody is asked, not even the store', async () => {
+  const session = await fx.stored()
+  const keeper = fx.keeper('one', { store: {} as Store })
+  fx.runtime.advance(hour - 151)
+  expect(await keeper.keep(session)).toEqual({ kind: 'live', session })
+  expect(fx.provider.presented).toEqual([])
 })
 
 describe('a refresh', () => {

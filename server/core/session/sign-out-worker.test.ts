@@ -272,22 +272,20 @@ describe('a provider that is being asked too much', () => {
   })
 })
 
-describe('a stop', () => {
-  it('begins no other session; what is left comes back', async () => {
-    for (let grant = 0; grant < 12; grant += 1) await end(`grant ${grant}`)
-    let isStopped = false
-    const stopping = workerWith({
-      async signOut() {
-        isStopped = true
-        await fx.runtime.sleep(10)
-      },
-    })
-    await stopping.run(() => isStopped)
-    expect(reports).toHaveLength(1)
-    expect(await stopping.run(() => isStopped)).toBe(0)
-    fx.runtime.advance(60)
-    expect(await stopping.run()).toBe(11)
+it('a stop begins no other session; what is left comes back', async () => {
+  for (let grant = 0; grant < 12; grant += 1) await end(`grant ${grant}`)
+  let isStopped = false
+  const stopping = workerWith({
+    async signOut() {
+      isStopped = true
+      await fx.runtime.sleep(10)
+    },
   })
+  await stopping.run(() => isStopped)
+  expect(reports).toHaveLength(1)
+  expect(await stopping.run(() => isStopped)).toBe(0)
+  fx.runtime.advance(60)
+  expect(await stopping.run()).toBe(11)
 })
 
 describe('when it is tried again', () => {

@@ -333,21 +333,20 @@ describe('when the half-way session cannot be used any more', () => {
   })
 })
 
-describe('cancelling', () => {
-  it('ends the sign-in, and its session is to be signed out, once', async () => {
-    const id = await begin()
-    await cancelSecondFactor(id, ports)
-    await cancelSecondFactor(id, ports)
-    expect(await toSignOut()).toEqual([id])
-    expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
-  })
+it('cancelling ends the sign-in, and its session is to be signed out, once', async () => {
+  const id = await begin()
+  await cancelSecondFactor(id, ports)
+  await cancelSecondFactor(id, ports)
+  expect(await toSignOut()).toEqual([id])
+  expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
 })
 
-describe('a half-way session that cannot be stored', () => {
-  it.each<[what: string, ending: () => Promise<void>]>([
-    ['is ended at the provider', async () => {}],
-    ['is given up when that fails as well', () => Promise.reject(new ProviderError('transient', 'down'))],
-  ])('%s, and the error of the store goes on', async (_what, ending) => {
+it.each<[what: string, ending: () => Promise<void>]>([
+  ['is ended at the provider', async () => {}],
+  ['is given up when that fails as well', () => Promise.reject(new ProviderError('transient', 'down'))],
+])(
+  'a half-way session that cannot be stored: %s, and the error of the store goes on',
+  async (_what, ending) => {
     const out: unknown[] = []
     const step = secondFactorStep()
     const down = new StoreUnavailableError('down', { cause: undefined })
@@ -364,5 +363,5 @@ describe('a half-way session that cannot be stored', () => {
     })
     await expect(result).rejects.toBe(down)
     expect(out).toEqual([signInSample('half-way').session])
-  })
-})
+  },
+)

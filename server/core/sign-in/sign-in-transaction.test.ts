@@ -20,12 +20,10 @@ beforeEach(() => {
   ports = { sealer: createSealer(ring, runtime.randomBytes), runtime }
 })
 
-describe('createBrowserBinding', () => {
-  it('holds 256 random bits', () => {
-    const bindings = Array.from({ length: 50 }, () => createBrowserBinding(runtime.randomBytes))
-    expect(new Set(bindings).size).toBe(50)
-    for (const each of bindings) expect(each).toMatch(/^[A-Za-z0-9_-]{43}$/)
-  })
+it('createBrowserBinding: holds 256 random bits', () => {
+  const bindings = Array.from({ length: 50 }, () => createBrowserBinding(runtime.randomBytes))
+  expect(new Set(bindings).size).toBe(50)
+  for (const each of bindings) expect(each).toMatch(/^[A-Za-z0-9_-]{43}$/)
 })
 
 describe('the login transaction', () => {

@@ -75,16 +75,14 @@ function expectCode(done: Visit): void {
   expect(done.url.searchParams.has('code')).toBe(true)
 }
 
-describe('the login page', () => {
-  it('offers the mail alone when the password is off, and takes none', async () => {
-    await open('code', { password: false })
-    const page = await login.open(browser)
-    expect(page.html).not.toContain('id="password"')
-    const refused = await browser.submit(page, 'email', { email, password: ada.password })
-    expect(refused.status).toBe(400)
-    expect(refused.html).toContain('This sign-in method is turned off')
-    expect(asked).not.toContain('POST /auth/v1/token')
-  })
+it('the login page offers the mail alone when the password is off, and takes none', async () => {
+  await open('code', { password: false })
+  const page = await login.open(browser)
+  expect(page.html).not.toContain('id="password"')
+  const refused = await browser.submit(page, 'email', { email, password: ada.password })
+  expect(refused.status).toBe(400)
+  expect(refused.html).toContain('This sign-in method is turned off')
+  expect(asked).not.toContain('POST /auth/v1/token')
 })
 
 describe('a code', () => {

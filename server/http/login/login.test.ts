@@ -62,16 +62,14 @@ function policyOf(visit: Visit): string {
   return visit.response?.headers.get('content-security-policy') ?? ''
 }
 
-describe('what is offered', () => {
-  it('no password form where the provider has switched it off; a posted password is refused', async () => {
-    const { browser, page } = await open(provider({ password: false }))
-    expect(page.html).not.toContain('name="password"')
-    expect(page.html).toMatch(/class="button primary deliberate"\s+name="provider"\s+value="google"/)
-    const posted = await browser.submit(page, 'provider', adasPassword)
-    expect(posted.status).toBe(400)
-    expect(posted.html).toContain('turned off')
-    expect(sent).toEqual([])
-  })
+it('no password form where the provider has switched it off; a posted password is refused', async () => {
+  const { browser, page } = await open(provider({ password: false }))
+  expect(page.html).not.toContain('name="password"')
+  expect(page.html).toMatch(/class="button primary deliberate"\s+name="provider"\s+value="google"/)
+  const posted = await browser.submit(page, 'provider', adasPassword)
+  expect(posted.status).toBe(400)
+  expect(posted.html).toContain('turned off')
+  expect(sent).toEqual([])
 })
 
 describe('captcha', () => {
@@ -165,17 +163,15 @@ describe('a failed first step', () => {
   })
 })
 
-describe('a store that fails after the sign-in', () => {
-  it('503, and the session that nobody holds is ended at the provider', async () => {
-    const out: unknown[] = []
-    const signOut = async (session: unknown): Promise<void> => void out.push(session)
-    const { login, browser, page } = await open({ ...provider(), signOut })
-    login.shared.store.addAuthorizationCode = () =>
-      Promise.reject(new StoreUnavailableError('down', { cause: undefined }))
-    const failed = await browser.submit(page, 'password', adasPassword)
-    expect(failed.status).toBe(503)
-    expect(out).toEqual([signInSample().session])
-  })
+it('a store that fails after the sign-in: 503, and the session that nobody holds is ended at the provider', async () => {
+  const out: unknown[] = []
+  const signOut = async (session: unknown): Promise<void> => void out.push(session)
+  const { login, browser, page } = await open({ ...provider(), signOut })
+  login.shared.store.addAuthorizationCode = () =>
+    Promise.reject(new StoreUnavailableError('down', { cause: undefined }))
+  const failed = await browser.submit(page, 'password', adasPassword)
+  expect(failed.status).toBe(503)
+  expect(out).toEqual([signInSample().session])
 })
 
 describe('the browser that knows an account (OWASP Authentication Cheat Sheet, device cookies)', () => {
@@ -216,26 +212,24 @@ describe('the browser that knows an account (OWASP Authentication Cheat Sheet, d
   })
 })
 
-describe('how long a refused password takes', () => {
-  async function timeOf(given: SessionProvider, fields: Record<string, string>): Promise<number[]> {
-    const { login, browser, page } = await open(given)
-    const slept: number[] = []
-    login.runtime.sleep = async (ms) => void slept.push(ms)
-    await browser.submit(page, 'password', fields)
-    return slept
-  }
+async function timeOf(given: SessionProvider, fields: Record<string, string>): Promise<number[]> {
+  const { login, browser, page } = await open(given)
+  const slept: number[] = []
+  login.runtime.sleep = async (ms) => void slept.push(ms)
+  await browser.submit(page, 'password', fields)
+  return slept
+}
 
-  it('any refusal comes half a second after the start, and the right password does not wait', async () => {
-    failure = new ProviderError('rate_limited', 'no')
-    const [slept = 0, ...more] = await timeOf(provider(), adasPassword)
-    expect(slept).toBeGreaterThan(0)
-    expect(slept).toBeLessThanOrEqual(500)
-    expect(more).toEqual([])
-    // What never reaches the provider takes as long.
-    expect(await timeOf(provider(), { email: '', password: '' })).toHaveLength(1)
-    failure = undefined
-    expect(await timeOf(provider(), adasPassword)).toEqual([])
-  })
+it('any refusal comes half a second after the start, and the right password does not wait', async () => {
+  failure = new ProviderError('rate_limited', 'no')
+  const [slept = 0, ...more] = await timeOf(provider(), adasPassword)
+  expect(slept).toBeGreaterThan(0)
+  expect(slept).toBeLessThanOrEqual(500)
+  expect(more).toEqual([])
+  // What never reaches the provider takes as long.
+  expect(await timeOf(provider(), { email: '', password: '' })).toHaveLength(1)
+  failure = undefined
+  expect(await timeOf(provider(), adasPassword)).toEqual([])
 })
 
 describe('a client that nobody can say anything about right now', () => {
@@ -282,8 +276,9 @@ describe('a client that nobody can say anything about right now', () => {
   })
 })
 
-describe('an address that a client has taken back since the page was opened', () => {
-  it.each(['password', 'provider'])('gets no code, and nobody is asked about the %s', async (field) => {
+it.each(['password', 'provider'])(
+  'an address that a client has taken back since the page was opened gets no code, and nobody is asked about the %s',
+  async (field) => {
     const { login, browser, page } = await open(provider())
     const { store } = login.shared
     await store.replaceClient(publicClient({ redirectUris: ['http://127.0.0.1/elsewhere'] }))
@@ -294,28 +289,26 @@ describe('an address that a client has taken back since the page was opened', ()
     expect(late.status).toBe(400)
     expect(late.html).toContain('remove this server and add it again')
     expect(sent).toEqual([])
-  })
-})
+  },
+)
 
-describe('what the client asks the page to do (OpenID Connect Core 1.0 section 3.1.2.1)', () => {
-  it.each<[prompt: string | undefined, shown: string]>([
-    [undefined, 'ada@example.com'],
-    ['login', 'ada@example.com'],
-    ['consent', 'ada@example.com'],
-    ['login consent', 'ada@example.com'],
-    ['select_account', ''],
-    ['consent select_account', ''],
-  ])(
-    'MCP auth Confused-Deputy, OAuth 2.1 4.1.1, OpenID Connect Core 3.1.2.1: login_hint with prompt=%s: the email field has %j, and a click is needed',
-    async (prompt, shown) => {
-      const { login, browser } = await open(provider())
-      const url = login.authorizeUrl()
-      url.searchParams.set('login_hint', 'ada@example.com')
-      if (prompt !== undefined) url.searchParams.set('prompt', prompt)
-      const page = await browser.visit(url)
-      expect(page.status).toBe(200)
-      expect(/id="email"[^>]*value="([^"]*)"/.exec(page.html)?.[1]).toBe(shown)
-      expect(sent).toEqual([])
-    },
-  )
-})
+it.each<[prompt: string | undefined, shown: string]>([
+  [undefined, 'ada@example.com'],
+  ['login', 'ada@example.com'],
+  ['consent', 'ada@example.com'],
+  ['login consent', 'ada@example.com'],
+  ['select_account', ''],
+  ['consent select_account', ''],
+])(
+  'MCP auth Confused-Deputy, OAuth 2.1 4.1.1, OpenID Connect Core 3.1.2.1: login_hint with prompt=%s: the email field has %j, and a click is needed',
+  async (prompt, shown) => {
+    const { login, browser } = await open(provider())
+    const url = login.authorizeUrl()
+    url.searchParams.set('login_hint', 'ada@example.com')
+    if (prompt !== undefined) url.searchParams.set('prompt', prompt)
+    const page = await browser.visit(url)
+    expect(page.status).toBe(200)
+    expect(/id="email"[^>]*value="([^"]*)"/.exec(page.html)?.[1]).toBe(shown)
+    expect(sent).toEqual([])
+  },
+)

@@ -95,16 +95,14 @@ describe('the second step', () => {
   })
 })
 
-describe('a wrong code', () => {
-  it('the fifth leads to the login page, where everything begins anew', async () => {
-    let page = await toCodePage()
-    for (let time = 0; time < 5; time += 1) page = await enter(page, '000000')
-    expect(page.status).toBe(400)
-    expect(page.html).toContain('Too many wrong codes')
-    expect(await login.toSignOut()).toHaveLength(1)
-    const again = await browser.submit(page, 'password', adasPassword)
-    expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
-  })
+it('a wrong code: the fifth leads to the login page, where everything begins anew', async () => {
+  let page = await toCodePage()
+  for (let time = 0; time < 5; time += 1) page = await enter(page, '000000')
+  expect(page.status).toBe(400)
+  expect(page.html).toContain('Too many wrong codes')
+  expect(await login.toSignOut()).toHaveLength(1)
+  const again = await browser.submit(page, 'password', adasPassword)
+  expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
 })
 
 describe('a provider that does not judge the code', () => {
@@ -178,12 +176,10 @@ describe('a page that cannot be used any more', () => {
   })
 })
 
-describe('cancelling', () => {
-  it('tells the client access_denied, and the half-way session is to be signed out', async () => {
-    const page = await toCodePage()
-    const { url } = await browser.submit(page, 'action', { action: 'deny' })
-    expect(url.searchParams.get('error')).toBe('access_denied')
-    expect(await login.toSignOut()).toHaveLength(1)
-    expect((await enter(page, rightCode)).html).toContain('was already completed or cancelled')
-  })
+it('cancelling tells the client access_denied, and the half-way session is to be signed out', async () => {
+  const page = await toCodePage()
+  const { url } = await browser.submit(page, 'action', { action: 'deny' })
+  expect(url.searchParams.get('error')).toBe('access_denied')
+  expect(await login.toSignOut()).toHaveLength(1)
+  expect((await enter(page, rightCode)).html).toContain('was already completed or cancelled')
 })

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { account, baseUrl, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 
@@ -34,22 +34,20 @@ async function introspect(clientId: string, token: string): Promise<unknown> {
   return response.json()
 }
 
-describe('POST /oauth/introspect (RFC 7662)', () => {
-  it('RFC 7662 2.2: tells a resource server of the operator about every token, and others nothing', async () => {
-    const { clientId, tokens } = await drawbridge.connect()
-    expect(await introspect('notes-api', tokens.access_token)).toEqual({
-      active: true,
-      scope: 'mcp',
-      client_id: clientId,
-      username: account.email,
-      token_type: 'Bearer',
-      exp: drawbridge.runtime.now() + 3600,
-      iat: drawbridge.runtime.now(),
-      sub: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      aud: `${baseUrl}/mcp`,
-      iss: baseUrl,
-    })
-    expect(await introspect('notes-api', tokens.refresh_token)).toMatchObject({ active: true })
-    expect(await introspect('other-api', tokens.access_token)).toEqual({ active: false })
+it('RFC 7662 2.2: tells a resource server of the operator about every token, and others nothing', async () => {
+  const { clientId, tokens } = await drawbridge.connect()
+  expect(await introspect('notes-api', tokens.access_token)).toEqual({
+    active: true,
+    scope: 'mcp',
+    client_id: clientId,
+    username: account.email,
+    token_type: 'Bearer',
+    exp: drawbridge.runtime.now() + 3600,
+    iat: drawbridge.runtime.now(),
+    sub: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    aud: `${baseUrl}/mcp`,
+    iss: baseUrl,
   })
+  expect(await introspect('notes-api', tokens.refresh_token)).toMatchObject({ active: true })
+  expect(await introspect('other-api', tokens.access_token)).toEqual({ active: false })
 })

@@ -219,26 +219,24 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
   })
 })
 
-describe('arguments that are repeated in headers', () => {
-  it.each(['legacy', 'modern'])(
-    'must agree with them, once a process of %s has listed its tools',
-    async (era) => {
-      const fixture = open(['--era', era], {
-        policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
-      })
-      const client = fixture.client()
-      await client.call('no_such_tool')
-      const params = { name: 'regional', arguments: { region: 'eu' } }
-      const { message, headers } = message2026('tools/call', params)
-      expect((await client.post(message, headers)).status).toBe(400)
-      expect((await client.post(message, { ...headers, 'mcp-param-region': 'us' })).status).toBe(400)
-      const agreed = await client.post(message, { ...headers, 'mcp-param-region': 'eu' })
-      expect(await agreed.json()).toMatchObject({ result: { content: [{ text: 'eu' }] } })
-      const hidden = fixture.client(callerOf('ada', { access: { ...fullAccess, allowsTool: () => false } }))
-      expect(JSON.stringify(await (await hidden.post(message, headers)).json())).toContain('There is no tool')
-    },
-  )
-})
+it.each(['legacy', 'modern'])(
+  'arguments that are repeated in headers must agree with them, once a process of %s has listed its tools',
+  async (era) => {
+    const fixture = open(['--era', era], {
+      policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
+    })
+    const client = fixture.client()
+    await client.call('no_such_tool')
+    const params = { name: 'regional', arguments: { region: 'eu' } }
+    const { message, headers } = message2026('tools/call', params)
+    expect((await client.post(message, headers)).status).toBe(400)
+    expect((await client.post(message, { ...headers, 'mcp-param-region': 'us' })).status).toBe(400)
+    const agreed = await client.post(message, { ...headers, 'mcp-param-region': 'eu' })
+    expect(await agreed.json()).toMatchObject({ result: { content: [{ text: 'eu' }] } })
+    const hidden = fixture.client(callerOf('ada', { access: { ...fullAccess, allowsTool: () => false } }))
+    expect(JSON.stringify(await (await hidden.post(message, headers)).json())).toContain('There is no tool')
+  },
+)
 
 it('a client that names the newest revision in a header of an older message keeps its session', async () => {
   const client = open(['--era', 'legacy']).client()
@@ -265,8 +263,9 @@ it('a message that asks for nothing starts no process outside of a session', asy
   expect(fixture.endpoint.processCount()).toBe(0)
 })
 
-describe('log messages', () => {
-  it.each(['legacy', 'modern'])('of %s reach the call that is open, from its level on', async (era) => {
+it.each(['legacy', 'modern'])(
+  'log messages of %s reach the call that is open, from its level on',
+  async (era) => {
     const client = open(['--era', era]).client()
     const session = await client.open()
     const log = (level: string): object => toolCall('log', { level, data: 1 }, level)
@@ -288,54 +287,50 @@ describe('log messages', () => {
     expect(await client.request2026('tools/call', { name: 'log', arguments: { data: 1 } })).toMatchObject({
       result: {},
     })
-  })
+  },
+)
+
+it("log messages that could be of several calls go to the person's sessions, each from its own level on, and to nobody else", async () => {
+  const fixture = open(['--era', 'legacy'])
+  const client = fixture.client()
+  const [all, few] = [await client.open(), await client.open()]
+  const other = fixture.client(callerOf('bob'))
+  await few.request('logging/setLevel', { level: 'error' })
+  const streams = await Promise.all([all, few].map((session) => session.listen()))
+  const others = await (await other.open()).listen()
+  const leaving = new AbortController()
+  const hanging = client.post(hang, {}, leaving.signal)
+  await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":2')
+  await client.call('log', { level: 'info', data: 'first' })
+  await client.call('log', { level: 'alert', data: 'second' })
+  const dataOf = async (stream: (typeof streams)[number] | undefined): Promise<unknown> =>
+    (await stream?.next())?.message.params?.['data']
+  expect(await dataOf(streams[0])).toBe('first')
+  expect(await dataOf(streams[0])).toBe('second')
+  expect(await dataOf(streams[1])).toBe('second')
+  leaving.abort()
+  await hanging
+  fixture.endpoint.endStreams()
+  expect(await others.rest()).toEqual([])
 })
 
-describe('log messages that could be of several calls', () => {
-  it("go to the person's sessions, each from its own level on, and to nobody else", async () => {
-    const fixture = open(['--era', 'legacy'])
-    const client = fixture.client()
-    const [all, few] = [await client.open(), await client.open()]
-    const other = fixture.client(callerOf('bob'))
-    await few.request('logging/setLevel', { level: 'error' })
-    const streams = await Promise.all([all, few].map((session) => session.listen()))
-    const others = await (await other.open()).listen()
-    const leaving = new AbortController()
-    const hanging = client.post(hang, {}, leaving.signal)
-    await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":2')
-    await client.call('log', { level: 'info', data: 'first' })
-    await client.call('log', { level: 'alert', data: 'second' })
-    const dataOf = async (stream: (typeof streams)[number] | undefined): Promise<unknown> =>
-      (await stream?.next())?.message.params?.['data']
-    expect(await dataOf(streams[0])).toBe('first')
-    expect(await dataOf(streams[0])).toBe('second')
-    expect(await dataOf(streams[1])).toBe('second')
-    leaving.abort()
-    await hanging
-    fixture.endpoint.endStreams()
-    expect(await others.rest()).toEqual([])
+it('a process for everybody, with a public tool, serves callers who have not signed in, without sessions', async () => {
+  const policy = { allow: ['*'], deny: [], publicTools: new Set(['echo']), scopes: [] }
+  const fixture = open([], { process: 'shared', policy })
+  const anonymous = fixture.client(anonymousCaller(fullAccess))
+  await expect(anonymous.open({ elicitation: {} })).rejects.toThrow(/No session: .*"result"/)
+  // Nothing is promised that could only come later.
+  expect(await responseOf(await anonymous.post(initialize()))).toMatchObject({
+    result: { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } } },
   })
-})
-
-describe('a process for everybody, with a public tool', () => {
-  it('serves callers who have not signed in, without sessions', async () => {
-    const policy = { allow: ['*'], deny: [], publicTools: new Set(['echo']), scopes: [] }
-    const fixture = open([], { process: 'shared', policy })
-    const anonymous = fixture.client(anonymousCaller(fullAccess))
-    await expect(anonymous.open({ elicitation: {} })).rejects.toThrow(/No session: .*"result"/)
-    // Nothing is promised that could only come later.
-    expect(await responseOf(await anonymous.post(initialize()))).toMatchObject({
-      result: { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } } },
-    })
-    expect(await anonymous.call('echo', { value: 'a' })).toMatchObject({
-      result: { content: [{ type: 'text', text: 'a' }] },
-    })
-    for (const client of [anonymous, fixture.client()]) {
-      const listed = JSON.stringify(await client.request('tools/list'))
-      expect(listed).toContain('"securitySchemes":[{"type":"noauth"}')
-      expect(listed).toContain('"securitySchemes":[{"type":"oauth2","scopes":["mcp"]}]')
-    }
+  expect(await anonymous.call('echo', { value: 'a' })).toMatchObject({
+    result: { content: [{ type: 'text', text: 'a' }] },
   })
+  for (const client of [anonymous, fixture.client()]) {
+    const listed = JSON.stringify(await client.request('tools/list'))
+    expect(listed).toContain('"securitySchemes":[{"type":"noauth"}')
+    expect(listed).toContain('"securitySchemes":[{"type":"oauth2","scopes":["mcp"]}]')
+  }
 })
 
 describe('what the policy and the access rules hide', () => {

@@ -104,24 +104,22 @@ describe('output', () => {
   })
 })
 
-describe('error output', () => {
-  it('goes to the log alone, cut and no more than 20 lines a second', async () => {
-    const fixture = open()
-    const client = fixture.client()
-    const answer = await client.call('write', { value: `line # ${'y'.repeat(5000)}\n`, times: 500 })
-    expect(JSON.stringify(answer)).not.toContain('yyy')
-    await expect.poll(() => fixture.reported('upstream_stderr').length).toBeGreaterThanOrEqual(20)
-    const lines = fixture.reported('upstream_stderr')
-    expect(lines.length).toBeLessThan(200)
-    expect(lines[0]?.['line']).toBe(`line 0 ${'y'.repeat(2048 - 7)}`)
-    // In a second of its own, what comes later is logged again.
-    const later = async (): Promise<unknown> => {
-      await client.call('write', { value: 'later\n' })
-      const logged = fixture.reported('upstream_stderr')
-      return logged.some(({ line }) => line === 'later') && logged.some(({ skipped }) => Number(skipped) > 0)
-    }
-    await expect.poll(later, { interval: 300 }).toBe(true)
-  })
+it('error output goes to the log alone, cut and no more than 20 lines a second', async () => {
+  const fixture = open()
+  const client = fixture.client()
+  const answer = await client.call('write', { value: `line # ${'y'.repeat(5000)}\n`, times: 500 })
+  expect(JSON.stringify(answer)).not.toContain('yyy')
+  await expect.poll(() => fixture.reported('upstream_stderr').length).toBeGreaterThanOrEqual(20)
+  const lines = fixture.reported('upstream_stderr')
+  expect(lines.length).toBeLessThan(200)
+  expect(lines[0]?.['line']).toBe(`line 0 ${'y'.repeat(2048 - 7)}`)
+  // In a second of its own, what comes later is logged again.
+  const later = async (): Promise<unknown> => {
+    await client.call('write', { value: 'later\n' })
+    const logged = fixture.reported('upstream_stderr')
+    return logged.some(({ line }) => line === 'later') && logged.some(({ skipped }) => Number(skipped) > 0)
+  }
+  await expect.poll(later, { interval: 300 }).toBe(true)
 })
 
 describe('input', () => {
