@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createSealer, fixedKeyRing } from '../seal.ts'
@@ -17,17 +17,15 @@ const session = {
 
 const stored = sealProviderSession(session, row, sealer)
 
-describe('sealProviderSession', () => {
-  it('seals the tokens, and opens to the same', () => {
-    expect(stored).toEqual({ ...row, expiresAt: start + 3600, sealed: stored.sealed })
-    expect(openProviderSession(stored, sealer)).toEqual(session)
-    for (const token of ['access 1', 'refresh 1', 'id 1']) expect(stored.sealed).not.toContain(token)
-  })
+it('seals the tokens, and opens to the same', () => {
+  expect(stored).toEqual({ ...row, expiresAt: start + 3600, sealed: stored.sealed })
+  expect(openProviderSession(stored, sealer)).toEqual(session)
+  for (const token of ['access 1', 'refresh 1', 'id 1']) expect(stored.sealed).not.toContain(token)
+})
 
-  it.each([
-    ['another version', { version: 4 }],
-    ['another grant', { grantId: 'other' }],
-  ])('does not open for %s', (_what, moved) => {
-    expect(openProviderSession({ ...stored, ...moved }, sealer)).toBeUndefined()
-  })
+it.each([
+  ['another version', { version: 4 }],
+  ['another grant', { grantId: 'other' }],
+])('does not open for %s', (_what, moved) => {
+  expect(openProviderSession({ ...stored, ...moved }, sealer)).toBeUndefined()
 })
