@@ -225,16 +225,13 @@ describe('the message', () => {
     }
   })
 
-  it.each<[what: string, start: string, unit: (index: number) => string, end: string]>([
-    ['members', '{', (index) => `"k${index}":0`, '}'],
-    ['objects', '[', () => '{}', ']'],
-    ['arrays', '[', () => '[]', ']'],
-  ])('with 20,000 %s is served, with more it is 400', async (_what, opening, unit, end) => {
-    const message = (count: number): string =>
-      `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":${opening}${Array.from({ length: count }, (_each, index) => unit(index)).join(',')}${end}}}`
+  it.each<[what: string, of: (count: number) => object]>([
+    ['members', (count) => Object.fromEntries(Array.from({ length: count }, (_each, at) => [`k${at}`, 0]))],
+    ['objects', (count) => Array.from({ length: count }, () => ({}))],
+  ])('with 20,000 %s is served, with more it is 400', async (_what, of) => {
     // The message itself has some members.
-    expect((await send(message(19_990))).status).toBe(200)
-    const response = await send(message(20_001))
+    expect((await send({ ...listTools, params: { x: of(19_990) } })).status).toBe(200)
+    const response = await send({ ...listTools, params: { x: of(20_001) } })
     expect([response.status, await response.json()]).toMatchObject([
       400,
       { error: { code: -32_600, message: expect.stringContaining('more than 20000 members') } },

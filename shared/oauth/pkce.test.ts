@@ -18,16 +18,10 @@ const verifierBytes = [
   240, 91, 88, 5, 88, 83, 132, 141, 121,
 ]
 
-describe('RFC 7636 appendix B', () => {
-  test('the bytes give the verifier', () => {
-    expect(createCodeVerifier(() => Uint8Array.from(verifierBytes))).toBe(verifier)
-  })
-  test('the verifier gives the challenge', async () => {
-    expect(await deriveCodeChallenge(verifier)).toBe(challenge)
-  })
-  test('they match', async () => {
-    expect(await matchesCodeChallenge(verifier, challenge)).toBe(true)
-  })
+test('RFC 7636 appendix B: bytes, verifier and challenge', async () => {
+  expect(createCodeVerifier(() => Uint8Array.from(verifierBytes))).toBe(verifier)
+  expect(await deriveCodeChallenge(verifier)).toBe(challenge)
+  expect(await matchesCodeChallenge(verifier, challenge)).toBe(true)
 })
 
 test.each([

@@ -147,16 +147,6 @@ describe('clients, beside a running server', () => {
     expect(record?.end?.reason).toBe('client_removed')
   })
 
-  it('removes a client and ends what people allowed to it and it has not fetched', async () => {
-    await store.addClient(publicClient({ id: 'mcpc_a' }))
-    const waiting = grantSample('w', { clientId: 'mcpc_a' })
-    await store.addAuthorizationCode({ ...waiting.code, expiresAt: start + 120 }, waiting.session)
-    const command = line()
-    expect(await removeClient(command.input, 'mcpc_a')).toBe(exitCode.ok)
-    expect(command.facts()).toMatchObject({ removed: true, grants_ended: 1 })
-    expect(await store.redeemAuthorizationCode('code w', waiting.tokens, start)).toEqual({ kind: 'expired' })
-  })
-
   it('says how to keep a client with a metadata document away', async () => {
     const id = 'https://client.example/c'
     await store.addClient(publicClient({ id, kind: 'metadata_document' }))

@@ -35,14 +35,6 @@ const failing = (failure: ProviderFailure, more: Partial<ProviderError> = {}) =>
   ...more,
 })
 
-it('capabilities are what the provider reports, with what people call it', async () => {
-  expect(await provider.capabilities()).toMatchObject({
-    password: true,
-    social: [{ id: 'google', label: 'Google' }],
-    captcha: undefined,
-  })
-})
-
 it('password sign-in: a token that another issuer signed is refused, and its session ended: nobody will use it', async () => {
   const { id } = await embedded.admin.createUser(ada)
   const strict = fixture.configured({ issuer: 'https://other' })
