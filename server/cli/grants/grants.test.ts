@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import type { Store } from '../../core/store.ts'
-import { openStore } from '../../startup/open-store.ts'
-import { parseStore } from '../../config/store-address.ts'
+import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
 import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
@@ -28,18 +27,15 @@ beforeEach(() => {
 
 describe('grants, beside a running server', () => {
   let runtime: FakeRuntime
-  let address: string
   let store: Store
-  beforeEach(async () => {
+  beforeEach(() => {
     runtime = createFakeRuntime(start + 60)
-    address = `sqlite:${join(folder, 'server.db')}`
-    store = openStore(parseStore(address))
-    await store.prepare()
+    store = openSqliteStore(join(folder, 'server.db'))
   })
   afterEach(() => store.close())
 
   const line = (json = true): CommandFixture =>
-    createCommandFixture({ ...settings, STORE: address }, { json, runtime })
+    createCommandFixture({ ...settings, STORE: `sqlite:${join(folder, 'server.db')}` }, { json, runtime })
 
   const person = (sub: string) => ({
     user: { id: `${issuer}#${sub}`, sub, email: `${sub}@example.com`, name: undefined },

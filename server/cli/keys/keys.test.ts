@@ -4,18 +4,16 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { parseSecretKeys } from '../../config/store-address.ts'
 import { createSealer, type KeyRing, type Sealer } from '../../core/seal.ts'
-import { sealProviderSession } from '../../core/session/session-seal.ts'
 import type { Store } from '../../core/store.ts'
 import { openKeyFile } from '../../store/secret-key-file.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
 import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
-  addGrant,
-  grantSample,
   secondFactorSample,
   sessionSample,
   start,
+  addSealedGrant,
 } from '../../../tests/support/server/core/grant-sample.ts'
 import { CommandFailure, exitCode } from '../command.ts'
 import { generateKey, listKeys } from './keys-list.ts'
@@ -67,15 +65,8 @@ function sealerOf(ring: KeyRing = serverRing()): Sealer {
   return createSealer(ring, runtime.randomBytes)
 }
 
-async function connect(name: string, sealer: Sealer = sealerOf()): Promise<void> {
-  const sample = grantSample(name)
-  const session = { accessToken: `access ${name}`, refreshToken: `refresh ${name}`, expiresAt: start + 3600 }
-  const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
-  await addGrant(store, {
-    ...sample,
-    session: sealProviderSession({ ...session, issuer: 'https://provider' }, row, sealer),
-  })
-}
+const connect = (name: string, sealer: Sealer = sealerOf()): Promise<unknown> =>
+  addSealedGrant(store, sealer, name)
 
 const kidsInFile = (): string[] =>
   readFileSync(ringPath, 'utf8')

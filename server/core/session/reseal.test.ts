@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addGrant, dueSignOuts, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { dueSignOuts, start, addSealedGrant } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
@@ -13,7 +13,6 @@ import type { StoredProviderSession } from './grant.ts'
 import { type ResealCounts, type ResealPorts, resealSessions } from './reseal.ts'
 import { createSealer, type KeyRing, type Sealer, type SealingKey, sealingKeyOf } from '../seal.ts'
 import { SessionKeeper } from './session-keeper.ts'
-import type { ProviderSession } from './session-provider.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 import { SignOutWorker } from './sign-out-worker.ts'
 import type { Store } from '../store.ts'
@@ -36,21 +35,8 @@ function sealerOf(...keys: readonly SealingKey[]): Sealer {
 }
 
 /** Creates a grant whose session is sealed with `key`. */
-async function connect(
-  name: string,
-  key: SealingKey,
-  session: ProviderSession = {
-    accessToken: `access ${name}`,
-    refreshToken: `refresh ${name}`,
-    expiresAt: start + 3600,
-  },
-): Promise<StoredProviderSession> {
-  const sample = grantSample(name)
-  const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
-  const stored = sealProviderSession({ ...session, issuer: providerIssuer }, row, sealerOf(key))
-  await addGrant(store, { ...sample, session: stored })
-  return stored
-}
+const connect = (name: string, key: SealingKey, session: object = {}): Promise<StoredProviderSession> =>
+  addSealedGrant(store, sealerOf(key), name, { issuer: providerIssuer, ...session })
 
 function reseal(overrides: Partial<ResealPorts> = {}): Promise<ResealCounts> {
   return resealSessions({ store, sealer, kid: 'new', runtime, owner: 'reseal', ...overrides })

@@ -1,11 +1,8 @@
 import { expect, it } from 'vitest'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { start } from '../../../tests/support/server/core/grant-sample.ts'
-import { createSealer, fixedKeyRing } from '../seal.ts'
+import { start, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 
-const { randomBytes } = createFakeRuntime()
-const sealer = createSealer(fixedKeyRing([{ kid: 'k', key: new Uint8Array(32).fill(1) }]), randomBytes)
+const sealer = sealerSample()
 const row = { grantId: 'g', version: 3, issuedAt: start }
 const session = {
   issuer: 'https://provider',

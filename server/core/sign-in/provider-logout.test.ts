@@ -1,15 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { start, addSealedGrant, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import { createSealer, fixedKeyRing, type Sealer } from '../seal.ts'
+import { type Sealer } from '../seal.ts'
 import type { Store } from '../store.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 import { userIdOf } from '../session/grant.ts'
 import { endLoggedOut, type ProviderLogoutPorts } from './provider-logout.ts'
-import { sealProviderSession } from '../session/session-seal.ts'
 import type { LogoutNotice } from '../session/session-provider.ts'
 
 const issuer = 'https://provider'
@@ -22,17 +21,20 @@ let ended: string[]
 beforeEach(() => {
   runtime = createFakeRuntime(start)
   store = openMemoryStore()
-  sealer = createSealer(fixedKeyRing([{ kid: 'k', key: new Uint8Array(32) }]), runtime.randomBytes)
+  sealer = sealerSample()
   ended = []
 })
 
 /** Creates a grant of `sub` from the sign-in `sid`. */
 async function connect(id: string, sub: string, sid: string | undefined, of: string = issuer): Promise<void> {
   const user = { id: userIdOf(sub, of), sub, email: undefined, name: undefined }
-  const sample = grantSample(id, { id, user, createdAt: start })
-  const row = { grantId: id, version: 1, issuedAt: start }
-  const session = sealProviderSession({ ...signInSample(sub).session, sid, issuer: of }, row, sealer)
-  await addGrant(store, { ...sample, session })
+  const { session } = signInSample(sub)
+  await addSealedGrant(store, sealer, id, {
+    grant: { id, user },
+    ...session,
+    ...(sid && { sid }),
+    issuer: of,
+  })
 }
 
 const notice = (members: Partial<LogoutNotice>): LogoutNotice => ({

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { race, start, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   providerSample,
   secondFactorStep,
@@ -8,7 +8,7 @@ import {
   signInSample,
   visitorSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
+import { hashSecret } from '../seal.ts'
 import {
   afterFirstStep,
   cancelSecondFactor,
@@ -327,8 +327,7 @@ describe('when the half-way session cannot be used any more', () => {
 
   it('a key that has left the ring ends it', async () => {
     const id = await begin()
-    const ring = fixedKeyRing([{ kid: 'new', key: ports.runtime.randomBytes(32) }])
-    ports = { ...ports, sealer: createSealer(ring, ports.runtime.randomBytes) }
+    ports = { ...ports, sealer: sealerSample('new') }
     expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
   })
 })

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { race, start, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   authorizationPurpose,
   capabilitiesSample,
@@ -12,7 +12,7 @@ import {
   visitorSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { rememberAccount } from './device-cookie.ts'
-import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
+import { hashSecret } from '../seal.ts'
 import {
   type Captcha,
   type ProviderCapabilities,
@@ -535,11 +535,7 @@ describe('social sign-in', () => {
 
   it('a key that has left the ring makes a pending sign-in expired', async () => {
     await begin('a')
-    const sealer = createSealer(
-      fixedKeyRing([{ kid: 'new', key: runtime.randomBytes(32) }]),
-      runtime.randomBytes,
-    )
-    ports = { ...ports, sealer }
+    ports = { ...ports, sealer: sealerSample('new') }
     expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
   })
 

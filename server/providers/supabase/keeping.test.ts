@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { SessionKeeper } from '../../core/session/session-keeper.ts'
 import type { SessionKeeperPorts } from '../../core/session/session-refresh.ts'
-import { sealProviderSession } from '../../core/session/session-seal.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { race, addSealedGrant, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { type GotrueFixture, startGotrue } from '../../../tests/support/server/supabase-fixture.ts'
 
 let fixture: GotrueFixture
@@ -13,19 +11,12 @@ beforeEach(() => {
 })
 afterEach(() => fixture.embedded.close())
 
-const ring = fixedKeyRing([{ kid: 'k', key: new Uint8Array(32).fill(5) }])
-
 async function connect() {
-  const { provider, runtime } = fixture
-  const sealer = createSealer(ring, runtime.randomBytes)
+  const { provider } = fixture
+  const sealer = sealerSample()
   const { session, identity } = await fixture.signInSocially()
   const store = openMemoryStore()
-  const sample = grantSample('a')
-  const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
-  await addGrant(store, {
-    ...sample,
-    session: sealProviderSession({ ...session, issuer: provider.issuer }, row, sealer),
-  })
+  const { grantId } = await addSealedGrant(store, sealer, 'a', { ...session, issuer: provider.issuer })
   const keeperOf = (owner: string, ports: Pick<SessionKeeperPorts, 'runtime' | 'report'>) =>
     new SessionKeeper({
       store,
@@ -37,7 +28,7 @@ async function connect() {
       ...ports,
     })
   const stored = async () => {
-    const found = await store.findProviderSession(sample.grant.id)
+    const found = await store.findProviderSession(grantId)
     if (!found) throw new Error('The grant has ended.')
     return found
   }

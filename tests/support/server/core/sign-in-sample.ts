@@ -2,7 +2,6 @@ import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oaut
 import { BackgroundWork } from '../../../../server/core/background-work.ts'
 import type { AuthorizationRequest } from '../../../../server/core/authorization/authorization-request.ts'
 import type { Client } from '../../../../server/core/clients/client.ts'
-import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
 import type {
   ProviderCapabilities,
   SecondFactor,
@@ -17,7 +16,7 @@ import type { SignInVisitor } from '../../../../server/core/sign-in/sign-in-limi
 import type { Store } from '../../../../server/core/store.ts'
 import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
-import { start } from './grant-sample.ts'
+import { start, sealerSample } from './grant-sample.ts'
 
 /** The only resource of the samples. */
 export const resource = 'https://mcp.example.com/mcp'
@@ -163,7 +162,7 @@ export function signInPortsSample(
   return {
     store: openMemoryStore(),
     provider,
-    sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
+    sealer: sealerSample(),
     runtime,
     callbackUrl: 'https://mcp.example.com/oauth/callback',
     limitPerMinute: 1000,
