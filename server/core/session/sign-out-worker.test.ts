@@ -360,20 +360,15 @@ describe('when it is tried again', () => {
   })
 })
 
-describe('a session that no key opens', () => {
-  const lost = () =>
-    workerWith({ sealer: createSealer(fixedKeyRing([sampleKey('other', 2)]), fx.runtime.randomBytes) })
-
-  beforeEach(() => end())
-
-  it('is not dropped: it waits, and is signed out once the key is back', async () => {
-    await lost().run()
-    expect(reports).toEqual([['provider_session_unreadable', grantId]])
-    fx.runtime.advance(20)
-    await worker.run()
-    expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
-    expect(fx.provider.active()).toBeUndefined()
-  })
+it('a session that no key opens is not dropped: it waits, and is signed out once the key is back', async () => {
+  await end()
+  const sealer = createSealer(fixedKeyRing([sampleKey('other', 2)]), fx.runtime.randomBytes)
+  await workerWith({ sealer }).run()
+  expect(reports).toEqual([['provider_session_unreadable', grantId]])
+  fx.runtime.advance(20)
+  await worker.run()
+  expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
+  expect(fx.provider.active()).toBeUndefined()
 })
 
 describe('a store that is down', () => {

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { redirectUri, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
+import { baseUrl, redirectUri, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 
 const drawbridge = await startDrawbridge({ registrationLimit: '1000' })
 afterAll(() => drawbridge.close())
@@ -40,6 +40,7 @@ const update = (registered: Registered, changes: object = {}): Promise<Response>
 describe('GET /oauth/register/{id} (RFC 7592 section 2.1)', () => {
   it('RFC 7592 2.1: answers what is registered, uncached, with the token and address of its management', async () => {
     const registered = await register({ client_name: 'Quill' })
+    expect(registered.registration_client_uri).toBe(`${baseUrl}/oauth/register/${registered.client_id}`)
     const response = await manage('GET', registered)
     expect(response.status).toBe(200)
     expect(response.headers.get('cache-control')).toBe('no-store')

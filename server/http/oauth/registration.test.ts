@@ -9,40 +9,6 @@ import {
 const drawbridge = await startDrawbridge()
 afterAll(() => drawbridge.close())
 
-function post(body: string, type = 'application/json'): Promise<Response> {
-  return drawbridge.fetch('/oauth/register', { method: 'POST', headers: { 'content-type': type }, body })
-}
-
-it('RFC 7591 3.2.1, RFC 7592 3: answers 201 with everything that was registered, uncached', async () => {
-  const response = await post(
-    JSON.stringify({
-      client_name: 'Quill',
-      client_uri: 'https://quill.example',
-      redirect_uris: [redirectUri, 'https://quill.example/cb', redirectUri],
-      token_endpoint_auth_method: 'none',
-      grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
-      application_type: 'native',
-      something_unknown: { deep: true },
-    }),
-  )
-  expect(response.status).toBe(201)
-  expect(response.headers.get('cache-control')).toBe('no-store')
-  expect(response.headers.get('access-control-allow-origin')).toBe('*')
-  const body = (await response.json()) as Record<string, unknown>
-  expect(body).toMatchObject({
-    client_name: 'Quill',
-    client_uri: 'https://quill.example',
-    redirect_uris: [redirectUri, 'https://quill.example/cb'],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-  })
-  expect(body['client_id']).toMatch(/^mcpc_/)
-  expect(body).not.toHaveProperty('client_secret')
-  expect(body['registration_client_uri']).toBe(`${baseUrl}/oauth/register/${String(body['client_id'])}`)
-  expect(body['registration_access_token']).toMatch(/^mcpm_[A-Za-z0-9_-]{43}$/)
-})
-
 describe('limits of registration', () => {
   const register = (own: DrawbridgeFixture, address?: string): Promise<Response> => {
     const headers = { 'content-type': 'application/json' }
