@@ -1,8 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { start, addSealedGrant, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
+import {
+  start,
+  addSealedGrant,
+  grantSample,
+  sealerSample,
+} from '../../../tests/support/server/core/grant-sample.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { type Sealer } from '../seal.ts'
 import type { Store } from '../store.ts'
@@ -25,12 +29,18 @@ beforeEach(() => {
   ended = []
 })
 
+const userOf = (sub: string, of = issuer) => ({
+  id: userIdOf(sub, of),
+  sub,
+  email: undefined,
+  name: undefined,
+})
+
 /** Creates a grant of `sub` from the sign-in `sid`. */
 async function connect(id: string, sub: string, sid: string | undefined, of: string = issuer): Promise<void> {
-  const user = { id: userIdOf(sub, of), sub, email: undefined, name: undefined }
   const { session } = signInSample(sub)
   await addSealedGrant(store, sealer, id, {
-    grant: { id, user },
+    grant: { id, user: userOf(sub, of) },
     ...session,
     ...(sid && { sid }),
     issuer: of,
@@ -69,12 +79,15 @@ describe('a person who was signed out', () => {
     await connect('o1', 'ada', 'one', 'https://other')
   })
 
-  it('loses all grants', async () => {
+  it('loses all grants, and what was allowed and not fetched', async () => {
+    const { code, session } = grantSample('a4', { user: userOf('ada') })
+    await store.addAuthorizationCode({ ...code, expiresAt: start + 60 }, session)
     expect(await logout({ sub: 'ada' })).toEqual([
       'a1 provider_session_ended',
       'a2 provider_session_ended',
       'a3 provider_session_ended',
     ])
+    expect(await store.listUnredeemedCodes(undefined, { now: start, limit: 9 })).toEqual([])
     expect((await store.findGrant('e1'))?.end).toBeUndefined()
     expect((await store.findGrant('o1'))?.end).toBeUndefined()
   })

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { createSignal, type Signal } from '@drawbridge/shared/async.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { EmailMethod } from '../../core/session/session-provider.ts'
@@ -151,6 +152,18 @@ describe('somebody without an account', () => {
     expect(login.logged()).toBe(linesOfKnown)
     expect(mails()).toEqual([])
     expect((await enter(unknown, '123456')).html).toContain('Wrong or expired code')
+  })
+
+  it('waits for the page for half a second, as somebody with an account does', async () => {
+    for (const address of [email, 'nobody@example.com']) {
+      const slept: number[] = []
+      login.runtime.sleep = async (ms) => {
+        await setTimeout(100)
+        slept.push(ms)
+      }
+      await ask(address)
+      expect(Math.max(...slept)).toBeGreaterThan(300)
+    }
   })
 
   it('costs a visitor no guesses, as somebody with an account does not', async () => {

@@ -248,6 +248,8 @@ describe('a client that nobody can say anything about right now', () => {
     expect(refused.html).toContain('This app cannot be checked right now')
     expect(refused.html).toContain(unavailable.message)
     expect(refused.html).toContain('connect again in the app')
+    goneFrom(login, new ClientUnavailableError('Too many documents.', { limited: true }))
+    expect((await login.open(browser)).status).toBe(429)
     // In a trial the operator reads the page.
     goneFrom(login, inTrial)
     const { html } = await login.open(browser)

@@ -71,6 +71,13 @@ describe('what is configured', () => {
     expect((await other.capabilities()).social).toEqual([{ id: 'keycloak', label: 'Keycloak' }, google])
   })
 
+  it('decides about the password and about mails, where the provider has an email sign-in', async () => {
+    const own = { ...everything, password: false, email: 'code' } as const
+    const ofEmail = async (email: boolean) => open({ external: { email } }, own).capabilities()
+    expect(await ofEmail(true)).toMatchObject({ password: false, email: 'code' })
+    expect(await ofEmail(false)).toMatchObject({ password: false, email: undefined })
+  })
+
   it('says which captcha the provider demands: it does not report it', async () => {
     const captcha = { kind: 'turnstile', siteKey: '1x00000000000000000000AA' } as const
     const { capabilities } = open({ external: { email: true } }, { ...everything, captcha })
