@@ -217,11 +217,8 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     await stream.cancel()
     await listening.cancel()
   })
-})
 
-it.each(['legacy', 'modern'])(
-  'arguments that are repeated in headers must agree with them, once a process of %s has listed its tools',
-  async (era) => {
+  it('has arguments that are repeated in headers agree with them, once it has listed its tools', async () => {
     const fixture = open(['--era', era], {
       policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
     })
@@ -235,8 +232,66 @@ it.each(['legacy', 'modern'])(
     expect(await agreed.json()).toMatchObject({ result: { content: [{ text: 'eu' }] } })
     const hidden = fixture.client(callerOf('ada', { access: { ...fullAccess, allowsTool: () => false } }))
     expect(JSON.stringify(await (await hidden.post(message, headers)).json())).toContain('There is no tool')
-  },
-)
+  })
+
+  it('logs to the call that is open, from its level on', async () => {
+    const client = open(['--era', era]).client()
+    const session = await client.open()
+    const log = (level: string): object => toolCall('log', { level, data: 1 }, level)
+    const methodsOf = async (response: Response): Promise<unknown[]> =>
+      (await readMessages(response).rest()).map(({ message }) => message.method)
+    const logged = ['notifications/message', undefined]
+    expect(await methodsOf(await session.post(log('debug')))).toEqual(logged)
+    const set = await session.request('logging/setLevel', { level: 'error' })
+    expect(set).toMatchObject({ result: {} })
+    expect(await methodsOf(await session.post(log('info')))).toEqual([undefined])
+    expect(await methodsOf(await session.post(log('alert')))).toEqual(logged)
+
+    const asked = message2026('tools/call', {
+      name: 'log',
+      arguments: { level: 'info', data: 1 },
+      _meta: { 'io.modelcontextprotocol/logLevel': 'info' },
+    })
+    expect(await methodsOf(await client.post(asked.message, asked.headers))).toEqual(logged)
+    expect(await client.request2026('tools/call', { name: 'log', arguments: { data: 1 } })).toMatchObject({
+      result: {},
+    })
+  })
+
+  it('is not asked for what would outlive its call', async () => {
+    const session = await client.open()
+    for (const method of ['tasks/list', 'events/list']) {
+      const answers = [session.request(method), client.request(method), client.request2026(method)]
+      for (const each of await Promise.all(answers)) expect(each).toMatchObject({ error: { code: -32_601 } })
+    }
+  })
+
+  it('and is for everybody tells one nothing of another, and is asked for nothing that lasts', async () => {
+    const fixture = open(['--era', era], { process: 'shared' })
+    const [ada, eve] = [fixture.client(), fixture.client(callerOf('eve'))]
+    const session = await ada.open({ elicitation: {} })
+    const capabilities = session.initialized.result?.['capabilities']
+    expect(capabilities).not.toHaveProperty('logging')
+    expect(capabilities).toMatchObject({ resources: { subscribe: false } })
+    const lasting = {
+      'logging/setLevel': { level: 'debug' },
+      'resources/subscribe': { uri: 'test://one' },
+      'example/own': {},
+    }
+    for (const [method, params] of Object.entries(lasting))
+      expect(await session.request(method, params)).toMatchObject({ error: { code: -32_601 } })
+    const stream = await session.listen()
+    await eve.call('log', { level: 'error', data: 'of eve' })
+    await eve.call('add_tool')
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+    await stream.cancel()
+    for (const name of ['about', 'meta']) {
+      const { result } = await session.call(name)
+      expect(result?.['structuredContent']).toBeDefined()
+      expect(JSON.stringify(result)).not.toContain('elicitation')
+    }
+  })
+})
 
 it('a client that names the newest revision in a header of an older message keeps its session', async () => {
   const client = open(['--era', 'legacy']).client()
@@ -262,33 +317,6 @@ it('a message that asks for nothing starts no process outside of a session', asy
   expect((await fixture.client().post(notification('notifications/initialized'))).status).toBe(202)
   expect(fixture.endpoint.processCount()).toBe(0)
 })
-
-it.each(['legacy', 'modern'])(
-  'log messages of %s reach the call that is open, from its level on',
-  async (era) => {
-    const client = open(['--era', era]).client()
-    const session = await client.open()
-    const log = (level: string): object => toolCall('log', { level, data: 1 }, level)
-    const methodsOf = async (response: Response): Promise<unknown[]> =>
-      (await readMessages(response).rest()).map(({ message }) => message.method)
-    const logged = ['notifications/message', undefined]
-    expect(await methodsOf(await session.post(log('debug')))).toEqual(logged)
-    const set = await session.request('logging/setLevel', { level: 'error' })
-    expect(set).toMatchObject({ result: {} })
-    expect(await methodsOf(await session.post(log('info')))).toEqual([undefined])
-    expect(await methodsOf(await session.post(log('alert')))).toEqual(logged)
-
-    const asked = message2026('tools/call', {
-      name: 'log',
-      arguments: { level: 'info', data: 1 },
-      _meta: { 'io.modelcontextprotocol/logLevel': 'info' },
-    })
-    expect(await methodsOf(await client.post(asked.message, asked.headers))).toEqual(logged)
-    expect(await client.request2026('tools/call', { name: 'log', arguments: { data: 1 } })).toMatchObject({
-      result: {},
-    })
-  },
-)
 
 it("log messages that could be of several calls go to the person's sessions, each from its own level on, and to nobody else", async () => {
   const fixture = open(['--era', 'legacy'])
@@ -397,43 +425,6 @@ describe('what the policy and the access rules hide', () => {
       ['ada', 'hello', 'ok', undefined],
     ])
     expect([has('echo'), has('secret_admin'), has('no_such')]).toEqual([true, true, false])
-  })
-})
-
-describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
-  it('is not asked for what would outlive its call', async () => {
-    const client = open(['--era', era]).client()
-    const session = await client.open()
-    for (const method of ['tasks/list', 'events/list']) {
-      const answers = [session.request(method), client.request(method), client.request2026(method)]
-      for (const each of await Promise.all(answers)) expect(each).toMatchObject({ error: { code: -32_601 } })
-    }
-  })
-
-  it('and is for everybody tells one nothing of another, and is asked for nothing that lasts', async () => {
-    const fixture = open(['--era', era], { process: 'shared' })
-    const [ada, eve] = [fixture.client(), fixture.client(callerOf('eve'))]
-    const session = await ada.open({ elicitation: {} })
-    const capabilities = session.initialized.result?.['capabilities']
-    expect(capabilities).not.toHaveProperty('logging')
-    expect(capabilities).toMatchObject({ resources: { subscribe: false } })
-    const lasting = {
-      'logging/setLevel': { level: 'debug' },
-      'resources/subscribe': { uri: 'test://one' },
-      'example/own': {},
-    }
-    for (const [method, params] of Object.entries(lasting))
-      expect(await session.request(method, params)).toMatchObject({ error: { code: -32_601 } })
-    const stream = await session.listen()
-    await eve.call('log', { level: 'error', data: 'of eve' })
-    await eve.call('add_tool')
-    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
-    await stream.cancel()
-    for (const name of ['about', 'meta']) {
-      const { result } = await session.call(name)
-      expect(result?.['structuredContent']).toBeDefined()
-      expect(JSON.stringify(result)).not.toContain('elicitation')
-    }
   })
 })
 
