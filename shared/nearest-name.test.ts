@@ -1,25 +1,23 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { nearestName, suggestion } from './nearest-name.ts'
 
 const names = ['--transport', '--proxy', '--retry', '--ca', '--no-open', '--scope']
 
-describe('the nearest name', () => {
-  it.each([
-    ['--trasnport', '--transport'],
-    ['--Transport', '--transport'],
-    ['--transprot', '--transport'],
-    ['--porxy', '--proxy'],
-    ['--retyr', '--retry'],
-    ['--noopen', '--no-open'],
-    ['--something-else', undefined],
-    ['--x', undefined],
-  ])('of %s is %s', (given, name) => {
-    expect(nearestName(given, names)).toBe(name)
-  })
+it.each([
+  ['--trasnport', '--transport'],
+  ['--Transport', '--transport'],
+  ['--transprot', '--transport'],
+  ['--porxy', '--proxy'],
+  ['--retyr', '--retry'],
+  ['--noopen', '--no-open'],
+  ['--something-else', undefined],
+  ['--x', undefined],
+])('of %s is %s', (given, name) => {
+  expect(nearestName(given, names)).toBe(name)
+})
 
-  it('is a question behind a fault, or nothing', () => {
-    expect(suggestion('--scop', names)).toBe(' Did you mean --scope?')
-    expect(suggestion('--wholly-different', names)).toBe('')
-    expect(suggestion('x', [])).toBe('')
-  })
+it('is a question behind a fault, or nothing', () => {
+  expect(suggestion('--scop', names)).toBe(' Did you mean --scope?')
+  expect(suggestion('--wholly-different', names)).toBe('')
+  expect(suggestion('x', [])).toBe('')
 })

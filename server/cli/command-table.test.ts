@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { settings } from '../config/setting-table.ts'
 import { commandTable } from './command-table.ts'
 import { baseUrlChecks } from './doctor/base-url-check.ts'
@@ -33,26 +33,24 @@ const doctorChecks = [
 
 const document = readFileSync(fileURLToPath(new URL('../../docs/commands.md', import.meta.url)), 'utf8')
 
-describe('the table of commands', () => {
-  it.each(commandTable)('$usage is documented with its switches', ({ usage, switches }) => {
-    expect(document).toContain(usage.replace(/ [<[].*/, ''))
-    for (const name of Object.keys(switches ?? {})) expect(document).toContain(name)
-  })
+it.each(commandTable)('$usage is documented with its switches', ({ usage, switches }) => {
+  expect(document).toContain(usage.replace(/ [<[].*/, ''))
+  for (const name of Object.keys(switches ?? {})) expect(document).toContain(name)
+})
 
-  it.each(commandTable)('$usage has examples that call it', ({ usage, examples }) => {
-    expect(examples.length).toBeGreaterThan(0)
-    for (const example of examples)
-      expect(example === '' || example.startsWith(usage.replace(/ [<[].*/, ''))).toBe(true)
-  })
+it.each(commandTable)('$usage has examples that call it', ({ usage, examples }) => {
+  expect(examples.length).toBeGreaterThan(0)
+  for (const example of examples)
+    expect(example === '' || example.startsWith(usage.replace(/ [<[].*/, ''))).toBe(true)
+})
 
-  it.each(commandTable)('$usage lists settings in its help that exist and have a flag', ({ shown }) => {
-    const withFlag = settings.filter(({ secret }) => !secret).map(({ field }) => field)
-    expect(withFlag).toEqual(expect.arrayContaining([...(shown ?? [])]))
-  })
+it.each(commandTable)('$usage lists settings in its help that exist and have a flag', ({ shown }) => {
+  const withFlag = settings.filter(({ secret }) => !secret).map(({ field }) => field)
+  expect(withFlag).toEqual(expect.arrayContaining([...(shown ?? [])]))
+})
 
-  it('is documented with every name that a finding of doctor can have', () => {
-    const names = [...doctorChecks.flatMap((checks) => Object.keys(checks)), 'sealing-keys']
-    expect(names.length).toBeGreaterThan(30)
-    for (const name of new Set(names)) expect(document).toContain(`\`${name}\``)
-  })
+it('is documented with every name that a finding of doctor can have', () => {
+  const names = [...doctorChecks.flatMap((checks) => Object.keys(checks)), 'sealing-keys']
+  expect(names.length).toBeGreaterThan(30)
+  for (const name of new Set(names)) expect(document).toContain(`\`${name}\``)
 })

@@ -23,67 +23,65 @@ function run(store: string): Promise<Record<string, unknown>> {
   return migrate(input).then((code) => ({ code, ...facts() }))
 }
 
-describe('migrate', () => {
-  it('makes a store that is not there', async () => {
-    expect(await run(`sqlite:${path}`)).toEqual({
-      code: 0,
-      ok: true,
-      store: `sqlite:${path}`,
-      from: 0,
-      to: newest,
-    })
-    expect(existsSync(path)).toBe(true)
+it('makes a store that is not there', async () => {
+  expect(await run(`sqlite:${path}`)).toEqual({
+    code: 0,
+    ok: true,
+    store: `sqlite:${path}`,
+    from: 0,
+    to: newest,
+  })
+  expect(existsSync(path)).toBe(true)
+})
+
+it('makes the schema in an empty file, and says from where', async () => {
+  new DatabaseSync(path).close()
+  expect(await run(`sqlite:${path}`)).toMatchObject({ code: 0, from: 0, to: newest })
+  await openSqliteStore(path, { shared: true }).close()
+})
+
+it('has nothing to do for the newest one, also while a server runs', async () => {
+  const store = openSqliteStore(path)
+  expect(await run(`sqlite:${path}`)).toMatchObject({ code: 0, from: newest, to: newest })
+  await store.close()
+})
+
+it('says so when a server holds an old one', async () => {
+  await openSqliteStore(path).close()
+  const held = new DatabaseSync(`${path}.lock`)
+  held.exec('BEGIN EXCLUSIVE')
+  const database = new DatabaseSync(path)
+  database.exec(`PRAGMA user_version = ${newest - 1}`)
+  database.close()
+  const failure = await run(`sqlite:${path}`).catch((error: unknown) => error)
+  held.close()
+  expect(failure).toBeInstanceOf(CommandFailure)
+  expect((failure as CommandFailure).message).toMatch(/was not migrated: Another Drawbridge uses/)
+  expect((failure as CommandFailure).code).toBe(exitCode.failed)
+})
+
+it('has nothing to do for a store in memory', async () => {
+  expect(await run('memory:')).toMatchObject({ code: 0, ok: true })
+})
+
+describe('on Postgres', () => {
+  let server: PostgresServer
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server.close())
+
+  it('makes the schema, then has nothing to do', async () => {
+    const url = await server.createDatabase()
+    const first = await run(url)
+    expect(first).toMatchObject({ code: 0, from: 0 })
+    expect(await run(url)).toMatchObject({ code: 0, from: first['to'], to: first['to'] })
+    expect(JSON.stringify(first)).not.toContain('sesame')
   })
 
-  it('makes the schema in an empty file, and says from where', async () => {
-    new DatabaseSync(path).close()
-    expect(await run(`sqlite:${path}`)).toMatchObject({ code: 0, from: 0, to: newest })
-    await openSqliteStore(path, { shared: true }).close()
-  })
-
-  it('has nothing to do for the newest one, also while a server runs', async () => {
-    const store = openSqliteStore(path)
-    expect(await run(`sqlite:${path}`)).toMatchObject({ code: 0, from: newest, to: newest })
-    await store.close()
-  })
-
-  it('says so when a server holds an old one', async () => {
-    await openSqliteStore(path).close()
-    const held = new DatabaseSync(`${path}.lock`)
-    held.exec('BEGIN EXCLUSIVE')
-    const database = new DatabaseSync(path)
-    database.exec(`PRAGMA user_version = ${newest - 1}`)
-    database.close()
-    const failure = await run(`sqlite:${path}`).catch((error: unknown) => error)
-    held.close()
-    expect(failure).toBeInstanceOf(CommandFailure)
-    expect((failure as CommandFailure).message).toMatch(/was not migrated: Another Drawbridge uses/)
-    expect((failure as CommandFailure).code).toBe(exitCode.failed)
-  })
-
-  it('has nothing to do for a store in memory', async () => {
-    expect(await run('memory:')).toMatchObject({ code: 0, ok: true })
-  })
-
-  describe('on Postgres', () => {
-    let server: PostgresServer
-    beforeAll(async () => {
-      server = await startPostgres()
-    })
-    afterAll(() => server.close())
-
-    it('makes the schema, then has nothing to do', async () => {
-      const url = await server.createDatabase()
-      const first = await run(url)
-      expect(first).toMatchObject({ code: 0, from: 0 })
-      expect(await run(url)).toMatchObject({ code: 0, from: first['to'], to: first['to'] })
-      expect(JSON.stringify(first)).not.toContain('sesame')
-    })
-
-    it('of a database that is not there fails without its password', async () => {
-      const failure = await run(server.url('nothing')).catch((error: unknown) => error)
-      expect((failure as CommandFailure).message).toContain('was not migrated')
-      expect((failure as CommandFailure).message).not.toContain('sesame')
-    })
+  it('of a database that is not there fails without its password', async () => {
+    const failure = await run(server.url('nothing')).catch((error: unknown) => error)
+    expect((failure as CommandFailure).message).toContain('was not migrated')
+    expect((failure as CommandFailure).message).not.toContain('sesame')
   })
 })

@@ -21,14 +21,12 @@ describe('addressBlocks', () => {
   })
 })
 
-describe('addressNetwork', () => {
-  it.each<[address: string, network: string]>([
-    ['203.0.113.9', '203.0.113.0/24'],
-    ['::ffff:203.0.113.9', '203.0.113.0/24'],
-    ['2001:db8:1:203::1', '2001:db8:1::/48'],
-    ['no:address', ''],
-    ['', ''],
-  ])('%s is of %j', (address, network) => {
-    expect(addressNetwork(address)).toBe(network)
-  })
+it.each<[address: string, network: string]>([
+  ['203.0.113.9', '203.0.113.0/24'],
+  ['::ffff:203.0.113.9', '203.0.113.0/24'],
+  ['2001:db8:1:203::1', '2001:db8:1::/48'],
+  ['no:address', ''],
+  ['', ''],
+])('addressNetwork: %s is of %j', (address, network) => {
+  expect(addressNetwork(address)).toBe(network)
 })

@@ -129,14 +129,12 @@ describe('a key ring that changes while it is in use', () => {
   })
 })
 
-describe('sealingKeyOf', () => {
-  it.each([
-    ['current.AAAA', 'current'],
-    ['no dot', ''],
-    ['', ''],
-  ])('%j needs the key %j', (sealed, kid) => {
-    expect(sealingKeyOf(sealed)).toBe(kid)
-  })
+it.each([
+  ['current.AAAA', 'current'],
+  ['no dot', ''],
+  ['', ''],
+])('sealingKeyOf: %j needs the key %j', (sealed, kid) => {
+  expect(sealingKeyOf(sealed)).toBe(kid)
 })
 
 describe('sealUnderSecret', () => {
@@ -158,10 +156,8 @@ describe('sealUnderSecret', () => {
   })
 })
 
-describe('hashSecret', () => {
-  it('is SHA-256 in base64url', () => {
-    // FIPS 180-4, the example "abc".
-    const expected = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
-    expect(Buffer.from(hashSecret('abc'), 'base64url').toString('hex')).toBe(expected)
-  })
+it('hashSecret: is SHA-256 in base64url', () => {
+  // FIPS 180-4, the example "abc".
+  const expected = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
+  expect(Buffer.from(hashSecret('abc'), 'base64url').toString('hex')).toBe(expected)
 })

@@ -1,28 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { isPageNavigation } from './connect.ts'
-import { type DrawbridgeFixture, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
+import { startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
 import { sessionCookieHeader, signInToWebApp } from '../../tests/support/server/web-app-session.ts'
 
 const firefox = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const chromium =
   'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7'
 
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  drawbridge = await startDrawbridge()
-})
+const drawbridge = await startDrawbridge()
 afterAll(() => drawbridge.close())
 
-describe('GET /help', () => {
-  it('says what to do about a client that does not connect, and is linked on the connect page', async () => {
-    const start = await drawbridge.fetch('/', { headers: { accept: firefox } })
-    expect(await start.text()).toContain('href="/help"')
-    const response = await drawbridge.fetch('/help?ui_locales=de')
-    expect([response.status, response.headers.get('content-language')]).toEqual([200, 'de'])
-    const page = await response.text()
-    expect(page).toContain('<code>http://localhost:8787/mcp</code>')
-    expect(page).toContain('href="http://localhost:8787/"')
-  })
+it('GET /help says what to do about a client that does not connect, and is linked on the connect page', async () => {
+  const start = await drawbridge.fetch('/', { headers: { accept: firefox } })
+  expect(await start.text()).toContain('href="/help"')
+  const response = await drawbridge.fetch('/help?ui_locales=de')
+  expect([response.status, response.headers.get('content-language')]).toEqual([200, 'de'])
+  const page = await response.text()
+  expect(page).toContain('<code>http://localhost:8787/mcp</code>')
+  expect(page).toContain('href="http://localhost:8787/"')
 })
 
 /** Headers of browsers opening the address. */
@@ -106,15 +101,16 @@ describe('GET / and GET /mcp of people', () => {
   })
 })
 
-describe('every other request to /mcp is as it was', () => {
-  it.each(programs)('%s: %s without a credential gets the challenge', async (_who, method, headers) => {
+it.each(programs)(
+  'every other request to /mcp is as it was: %s: %s without a credential gets the challenge',
+  async (_who, method, headers) => {
     const response = await drawbridge.fetch('/mcp', { method, headers })
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toContain('resource_metadata=')
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     if (method !== 'HEAD') expect(await response.json()).toMatchObject({ error: 'unauthorized' })
-  })
-})
+  },
+)
 
 it('reads an absurd Accept in no time', () => {
   const accept = `${'text/html;q=0.1, '.repeat(4000)}*/*`

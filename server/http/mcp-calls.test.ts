@@ -6,7 +6,7 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../../tests/support/server/drawbridge-fixture.ts'
-import { message2026 } from '../../tests/support/server/mcp/mcp-message.ts'
+import { message2026, notification, request } from '../../tests/support/server/mcp/mcp-message.ts'
 import { signInToWebApp } from '../../tests/support/server/web-app-session.ts'
 
 let drawbridge: DrawbridgeFixture
@@ -47,13 +47,8 @@ async function start(settings: Settings): Promise<string> {
   return (await drawbridge.connect()).tokens.access_token
 }
 
-const call = (name: string, id: unknown = 1, params: object = {}): object => ({
-  jsonrpc: '2.0',
-  id,
-  method: 'tools/call',
-  params: { name, arguments: {}, ...params },
-})
-
+const call = (name: string, id: string | number = 1, params: object = {}): object =>
+  request('tools/call', { name, arguments: {}, ...params }, id)
 const send = (token: string, message: unknown): Promise<Response> =>
   drawbridge.mcp(message, { authorization: `Bearer ${token}` })
 
@@ -90,7 +85,7 @@ describe('a person who sends too much', () => {
 
   it('is refused by the size of a message, too', async () => {
     const token = await start({ callLimit: '2/m' })
-    const large = { jsonrpc: '2.0', id: 1, method: 'ping', params: { x: 'x'.repeat(66_000) } }
+    const large = request('ping', { x: 'x'.repeat(66_000) })
     expect((await send(token, large)).status).toBe(200)
     expect((await send(token, large)).status).toBe(429)
   })
@@ -115,9 +110,8 @@ describe('a person with calls under way', () => {
     const token = await start({ callsAtOnce: '1', callLimit: 'off' })
     const running = send(token, call('wait', 1, params))
     await expect.poll(() => go.length).toBe(1)
-    for (const more of [call('hello'), { jsonrpc: '2.0', id: 1, method: 'ping' }])
-      expect((await send(token, more)).status).toBe(429)
-    expect((await send(token, { jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(202)
+    for (const more of [call('hello'), request('ping')]) expect((await send(token, more)).status).toBe(429)
+    expect((await send(token, notification('notifications/initialized'))).status).toBe(202)
     go[0]?.()
     await (await running).text()
     expect((await send(token, call('hello'))).status).toBe(200)

@@ -1,14 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import {
   appUrl,
   baseUrl,
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../../tests/support/server/drawbridge-fixture.ts'
-import { message2026 } from '../../tests/support/server/mcp/mcp-message.ts'
+import {
+  initialize,
+  message2026,
+  notification,
+  request,
+  toolCall,
+} from '../../tests/support/server/mcp/mcp-message.ts'
 import type { Settings } from '../config/setting-table.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 
@@ -53,23 +59,7 @@ beforeEach(() => {
   ran = []
 })
 
-const initialize = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'test', version: '1' },
-  },
-}
-const request = (method: string, params: object = {}, id: number | string = 1): object => ({
-  jsonrpc: '2.0',
-  id,
-  method,
-  params,
-})
-const call = (name: string, id = 1): object => request('tools/call', { name, arguments: {} }, id)
+const call = (name: string, id = 1): object => toolCall(name, {}, id)
 
 /** Sends a message of 2026-07-28. */
 function modern(method: string, params: { name?: string } = {}): Promise<Response> {
@@ -93,8 +83,8 @@ describe('without a credential, where a tool is public', () => {
   afterAll(() => drawbridge.close())
 
   it.each<[string, object]>([
-    ['initialize', initialize],
-    ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }],
+    ['initialize', initialize()],
+    ['a notification', notification('notifications/initialized')],
     ['ping', request('ping')],
     ['tools/list', request('tools/list')],
     ['a call of the public tool', call('search')],
@@ -159,7 +149,7 @@ describe('without a credential, where a tool is public', () => {
   it.each(['Bearer nobody', 'Basic YTpi', 'Bearer'])(
     'a bad credential is 401 all the same: %s',
     async (authorization) => {
-      for (const message of [initialize, request('tools/list'), call('search')]) {
+      for (const message of [initialize(), request('tools/list'), call('search')]) {
         expect((await drawbridge.mcp(message, { authorization })).status).toBe(401)
       }
       expect(ran).toEqual([])
@@ -167,7 +157,7 @@ describe('without a credential, where a tool is public', () => {
   )
 
   it.each<[string, RequestInit]>([
-    ['initialize', { method: 'POST', body: JSON.stringify(initialize) }],
+    ['initialize', { method: 'POST', body: JSON.stringify(initialize()) }],
     ['a call of the public tool', { method: 'POST', body: JSON.stringify(call('search')) }],
     ['a look for a stream', { method: 'GET' }],
   ])('at /mcp?sign-in %s is challenged, for the same resource', async (_title, init) => {
@@ -205,7 +195,7 @@ describe('without a credential, where a tool is public', () => {
   })
 
   it('the instructions name the public tools', async () => {
-    const response = await drawbridge.mcp(initialize)
+    const response = await drawbridge.mcp(initialize())
     expect(await response.text()).toContain('These tools need no sign-in: search.')
   })
 
@@ -230,7 +220,7 @@ describe('a server of its own', () => {
     await start({ callLimit: '3/m' })
     const { tokens } = await drawbridge.connect()
     const statuses = []
-    for (const message of [initialize, request('tools/list'), call('search'), call('search')]) {
+    for (const message of [initialize(), request('tools/list'), call('search'), call('search')]) {
       statuses.push((await sendFrom('203.0.113.7', message)).status)
     }
     expect((await sendFrom('203.0.113.8', call('search'))).status).toBe(200)
@@ -239,57 +229,48 @@ describe('a server of its own', () => {
   })
 
   it('with access rules, the list has only public tools for those who are nobody yet', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'access-'))
-    const access = join(folder, 'access.json')
+    const access = join(temporaryFolder(), 'access.json')
     writeFileSync(access, JSON.stringify({ rules: [{ allow: { email: ['*@example.com'] } }] }))
-    try {
-      await start({ access })
-      const response = await drawbridge.mcp(request('tools/list'))
-      const { tools } = ((await response.json()) as ToolsAnswer).result
-      expect(tools.map(({ name }) => name)).toEqual(['search'])
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
+    await start({ access })
+    const response = await drawbridge.mcp(request('tools/list'))
+    const { tools } = ((await response.json()) as ToolsAnswer).result
+    expect(tools.map(({ name }) => name)).toEqual(['search'])
   })
 
-  describe('beside what a module registers', () => {
-    it('anonymous clients find public tools, and what register adds without asking who they are', async () => {
-      await start(
-        {},
-        {
-          register(server, context) {
-            server.registerTool('registered', {}, () => ({
-              content: [{ type: 'text', text: context.user.sub }],
-            }))
-            server.registerTool(`of ${context.user.sub}`, {}, () => ({ content: [] }))
-          },
+  it('beside what a module registers, anonymous clients find public tools, and what it adds without asking who they are', async () => {
+    await start(
+      {},
+      {
+        register(server, context) {
+          server.registerTool('registered', {}, () => ({
+            content: [{ type: 'text', text: context.user.sub }],
+          }))
+          server.registerTool(`of ${context.user.sub}`, {}, () => ({ content: [] }))
         },
-      )
-      for (const response of [await drawbridge.mcp(request('tools/list')), await modern('tools/list')]) {
-        expect(response.status).toBe(200)
-        const { tools } = ((await response.json()) as ToolsAnswer).result
-        expect(tools.map(({ name }) => name)).toEqual(['search', 'hello', 'write', 'registered'])
-        expect(tools.at(-1)?.securitySchemes).toEqual([{ type: 'oauth2', scopes: ['mcp'] }])
-      }
-      expect(await (await drawbridge.mcp(call('search'))).text()).toContain('For anybody')
-      expect((await drawbridge.mcp(call('registered'))).status).toBe(401)
-      expect((await modern('tools/call', { name: 'search' })).status).toBe(200)
-      const { tokens } = await drawbridge.connect()
-      expect((await drawbridge.callTool(tokens.access_token, 'registered')).text).not.toBe('')
-    })
+      },
+    )
+    for (const response of [await drawbridge.mcp(request('tools/list')), await modern('tools/list')]) {
+      expect(response.status).toBe(200)
+      const { tools } = ((await response.json()) as ToolsAnswer).result
+      expect(tools.map(({ name }) => name)).toEqual(['search', 'hello', 'write', 'registered'])
+      expect(tools.at(-1)?.securitySchemes).toEqual([{ type: 'oauth2', scopes: ['mcp'] }])
+    }
+    expect(await (await drawbridge.mcp(call('search'))).text()).toContain('For anybody')
+    expect((await drawbridge.mcp(call('registered'))).status).toBe(401)
+    expect((await modern('tools/call', { name: 'search' })).status).toBe(200)
+    const { tokens } = await drawbridge.connect()
+    expect((await drawbridge.callTool(tokens.access_token, 'registered')).text).not.toBe('')
   })
 
-  describe('where no tool is public', () => {
-    it('everything without a credential is 401, and the list says nothing of schemes', async () => {
-      await start({}, { tools: module.tools?.filter(({ name }) => name === 'hello') ?? [] })
-      for (const message of [initialize, request('tools/list'), call('hello')])
-        expect((await drawbridge.mcp(message)).status).toBe(401)
-      const stream = await drawbridge.fetch('/mcp', { headers: { accept: 'text/event-stream' } })
-      expect(stream.status).toBe(401)
-      const { tokens } = await drawbridge.connect()
-      const authorization = `Bearer ${tokens.access_token}`
-      const listed = await drawbridge.mcp(request('tools/list'), { authorization })
-      expect(await listed.text()).not.toContain('securitySchemes')
-    })
+  it('where no tool is public, everything without a credential is 401, and the list says nothing of schemes', async () => {
+    await start({}, { tools: module.tools?.filter(({ name }) => name === 'hello') ?? [] })
+    for (const message of [initialize(), request('tools/list'), call('hello')])
+      expect((await drawbridge.mcp(message)).status).toBe(401)
+    const stream = await drawbridge.fetch('/mcp', { headers: { accept: 'text/event-stream' } })
+    expect(stream.status).toBe(401)
+    const { tokens } = await drawbridge.connect()
+    const authorization = `Bearer ${tokens.access_token}`
+    const listed = await drawbridge.mcp(request('tools/list'), { authorization })
+    expect(await listed.text()).not.toContain('securitySchemes')
   })
 })

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import type { GrantUse } from '../core/session/grant.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import {
@@ -9,11 +9,10 @@ import {
   type DrawbridgeFixture,
   startDrawbridge,
 } from '../../tests/support/server/drawbridge-fixture.ts'
-import { message2026 } from '../../tests/support/server/mcp/mcp-message.ts'
+import { message2026, request, toolCall } from '../../tests/support/server/mcp/mcp-message.ts'
 import { signInToWebApp } from '../../tests/support/server/web-app-session.ts'
 
 let ran: string[]
-let drawbridge: DrawbridgeFixture
 
 const module: ToolModule = {
   scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Change your notes' },
@@ -29,9 +28,7 @@ function log(name: string): string {
   return name
 }
 
-beforeAll(async () => {
-  drawbridge = await startDrawbridge({}, undefined, module)
-})
+const drawbridge = await startDrawbridge({}, undefined, module)
 beforeEach(() => {
   ran = []
 })
@@ -57,12 +54,7 @@ it.each(['notes:write', 'mcp notes:read notes:write'])(
   },
 )
 
-const call = (name: string, id = 1): object => ({
-  jsonrpc: '2.0',
-  id,
-  method: 'tools/call',
-  params: { name, arguments: {} },
-})
+const call = (name: string, id = 1): object => toolCall(name, {}, id)
 
 /** Calls a tool as a client of 2026-07-28. */
 function modern(name: string, token: string, _meta: object = {}): Promise<Response> {
@@ -110,10 +102,9 @@ describe.each(eras)('a call of a tool with a scope of its own, at %s', (_era, se
 
 describe('scopes of tools', () => {
   it('hide nothing from the list: what is not seen is never asked for', async () => {
-    const response = await drawbridge.mcp(
-      { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-      { authorization: `Bearer ${await tokenFor('mcp')}` },
-    )
+    const response = await drawbridge.mcp(request('tools/list'), {
+      authorization: `Bearer ${await tokenFor('mcp')}`,
+    })
     const { result } = (await response.json()) as { result: { tools: { name: string }[] } }
     expect(result.tools.map(({ name }) => name)).toEqual(['hello', 'read', 'write'])
   })
@@ -130,36 +121,33 @@ describe('scopes of tools', () => {
   })
 })
 
+/** Ends a server. Returns the uses of grants that it writes then. */
+async function usesAtEnd(server: DrawbridgeFixture): Promise<GrantUse[]> {
+  const written: GrantUse[] = []
+  server.app.store.recordGrantUses = async (uses) => void written.push(...uses)
+  await server.close()
+  return written
+}
+
 describe('the use of a grant', () => {
   it('is noted with each call, and written at the end at the latest', async () => {
     const other = await startDrawbridge({}, undefined, module)
     const { tokens } = await other.connect()
     other.runtime.advance(600)
     await other.mcp(call('hello'), { authorization: `Bearer ${tokens.access_token}` })
-    const written: unknown[] = []
-    other.app.store.recordGrantUses = async (uses) => void written.push(...uses)
-    await other.close()
-    expect(written).toEqual([expect.objectContaining({ usedAt: other.runtime.now() })])
+    expect(await usesAtEnd(other)).toEqual([expect.objectContaining({ usedAt: other.runtime.now() })])
   })
 
   it('is not one of its tokens: a client that only refreshes has not connected', async () => {
     const other = await startDrawbridge({}, undefined, module)
     const { clientId, tokens } = await other.connect()
     expect((await other.refresh(clientId, tokens.refresh_token)).status).toBe(200)
-    const written: unknown[] = []
-    other.app.store.recordGrantUses = async (uses) => void written.push(...uses)
-    await other.close()
-    expect(written).toEqual([])
+    expect(await usesAtEnd(other)).toEqual([])
   })
 
-  const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
-  let folder: string
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-use-'))
-    const rules = [{ allow: {}, tools: { deny: ['hidden'] } }]
-    writeFileSync(join(folder, 'access.json'), JSON.stringify({ rules }))
-  })
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  const list = request('tools/list', {}, 2)
+  const access = join(temporaryFolder(afterAll), 'access.json')
+  writeFileSync(access, JSON.stringify({ rules: [{ allow: {}, tools: { deny: ['hidden'] } }] }))
 
   it.each<[what: string, messages: readonly unknown[], tool: string | undefined]>([
     ['a tool that is called', [call('hello')], 'hello'],
@@ -172,15 +160,12 @@ describe('the use of a grant', () => {
     ['none that the rules do not allow', [call('hello'), call('hidden')], 'hello'],
   ])('names %s', async (_what, messages, tool) => {
     const tools = [...(module.tools ?? []), { name: 'hidden', call: () => log('hidden') }]
-    const other = await startDrawbridge({ access: join(folder, 'access.json') }, undefined, {
+    const other = await startDrawbridge({ access }, undefined, {
       ...module,
       tools,
     })
     const { access_token: token } = (await other.connect({ scope: 'mcp notes:write' })).tokens
     for (const message of messages) await other.mcp(message, { authorization: `Bearer ${token}` })
-    const written: GrantUse[] = []
-    other.app.store.recordGrantUses = async (uses) => void written.push(...uses)
-    await other.close()
-    expect(written.map((use) => use.tool)).toEqual([tool])
+    expect((await usesAtEnd(other)).map((use) => use.tool)).toEqual([tool])
   })
 })

@@ -1,13 +1,7 @@
 import { decodeJwt } from 'jose'
 import { tokenKey } from '../core/tokens/token-issue.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  account,
-  appUrl,
-  baseUrl,
-  type DrawbridgeFixture,
-  startDrawbridge,
-} from '../../tests/support/server/drawbridge-fixture.ts'
+import { account, appUrl, baseUrl, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
 import { rotationTerms, successorSample } from '../../tests/support/server/core/grant-sample.ts'
 import {
   sessionCookieHeader,
@@ -18,10 +12,7 @@ import {
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 const toolNames = ['whoami', 'list_notes', 'add_note', 'delete_note']
 
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  drawbridge = await startDrawbridge({ registrationLimit: '1000', signInLimit: '1000' })
-})
+const drawbridge = await startDrawbridge({ registrationLimit: '1000', signInLimit: '1000' })
 afterAll(() => drawbridge.close())
 
 const providerSession = (email?: string): Promise<WebAppSession> => signInToWebApp(drawbridge, email)
@@ -33,21 +24,19 @@ async function toolList(response: Response): Promise<string[]> {
   return body.result.tools.map(({ name }) => name)
 }
 
-describe('401 with a challenge before anything else', () => {
-  const metadata = `${baseUrl}/.well-known/oauth-protected-resource/mcp`
+const metadata = `${baseUrl}/.well-known/oauth-protected-resource/mcp`
 
-  it.each(['POST', 'GET', 'HEAD', 'DELETE', 'PUT', 'PROPFIND'])(
-    'MCP transport Security-Warning, RFC 6750 3: %s without a credential: a challenge without an error',
-    async (method) => {
-      const response = await drawbridge.fetch('/mcp', { method })
-      expect(response.status).toBe(401)
-      expect(response.headers.get('www-authenticate')).toBe(
-        `Bearer resource_metadata="${metadata}", scope="mcp"`,
-      )
-      expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
-    },
-  )
-})
+it.each(['POST', 'GET', 'HEAD', 'DELETE', 'PUT', 'PROPFIND'])(
+  'MCP transport Security-Warning, RFC 6750 3: %s without a credential: 401 with a challenge without an error, before anything else',
+  async (method) => {
+    const response = await drawbridge.fetch('/mcp', { method })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe(
+      `Bearer resource_metadata="${metadata}", scope="mcp"`,
+    )
+    expect(response.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
+  },
+)
 
 describe('credential (a): an access token of this server', () => {
   it('Spec 1: a bare tools/list, as the requirement shows it, is answered with JSON', async () => {
@@ -74,25 +63,23 @@ describe('credential (a): an access token of this server', () => {
   })
 })
 
-describe('the provider session behind an access token', () => {
-  it('Spec 8: an outage is served from the token that still lives, then 503 without a challenge, never a logout', async () => {
-    const other = await startDrawbridge({ accessTokenTtl: '30d' })
-    const { tokens } = await other.connect()
-    const headers = { authorization: `Bearer ${tokens.access_token}` }
-    const admin = other.admin
-    admin?.setFaults({ failNext: { status: 503, count: 1000 } })
-    other.runtime.advance(3570)
-    expect((await other.mcp(listTools, headers)).status).toBe(200)
-    other.runtime.advance(60)
-    const away = await other.mcp(listTools, headers)
-    expect(away.status).toBe(503)
-    expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(away.headers.get('www-authenticate')).toBeNull()
-    admin?.setFaults({})
-    other.runtime.advance(6)
-    expect((await other.mcp(listTools, headers)).status).toBe(200)
-    await other.close()
-  })
+it('Spec 8: an outage is served from the token that still lives, then 503 without a challenge, never a logout', async () => {
+  const other = await startDrawbridge({ accessTokenTtl: '30d' })
+  const { tokens } = await other.connect()
+  const headers = { authorization: `Bearer ${tokens.access_token}` }
+  const admin = other.admin
+  admin?.setFaults({ failNext: { status: 503, count: 1000 } })
+  other.runtime.advance(3570)
+  expect((await other.mcp(listTools, headers)).status).toBe(200)
+  other.runtime.advance(60)
+  const away = await other.mcp(listTools, headers)
+  expect(away.status).toBe(503)
+  expect(Number(away.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(away.headers.get('www-authenticate')).toBeNull()
+  admin?.setFaults({})
+  other.runtime.advance(6)
+  expect((await other.mcp(listTools, headers)).status).toBe(200)
+  await other.close()
 })
 
 describe('credential (b): an access token of the provider', () => {
@@ -179,27 +166,25 @@ describe('credential (c): the session cookie', () => {
   })
 })
 
-describe('origins with a bearer', () => {
-  it.each<[string, number, string | null]>([
-    [appUrl, 200, '*'],
-    ['http://localhost:6274', 200, '*'],
-    ['null', 403, null],
-  ])('%s: %i', async (origin, status, allowed) => {
-    const { tokens } = await drawbridge.connect()
-    const response = await drawbridge.mcp(listTools, {
-      authorization: `Bearer ${tokens.access_token}`,
-      origin,
-    })
-    expect(response.status).toBe(status)
-    expect(response.headers.get('access-control-allow-origin')).toBe(allowed)
-    const preflight = await drawbridge.fetch('/mcp', {
-      method: 'OPTIONS',
-      headers: { origin, 'access-control-request-headers': 'authorization,mcp-param-region' },
-    })
-    expect(preflight.status).toBe(status === 200 ? 204 : 403)
-    if (status === 200)
-      expect(preflight.headers.get('access-control-allow-headers')).toContain('mcp-param-region')
+it.each<[string, number, string | null]>([
+  [appUrl, 200, '*'],
+  ['http://localhost:6274', 200, '*'],
+  ['null', 403, null],
+])('origins with a bearer: %s: %i', async (origin, status, allowed) => {
+  const { tokens } = await drawbridge.connect()
+  const response = await drawbridge.mcp(listTools, {
+    authorization: `Bearer ${tokens.access_token}`,
+    origin,
   })
+  expect(response.status).toBe(status)
+  expect(response.headers.get('access-control-allow-origin')).toBe(allowed)
+  const preflight = await drawbridge.fetch('/mcp', {
+    method: 'OPTIONS',
+    headers: { origin, 'access-control-request-headers': 'authorization,mcp-param-region' },
+  })
+  expect(preflight.status).toBe(status === 200 ? 204 : 403)
+  if (status === 200)
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('mcp-param-region')
 })
 
 describe('the message', () => {
@@ -240,16 +225,13 @@ describe('the message', () => {
     }
   })
 
-  it.each<[what: string, start: string, unit: (index: number) => string, end: string]>([
-    ['members', '{', (index) => `"k${index}":0`, '}'],
-    ['objects', '[', () => '{}', ']'],
-    ['arrays', '[', () => '[]', ']'],
-  ])('with 20,000 %s is served, with more it is 400', async (_what, opening, unit, end) => {
-    const message = (count: number): string =>
-      `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":${opening}${Array.from({ length: count }, (_each, index) => unit(index)).join(',')}${end}}}`
+  it.each<[what: string, of: (count: number) => object]>([
+    ['members', (count) => Object.fromEntries(Array.from({ length: count }, (_each, at) => [`k${at}`, 0]))],
+    ['objects', (count) => Array.from({ length: count }, () => ({}))],
+  ])('with 20,000 %s is served, with more it is 400', async (_what, of) => {
     // The message itself has some members.
-    expect((await send(message(19_990))).status).toBe(200)
-    const response = await send(message(20_001))
+    expect((await send({ ...listTools, params: { x: of(19_990) } })).status).toBe(200)
+    const response = await send({ ...listTools, params: { x: of(20_001) } })
     expect([response.status, await response.json()]).toMatchObject([
       400,
       { error: { code: -32_600, message: expect.stringContaining('more than 20000 members') } },

@@ -1,20 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
+import { english } from '../texts/english.ts'
 import { type Browser, type Visit } from '../../tests/support/server/browser.ts'
-import {
-  account,
-  baseUrl,
-  type DrawbridgeFixture,
-  startDrawbridge,
-} from '../../tests/support/server/drawbridge-fixture.ts'
+import { account, baseUrl, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
 import { checkSettings } from '../config/config.ts'
 import { faultTexts, fileFaults } from '../config/setting-file.ts'
 import { settingsOfObject } from '../config/setting-source.ts'
-import { english } from '../texts/english.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'drawbridge-texts-'))
+const folder = temporaryFolder(afterAll)
 const write = (name: string, content: unknown): string => {
   const path = join(folder, name)
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
@@ -23,16 +18,9 @@ const write = (name: string, content: unknown): string => {
 const login = { ...english.login, heading: 'Connectez-vous avec votre compte {app}' }
 const french = { language: 'fr', texts: { ...english, login } }
 
-let drawbridge: DrawbridgeFixture
-let clientId: string
-beforeAll(async () => {
-  drawbridge = await startDrawbridge({ texts: write('fr.json', french), emailSignIn: 'code' })
-  clientId = (await drawbridge.register({ client_name: 'Quill” <b>' })).client_id
-})
-afterAll(async () => {
-  await drawbridge?.close()
-  rmSync(folder, { recursive: true })
-})
+const drawbridge = await startDrawbridge({ texts: write('fr.json', french), emailSignIn: 'code' })
+const clientId = (await drawbridge.register({ client_name: 'Quill” <b>' })).client_id
+afterAll(() => drawbridge.close())
 
 function expectGerman({ html, response }: Visit, text: string): void {
   expect(html).toContain('<html lang="de">')

@@ -1,20 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { type DrawbridgeFixture, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
 import { checkSettings } from '../config/config.ts'
 import { faultTexts, fileFaults } from '../config/setting-file.ts'
 import { settingsOfObject } from '../config/setting-source.ts'
 
-let folder: string
-let path: string
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'well-known-'))
-  path = join(folder, 'well-known.json')
-})
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolder(afterAll)
+const path = join(folder, 'well-known.json')
 
 const texts = {
   'openai-apps-challenge': 'proof-123',

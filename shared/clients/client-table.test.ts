@@ -62,17 +62,15 @@ describe('exact texts', () => {
   })
 })
 
-describe('the table', () => {
-  it.each(rows)(
-    '%s: every step ends with a sentence, and what is to be pasted says where',
-    (_id, { ways }) => {
-      for (const way of ways) {
-        expect(way.next(server)).toMatch(/^[A-Z].*\.$/)
-        if (way.kind === 'entry' || way.kind === 'settings') expect(way.place).toBeTruthy()
-      }
-    },
-  )
-})
+it.each(rows)(
+  'the table: %s: every step ends with a sentence, and what is to be pasted says where',
+  (_id, { ways }) => {
+    for (const way of ways) {
+      expect(way.next(server)).toMatch(/^[A-Z].*\.$/)
+      if (way.kind === 'entry' || way.kind === 'settings') expect(way.place).toBeTruthy()
+    }
+  },
+)
 
 describe('hostile names and URLs arrive as they are', () => {
   const hostile: NamedServer[] = [

@@ -15,26 +15,24 @@ import {
 const parseText = (text: string): ReturnType<typeof parseJsonRpcMessage> =>
   parseJsonRpcMessage(JSON.parse(text))
 
-describe('valid messages (JSON-RPC 2.0 sections 4 and 5)', () => {
-  test.each<[string, unknown, string]>([
-    ['a request', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, 'request'],
-    ['a request with a string id', { jsonrpc: '2.0', id: 'a', method: 'x', params: {} }, 'request'],
-    ['the empty id is an id', { jsonrpc: '2.0', id: '', method: 'x' }, 'request'],
-    ['a fractional id is echoed too', { jsonrpc: '2.0', id: 1.5, method: 'x' }, 'request'],
-    ['an empty method is the dispatcher’s to refuse', { jsonrpc: '2.0', id: 1, method: '' }, 'request'],
-    ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }, 'notification'],
-    ['a result', { jsonrpc: '2.0', id: 1, result: {} }, 'response'],
-    ['a null result', { jsonrpc: '2.0', id: 1, result: null }, 'response'],
-    ['an error', { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no' } }, 'response'],
-    ['an error with id null', { jsonrpc: '2.0', id: null, error: { code: 1, message: '' } }, 'response'],
-    ['an error without id', { jsonrpc: '2.0', error: { code: 1, message: '' } }, 'response'],
-    ['unknown members', { jsonrpc: '2.0', id: 1, method: 'x', extra: true }, 'request'],
-  ])('%s', (_rule, value, kind) => {
-    const parsed = parseJsonRpcMessage(value)
-    expect(parsed.kind).toBe(kind)
-    // The very same object, so that a proxy forwards what it was given.
-    expect(parsed.kind !== 'invalid' && parsed.message).toBe(value)
-  })
+test.each<[string, unknown, string]>([
+  ['a request', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, 'request'],
+  ['a request with a string id', { jsonrpc: '2.0', id: 'a', method: 'x', params: {} }, 'request'],
+  ['the empty id is an id', { jsonrpc: '2.0', id: '', method: 'x' }, 'request'],
+  ['a fractional id is echoed too', { jsonrpc: '2.0', id: 1.5, method: 'x' }, 'request'],
+  ['an empty method is the dispatcher’s to refuse', { jsonrpc: '2.0', id: 1, method: '' }, 'request'],
+  ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }, 'notification'],
+  ['a result', { jsonrpc: '2.0', id: 1, result: {} }, 'response'],
+  ['a null result', { jsonrpc: '2.0', id: 1, result: null }, 'response'],
+  ['an error', { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no' } }, 'response'],
+  ['an error with id null', { jsonrpc: '2.0', id: null, error: { code: 1, message: '' } }, 'response'],
+  ['an error without id', { jsonrpc: '2.0', error: { code: 1, message: '' } }, 'response'],
+  ['unknown members', { jsonrpc: '2.0', id: 1, method: 'x', extra: true }, 'request'],
+])('valid messages (JSON-RPC 2.0 sections 4 and 5): %s', (_rule, value, kind) => {
+  const parsed = parseJsonRpcMessage(value)
+  expect(parsed.kind).toBe(kind)
+  // The very same object, so that a proxy forwards what it was given.
+  expect(parsed.kind !== 'invalid' && parsed.message).toBe(value)
 })
 
 describe('invalid messages', () => {
@@ -76,16 +74,14 @@ describe('invalid messages', () => {
   })
 })
 
-describe('jsonRpcError', () => {
-  test.each([
-    ['without data', undefined, { code: -32_700, message: 'no JSON' }],
-    ['with data', { a: 1 }, { code: -32_700, message: 'no JSON', data: { a: 1 } }],
-    ['null is data', null, { code: -32_700, message: 'no JSON', data: null }],
-  ])('%s', (_rule, data, error) => {
-    const answer = jsonRpcError(null, jsonRpcCode.parseError, 'no JSON', data)
-    expect(answer).toStrictEqual({ jsonrpc: '2.0', id: null, error })
-    expect(parseJsonRpcMessage(answer).kind).toBe('response')
-  })
+test.each([
+  ['without data', undefined, { code: -32_700, message: 'no JSON' }],
+  ['with data', { a: 1 }, { code: -32_700, message: 'no JSON', data: { a: 1 } }],
+  ['null is data', null, { code: -32_700, message: 'no JSON', data: null }],
+])('jsonRpcError: %s', (_rule, data, error) => {
+  const answer = jsonRpcError(null, jsonRpcCode.parseError, 'no JSON', data)
+  expect(answer).toStrictEqual({ jsonrpc: '2.0', id: null, error })
+  expect(parseJsonRpcMessage(answer).kind).toBe('response')
 })
 
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -177,9 +173,7 @@ describe('wire messages', () => {
   })
 })
 
-describe('nesting', () => {
-  it('is deep beyond a thousand levels', () => {
-    expect(isNestedDeeply({ text: '['.repeat(1000) + ']'.repeat(1000) })).toBe(false)
-    expect(isNestedDeeply({ text: '['.repeat(1001) + ']'.repeat(1001) })).toBe(true)
-  })
+it('nesting is deep beyond a thousand levels', () => {
+  expect(isNestedDeeply({ text: '['.repeat(1000) + ']'.repeat(1000) })).toBe(false)
+  expect(isNestedDeeply({ text: '['.repeat(1001) + ']'.repeat(1001) })).toBe(true)
 })

@@ -18,68 +18,56 @@ const verifierBytes = [
   240, 91, 88, 5, 88, 83, 132, 141, 121,
 ]
 
-describe('RFC 7636 appendix B', () => {
-  test('the bytes give the verifier', () => {
-    expect(createCodeVerifier(() => Uint8Array.from(verifierBytes))).toBe(verifier)
-  })
-  test('the verifier gives the challenge', async () => {
-    expect(await deriveCodeChallenge(verifier)).toBe(challenge)
-  })
-  test('they match', async () => {
-    expect(await matchesCodeChallenge(verifier, challenge)).toBe(true)
-  })
+test('RFC 7636 appendix B: bytes, verifier and challenge', async () => {
+  expect(createCodeVerifier(() => Uint8Array.from(verifierBytes))).toBe(verifier)
+  expect(await deriveCodeChallenge(verifier)).toBe(challenge)
+  expect(await matchesCodeChallenge(verifier, challenge)).toBe(true)
 })
 
-describe('isCodeVerifier (RFC 7636 section 4.1)', () => {
-  test.each([
-    ['43 characters', 'a'.repeat(43), true],
-    ['128 characters', 'a'.repeat(128), true],
-    ['all unreserved marks', `-._~${'A9'.repeat(20)}`, true],
-    ['42 characters', 'a'.repeat(42), false],
-    ['129 characters', 'a'.repeat(129), false],
-    ['empty', '', false],
-    ['a plus', `${'a'.repeat(43)}+`, false],
-    ['a slash', `${'a'.repeat(43)}/`, false],
-    ['padding', `${'a'.repeat(43)}=`, false],
-    ['a space', `${'a'.repeat(43)} `, false],
-    ['a final line end', `${'a'.repeat(43)}\n`, false],
-    ['a leading line', `x\n${'a'.repeat(43)}`, false],
-    ['non-ASCII letters', 'é'.repeat(43), false],
-  ])('%s', (_rule, text, valid) => {
-    expect(isCodeVerifier(text)).toBe(valid)
-  })
+test.each([
+  ['43 characters', 'a'.repeat(43), true],
+  ['128 characters', 'a'.repeat(128), true],
+  ['all unreserved marks', `-._~${'A9'.repeat(20)}`, true],
+  ['42 characters', 'a'.repeat(42), false],
+  ['129 characters', 'a'.repeat(129), false],
+  ['empty', '', false],
+  ['a plus', `${'a'.repeat(43)}+`, false],
+  ['a slash', `${'a'.repeat(43)}/`, false],
+  ['padding', `${'a'.repeat(43)}=`, false],
+  ['a space', `${'a'.repeat(43)} `, false],
+  ['a final line end', `${'a'.repeat(43)}\n`, false],
+  ['a leading line', `x\n${'a'.repeat(43)}`, false],
+  ['non-ASCII letters', 'é'.repeat(43), false],
+])('isCodeVerifier (RFC 7636 section 4.1): %s', (_rule, text, valid) => {
+  expect(isCodeVerifier(text)).toBe(valid)
 })
 
-describe('isCodeChallenge (RFC 7636 section 4.2, S256 only)', () => {
-  test.each([
-    ['a SHA-256', challenge, true],
-    ['42 characters', challenge.slice(1), false],
-    ['44 characters', `${challenge}A`, false],
-    ['padding', `${challenge.slice(1)}=`, false],
-    ['a dot, legal in a verifier', `${challenge.slice(1)}.`, false],
-    ['a tilde, legal in a verifier', `${challenge.slice(1)}~`, false],
-    ['the standard alphabet', `${challenge.slice(1)}+`, false],
-    ['a final line end', `${challenge}\n`, false],
-    ['empty', '', false],
-  ])('%s', (_rule, text, valid) => {
-    expect(isCodeChallenge(text)).toBe(valid)
-  })
+test.each([
+  ['a SHA-256', challenge, true],
+  ['42 characters', challenge.slice(1), false],
+  ['44 characters', `${challenge}A`, false],
+  ['padding', `${challenge.slice(1)}=`, false],
+  ['a dot, legal in a verifier', `${challenge.slice(1)}.`, false],
+  ['a tilde, legal in a verifier', `${challenge.slice(1)}~`, false],
+  ['the standard alphabet', `${challenge.slice(1)}+`, false],
+  ['a final line end', `${challenge}\n`, false],
+  ['empty', '', false],
+])('isCodeChallenge (RFC 7636 section 4.2, S256 only): %s', (_rule, text, valid) => {
+  expect(isCodeChallenge(text)).toBe(valid)
 })
 
-describe('createCodeVerifier', () => {
-  it('asks for 256 bits and gives a valid verifier (RFC 7636 section 7.1)', () => {
-    const asked: number[] = []
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
-        const made = createCodeVerifier((length) => {
-          asked.push(length)
-          return bytes
-        })
-        expect(isCodeVerifier(made)).toBe(true)
-      }),
-    )
-    expect(new Set(asked)).toEqual(new Set([32]))
-  })
+it('createCodeVerifier: asks for 256 bits and gives a valid verifier (RFC 7636 section 7.1)', () => {
+  const asked: number[] = []
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
+      const made = createCodeVerifier((length) => {
+        asked.push(length)
+        return bytes
+      })
+      expect(isCodeVerifier(made)).toBe(true)
+    }),
+  )
+  expect(new Set(asked)).toEqual(new Set([32]))
 })
 
 describe('matchesCodeChallenge (RFC 7636 section 4.6)', () => {

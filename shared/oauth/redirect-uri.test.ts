@@ -12,54 +12,50 @@ import {
 const cursor = 'cursor://anysphere.cursor-mcp/oauth/callback'
 const privateUse = [cursor, 'com.example.app:/callback', 'javascript:alert(1)', 'data:text/html,x']
 
-describe('isLoopbackHostname (RFC 8252 sections 7.3 and 8.3)', () => {
-  test.each([
-    ['localhost', true],
-    ['LOCALHOST', true],
-    ['127.0.0.1', true],
-    ['127.255.255.255', true],
-    ['[::1]', true],
-    ['::1', true],
-    ['', false],
-    ['localhost.', false],
-    ['localhost.example.com', false],
-    ['my.localhost', false],
-    ['127.0.0.1.example.com', false],
-    ['127.0.0.256', false],
-    ['127.0.0.01', false],
-    ['2130706433', false],
-    ['0x7f.0.0.1', false],
-    ['128.0.0.1', false],
-    ['1127.0.0.1', false],
-    ['0.0.0.0', false],
-    ['[::ffff:127.0.0.1]', false],
-    ['127.0.0.1\n', false],
-    ['１２７.0.0.1', false],
-  ])('%j: %j', (hostname, loopback) => {
-    expect(isLoopbackHostname(hostname)).toBe(loopback)
-  })
+test.each([
+  ['localhost', true],
+  ['LOCALHOST', true],
+  ['127.0.0.1', true],
+  ['127.255.255.255', true],
+  ['[::1]', true],
+  ['::1', true],
+  ['', false],
+  ['localhost.', false],
+  ['localhost.example.com', false],
+  ['my.localhost', false],
+  ['127.0.0.1.example.com', false],
+  ['127.0.0.256', false],
+  ['127.0.0.01', false],
+  ['2130706433', false],
+  ['0x7f.0.0.1', false],
+  ['128.0.0.1', false],
+  ['1127.0.0.1', false],
+  ['0.0.0.0', false],
+  ['[::ffff:127.0.0.1]', false],
+  ['127.0.0.1\n', false],
+  ['１２７.0.0.1', false],
+])('isLoopbackHostname (RFC 8252 sections 7.3 and 8.3): %j: %j', (hostname, loopback) => {
+  expect(isLoopbackHostname(hostname)).toBe(loopback)
 })
 
-describe('a registration accepts', () => {
-  test.each([
-    ['RFC 8252 7.2: https (RFC 8252 section 7.2)', 'https://app.example.com/callback'],
-    ['https with a port', 'https://app.example.com:8443/callback'],
-    ['https with a query (RFC 6749 section 3.1.2)', 'https://app.example.com/callback?tenant=1&x=%20'],
-    ['https without a path', 'https://app.example.com'],
-    ['https on an IP address', 'https://192.0.2.1/cb'],
-    ['https on a punycode host', 'https://xn--bcher-kva.example/cb'],
-    ['an upper-case scheme (RFC 3986 section 3.1)', 'HTTPS://app.example.com/cb'],
-    ['an at sign in the path', 'https://app.example.com/@user/cb'],
-    ['a whole address in the query', 'https://app.example.com/cb?next=https://user@b.example/'],
-    ['http on 127.0.0.1 (RFC 8252 section 7.3)', 'http://127.0.0.1:3334/oauth/callback'],
-    ['http on localhost (RFC 8252 section 8.3)', 'http://localhost:1234/callback'],
-    ['http on loopback without a port', 'http://localhost/callback'],
-    ['an allowed private-use URI (RFC 8252 section 7.1)', cursor],
-    ['an allowed private-use URI without authority', 'com.example.app:/callback'],
-    ['2048 characters', `https://a.example/${'a'.repeat(2048 - 18)}`],
-  ])('%s', (_rule, uri) => {
-    expect(redirectUriRefusal(uri, privateUse)).toBeUndefined()
-  })
+test.each([
+  ['RFC 8252 7.2: https (RFC 8252 section 7.2)', 'https://app.example.com/callback'],
+  ['https with a port', 'https://app.example.com:8443/callback'],
+  ['https with a query (RFC 6749 section 3.1.2)', 'https://app.example.com/callback?tenant=1&x=%20'],
+  ['https without a path', 'https://app.example.com'],
+  ['https on an IP address', 'https://192.0.2.1/cb'],
+  ['https on a punycode host', 'https://xn--bcher-kva.example/cb'],
+  ['an upper-case scheme (RFC 3986 section 3.1)', 'HTTPS://app.example.com/cb'],
+  ['an at sign in the path', 'https://app.example.com/@user/cb'],
+  ['a whole address in the query', 'https://app.example.com/cb?next=https://user@b.example/'],
+  ['http on 127.0.0.1 (RFC 8252 section 7.3)', 'http://127.0.0.1:3334/oauth/callback'],
+  ['http on localhost (RFC 8252 section 8.3)', 'http://localhost:1234/callback'],
+  ['http on loopback without a port', 'http://localhost/callback'],
+  ['an allowed private-use URI (RFC 8252 section 7.1)', cursor],
+  ['an allowed private-use URI without authority', 'com.example.app:/callback'],
+  ['2048 characters', `https://a.example/${'a'.repeat(2048 - 18)}`],
+])('a registration accepts: %s', (_rule, uri) => {
+  expect(redirectUriRefusal(uri, privateUse)).toBeUndefined()
 })
 
 describe('a registration refuses', () => {
@@ -213,21 +209,19 @@ describe('matchRedirectUri', () => {
   })
 })
 
-describe('redirectHost', () => {
-  test.each([
-    ['https://app.example.com/callback?x=1', 'app.example.com'],
-    ['https://app.example.com:443/', 'app.example.com'],
-    ['https://app.example.com:8443/', 'app.example.com:8443'],
-    ['http://127.0.0.1:3334/cb', '127.0.0.1:3334'],
-    ['http://[::1]:1/', '[::1]:1'],
-    ['https://bücher.example/', 'xn--bcher-kva.example'],
-    ['https://аpple.example/', 'xn--pple-43d.example'],
-    ['https://user@evil.example/', 'evil.example'],
-    [cursor, 'cursor:'],
-    ['com.example.app:/callback', 'com.example.app:'],
-    ['not a url', ''],
-    ['', ''],
-  ])('%s shows %j', (uri, host) => {
-    expect(redirectHost(uri)).toBe(host)
-  })
+test.each([
+  ['https://app.example.com/callback?x=1', 'app.example.com'],
+  ['https://app.example.com:443/', 'app.example.com'],
+  ['https://app.example.com:8443/', 'app.example.com:8443'],
+  ['http://127.0.0.1:3334/cb', '127.0.0.1:3334'],
+  ['http://[::1]:1/', '[::1]:1'],
+  ['https://bücher.example/', 'xn--bcher-kva.example'],
+  ['https://аpple.example/', 'xn--pple-43d.example'],
+  ['https://user@evil.example/', 'evil.example'],
+  [cursor, 'cursor:'],
+  ['com.example.app:/callback', 'com.example.app:'],
+  ['not a url', ''],
+  ['', ''],
+])('redirectHost: %s shows %j', (uri, host) => {
+  expect(redirectHost(uri)).toBe(host)
 })

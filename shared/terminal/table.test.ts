@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { definitionList, lineWidth, paragraph, textTable } from './table.ts'
 
-describe('a table', () => {
-  it('has columns as wide as their widest cell, and no blanks at the end', () => {
-    const rows = [
-      ['a', '100', 'note'],
-      ['longer', '1'],
-    ]
-    expect(textTable(['key', 'n', ''], rows)).toBe('key     n\na       100  note\nlonger  1')
-  })
+it('a table has columns as wide as their widest cell, and no blanks at the end', () => {
+  const rows = [
+    ['a', '100', 'note'],
+    ['longer', '1'],
+  ]
+  expect(textTable(['key', 'n', ''], rows)).toBe('key     n\na       100  note\nlonger  1')
 })
 
 describe('a list of definitions', () => {

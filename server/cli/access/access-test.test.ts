@@ -1,13 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
-import {
-  account,
-  type DrawbridgeFixture,
-  startDrawbridge,
-} from '../../../tests/support/server/drawbridge-fixture.ts'
+import { account, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { signInToWebApp } from '../../../tests/support/server/web-app-session.ts'
 import { ConfigError } from '../../config/config.ts'
 import { type CommandOptions, exitCode } from '../command.ts'
@@ -15,29 +11,20 @@ import { testAccess } from './access-test.ts'
 
 const unasked = (): Promise<string> => Promise.reject(new Error('No token is wanted.'))
 
-let folder: string
-let access: string
-let drawbridge: DrawbridgeFixture
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-access-test-'))
-  access = join(folder, 'access.json')
-  const rules = [
-    { deny: { email: ['mallory@example.com'] } },
-    { allow: { email: ['*@example.com'] } },
-    {
-      allow: { claim: { groups: ['staff'] } },
-      scopes: ['mcp'],
-      tools: { allow: ['list_*'], deny: ['*_admin'] },
-    },
-  ]
-  writeFileSync(access, JSON.stringify({ rules }))
-  drawbridge = await startDrawbridge()
-})
-afterAll(async () => {
-  await drawbridge.close()
-  rmSync(folder, { recursive: true })
-})
+const folder = temporaryFolder(afterAll)
+const access = join(folder, 'access.json')
+const rules = [
+  { deny: { email: ['mallory@example.com'] } },
+  { allow: { email: ['*@example.com'] } },
+  {
+    allow: { claim: { groups: ['staff'] } },
+    scopes: ['mcp'],
+    tools: { allow: ['list_*'], deny: ['*_admin'] },
+  },
+]
+writeFileSync(access, JSON.stringify({ rules }))
+const drawbridge = await startDrawbridge()
+afterAll(() => drawbridge.close())
 
 function line(settings: Record<string, string> = {}, json = true): ReturnType<typeof createCommandFixture> {
   return createCommandFixture({ ACCESS: access, ...settings }, { json })

@@ -2,10 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
-import { parseStore } from '../../config/store-address.ts'
 import { hashSecret } from '../../core/seal.ts'
 import type { Store } from '../../core/store.ts'
-import { openStore } from '../../startup/open-store.ts'
+import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
 import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
@@ -32,19 +31,20 @@ function writeClients(): string {
 
 describe('clients, beside a running server', () => {
   let runtime: FakeRuntime
-  let address: string
   let store: Store
-  beforeEach(async () => {
+  beforeEach(() => {
     runtime = createFakeRuntime(start + 60)
-    address = `sqlite:${join(folder, 'server.db')}`
-    store = openStore(parseStore(address))
-    await store.prepare()
+    store = openSqliteStore(join(folder, 'server.db'))
   })
   afterEach(() => store.close())
 
   const line = (json = true, settings: Record<string, string> = {}): CommandFixture =>
     createCommandFixture(
-      { STORE: address, SECRET_KEYS: `k:${Buffer.alloc(32).toString('base64')}`, ...settings },
+      {
+        STORE: `sqlite:${join(folder, 'server.db')}`,
+        SECRET_KEYS: `k:${Buffer.alloc(32).toString('base64')}`,
+        ...settings,
+      },
       { json, runtime },
     )
 
@@ -145,16 +145,6 @@ describe('clients, beside a running server', () => {
     expect(await store.findClient('mcpc_a')).toBeUndefined()
     const [record] = await store.listGrants({ clientId: 'mcpc_a' }, { after: '', limit: 1 })
     expect(record?.end?.reason).toBe('client_removed')
-  })
-
-  it('removes a client and ends what people allowed to it and it has not fetched', async () => {
-    await store.addClient(publicClient({ id: 'mcpc_a' }))
-    const waiting = grantSample('w', { clientId: 'mcpc_a' })
-    await store.addAuthorizationCode({ ...waiting.code, expiresAt: start + 120 }, waiting.session)
-    const command = line()
-    expect(await removeClient(command.input, 'mcpc_a')).toBe(exitCode.ok)
-    expect(command.facts()).toMatchObject({ removed: true, grants_ended: 1 })
-    expect(await store.redeemAuthorizationCode('code w', waiting.tokens, start)).toEqual({ kind: 'expired' })
   })
 
   it('says how to keep a client with a metadata document away', async () => {

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
-import { type DrawbridgeFixture, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
+import { startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import { askBaseUrl, baseUrlChecks, type BaseUrlFacts } from './base-url-check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 
 const baseUrl = 'http://localhost:8787/base'
 const config = configSample({ baseUrl })
-let server: DrawbridgeFixture
-beforeAll(async () => {
-  server = await startDrawbridge({ baseUrl })
-})
+const server = await startDrawbridge({ baseUrl })
 afterAll(() => server.close())
 
 type Proxy = (request: Request, pass: () => Promise<Response>) => Response | Promise<Response>

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
@@ -84,105 +84,101 @@ async function* twoEvents(): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode('data: 2\n\n')
 }
 
-describe('doctor', () => {
-  it('finds a sound configuration sound, in a fixed order, and tells what cannot be seen', async () => {
-    const { code, ok, checks, text } = await examine(supabase, project)
-    expect(checks.map(({ name, state }) => `${state} ${name}`)).toEqual([
-      'ok configuration',
-      'ok key-ring',
-      'ok store',
-      'ok store-space',
-      'ok transport',
-      'warn trusted-proxies',
-      'ok base-url',
-      'ok challenge',
-      'ok long-headers',
-      'ok public-port',
-      'ok tls-chain',
-      'ok answers-programs',
-      'ok keeps-headers',
-      'ok no-buffering',
-      'ok exact-paths',
-      'ok provider',
-      'ok sign-in-methods',
-      'warn issuer',
-      'ok signing-keys',
-      'ok redirect-url',
-      'ok cookie-name',
-      'ok cookie-reach',
-    ])
-    expect([code, ok]).toEqual([exitCode.ok, true])
-    expect(text).toContain('\n20 ok, 2 warnings, 0 failed.')
-  })
+it('finds a sound configuration sound, in a fixed order, and tells what cannot be seen', async () => {
+  const { code, ok, checks, text } = await examine(supabase, project)
+  expect(checks.map(({ name, state }) => `${state} ${name}`)).toEqual([
+    'ok configuration',
+    'ok key-ring',
+    'ok store',
+    'ok store-space',
+    'ok transport',
+    'warn trusted-proxies',
+    'ok base-url',
+    'ok challenge',
+    'ok long-headers',
+    'ok public-port',
+    'ok tls-chain',
+    'ok answers-programs',
+    'ok keeps-headers',
+    'ok no-buffering',
+    'ok exact-paths',
+    'ok provider',
+    'ok sign-in-methods',
+    'warn issuer',
+    'ok signing-keys',
+    'ok redirect-url',
+    'ok cookie-name',
+    'ok cookie-reach',
+  ])
+  expect([code, ok]).toEqual([exitCode.ok, true])
+  expect(text).toContain('\n20 ok, 2 warnings, 0 failed.')
+})
 
-  it('goes on after what failed, and says first what to do about it', async () => {
-    const { code, ok, checks, text } = await examine({ ...supabase, SECRET_KEYS: 'file:/none' })
-    const failed = checks.filter(({ state }) => state === 'fail')
-    expect(failed.map(({ name }) => name)).toEqual(['key-ring', 'provider'])
-    expect(failed.every(({ fix }) => fix !== undefined)).toBe(true)
-    expect([code, ok]).toEqual([exitCode.failed, false])
-    expect(checks.at(-1)?.name).toBe('cookie-reach')
-    expect(text.trim().split('\n').at(-1)).toContain('run doctor again')
-  })
+it('goes on after what failed, and says first what to do about it', async () => {
+  const { code, ok, checks, text } = await examine({ ...supabase, SECRET_KEYS: 'file:/none' })
+  const failed = checks.filter(({ state }) => state === 'fail')
+  expect(failed.map(({ name }) => name)).toEqual(['key-ring', 'provider'])
+  expect(failed.every(({ fix }) => fix !== undefined)).toBe(true)
+  expect([code, ok]).toEqual([exitCode.failed, false])
+  expect(checks.at(-1)?.name).toBe('cookie-reach')
+  expect(text.trim().split('\n').at(-1)).toContain('run doctor again')
+})
 
-  it('has one line for each check, and its fix below it', async () => {
-    // Text and checks are of two runs, and others write to the disk between them.
-    const steady = (said: string): string => said.replace(/\d+ [GM]B are free/, 'some are free')
-    const { text, checks } = await examine(supabase, project)
-    for (const { name, state, message, fix } of checks) {
-      const line = `${state.padEnd(4)}  ${name.padEnd(18)}  ${message}\n`
-      expect(steady(text)).toContain(steady(line))
-      if (fix !== undefined) expect(text).toContain(`\n                          -> ${fix}\n`)
-    }
-  })
+it('has one line for each check, and its fix below it', async () => {
+  // Text and checks are of two runs, and others write to the disk between them.
+  const steady = (said: string): string => said.replace(/\d+ [GM]B are free/, 'some are free')
+  const { text, checks } = await examine(supabase, project)
+  for (const { name, state, message, fix } of checks) {
+    const line = `${state.padEnd(4)}  ${name.padEnd(18)}  ${message}\n`
+    expect(steady(text)).toContain(steady(line))
+    if (fix !== undefined) expect(text).toContain(`\n                          -> ${fix}\n`)
+  }
+})
 
-  it('changes nothing', async () => {
-    await examine({})
-    expect(readdirSync(folder)).toEqual([])
-  })
+it('changes nothing', async () => {
+  await examine({})
+  expect(readdirSync(folder)).toEqual([])
+})
 
-  it('tells every fault of the configuration, and where settings came from', async () => {
-    const { code, checks, settings } = await examine({ LISTEN: 'nowhere', LOG: 'verbose' })
-    expect(code).toBe(exitCode.failed)
-    const faults = checks.filter(({ name }) => name === 'configuration')
-    expect(faults.map(({ message }) => message)).toEqual([
-      expect.stringContaining('DRAWBRIDGE_LISTEN: expected'),
-      expect.stringContaining('DRAWBRIDGE_LOG: expected'),
-    ])
-    expect(checks.at(-1)).toMatchObject({ name: 'everything-else', state: 'warn' })
-    expect(settings).toMatchObject({
-      listen: 'variable',
-      log: 'variable',
-      store: 'variable',
-    })
-    expect(settings).not.toHaveProperty('baseUrl')
+it('tells every fault of the configuration, and where settings came from', async () => {
+  const { code, checks, settings } = await examine({ LISTEN: 'nowhere', LOG: 'verbose' })
+  expect(code).toBe(exitCode.failed)
+  const faults = checks.filter(({ name }) => name === 'configuration')
+  expect(faults.map(({ message }) => message)).toEqual([
+    expect.stringContaining('DRAWBRIDGE_LISTEN: expected'),
+    expect.stringContaining('DRAWBRIDGE_LOG: expected'),
+  ])
+  expect(checks.at(-1)).toMatchObject({ name: 'everything-else', state: 'warn' })
+  expect(settings).toMatchObject({
+    listen: 'variable',
+    log: 'variable',
+    store: 'variable',
   })
+  expect(settings).not.toHaveProperty('baseUrl')
+})
 
-  it('says no secret, whatever is wrong', async () => {
-    writeFileSync(join(folder, 'ring'), 'a:bWF0ZXJpYWwtdGhhdC1pcy1zZWNyZXQ', { mode: 0o600 })
-    const secrets = {
-      PROVIDER_KEY: 'sb_publishable_material',
-      PROVIDER_JWT_SECRET: 'jwt-material-that-nobody-may-see',
-      STORE: 'postgres://user:password-material@127.0.0.1:1/db',
-      SECRET_KEYS: `file:${folder}/ring`,
-    }
-    const { text, checks } = await examine({ ...supabase, ...secrets })
-    expect(checks.filter(({ state }) => state === 'fail').map(({ name }) => name)).toContain('store')
-    expect(text + JSON.stringify(checks)).not.toMatch(/material|bWF0ZXJpYWw/)
-  })
+it('says no secret, whatever is wrong', async () => {
+  writeFileSync(join(folder, 'ring'), 'a:bWF0ZXJpYWwtdGhhdC1pcy1zZWNyZXQ', { mode: 0o600 })
+  const secrets = {
+    PROVIDER_KEY: 'sb_publishable_material',
+    PROVIDER_JWT_SECRET: 'jwt-material-that-nobody-may-see',
+    STORE: 'postgres://user:password-material@127.0.0.1:1/db',
+    SECRET_KEYS: `file:${folder}/ring`,
+  }
+  const { text, checks } = await examine({ ...supabase, ...secrets })
+  expect(checks.filter(({ state }) => state === 'fail').map(({ name }) => name)).toContain('store')
+  expect(text + JSON.stringify(checks)).not.toMatch(/material|bWF0ZXJpYWw/)
+})
 
-  it('of the embedded provider asks the server that is running', async () => {
-    const sleep = (ms: number): Promise<void> => delay(ms)
-    const server = await startDrawbridge({}, { ...createFakeRuntime(), sleep })
-    const fetch = (request: Request): Promise<Response> =>
-      new URL(request.url).port === '8788'
-        ? (server.app.sandbox?.fetch(request) ?? nobody())
-        : server.app.fetch(request)
-    const { code, checks } = await examine({}, fetch)
-    await server.close()
-    expect(checks.filter(({ state }) => state !== 'ok').map(({ name }) => name)).toEqual([
-      'embedded-provider',
-    ])
-    expect(code).toBe(exitCode.ok)
-  })
+it('of the embedded provider asks the server that is running', async () => {
+  const sleep = (ms: number): Promise<void> => delay(ms)
+  const server = await startDrawbridge({}, { ...createFakeRuntime(), sleep })
+  const fetch = (request: Request): Promise<Response> =>
+    new URL(request.url).port === '8788'
+      ? (server.app.sandbox?.fetch(request) ?? nobody())
+      : server.app.fetch(request)
+  const { code, checks } = await examine({}, fetch)
+  await server.close()
+  expect(checks.filter(({ state }) => state !== 'ok').map(({ name }) => name)).toEqual(['embedded-provider'])
+  expect(code).toBe(exitCode.ok)
 })

@@ -62,16 +62,17 @@ describe('the key ring', () => {
   })
 })
 
-describe('the keys that something stored is sealed with', () => {
-  it.each<[used: string[], ring: string[], state: string, message: RegExp]>([
-    [[], ['a'], 'ok', /Nothing is sealed yet/],
-    [['a'], ['a', 'b'], 'ok', /sealed with a\.$/],
-    [['a', 'b'], ['a', 'b'], 'warn', /sealed with older keys: b\./],
-    [['a', 'c'], ['a', 'b'], 'fail', /what c sealed/],
-    [['a'], [], 'fail', /what a sealed/],
-  ])('%j with the ring %j: %s', async (used, ring, state, message) => {
+it.each<[used: string[], ring: string[], state: string, message: RegExp]>([
+  [[], ['a'], 'ok', /Nothing is sealed yet/],
+  [['a'], ['a', 'b'], 'ok', /sealed with a\.$/],
+  [['a', 'b'], ['a', 'b'], 'warn', /sealed with older keys: b\./],
+  [['a', 'c'], ['a', 'b'], 'fail', /what c sealed/],
+  [['a'], [], 'fail', /what a sealed/],
+])(
+  'the keys that something stored is sealed with: %j with the ring %j: %s',
+  async (used, ring, state, message) => {
     const finding = await checkSealingKeys(ring, { listSealingKeys: async () => used })
     expect(finding.state).toBe(state)
     expect(finding.message).toMatch(message)
-  })
-})
+  },
+)

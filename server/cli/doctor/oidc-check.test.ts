@@ -31,31 +31,27 @@ function states(findings: readonly Finding[]): Record<string, string> {
   return Object.fromEntries(findings.map(({ name, state }) => [name, state]))
 }
 
-describe('a provider that cannot revoke', () => {
-  const signOut = (providerSessions: 'many' | 'one'): Finding | undefined =>
-    findingsOf(oidcChecks, {
-      ...facts({ revocation_endpoint: undefined }),
-      config: { ...config, providerSessions },
-    }).find(({ name }) => name === 'sign-out')
+const signOut = (providerSessions: 'many' | 'one'): Finding | undefined =>
+  findingsOf(oidcChecks, {
+    ...facts({ revocation_endpoint: undefined }),
+    config: { ...config, providerSessions },
+  }).find(({ name }) => name === 'sign-out')
 
-  it('may be dex, which needs a setting of its own', () => {
-    expect(signOut('many')?.fix).toContain('DRAWBRIDGE_PROVIDER_SESSIONS=one')
-    expect(signOut('one')?.fix).not.toContain('DRAWBRIDGE_PROVIDER_SESSIONS')
-    for (const sessions of ['many', 'one'] as const)
-      expect(signOut(sessions)?.fix).toContain('expiry.refreshTokens.reuseInterval to 60s')
-  })
+it('a provider that cannot revoke may be dex, which needs a setting of its own', () => {
+  expect(signOut('many')?.fix).toContain('DRAWBRIDGE_PROVIDER_SESSIONS=one')
+  expect(signOut('one')?.fix).not.toContain('DRAWBRIDGE_PROVIDER_SESSIONS')
+  for (const sessions of ['many', 'one'] as const)
+    expect(signOut(sessions)?.fix).toContain('expiry.refreshTokens.reuseInterval to 60s')
 })
 
-describe('asking', () => {
-  it('takes the discovery document below the issuer, and the keys that it names', async () => {
-    const asked: string[] = []
-    const fetch = async (request: Request): Promise<Response> => {
-      asked.push(request.url)
-      return Response.json(document)
-    }
-    await askOidc({ ...config, providerIssuer: `${issuer}/` }, { fetch })
-    expect(asked).toEqual([`${issuer}/.well-known/openid-configuration`, 'https://keys.example.com/set'])
-  })
+it('asking takes the discovery document below the issuer, and the keys that it names', async () => {
+  const asked: string[] = []
+  const fetch = async (request: Request): Promise<Response> => {
+    asked.push(request.url)
+    return Response.json(document)
+  }
+  await askOidc({ ...config, providerIssuer: `${issuer}/` }, { fetch })
+  expect(asked).toEqual([`${issuer}/.well-known/openid-configuration`, 'https://keys.example.com/set'])
 })
 
 describe('discovery', () => {

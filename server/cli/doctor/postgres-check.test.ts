@@ -63,31 +63,29 @@ describe('a Postgres', () => {
   })
 })
 
-describe('what a Postgres says about itself', () => {
-  const sound: PostgresFacts = {
-    url: 'postgres://user:password@db.example.com:5432/drawbridge',
-    server: '18.1',
-    serverNumber: 180_001,
-    encoding: 'UTF8',
-    synchronousCommit: 'on',
-    isStandby: false,
-    usedConnections: 5,
-    maxConnections: 100,
-    schema: 1,
-  }
+const sound: PostgresFacts = {
+  url: 'postgres://user:password@db.example.com:5432/drawbridge',
+  server: '18.1',
+  serverNumber: 180_001,
+  encoding: 'UTF8',
+  synchronousCommit: 'on',
+  isStandby: false,
+  usedConnections: 5,
+  maxConnections: 100,
+  schema: 1,
+}
 
-  it.each<[what: string, changes: Partial<PostgresFacts>, name: string, state: string]>([
-    ['sound', {}, 'store', 'ok'],
-    ['too old', { serverNumber: 140_019 }, 'store', 'fail'],
-    ['old enough', { serverNumber: 150_000 }, 'store', 'ok'],
-    ['of another encoding', { encoding: 'SQL_ASCII' }, 'store', 'fail'],
-    ['a standby', { isStandby: true }, 'store', 'fail'],
-    ['forgetful', { synchronousCommit: 'off' }, 'store-durability', 'fail'],
-    ['synchronous to a local disk', { synchronousCommit: 'local' }, 'store-durability', 'ok'],
-    ['nearly full', { usedConnections: 95 }, 'store-connections', 'warn'],
-  ])('%s', (_, changes, name, state) => {
-    const findings = findingsOf(postgresChecks, { ...sound, ...changes })
-    expect(states(findings)[name]).toBe(state)
-    expect(JSON.stringify(findings)).not.toContain('password')
-  })
+it.each<[what: string, changes: Partial<PostgresFacts>, name: string, state: string]>([
+  ['sound', {}, 'store', 'ok'],
+  ['too old', { serverNumber: 140_019 }, 'store', 'fail'],
+  ['old enough', { serverNumber: 150_000 }, 'store', 'ok'],
+  ['of another encoding', { encoding: 'SQL_ASCII' }, 'store', 'fail'],
+  ['a standby', { isStandby: true }, 'store', 'fail'],
+  ['forgetful', { synchronousCommit: 'off' }, 'store-durability', 'fail'],
+  ['synchronous to a local disk', { synchronousCommit: 'local' }, 'store-durability', 'ok'],
+  ['nearly full', { usedConnections: 95 }, 'store-connections', 'warn'],
+])('what a Postgres says about itself: %s', (_, changes, name, state) => {
+  const findings = findingsOf(postgresChecks, { ...sound, ...changes })
+  expect(states(findings)[name]).toBe(state)
+  expect(JSON.stringify(findings)).not.toContain('password')
 })

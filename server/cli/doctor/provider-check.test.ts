@@ -51,42 +51,40 @@ describe('the clock', () => {
   })
 })
 
-describe('the signing keys', () => {
-  const es256 = { kty: 'EC', crv: 'P-256', kid: 'a' }
-  const rs256 = { kty: 'RSA', kid: 'b', alg: 'RS256', use: 'sig' }
+const es256 = { kty: 'EC', crv: 'P-256', kid: 'a' }
+const rs256 = { kty: 'RSA', kid: 'b', alg: 'RS256', use: 'sig' }
 
-  it.each<
-    [what: string, keySet: Visit, secret: string | undefined, state: string | undefined, message: RegExp]
-  >([
-    [
-      'are ES256 and RS256',
-      answer(200, { keys: [es256, es256, rs256] }),
-      undefined,
-      'ok',
-      /2 ES256 and 1 RS256/,
-    ],
-    ['are none: a shared secret', answer(200, { keys: [] }), undefined, 'fail', /nobody can sign in/],
-    ['are none, and the secret is known', answer(200, { keys: [] }), 's', 'ok', /PROVIDER_JWT_SECRET/],
-    [
-      'are published, and the secret is accepted too',
-      answer(200, { keys: [es256] }),
-      's',
-      'warn',
-      /can make tokens/,
-    ],
-    [
-      'are of no use',
-      answer(200, { keys: [{ kty: 'oct' }, { ...es256, use: 'enc' }] }),
-      undefined,
-      'fail',
-      /2 keys, and none is/,
-    ],
-    ['are not published', answer(404), undefined, 'fail', /answers 404/],
-    ['are not published, and the secret is known', answer(404), 's', 'ok', /HS256/],
-    ['are where nobody answers', nowhere, undefined, undefined, /^$/],
-  ])('%s', (_, keySet, providerJwtSecret, state, message) => {
-    const [finding] = findingsOf(providerChecks, { config: { providerJwtSecret }, keySet, answers: [], now })
-    expect(finding?.state).toBe(state)
-    expect(finding?.message ?? '').toMatch(message)
-  })
+it.each<
+  [what: string, keySet: Visit, secret: string | undefined, state: string | undefined, message: RegExp]
+>([
+  [
+    'are ES256 and RS256',
+    answer(200, { keys: [es256, es256, rs256] }),
+    undefined,
+    'ok',
+    /2 ES256 and 1 RS256/,
+  ],
+  ['are none: a shared secret', answer(200, { keys: [] }), undefined, 'fail', /nobody can sign in/],
+  ['are none, and the secret is known', answer(200, { keys: [] }), 's', 'ok', /PROVIDER_JWT_SECRET/],
+  [
+    'are published, and the secret is accepted too',
+    answer(200, { keys: [es256] }),
+    's',
+    'warn',
+    /can make tokens/,
+  ],
+  [
+    'are of no use',
+    answer(200, { keys: [{ kty: 'oct' }, { ...es256, use: 'enc' }] }),
+    undefined,
+    'fail',
+    /2 keys, and none is/,
+  ],
+  ['are not published', answer(404), undefined, 'fail', /answers 404/],
+  ['are not published, and the secret is known', answer(404), 's', 'ok', /HS256/],
+  ['are where nobody answers', nowhere, undefined, undefined, /^$/],
+])('the signing keys: %s', (_, keySet, providerJwtSecret, state, message) => {
+  const [finding] = findingsOf(providerChecks, { config: { providerJwtSecret }, keySet, answers: [], now })
+  expect(finding?.state).toBe(state)
+  expect(finding?.message ?? '').toMatch(message)
 })

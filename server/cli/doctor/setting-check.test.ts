@@ -65,13 +65,14 @@ describe('how the server is reached', () => {
   })
 })
 
-describe('what is to be set at the provider', () => {
-  it.each(['supabase', 'oidc'] as const)('%s must allow the exact redirect URL', (provider) => {
+it.each(['supabase', 'oidc'] as const)(
+  'what is to be set at the provider: %s must allow the exact redirect URL',
+  (provider) => {
     const finding = use('redirect-url', { provider, baseUrl: 'https://mcp.example.com/base' })
     expect(finding).toMatchObject({ state: 'ok', message: expect.stringMatching(/^Note: /) })
     expect(finding?.fix).toContain('https://mcp.example.com/base/oauth/callback')
-  })
-})
+  },
+)
 
 describe('who may come in', () => {
   it.each([

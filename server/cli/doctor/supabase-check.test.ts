@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { capabilitiesSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { type SignInMethod, signInMethods } from '../../core/session/session-provider.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import { AUTH, type ProviderFixture, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
@@ -132,12 +133,10 @@ describe('the sign-in methods', () => {
       ...sound,
       config: { ...config, social },
       settings: answer(200, { external, ...more }),
-      capabilities: {
+      capabilities: capabilitiesSample({
         password: (external as { email?: boolean }).email === true,
         social: (social ?? []).map((id) => ({ id, label: id })),
-        captcha: undefined,
-        confirmsEmail: true,
-      },
+      }),
     })
 
   it('that are off at the provider and named here are a failure', () => {
@@ -161,13 +160,7 @@ describe('the sign-in methods', () => {
   })
 
   it('are named in the order of the login page, single sign-on among them', () => {
-    const capabilities = {
-      password: true,
-      social: [{ id: 'google', label: 'Google' }],
-      sso: true,
-      captcha: undefined,
-      confirmsEmail: true,
-    }
+    const capabilities = capabilitiesSample({ sso: true })
     const message = (signInOrder: readonly SignInMethod[]): string | undefined =>
       find('sign-in-methods', { ...sound, config: { ...config, signInOrder }, capabilities })?.message
     expect(message(signInMethods)).toBe(
@@ -191,13 +184,7 @@ describe('the sign-in methods', () => {
       ...sound,
       config: { ...config, emailSignIn },
       settings: answer(200, { external: { email: true } }),
-      capabilities: {
-        password: false,
-        email: emailSignIn,
-        social: [],
-        captcha: undefined,
-        confirmsEmail: true,
-      },
+      capabilities: capabilitiesSample({ password: false, email: emailSignIn, social: [] }),
     }
     const finding = find('sign-in-methods', facts)
     expect(finding?.state).toBe('ok')

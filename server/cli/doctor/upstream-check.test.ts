@@ -93,21 +93,19 @@ describe('an upstream by HTTP', () => {
   })
 })
 
-describe('an upstream that is a command', () => {
-  it.each<[command: string, state: string]>([
-    ['node', 'ok'],
-    [process.execPath, 'ok'],
-    ['no-such-program', 'fail'],
-    [import.meta.filename, 'fail'],
-  ])('%s: %s', async (command, state) => {
-    const reading = upstreamOf(command, [])
-    if (reading.kind !== 'read' || reading.value.kind !== 'command') throw new Error('The command is faulty.')
-    const findings = await checkUpstream(reading.value, systemRuntime, process.env['PATH'])
-    expect(findings).toMatchObject([
-      { name: 'upstream', state },
-      { name: 'upstream-user', state: 'warn' },
-    ])
-    const user = { firstUid: 1001, lastUid: 1001, gid: 1001 }
-    expect(await checkUpstream({ ...reading.value, user }, systemRuntime, undefined)).toHaveLength(1)
-  })
+it.each<[command: string, state: string]>([
+  ['node', 'ok'],
+  [process.execPath, 'ok'],
+  ['no-such-program', 'fail'],
+  [import.meta.filename, 'fail'],
+])('an upstream that is a command: %s: %s', async (command, state) => {
+  const reading = upstreamOf(command, [])
+  if (reading.kind !== 'read' || reading.value.kind !== 'command') throw new Error('The command is faulty.')
+  const findings = await checkUpstream(reading.value, systemRuntime, process.env['PATH'])
+  expect(findings).toMatchObject([
+    { name: 'upstream', state },
+    { name: 'upstream-user', state: 'warn' },
+  ])
+  const user = { firstUid: 1001, lastUid: 1001, gid: 1001 }
+  expect(await checkUpstream({ ...reading.value, user }, systemRuntime, undefined)).toHaveLength(1)
 })

@@ -1,52 +1,50 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { visit } from './visit.ts'
 
 const url = 'https://provider.example/settings'
 
 const answering = (answer: Response) => ({ fetch: async () => answer })
 
-describe('visit', () => {
-  it('answers status, headers and a JSON object', async () => {
-    const runtime = answering(Response.json({ a: 1 }, { status: 401, headers: { date: 'now' } }))
-    const found = await visit(url, runtime)
-    expect(found).toMatchObject({ kind: 'answered', status: 401, json: { a: 1 } })
-    expect(found.kind === 'answered' && found.headers.get('date')).toBe('now')
-  })
+it('answers status, headers and a JSON object', async () => {
+  const runtime = answering(Response.json({ a: 1 }, { status: 401, headers: { date: 'now' } }))
+  const found = await visit(url, runtime)
+  expect(found).toMatchObject({ kind: 'answered', status: 401, json: { a: 1 } })
+  expect(found.kind === 'answered' && found.headers.get('date')).toBe('now')
+})
 
-  it.each(['', '<html>', '[1]', 'null'])('%j is no JSON object', async (body) => {
-    expect(await visit(url, answering(new Response(body)))).toMatchObject({ status: 200, json: undefined })
-  })
+it.each(['', '<html>', '[1]', 'null'])('%j is no JSON object', async (body) => {
+  expect(await visit(url, answering(new Response(body)))).toMatchObject({ status: 200, json: undefined })
+})
 
-  it('sends what it is given, and follows no redirect', async () => {
-    let seen: Request | undefined
-    const fetch = async (request: Request): Promise<Response> => {
-      seen = request
-      return new Response('')
-    }
-    await visit(url, { fetch }, { method: 'POST', headers: { apikey: 'key' }, body: '{}' })
-    expect([seen?.method, seen?.redirect, seen?.headers.get('apikey')]).toEqual(['POST', 'manual', 'key'])
-  })
+it('sends what it is given, and follows no redirect', async () => {
+  let seen: Request | undefined
+  const fetch = async (request: Request): Promise<Response> => {
+    seen = request
+    return new Response('')
+  }
+  await visit(url, { fetch }, { method: 'POST', headers: { apikey: 'key' }, body: '{}' })
+  expect([seen?.method, seen?.redirect, seen?.headers.get('apikey')]).toEqual(['POST', 'manual', 'key'])
+})
 
-  const failed = (code?: string): Error =>
-    new TypeError('https://user:password@host', { cause: Object.assign(new Error('secret'), { code }) })
+const failed = (code?: string): Error =>
+  new TypeError('https://user:password@host', { cause: Object.assign(new Error('secret'), { code }) })
 
-  it.each([
-    [failed('ECONNREFUSED'), 'nothing listens there'],
-    [failed('ENOTFOUND'), 'its host name is not known'],
-    [failed('CERT_HAS_EXPIRED'), 'its certificate has expired'],
-    [failed('EWHATEVER'), 'EWHATEVER'],
-    [failed(), 'the request failed'],
-    [new DOMException('timed out', 'TimeoutError'), 'no answer within 5 seconds'],
-  ])('a failure is said without the text of the error: %s, %s', async (thrown, reason) => {
-    const found = await visit(url, { fetch: () => Promise.reject(thrown) })
-    expect(found).toEqual({ kind: 'unreachable', reason })
-  })
+it.each([
+  [failed('ECONNREFUSED'), 'nothing listens there'],
+  [failed('ENOTFOUND'), 'its host name is not known'],
+  [failed('CERT_HAS_EXPIRED'), 'its certificate has expired'],
+  [failed('EWHATEVER'), 'EWHATEVER'],
+  [failed(), 'the request failed'],
+  [new DOMException('timed out', 'TimeoutError'), 'no answer within 5 seconds'],
+])('a failure is said without the text of the error: %s, %s', async (thrown, reason) => {
+  const found = await visit(url, { fetch: () => Promise.reject(thrown) })
+  expect(found).toEqual({ kind: 'unreachable', reason })
+})
 
-  it('an answer that breaks off is no answer', async () => {
-    const body = new ReadableStream({
-      pull: (controller) => controller.error(Object.assign(new Error(), { code: 'ECONNRESET' })),
-    })
-    const found = await visit(url, answering(new Response(body)))
-    expect(found).toEqual({ kind: 'unreachable', reason: 'the connection was cut' })
+it('an answer that breaks off is no answer', async () => {
+  const body = new ReadableStream({
+    pull: (controller) => controller.error(Object.assign(new Error(), { code: 'ECONNRESET' })),
   })
+  const found = await visit(url, answering(new Response(body)))
+  expect(found).toEqual({ kind: 'unreachable', reason: 'the connection was cut' })
 })

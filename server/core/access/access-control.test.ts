@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { capabilitiesSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { accessSample, profileSample } from '../../../tests/support/server/core/access-sample.ts'
 import { type Profile, ProviderError, type ProviderCapabilities } from '../session/session-provider.ts'
 import { type AccessRule, fullAccess } from './access-rules.ts'
@@ -8,25 +9,18 @@ const bySub: AccessRule = { effect: 'allow', conditions: { sub: ['user-1'] } }
 const everyone: AccessRule = { effect: 'allow', conditions: {} }
 const ada = { ...profileSample, email: 'ada@example.com', emailVerified: true }
 
-const confirming = (confirmsEmail: boolean) => async (): Promise<ProviderCapabilities> => ({
-  password: true,
-  social: [],
-  captcha: undefined,
-  confirmsEmail,
-})
+const confirming = (confirmsEmail: boolean) => async () => capabilitiesSample({ confirmsEmail })
 const down = (): Promise<never> => Promise.reject(new ProviderError('transient', 'down'))
 
-describe('without rules', () => {
-  it('everyone has full access, and neither profile nor provider is looked at', async () => {
-    const access = accessSample(undefined, {
-      capabilities: down,
-      profileOf() {
-        throw new Error('looked at')
-      },
-    })
-    expect(access.policy).toBe(undefined)
-    expect(await access.decide('user-1', ada)).toEqual(fullAccess)
+it('without rules: everyone has full access, and neither profile nor provider is looked at', async () => {
+  const access = accessSample(undefined, {
+    capabilities: down,
+    profileOf() {
+      throw new Error('looked at')
+    },
   })
+  expect(access.policy).toBe(undefined)
+  expect(await access.decide('user-1', ada)).toEqual(fullAccess)
 })
 
 describe('an address that the provider calls verified', () => {
@@ -58,22 +52,18 @@ describe('an address that the provider calls verified', () => {
   })
 })
 
-describe('what tools and upstreams are told of a person', () => {
-  const user = { id: 'p#user-1', sub: 'user-1' }
+const user = { id: 'p#user-1', sub: 'user-1' }
 
-  it.each<[string, Partial<Profile>, ProviderCapabilities['confirmsEmail'] | 'down', object]>([
-    ['proven', {}, true, { email: 'ada@example.com', emailVerified: true }],
-    ['not proven by that provider', {}, false, { email: 'ada@example.com', emailVerified: false }],
-    ['one whose provider is down', {}, 'down', { email: 'ada@example.com', emailVerified: false }],
-    [
-      'one that the provider says nothing about',
-      { emailVerified: undefined },
-      true,
-      { emailVerified: false },
-    ],
-    ['not verified', { emailVerified: false }, true, { email: undefined, emailVerified: false }],
-    ['none', { email: undefined }, true, { email: undefined, emailVerified: false }],
-  ])('an address that is %s', async (_what, profile, confirms, told) => {
+it.each<[string, Partial<Profile>, ProviderCapabilities['confirmsEmail'] | 'down', object]>([
+  ['proven', {}, true, { email: 'ada@example.com', emailVerified: true }],
+  ['not proven by that provider', {}, false, { email: 'ada@example.com', emailVerified: false }],
+  ['one whose provider is down', {}, 'down', { email: 'ada@example.com', emailVerified: false }],
+  ['one that the provider says nothing about', { emailVerified: undefined }, true, { emailVerified: false }],
+  ['not verified', { emailVerified: false }, true, { email: undefined, emailVerified: false }],
+  ['none', { email: undefined }, true, { email: undefined, emailVerified: false }],
+])(
+  'what tools and upstreams are told of a person: an address that is %s',
+  async (_what, profile, confirms, told) => {
     const access = accessSample(undefined, {
       capabilities: confirms === 'down' ? down : confirming(confirms),
     })
@@ -82,5 +72,5 @@ describe('what tools and upstreams are told of a person', () => {
       name: 'Ada',
       ...told,
     })
-  })
-})
+  },
+)

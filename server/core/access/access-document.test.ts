@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { readAccessDocument } from './access-document.ts'
 
 function faultsOf(document: unknown): readonly string[] {
@@ -6,75 +6,73 @@ function faultsOf(document: unknown): readonly string[] {
   return reading.kind === 'faulty' ? reading.faults : []
 }
 
-describe('readAccessDocument', () => {
-  it('reads every member', () => {
-    const document = {
-      rules: [
-        { deny: { email: ['Mallory@Example.com'] } },
-        { allow: { email: ['*@example.com'], sub: ['1'], provider: ['google'] } },
-        {
-          allow: { claim: { 'app_metadata.role': ['partner', 7, true] } },
-          scopes: ['mcp'],
-          tools: { allow: ['list_*'], deny: ['*_admin'] },
-        },
-        { allow: {} },
-      ],
-    }
-    expect(readAccessDocument(document, 'mcp')).toEqual({
-      kind: 'read',
-      value: [
-        { effect: 'deny', conditions: { email: ['mallory@example.com'] } },
-        { effect: 'allow', conditions: { email: ['*@example.com'], sub: ['1'], provider: ['google'] } },
-        {
-          effect: 'allow',
-          conditions: { claim: { 'app_metadata.role': ['partner', 7, true] } },
-          scopes: ['mcp'],
-          tools: { allow: ['list_*'], deny: ['*_admin'] },
-        },
-        { effect: 'allow', conditions: {} },
-      ],
-    })
+it('reads every member', () => {
+  const document = {
+    rules: [
+      { deny: { email: ['Mallory@Example.com'] } },
+      { allow: { email: ['*@example.com'], sub: ['1'], provider: ['google'] } },
+      {
+        allow: { claim: { 'app_metadata.role': ['partner', 7, true] } },
+        scopes: ['mcp'],
+        tools: { allow: ['list_*'], deny: ['*_admin'] },
+      },
+      { allow: {} },
+    ],
+  }
+  expect(readAccessDocument(document, 'mcp')).toEqual({
+    kind: 'read',
+    value: [
+      { effect: 'deny', conditions: { email: ['mallory@example.com'] } },
+      { effect: 'allow', conditions: { email: ['*@example.com'], sub: ['1'], provider: ['google'] } },
+      {
+        effect: 'allow',
+        conditions: { claim: { 'app_metadata.role': ['partner', 7, true] } },
+        scopes: ['mcp'],
+        tools: { allow: ['list_*'], deny: ['*_admin'] },
+      },
+      { effect: 'allow', conditions: {} },
+    ],
   })
+})
 
-  it('says every fault at once', () => {
-    const document = {
-      rules: [
-        { allow: {}, deny: {} },
-        { deny: {}, scopes: ['mcp'] },
-        { allow: { emial: ['x'] }, tools: {} },
-        { allow: { email: ['example.com'] } },
-      ],
-    }
-    expect(faultsOf(document)).toEqual([
-      'rules[0] must have either allow or deny.',
-      'rules[1].scopes has no meaning in a deny rule; remove it.',
-      'rules[2].allow has an unknown member "emial". Did you mean email?',
-      'rules[2].tools must have allow, deny or both.',
-      'rules[3].allow.email[0] must be an address or a pattern such as *@example.com.',
-    ])
-  })
+it('says every fault at once', () => {
+  const document = {
+    rules: [
+      { allow: {}, deny: {} },
+      { deny: {}, scopes: ['mcp'] },
+      { allow: { emial: ['x'] }, tools: {} },
+      { allow: { email: ['example.com'] } },
+    ],
+  }
+  expect(faultsOf(document)).toEqual([
+    'rules[0] must have either allow or deny.',
+    'rules[1].scopes has no meaning in a deny rule; remove it.',
+    'rules[2].allow has an unknown member "emial". Did you mean email?',
+    'rules[2].tools must have allow, deny or both.',
+    'rules[3].allow.email[0] must be an address or a pattern such as *@example.com.',
+  ])
+})
 
-  it.each<[document: unknown, fault: string]>([
-    [[], 'the document must be an object.'],
-    [{}, 'rules must be an array.'],
-    [{ rules: [], rule: [] }, 'the document has an unknown member "rule". Did you mean rules?'],
-    [{ rules: [{ allow: { sub: 'x' } }] }, 'rules[0].allow.sub must be an array of 1 to 1000 texts.'],
-    [{ rules: [{ allow: { sub: [1] } }] }, 'rules[0].allow.sub[0] must be a text of 1 to 500 characters.'],
-    [{ rules: [{ allow: { claim: {} } }] }, 'rules[0].allow.claim must name a claim.'],
-    [
-      { rules: [{ allow: { claim: { groups: [null] } } }] },
-      'rules[0].allow.claim.groups[0] must be a text, a number, true or false.',
-    ],
-    [
-      { rules: [{ allow: { claim: { 'user_metadata.role': ['x'] } } }] },
-      'rules[0].allow.claim["user_metadata.role"]: everyone can write their own user_metadata. Use app_metadata, or the name of another claim.',
-    ],
-    [
-      JSON.parse('{ "rules": [{ "allow": { "claim": { "__proto__": ["x"], "a": [1] } } }] }'),
-      'the document has an unknown member "__proto__".',
-    ],
-    [{ rules: Array.from({ length: 1001 }, () => ({ allow: {} })) }, 'rules has more than 1000 members.'],
-  ])('%j: %s', (document, fault) => {
-    expect(faultsOf(document)).toEqual([fault])
-  })
+it.each<[document: unknown, fault: string]>([
+  [[], 'the document must be an object.'],
+  [{}, 'rules must be an array.'],
+  [{ rules: [], rule: [] }, 'the document has an unknown member "rule". Did you mean rules?'],
+  [{ rules: [{ allow: { sub: 'x' } }] }, 'rules[0].allow.sub must be an array of 1 to 1000 texts.'],
+  [{ rules: [{ allow: { sub: [1] } }] }, 'rules[0].allow.sub[0] must be a text of 1 to 500 characters.'],
+  [{ rules: [{ allow: { claim: {} } }] }, 'rules[0].allow.claim must name a claim.'],
+  [
+    { rules: [{ allow: { claim: { groups: [null] } } }] },
+    'rules[0].allow.claim.groups[0] must be a text, a number, true or false.',
+  ],
+  [
+    { rules: [{ allow: { claim: { 'user_metadata.role': ['x'] } } }] },
+    'rules[0].allow.claim["user_metadata.role"]: everyone can write their own user_metadata. Use app_metadata, or the name of another claim.',
+  ],
+  [
+    JSON.parse('{ "rules": [{ "allow": { "claim": { "__proto__": ["x"], "a": [1] } } }] }'),
+    'the document has an unknown member "__proto__".',
+  ],
+  [{ rules: Array.from({ length: 1001 }, () => ({ allow: {} })) }, 'rules has more than 1000 members.'],
+])('%j: %s', (document, fault) => {
+  expect(faultsOf(document)).toEqual([fault])
 })

@@ -97,34 +97,28 @@ describe('email', () => {
   })
 })
 
-describe('a claim', () => {
-  it.each<[path: string, values: (string | number | boolean)[], holds: boolean]>([
-    ['app_metadata.role', ['owner', 'partner'], true],
-    ['app_metadata.role', ['Partner'], false],
-    ['app_metadata.teams', ['red'], true],
-    ['app_metadata.teams', ['7'], false],
-    ['app_metadata.teams', [true], true],
-    ['app_metadata.teams.0', ['red'], false],
-    ['groups', ['admins'], true],
-    ['https://example.com/roles', ['owner'], true],
-    ['level', [5], true],
-    ['app_metadata', ['[object Object]'], false],
-    ['__proto__.constructor.name', ['Object'], false],
-    ['missing.path', ['x'], false],
-  ])('%s with %j: %s', (path, values, holds) => {
-    expect(outcome([allow({ claim: { [path]: values } })])).toBe(
-      holds ? 'allowed by 1' : 'denied by undefined',
-    )
-  })
+it.each<[path: string, values: (string | number | boolean)[], holds: boolean]>([
+  ['app_metadata.role', ['owner', 'partner'], true],
+  ['app_metadata.role', ['Partner'], false],
+  ['app_metadata.teams', ['red'], true],
+  ['app_metadata.teams', ['7'], false],
+  ['app_metadata.teams', [true], true],
+  ['app_metadata.teams.0', ['red'], false],
+  ['groups', ['admins'], true],
+  ['https://example.com/roles', ['owner'], true],
+  ['level', [5], true],
+  ['app_metadata', ['[object Object]'], false],
+  ['__proto__.constructor.name', ['Object'], false],
+  ['missing.path', ['x'], false],
+])('a claim: %s with %j: %s', (path, values, holds) => {
+  expect(outcome([allow({ claim: { [path]: values } })])).toBe(holds ? 'allowed by 1' : 'denied by undefined')
 })
 
-describe('a claim that a token has and the provider no longer names', () => {
-  const former = { ...ada, claims: {}, formerClaims: ada.claims }
+const former = { ...ada, claims: {}, formerClaims: ada.claims }
 
-  it('is nothing to an allow rule, and still something to a deny rule', () => {
-    expect(outcome([allow({ claim: { groups: ['staff'] } })], former)).toBe('denied by undefined')
-    expect(outcome([deny({ claim: { groups: ['staff'] } }), allow({})], former)).toBe('denied by 1')
-  })
+it('a claim that a token has and the provider no longer names is nothing to an allow rule, and still something to a deny rule', () => {
+  expect(outcome([allow({ claim: { groups: ['staff'] } })], former)).toBe('denied by undefined')
+  expect(outcome([deny({ claim: { groups: ['staff'] } }), allow({})], former)).toBe('denied by 1')
 })
 
 describe('why somebody may not come in', () => {

@@ -106,7 +106,11 @@ describe('redeemAuthorizationCode', () => {
 
   it.each<[rule: string, changes: Partial<CodeRedemptionRequest>, error: string]>([
     ['RFC 7636 4.5: no verifier', { codeVerifier: undefined }, 'invalid_request'],
-    ['RFC 7636 4.6: another verifier', { codeVerifier: 'x'.repeat(43) }, 'invalid_grant'],
+    [
+      'RFC 7636 4.6, RFC 9700 4.5, RFC 9700 4.5.3: another verifier',
+      { codeVerifier: 'x'.repeat(43) },
+      'invalid_grant',
+    ],
     ['RFC 7636 4.1: a verifier that is too short', { codeVerifier: 'short' }, 'invalid_grant'],
     [
       'RFC 6749 4.1.3: another redirect_uri',
@@ -128,15 +132,6 @@ describe('redeemAuthorizationCode', () => {
   ])('OAuth 2.1 4.1.2: %s is refused and does not use the code up', async (_rule, changes, error) => {
     await expect(redeem(changes)).rejects.toMatchObject({ name: 'OAuthError', code: error, status: 400 })
     expect((await redeem()).token_type).toBe('Bearer')
-  })
-
-  it('RFC 9700 4.5, RFC 9700 4.5.3: an injected code is useless without its verifier, even to the same client', async () => {
-    const attacker = await issueAuthorizationCode(
-      authorizationRequest({ codeChallenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM' }),
-      signInSample('mallory'),
-      ports,
-    )
-    await expect(redeem({ code: attacker })).rejects.toMatchObject({ code: 'invalid_grant' })
   })
 
   it('a client that registered without refresh_token gets none', async () => {

@@ -198,16 +198,14 @@ describe('refusals that go back to the client', () => {
   })
 })
 
-describe('requireOnce', () => {
-  it.each<[rule: string, query: string, refused: boolean]>([
-    ['none', 'a=1&b=2', false],
-    ['RFC 8707 2: resource may be repeated', 'resource=a&resource=b', false],
-    ['RFC 6749 3.1', 'a=1&b=2&a=1', true],
-    ['encoded names are the same name', 'a=1&%61=2', true],
-    ['names of every object', '__proto__=1&constructor=2', false],
-  ])('%s', (_rule, query, refused) => {
-    const require = (): void => requireOnce(new URLSearchParams(query))
-    if (refused) expect(require).toThrow(expect.objectContaining({ code: 'invalid_request' }))
-    else expect(require).not.toThrow()
-  })
+it.each<[rule: string, query: string, refused: boolean]>([
+  ['none', 'a=1&b=2', false],
+  ['RFC 8707 2: resource may be repeated', 'resource=a&resource=b', false],
+  ['RFC 6749 3.1', 'a=1&b=2&a=1', true],
+  ['encoded names are the same name', 'a=1&%61=2', true],
+  ['names of every object', '__proto__=1&constructor=2', false],
+])('requireOnce: %s', (_rule, query, refused) => {
+  const require = (): void => requireOnce(new URLSearchParams(query))
+  if (refused) expect(require).toThrow(expect.objectContaining({ code: 'invalid_request' }))
+  else expect(require).not.toThrow()
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
@@ -42,32 +42,30 @@ const none: ClientProof = { kind: 'none' }
 const secret = (text: string): ClientProof => ({ kind: 'secret', secret: text })
 const assertion: ClientProof = { kind: 'assertion', assertion: 'a.b.c' }
 
-describe('authenticateClient (RFC 6749 section 2.3)', () => {
-  it.each<[rule: string, id: string, proof: ClientProof]>([
-    ['the secret', confidential.id, secret('mcps_secret')],
-    ['the secret of a client that posts it', posting.id, secret('mcps_secret')],
-    ['a public client by its id', 'mcpc_public', none],
-    ['RFC 8252 8.5: a secret of a public client proves nothing', 'mcpc_public', secret('x')],
-  ])('accepts %s', async (_rule, id, proof) => {
-    expect(await authenticate(id, proof)).toBe(id)
-  })
+it.each<[rule: string, id: string, proof: ClientProof]>([
+  ['the secret', confidential.id, secret('mcps_secret')],
+  ['the secret of a client that posts it', posting.id, secret('mcps_secret')],
+  ['a public client by its id', 'mcpc_public', none],
+  ['RFC 8252 8.5: a secret of a public client proves nothing', 'mcpc_public', secret('x')],
+])('accepts %s', async (_rule, id, proof) => {
+  expect(await authenticate(id, proof)).toBe(id)
+})
 
-  it.each<[rule: string, id: string, proof: ClientProof]>([
-    ['OAuth 2.1 2.2: a confidential client without its secret', confidential.id, none],
-    ['a wrong secret', confidential.id, secret('mcps_other')],
-    ['a prefix of the secret', confidential.id, secret('mcps_secre')],
-    ['the stored hash instead of the secret', confidential.id, secret(hashSecret('mcps_secret'))],
-    ['a client whose secret was lost, without one', hashless.id, none],
-    ['a client whose secret was lost, with any', hashless.id, secret('')],
-    ['private_key_jwt without an assertion', signing.id, none],
-    ['private_key_jwt with a secret instead', signing.id, secret('mcps_secret')],
-    ['an assertion of a client that has no keys', confidential.id, assertion],
-    ['an unknown client', 'mcpc_unknown', secret('mcps_secret')],
-  ])('RFC 6749 5.2 invalid_client, 401: %s', async (_rule, id, proof) => {
-    await expect(authenticate(id, proof)).rejects.toMatchObject({
-      name: 'OAuthError',
-      code: 'invalid_client',
-      status: 401,
-    })
+it.each<[rule: string, id: string, proof: ClientProof]>([
+  ['OAuth 2.1 2.2: a confidential client without its secret', confidential.id, none],
+  ['a wrong secret', confidential.id, secret('mcps_other')],
+  ['a prefix of the secret', confidential.id, secret('mcps_secre')],
+  ['the stored hash instead of the secret', confidential.id, secret(hashSecret('mcps_secret'))],
+  ['a client whose secret was lost, without one', hashless.id, none],
+  ['a client whose secret was lost, with any', hashless.id, secret('')],
+  ['private_key_jwt without an assertion', signing.id, none],
+  ['private_key_jwt with a secret instead', signing.id, secret('mcps_secret')],
+  ['an assertion of a client that has no keys', confidential.id, assertion],
+  ['an unknown client', 'mcpc_unknown', secret('mcps_secret')],
+])('RFC 6749 5.2 invalid_client, 401: %s', async (_rule, id, proof) => {
+  await expect(authenticate(id, proof)).rejects.toMatchObject({
+    name: 'OAuthError',
+    code: 'invalid_client',
+    status: 401,
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import type { AttemptSource } from '../limits/attempt-limit.ts'
@@ -34,79 +34,77 @@ function createLimited() {
   }
 }
 
-describe('limitFetches', () => {
-  it('so many to one host in a minute, and a third more for browsers that are known', async () => {
-    const { ask, runtime } = createLimited()
-    for (let index = 0; index < 4; index += 1) expect(await ask('a.example')).toBe('fetched')
-    expect(await ask('a.example')).toBe('too_many_fetches')
-    expect(await ask('b.example')).toBe('fetched')
-    for (let index = 0; index < 2; index += 1)
-      expect(await ask('a.example', visitor(undefined, true))).toBe('fetched')
-    expect(await ask('a.example', visitor(undefined, true))).toBe('too_many_fetches')
-    runtime.advance(14)
-    expect(await ask('a.example')).toBe('too_many_fetches')
-    runtime.advance(1)
-    expect(await ask('a.example')).toBe('fetched')
-  })
+it('so many to one host in a minute, and a third more for browsers that are known', async () => {
+  const { ask, runtime } = createLimited()
+  for (let index = 0; index < 4; index += 1) expect(await ask('a.example')).toBe('fetched')
+  expect(await ask('a.example')).toBe('too_many_fetches')
+  expect(await ask('b.example')).toBe('fetched')
+  for (let index = 0; index < 2; index += 1)
+    expect(await ask('a.example', visitor(undefined, true))).toBe('fetched')
+  expect(await ask('a.example', visitor(undefined, true))).toBe('too_many_fetches')
+  runtime.advance(14)
+  expect(await ask('a.example')).toBe('too_many_fetches')
+  runtime.advance(1)
+  expect(await ask('a.example')).toBe('fetched')
+})
 
-  it('CIMD 6.5: so many to all hosts in a minute', async () => {
-    const { ask, runtime } = createLimited()
-    for (let index = 0; index < 6; index += 1) expect(await ask(`${index}.example`)).toBe('fetched')
-    expect(await ask('other.example')).toBe('too_many_fetches')
-    for (let index = 0; index < 3; index += 1)
-      expect(await ask(`${index}.example`, visitor(undefined, true))).toBe('fetched')
-    expect(await ask('other.example', visitor(undefined, true))).toBe('too_many_fetches')
-    runtime.advance(60)
-    expect(await ask('other.example')).toBe('fetched')
-  })
+it('CIMD 6.5: so many to all hosts in a minute', async () => {
+  const { ask, runtime } = createLimited()
+  for (let index = 0; index < 6; index += 1) expect(await ask(`${index}.example`)).toBe('fetched')
+  expect(await ask('other.example')).toBe('too_many_fetches')
+  for (let index = 0; index < 3; index += 1)
+    expect(await ask(`${index}.example`, visitor(undefined, true))).toBe('fetched')
+  expect(await ask('other.example', visitor(undefined, true))).toBe('too_many_fetches')
+  runtime.advance(60)
+  expect(await ask('other.example')).toBe('fetched')
+})
 
-  it('so many at the same moment', async () => {
-    const { ask, stall, finish } = createLimited()
-    stall()
-    const running = [ask('a.example'), ask('b.example')]
-    expect(await ask('c.example')).toBe('too_many_fetches')
-    running.push(ask('c.example', visitor(undefined, true)))
-    expect(await ask('d.example', visitor(undefined, true))).toBe('too_many_fetches')
-    finish()
-    await Promise.all(running)
-    const next = ask('c.example')
-    finish()
-    expect(await next).toBe('fetched')
-  })
+it('so many at the same moment', async () => {
+  const { ask, stall, finish } = createLimited()
+  stall()
+  const running = [ask('a.example'), ask('b.example')]
+  expect(await ask('c.example')).toBe('too_many_fetches')
+  running.push(ask('c.example', visitor(undefined, true)))
+  expect(await ask('d.example', visitor(undefined, true))).toBe('too_many_fetches')
+  finish()
+  await Promise.all(running)
+  const next = ask('c.example')
+  finish()
+  expect(await next).toBe('fetched')
+})
 
-  it('one address has a share: of a host, of a minute, of a moment', async () => {
-    const { ask, stall, finish, runtime } = createLimited()
-    const one = visitor('192.0.2.1')
-    expect(await ask('a.example', one)).toBe('fetched')
-    expect(await ask('a.example', one)).toBe('fetched')
-    expect(await ask('a.example', one)).toBe('too_many_of_address')
-    expect(await ask('b.example', one)).toBe('fetched')
-    expect(await ask('c.example', one)).toBe('too_many_of_address')
-    expect(await ask('a.example', visitor('192.0.2.2'))).toBe('fetched')
-    runtime.advance(60)
-    stall()
-    const running = ask('a.example', one)
-    expect(await ask('b.example', one)).toBe('too_many_of_address')
-    const other = ask('b.example', visitor('192.0.2.2'))
-    finish()
-    expect([await running, await other]).toEqual(['fetched', 'fetched'])
-  })
+it('one address has a share: of a host, of a minute, of a moment', async () => {
+  const { ask, stall, finish, runtime } = createLimited()
+  const one = visitor('192.0.2.1')
+  expect(await ask('a.example', one)).toBe('fetched')
+  expect(await ask('a.example', one)).toBe('fetched')
+  expect(await ask('a.example', one)).toBe('too_many_of_address')
+  expect(await ask('b.example', one)).toBe('fetched')
+  expect(await ask('c.example', one)).toBe('too_many_of_address')
+  expect(await ask('a.example', visitor('192.0.2.2'))).toBe('fetched')
+  runtime.advance(60)
+  stall()
+  const running = ask('a.example', one)
+  expect(await ask('b.example', one)).toBe('too_many_of_address')
+  const other = ask('b.example', visitor('192.0.2.2'))
+  finish()
+  expect([await running, await other]).toEqual(['fetched', 'fetched'])
+})
 
-  it('a site has more, and never more than half of what there is', async () => {
-    const { ask } = createLimited()
-    const results = []
-    for (let link = 1; link < 9; link += 1)
-      results.push(await ask(`${link}.example`, visitor(`2001:db8:1:${link}::1`)))
-    expect(results.filter((result) => result === 'fetched')).toHaveLength(4)
-    expect(results.at(-1)).toBe('too_many_of_address')
-    expect(await ask('a.example', visitor('2001:db8:2:1::1'))).toBe('fetched')
-  })
+it('a site has more, and never more than half of what there is', async () => {
+  const { ask } = createLimited()
+  const results = []
+  for (let link = 1; link < 9; link += 1)
+    results.push(await ask(`${link}.example`, visitor(`2001:db8:1:${link}::1`)))
+  expect(results.filter((result) => result === 'fetched')).toHaveLength(4)
+  expect(results.at(-1)).toBe('too_many_of_address')
+  expect(await ask('a.example', visitor('2001:db8:2:1::1'))).toBe('fetched')
+})
 
-  it('clients that people use are not stopped by a flood of others, wherever it comes from', async () => {
-    const { ask } = createLimited()
-    for (let index = 0; index < 20; index += 1) await ask(`${index}.example`, visitor('192.0.2.1'))
-    for (let index = 0; index < 20; index += 1) await ask(`${index}.example`)
-    expect(await ask('claude.ai')).toBe('too_many_fetches')
-    expect(await ask('claude.ai', visitor('192.0.2.1'), true)).toBe('fetched')
-  })
+it('clients that people use are not stopped by a flood of others, wherever it comes from', async () => {
+  const { ask } = createLimited()
+  for (let index = 0; index < 20; index += 1) await ask(`${index}.example`, visitor('192.0.2.1'))
+  for (let index = 0; index < 20; index += 1) await ask(`${index}.example`)
+  expect(await ask('claude.ai')).toBe('too_many_fetches')
+  expect(await ask('claude.ai', visitor('192.0.2.1'), true)).toBe('fetched')
 })

@@ -337,21 +337,19 @@ describe('an outage at the host of a document (stale on error)', () => {
   })
 })
 
-describe('isAcceptedHost', () => {
-  it.each<[hostname: string, patterns: string[], expected: boolean]>([
-    ['claude.ai', [], true],
-    ['claude.ai', ['claude.ai'], true],
-    ['evil.example', ['claude.ai'], false],
-    ['a.claude.ai', ['claude.ai'], false],
-    ['a.claude.ai', ['*.claude.ai'], true],
-    ['claude.ai', ['*.claude.ai'], false],
-    ['evilclaude.ai', ['*.claude.ai'], false],
-    ['claude.ai.evil.example', ['claude.ai', '*.claude.ai'], false],
-    ['evil.example', ['!evil.example'], false],
-    ['a.example', ['*.example', '!a.example'], false],
-    ['b.example', ['!a.example', '*.example'], true],
-    ['a.b.example', ['!*.b.example', '*.example'], false],
-  ])('%s with %j: %s', (hostname, patterns, expected) => {
-    expect(isAcceptedHost(hostname, patterns)).toBe(expected)
-  })
+it.each<[hostname: string, patterns: string[], expected: boolean]>([
+  ['claude.ai', [], true],
+  ['claude.ai', ['claude.ai'], true],
+  ['evil.example', ['claude.ai'], false],
+  ['a.claude.ai', ['claude.ai'], false],
+  ['a.claude.ai', ['*.claude.ai'], true],
+  ['claude.ai', ['*.claude.ai'], false],
+  ['evilclaude.ai', ['*.claude.ai'], false],
+  ['claude.ai.evil.example', ['claude.ai', '*.claude.ai'], false],
+  ['evil.example', ['!evil.example'], false],
+  ['a.example', ['*.example', '!a.example'], false],
+  ['b.example', ['!a.example', '*.example'], true],
+  ['a.b.example', ['!*.b.example', '*.example'], false],
+])('isAcceptedHost: %s with %j: %s', (hostname, patterns, expected) => {
+  expect(isAcceptedHost(hostname, patterns)).toBe(expected)
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import type { FetchOutcome } from './client-fetch.ts'
@@ -28,69 +28,67 @@ function createSource(first: FetchOutcome) {
   return { runtime, state, kids, fetchKeys }
 }
 
-describe('createClientKeySource', () => {
-  it('fetches once for ten minutes, at most 64 kB, and then anew', async () => {
-    const { runtime, state, kids } = createSource(setOf('a'))
-    expect(await kids('a')).toEqual(['a'])
-    runtime.advance(599)
-    expect(await kids('a')).toEqual(['a'])
-    expect(state.fetches).toEqual([[uri, true, 65_536]])
-    runtime.advance(1)
-    state.answer = setOf('b')
-    expect(await kids('a')).toEqual(['b'])
-    expect(state.fetches).toHaveLength(2)
-    expect(state.fetches[1]).toEqual([uri, true, 65_536])
-  })
+it('fetches once for ten minutes, at most 64 kB, and then anew', async () => {
+  const { runtime, state, kids } = createSource(setOf('a'))
+  expect(await kids('a')).toEqual(['a'])
+  runtime.advance(599)
+  expect(await kids('a')).toEqual(['a'])
+  expect(state.fetches).toEqual([[uri, true, 65_536]])
+  runtime.advance(1)
+  state.answer = setOf('b')
+  expect(await kids('a')).toEqual(['b'])
+  expect(state.fetches).toHaveLength(2)
+  expect(state.fetches[1]).toEqual([uri, true, 65_536])
+})
 
-  it('CIMD 6.3: an unknown kid fetches again, at most every 30 seconds', async () => {
-    const { runtime, state, kids } = createSource(setOf('a'))
-    await kids('a')
-    state.answer = setOf('a', 'b')
-    expect(await kids('b')).toEqual(['a'])
-    runtime.advance(29)
-    expect(await kids('b')).toEqual(['a'])
-    expect(state.fetches).toHaveLength(1)
-    runtime.advance(1)
-    expect(await kids('b')).toEqual(['a', 'b'])
-    for (let index = 0; index < 10; index += 1) await kids('c')
-    expect(state.fetches).toHaveLength(2)
-  })
+it('CIMD 6.3: an unknown kid fetches again, at most every 30 seconds', async () => {
+  const { runtime, state, kids } = createSource(setOf('a'))
+  await kids('a')
+  state.answer = setOf('a', 'b')
+  expect(await kids('b')).toEqual(['a'])
+  runtime.advance(29)
+  expect(await kids('b')).toEqual(['a'])
+  expect(state.fetches).toHaveLength(1)
+  runtime.advance(1)
+  expect(await kids('b')).toEqual(['a', 'b'])
+  for (let index = 0; index < 10; index += 1) await kids('c')
+  expect(state.fetches).toHaveLength(2)
+})
 
-  it('fetches once for everybody who waits', async () => {
-    const { state, kids } = createSource(setOf('a'))
-    await Promise.all(Array.from({ length: 20 }, () => kids('a', false)))
-    expect(state.fetches).toEqual([[uri, false, 65_536]])
-  })
+it('fetches once for everybody who waits', async () => {
+  const { state, kids } = createSource(setOf('a'))
+  await Promise.all(Array.from({ length: 20 }, () => kids('a', false)))
+  expect(state.fetches).toEqual([[uri, false, 65_536]])
+})
 
-  it('serves the last keys for a day when they cannot be fetched', async () => {
-    const { runtime, state, kids } = createSource(setOf('a'))
-    await kids('a')
-    state.answer = down
-    runtime.advance(86_399)
-    expect(await kids('a')).toEqual(['a'])
-    runtime.advance(31)
-    await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError', permanent: false })
-  })
+it('serves the last keys for a day when they cannot be fetched', async () => {
+  const { runtime, state, kids } = createSource(setOf('a'))
+  await kids('a')
+  state.answer = down
+  runtime.advance(86_399)
+  expect(await kids('a')).toEqual(['a'])
+  runtime.advance(31)
+  await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError', permanent: false })
+})
 
-  it.each<[what: string, answer: FetchOutcome]>([
-    ['is out of reach', down],
-    ['is no key set', { kind: 'fetched', text: '{"keys":{}}', headers: new Headers() }],
-    [
-      'holds a private key',
-      { kind: 'fetched', text: '{"keys":[{"kty":"EC","d":"x"}]}', headers: new Headers() },
-    ],
-  ])('says that nobody can say when what is at jwks_uri %s', async (_what, answer) => {
-    const { state, kids } = createSource(answer)
-    await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError' })
-    await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError' })
-    expect(state.fetches).toHaveLength(1)
-  })
+it.each<[what: string, answer: FetchOutcome]>([
+  ['is out of reach', down],
+  ['is no key set', { kind: 'fetched', text: '{"keys":{}}', headers: new Headers() }],
+  [
+    'holds a private key',
+    { kind: 'fetched', text: '{"keys":[{"kty":"EC","d":"x"}]}', headers: new Headers() },
+  ],
+])('says that nobody can say when what is at jwks_uri %s', async (_what, answer) => {
+  const { state, kids } = createSource(answer)
+  await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError' })
+  await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError' })
+  expect(state.fetches).toHaveLength(1)
+})
 
-  it('asks again after 30 seconds when the first try failed, and says so', async () => {
-    const { runtime, state, kids } = createSource(down)
-    await expect(kids()).rejects.toMatchObject({ retryAfterSeconds: 30 })
-    state.answer = setOf('a')
-    runtime.advance(30)
-    expect(await kids()).toEqual(['a'])
-  })
+it('asks again after 30 seconds when the first try failed, and says so', async () => {
+  const { runtime, state, kids } = createSource(down)
+  await expect(kids()).rejects.toMatchObject({ retryAfterSeconds: 30 })
+  state.answer = setOf('a')
+  runtime.advance(30)
+  expect(await kids()).toEqual(['a'])
 })

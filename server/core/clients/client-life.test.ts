@@ -86,16 +86,14 @@ describe('createClientKeeper', () => {
   })
 })
 
-describe('isInUse', () => {
-  it.each<[what: string, client: Client, expected: boolean]>([
-    ['registered a moment ago', registered, false],
-    ['registered and used', publicClient({ expiresAt: start + day + 1 }), true],
-    ['registered without an end', publicClient(), true],
-    ['of the operator', publicClient({ kind: 'configured' }), true],
-    ['a document that is not stored', described, false],
-    ['a document that is stored', { ...described, expiresAt: start + day }, true],
-    ['a copy of a document', { ...described, document: undefined }, true],
-  ])('%s: %s', (_what, client, expected) => {
-    expect(isInUse(client)).toBe(expected)
-  })
+it.each<[what: string, client: Client, expected: boolean]>([
+  ['registered a moment ago', registered, false],
+  ['registered and used', publicClient({ expiresAt: start + day + 1 }), true],
+  ['registered without an end', publicClient(), true],
+  ['of the operator', publicClient({ kind: 'configured' }), true],
+  ['a document that is not stored', described, false],
+  ['a document that is stored', { ...described, expiresAt: start + day }, true],
+  ['a copy of a document', { ...described, document: undefined }, true],
+])('isInUse: %s: %s', (_what, client, expected) => {
+  expect(isInUse(client)).toBe(expected)
 })

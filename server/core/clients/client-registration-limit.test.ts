@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
@@ -23,50 +23,48 @@ function createLimit(limitPerHour = 2) {
   return { runtime, store, count, most }
 }
 
-describe('countRegistration', () => {
-  it('so many an hour from one address, and says when there are more', async () => {
-    const { runtime, count } = createLimit()
-    expect(await count(loopback)).toBe(0)
-    expect(await count(loopback)).toBe(0)
-    runtime.advance(600)
-    expect(await count(loopback)).toBe(3000)
-    expect(await count(loopback, '192.0.2.2')).toBe(0)
-    runtime.advance(3000)
-    expect(await count(loopback)).toBe(0)
-  })
+it('so many an hour from one address, and says when there are more', async () => {
+  const { runtime, count } = createLimit()
+  expect(await count(loopback)).toBe(0)
+  expect(await count(loopback)).toBe(0)
+  runtime.advance(600)
+  expect(await count(loopback)).toBe(3000)
+  expect(await count(loopback, '192.0.2.2')).toBe(0)
+  runtime.advance(3000)
+  expect(await count(loopback)).toBe(0)
+})
 
-  it('whoever has no address shares one limit, which is not for one visitor to use up', async () => {
-    const anonymous = { redirectUris: loopback, address: undefined }
-    const { store, runtime } = createLimit()
-    const ports = { store, runtime, limitPerHour: 1 }
-    for (let index = 0; index < 100; index += 1) {
-      expect(await countRegistration(anonymous, ports)).toBe(0)
-    }
-    expect(await countRegistration(anonymous, ports)).toBeGreaterThan(0)
-  })
+it('whoever has no address shares one limit, which is not for one visitor to use up', async () => {
+  const anonymous = { redirectUris: loopback, address: undefined }
+  const { store, runtime } = createLimit()
+  const ports = { store, runtime, limitPerHour: 1 }
+  for (let index = 0; index < 100; index += 1) {
+    expect(await countRegistration(anonymous, ports)).toBe(0)
+  }
+  expect(await countRegistration(anonymous, ports)).toBeGreaterThan(0)
+})
 
-  it.each<[rule: string, redirectUris: string[]]>([['Claude', claude]])(
-    'a hosted assistant has ten times as many: %s',
-    async (_rule, redirectUris) => {
-      expect(await createLimit().most(redirectUris)).toBe(20)
-    },
-  )
+it.each<[rule: string, redirectUris: string[]]>([['Claude', claude]])(
+  'a hosted assistant has ten times as many: %s',
+  async (_rule, redirectUris) => {
+    expect(await createLimit().most(redirectUris)).toBe(20)
+  },
+)
 
-  it.each<[rule: string, redirectUris: string[]]>([
-    ['another host', ['https://claude.ai.evil.example/callback']],
-    ['another port', ['https://claude.ai:8443/callback']],
-    ['a loopback address beside it', [...claude, ...loopback]],
-    ['no redirect URI', []],
-  ])('and nobody else: %s', async (_rule, redirectUris) => {
-    expect(await createLimit().most(redirectUris)).toBe(2)
-  })
+it.each<[rule: string, redirectUris: string[]]>([
+  ['another host', ['https://claude.ai.evil.example/callback']],
+  ['another port', ['https://claude.ai:8443/callback']],
+  ['a loopback address beside it', [...claude, ...loopback]],
+  ['no redirect URI', []],
+])('and nobody else: %s', async (_rule, redirectUris) => {
+  expect(await createLimit().most(redirectUris)).toBe(2)
+})
 
-  it('a hosted assistant and everybody else do not use up the limit of each other', async () => {
-    const { most } = createLimit()
-    expect(await most(claude)).toBe(20)
-    expect(await most(loopback)).toBe(2)
-    expect(await most(['https://chatgpt.com/connector/oauth/a'])).toBe(20)
-    expect(await most(claude.toReversed())).toBe(0)
-    expect(await most(claude, '192.0.2.2')).toBe(20)
-  })
+it('a hosted assistant and everybody else do not use up the limit of each other', async () => {
+  const { most } = createLimit()
+  expect(await most(claude)).toBe(20)
+  expect(await most(loopback)).toBe(2)
+  expect(await most(['https://chatgpt.com/connector/oauth/a'])).toBe(20)
+  expect(await most(claude.toReversed())).toBe(0)
+  expect(await most(claude, '192.0.2.2')).toBe(20)
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { removeClientWithGrants } from './client-removal.ts'
 import type { Grant } from '../session/grant.ts'
@@ -28,19 +28,17 @@ function createStore(before: number, meanwhile = 0) {
   }
 }
 
-describe('removeClientWithGrants', () => {
-  it('ends grants until there are none, removes the client, and ends what began meanwhile', async () => {
-    const { store, steps } = createStore(201, 1)
-    const runtime = createFakeRuntime()
-    expect(await removeClientWithGrants('a', { store, runtime })).toEqual({ removed: true, grantsEnded: 202 })
-    const of = '{"clientId":"a"} client_removed'
-    expect(steps).toEqual([`end ${of} 100`, `end ${of} 100`, `end ${of} 1`, 'remove', `end ${of} 1`])
-  })
+it('ends grants until there are none, removes the client, and ends what began meanwhile', async () => {
+  const { store, steps } = createStore(201, 1)
+  const runtime = createFakeRuntime()
+  expect(await removeClientWithGrants('a', { store, runtime })).toEqual({ removed: true, grantsEnded: 202 })
+  const of = '{"clientId":"a"} client_removed'
+  expect(steps).toEqual([`end ${of} 100`, `end ${of} 100`, `end ${of} 1`, 'remove', `end ${of} 1`])
+})
 
-  it('says when there was no such client', async () => {
-    const { store } = createStore(0)
-    const ports = { store, runtime: createFakeRuntime() }
-    await removeClientWithGrants('a', ports)
-    expect(await removeClientWithGrants('a', ports)).toEqual({ removed: false, grantsEnded: 0 })
-  })
+it('says when there was no such client', async () => {
+  const { store } = createStore(0)
+  const ports = { store, runtime: createFakeRuntime() }
+  await removeClientWithGrants('a', ports)
+  expect(await removeClientWithGrants('a', ports)).toEqual({ removed: false, grantsEnded: 0 })
 })

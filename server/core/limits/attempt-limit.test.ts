@@ -118,29 +118,25 @@ describe('attempts that are given back', () => {
   })
 })
 
-describe('limitsOf', () => {
-  const rule = {
-    kind: 'thing',
-    perAddress: { max: 4, windowSeconds: 60 },
-    everyone: { max: 30, windowSeconds: 600 },
-  }
-  const most = (source: AttemptSource): number[] => limitsOf(rule, source).map((limit) => limit.max)
+const rule = {
+  kind: 'thing',
+  perAddress: { max: 4, windowSeconds: 60 },
+  everyone: { max: 30, windowSeconds: 600 },
+}
+const most = (source: AttemptSource): number[] => limitsOf(rule, source).map((limit) => limit.max)
 
-  it.each<[who: string, source: AttemptSource, expected: number[]]>([
-    ['a stranger', { address: '192.0.2.1', known: false }, [4, 20, 30]],
-    ['somebody known, who may use what is kept', { address: '192.0.2.1', known: true }, [4, 30]],
-    ['a site, up to half of all', { address: '2001:db8::1', known: false }, [4, 15, 15, 20, 30]],
-    ['whoever has no address', { address: undefined, known: false }, [20, 30]],
-  ])('%s', (_who, source, expected) => {
-    expect(most(source)).toEqual(expected)
-  })
+it.each<[who: string, source: AttemptSource, expected: number[]]>([
+  ['a stranger', { address: '192.0.2.1', known: false }, [4, 20, 30]],
+  ['somebody known, who may use what is kept', { address: '192.0.2.1', known: true }, [4, 30]],
+  ['a site, up to half of all', { address: '2001:db8::1', known: false }, [4, 15, 15, 20, 30]],
+  ['whoever has no address', { address: undefined, known: false }, [20, 30]],
+])('limitsOf: %s', (_who, source, expected) => {
+  expect(most(source)).toEqual(expected)
 })
 
-describe('addressKey', () => {
-  it('tells kinds and sources apart, and says neither address nor network', () => {
-    const key = addressKey('start', '2001:db8::/64')
-    expect(addressKey('start', '2001:db8::/56')).not.toBe(key)
-    expect(addressKey('other', '2001:db8::/64').split(' ')[1]).not.toBe(key.split(' ')[1])
-    expect(key).toMatch(/^start [A-Za-z0-9_-]{43}$/)
-  })
+it('addressKey: tells kinds and sources apart, and says neither address nor network', () => {
+  const key = addressKey('start', '2001:db8::/64')
+  expect(addressKey('start', '2001:db8::/56')).not.toBe(key)
+  expect(addressKey('other', '2001:db8::/64').split(' ')[1]).not.toBe(key.split(' ')[1])
+  expect(key).toMatch(/^start [A-Za-z0-9_-]{43}$/)
 })

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createSealer, type KeyRing, type SealingKey } from '../seal.ts'
-import { sealProviderSession } from '../session/session-seal.ts'
 import type { Store } from '../store.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { start, addSealedGrant } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey, storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { resealInRounds, type RotationPorts, type Rotation } from './key-rotation.ts'
 
@@ -23,17 +22,8 @@ function ringOf(...keys: readonly SealingKey[]): KeyRing {
   return { keys: () => keys, refresh: () => {} }
 }
 
-async function connect(name: string, key: SealingKey): Promise<void> {
-  const sample = grantSample(name)
-  const session = { accessToken: 'access', refreshToken: 'refresh', expiresAt: start + 3600 }
-  const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
-  const sealed = sealProviderSession(
-    { ...session, issuer: 'https://provider' },
-    row,
-    createSealer(ringOf(key), runtime.randomBytes),
-  )
-  await addGrant(store, { ...sample, session: sealed })
-}
+const connect = (name: string, key: SealingKey): Promise<unknown> =>
+  addSealedGrant(store, createSealer(ringOf(key), runtime.randomBytes), name)
 
 function reseal(overrides: Partial<RotationPorts> = {}): Promise<Rotation> {
   const note = (text: string): void => void notes.push(text)

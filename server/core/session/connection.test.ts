@@ -69,15 +69,15 @@ describe('connections that ended by themselves', () => {
   })
 })
 
-describe('the host that a client id proves', () => {
-  it.each([
-    [{ id: 'https://claude.ai/client.json', kind: 'metadata_document' }, 'claude.ai'],
-    [{ id: 'https://claude.ai:8443/client.json', kind: 'metadata_document' }, 'claude.ai:8443'],
-    [{ id: 'https://claude.ai/client.json' }, 'claude.ai'],
-    [{ id: 'https://claude.ai/client.json', kind: 'configured' }, undefined],
-    [{ id: 'https://claude.ai/client.json', kind: 'registered' }, undefined],
-    [{ id: 'mcpc_abc', kind: 'registered' }, undefined],
-    [{ id: 'mcpc_abc' }, undefined],
-    [{ id: 'https://' }, undefined],
-  ] as const)('%j: %s', (client, host) => expect(documentHost(client)).toBe(host))
-})
+it.each([
+  [{ id: 'https://claude.ai/client.json', kind: 'metadata_document' }, 'claude.ai'],
+  [{ id: 'https://claude.ai:8443/client.json', kind: 'metadata_document' }, 'claude.ai:8443'],
+  [{ id: 'https://claude.ai/client.json' }, 'claude.ai'],
+  [{ id: 'https://claude.ai/client.json', kind: 'configured' }, undefined],
+  [{ id: 'https://claude.ai/client.json', kind: 'registered' }, undefined],
+  [{ id: 'mcpc_abc', kind: 'registered' }, undefined],
+  [{ id: 'mcpc_abc' }, undefined],
+  [{ id: 'https://' }, undefined],
+] as const)('the host that a client id proves: %j: %s', (client, host) =>
+  expect(documentHost(client)).toBe(host),
+)

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
 import { addGrant, grantSample, race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import {
@@ -38,20 +37,18 @@ async function expectInStep(): Promise<void> {
 
 beforeEach(() => connectAndExpire())
 
-describe('a crash before the request leaves', () => {
-  it('nothing has changed: the lease ends, and the next caller refreshes', async () => {
-    void fx.keeper('dead', { provider: { refresh: never } }).keep(await fx.stored())
-    const keeper = fx.keeper('other')
-    // Waiting ends before the lease does.
-    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
-    const waited = fx.runtime.now() - start - hour
-    expect(waited).toBeGreaterThanOrEqual(10)
-    expect(waited).toBeLessThan(15)
-    expect(fx.provider.presented).toEqual([])
-    fx.runtime.advance(15 - waited)
-    expect(await fx.keep(keeper)).toMatchObject(version(2))
-    expect(fx.provider.presented).toEqual(['refresh 1'])
-  })
+it('a crash before the request leaves changes nothing: the lease ends, and the next caller refreshes', async () => {
+  void fx.keeper('dead', { provider: { refresh: never } }).keep(await fx.stored())
+  const keeper = fx.keeper('other')
+  // Waiting ends before the lease does.
+  expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
+  const waited = fx.runtime.now() - start - hour
+  expect(waited).toBeGreaterThanOrEqual(10)
+  expect(waited).toBeLessThan(15)
+  expect(fx.provider.presented).toEqual([])
+  fx.runtime.advance(15 - waited)
+  expect(await fx.keep(keeper)).toMatchObject(version(2))
+  expect(fx.provider.presented).toEqual(['refresh 1'])
 })
 
 describe('the provider has rotated and nobody knows', () => {
@@ -79,24 +76,22 @@ describe('the provider has rotated and nobody knows', () => {
   })
 })
 
-describe('two instances refresh, because a lease was outlasted', () => {
-  it('both get the same child, the later write is discarded, both serve what is stored', async () => {
-    const [slow, fast] = [fx.keeper('slow'), fx.keeper('fast')]
-    let other: KeptSession | undefined
-    fx.provider.play({
-      async after() {
-        fx.runtime.advance(16)
-        other = await fx.keep(fast)
-      },
-    })
-    const kept = await fx.keep(slow)
-    expect(other).toEqual(kept)
-    expect(kept).toEqual({ kind: 'live', session: await fx.stored() })
-    expect(await fx.stored()).toMatchObject({ version: 2 })
-    expect(fx.reports).toEqual(['provider_refreshed'])
-    expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 1'])
-    await expectInStep()
+it('two instances refresh, because a lease was outlasted: both get the same child, the later write is discarded, both serve what is stored', async () => {
+  const [slow, fast] = [fx.keeper('slow'), fx.keeper('fast')]
+  let other: KeptSession | undefined
+  fx.provider.play({
+    async after() {
+      fx.runtime.advance(16)
+      other = await fx.keep(fast)
+    },
   })
+  const kept = await fx.keep(slow)
+  expect(other).toEqual(kept)
+  expect(kept).toEqual({ kind: 'live', session: await fx.stored() })
+  expect(await fx.stored()).toMatchObject({ version: 2 })
+  expect(fx.reports).toEqual(['provider_refreshed'])
+  expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 1'])
+  await expectInStep()
 })
 
 describe('a holder stalls while another advances two generations', () => {
@@ -392,38 +387,32 @@ describe('the key that sealed a session is missing', () => {
   )
 })
 
-describe('a crash between the use of a code and the write of its tokens', () => {
-  it('there is no between: both or neither, and the client may try again', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'drawbridge-code-'))
-    try {
-      const path = join(folder, 'server.db')
-      const store = openSqliteStore(path)
-      const [first, second] = [grantSample('a'), grantSample('b')]
-      await addGrant(store, first)
-      await store.addAuthorizationCode(second.code, second.session)
-      // The tokens of another grant cannot be written again: all earlier changes must be undone.
-      await expect(
-        store.redeemAuthorizationCode(second.code.codeHash, first.tokens, start),
-      ).rejects.toBeInstanceOf(Error)
-      await store.close()
+it('a crash between the use of a code and the write of its tokens: there is no between: both or neither, and the client may try again', async () => {
+  const path = join(temporaryFolder(), 'server.db')
+  const store = openSqliteStore(path)
+  const [first, second] = [grantSample('a'), grantSample('b')]
+  await addGrant(store, first)
+  await store.addAuthorizationCode(second.code, second.session)
+  // The tokens of another grant cannot be written again: all earlier changes must be undone.
+  await expect(
+    store.redeemAuthorizationCode(second.code.codeHash, first.tokens, start),
+  ).rejects.toBeInstanceOf(Error)
+  await store.close()
 
-      const reopened = openSqliteStore(path)
-      expect(await reopened.findProviderSession(second.grant.id)).toBeUndefined()
-      expect(await reopened.redeemAuthorizationCode(second.code.codeHash, second.tokens, start)).toEqual({
-        kind: 'redeemed',
-      })
-      expect(await reopened.findAccessToken(second.tokens.accessHash, start)).toMatchObject({
-        grant: second.grant,
-      })
-      await reopened.close()
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
+  const reopened = openSqliteStore(path)
+  expect(await reopened.findProviderSession(second.grant.id)).toBeUndefined()
+  expect(await reopened.redeemAuthorizationCode(second.code.codeHash, second.tokens, start)).toEqual({
+    kind: 'redeemed',
   })
+  expect(await reopened.findAccessToken(second.tokens.accessHash, start)).toMatchObject({
+    grant: second.grant,
+  })
+  await reopened.close()
 })
 
-describe('fifty callers at the moment of expiry', () => {
-  it.each([1, 3])('on %i instances cause exactly one refresh', async (instances) => {
+it.each([1, 3])(
+  'fifty callers at the moment of expiry on %i instances cause exactly one refresh',
+  async (instances) => {
     const keepers = Array.from({ length: instances }, (_, index) => fx.keeper(`instance ${index}`))
     const session = await fx.stored()
     // While the winner waits for the provider, the others find the lease taken and wait.
@@ -431,8 +420,8 @@ describe('fifty callers at the moment of expiry', () => {
     const kept = await race(async (index) => keepers[index % instances]?.keep(session))
     expect(fx.provider.presented).toEqual(['refresh 1'])
     expect(kept).toEqual(kept.map(() => ({ kind: 'live', session: expect.objectContaining({ version: 2 }) })))
-  })
-})
+  },
+)
 
 /** Runs enough event loop turns for the store's writes before the provider is asked. */
 async function turnsOfTheLoop(): Promise<void> {

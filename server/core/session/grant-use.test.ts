@@ -189,17 +189,15 @@ describe('a flush', () => {
   })
 })
 
-describe('the memory for uses', () => {
-  it('has an end: while the store is down the uses noted first are lost', async () => {
-    for (let index = 0; index < 100_002; index += 1) uses.note(`g${index}`, undefined)
-    await uses.flush()
-    const ids = new Set(written.flat().map(({ grantId }) => grantId))
-    expect(ids.size).toBe(100_000)
-    expect([ids.has('g0'), ids.has('g1'), ids.has('g2'), ids.has('g100001')]).toEqual([
-      false,
-      false,
-      true,
-      true,
-    ])
-  })
+it('the memory for uses has an end: while the store is down the uses noted first are lost', async () => {
+  for (let index = 0; index < 100_002; index += 1) uses.note(`g${index}`, undefined)
+  await uses.flush()
+  const ids = new Set(written.flat().map(({ grantId }) => grantId))
+  expect(ids.size).toBe(100_000)
+  expect([ids.has('g0'), ids.has('g1'), ids.has('g2'), ids.has('g100001')]).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ])
 })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addGrant, dueSignOuts, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { dueSignOuts, start, addSealedGrant } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
@@ -13,7 +13,6 @@ import type { StoredProviderSession } from './grant.ts'
 import { type ResealCounts, type ResealPorts, resealSessions } from './reseal.ts'
 import { createSealer, type KeyRing, type Sealer, type SealingKey, sealingKeyOf } from '../seal.ts'
 import { SessionKeeper } from './session-keeper.ts'
-import type { ProviderSession } from './session-provider.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 import { SignOutWorker } from './sign-out-worker.ts'
 import type { Store } from '../store.ts'
@@ -36,21 +35,8 @@ function sealerOf(...keys: readonly SealingKey[]): Sealer {
 }
 
 /** Creates a grant whose session is sealed with `key`. */
-async function connect(
-  name: string,
-  key: SealingKey,
-  session: ProviderSession = {
-    accessToken: `access ${name}`,
-    refreshToken: `refresh ${name}`,
-    expiresAt: start + 3600,
-  },
-): Promise<StoredProviderSession> {
-  const sample = grantSample(name)
-  const row = { grantId: sample.grant.id, version: 1, issuedAt: start }
-  const stored = sealProviderSession({ ...session, issuer: providerIssuer }, row, sealerOf(key))
-  await addGrant(store, { ...sample, session: stored })
-  return stored
-}
+const connect = (name: string, key: SealingKey, session: object = {}): Promise<StoredProviderSession> =>
+  addSealedGrant(store, sealerOf(key), name, { issuer: providerIssuer, ...session })
 
 function reseal(overrides: Partial<ResealPorts> = {}): Promise<ResealCounts> {
   return resealSessions({ store, sealer, kid: 'new', runtime, owner: 'reseal', ...overrides })
@@ -179,15 +165,13 @@ describe('a session that somebody is at work on', () => {
   })
 })
 
-describe('a round', () => {
-  it('ends where it is told to, and the next one goes on', async () => {
-    for (let n = 0; n < 200; n += 1) await connect(`${n}`, oldKey)
-    let batches = 0
-    const first = await reseal({ isStopped: () => ++batches > 2 })
-    expect(first.resealed).toBeGreaterThan(0)
-    expect(first.resealed).toBeLessThan(200)
-    expect(await reseal()).toEqual({ ...none, resealed: 200 - first.resealed })
-  })
+it('a round ends where it is told to, and the next one goes on', async () => {
+  for (let n = 0; n < 200; n += 1) await connect(`${n}`, oldKey)
+  let batches = 0
+  const first = await reseal({ isStopped: () => ++batches > 2 })
+  expect(first.resealed).toBeGreaterThan(0)
+  expect(first.resealed).toBeLessThan(200)
+  expect(await reseal()).toEqual({ ...none, resealed: 200 - first.resealed })
 })
 
 /** Creates two servers with the old ring or the new one, on one grant at a strict provider, with a scripted store. */
@@ -225,48 +209,46 @@ function createRace(
   return { provider, slowStore, keepers }
 }
 
-describe('beside servers that refresh', () => {
-  it('no session is lost, in whatever order things happen, not even at a provider that forgives nothing', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.scheduler(),
-        fc.array(fc.nat({ max: 1 }), { minLength: 1, maxLength: 4 }),
-        fc.nat({ max: 2 }),
-        fc.constantFrom(3590, 3600),
-        async (scheduler, callers, rounds, age) => {
-          runtime = createFakeRuntime(start)
-          store = openMemoryStore()
-          sealer = sealerOf(newKey, oldKey)
-          const { provider, slowStore, keepers } = createRace((work) => {
-            const scheduled = scheduler.scheduleFunction(async () => {})
-            // Something else may happen before the operation, and before its result arrives.
-            return async (...args) => {
-              await scheduled()
-              const result = await work(...args)
-              await scheduled()
-              return result
-            }
-          })
-          const session = await connect('a', oldKey, provider.signedIn())
-          runtime.advance(age)
-          const serving = callers.map((server) => (keepers[server] as SessionKeeper).keep(session))
-          const sealing = Array.from({ length: rounds + 1 }, (_, n) =>
-            reseal({ store: slowStore, owner: `reseal ${n}` }),
-          )
-          const [kept] = await scheduler.waitFor(Promise.all([Promise.all(serving), Promise.all(sealing)]))
+it('beside servers that refresh: no session is lost, in whatever order things happen, not even at a provider that forgives nothing', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(fc.nat({ max: 1 }), { minLength: 1, maxLength: 4 }),
+      fc.nat({ max: 2 }),
+      fc.constantFrom(3590, 3600),
+      async (scheduler, callers, rounds, age) => {
+        runtime = createFakeRuntime(start)
+        store = openMemoryStore()
+        sealer = sealerOf(newKey, oldKey)
+        const { provider, slowStore, keepers } = createRace((work) => {
+          const scheduled = scheduler.scheduleFunction(async () => {})
+          // Something else may happen before the operation, and before its result arrives.
+          return async (...args) => {
+            await scheduled()
+            const result = await work(...args)
+            await scheduled()
+            return result
+          }
+        })
+        const session = await connect('a', oldKey, provider.signedIn())
+        runtime.advance(age)
+        const serving = callers.map((server) => (keepers[server] as SessionKeeper).keep(session))
+        const sealing = Array.from({ length: rounds + 1 }, (_, n) =>
+          reseal({ store: slowStore, owner: `reseal ${n}` }),
+        )
+        const [kept] = await scheduler.waitFor(Promise.all([Promise.all(serving), Promise.all(sealing)]))
 
-          expect(provider.active()).toBeDefined()
-          // A token with ten seconds left need not be refreshed while another owner works on it.
-          expect(provider.rotations()).toBeLessThanOrEqual(1)
-          if (age === 3600) expect(provider.rotations()).toBe(1)
-          for (const answer of kept) expect(answer.kind).toBe('live')
-          await reseal()
-          const last = await stored('a')
-          expect(openProviderSession(last, sealerOf(newKey))?.refreshToken).toBe(provider.active())
-          expect(await store.listSealingKeys()).toEqual(['new'])
-        },
-      ),
-      { numRuns: 300 },
-    )
-  })
+        expect(provider.active()).toBeDefined()
+        // A token with ten seconds left need not be refreshed while another owner works on it.
+        expect(provider.rotations()).toBeLessThanOrEqual(1)
+        if (age === 3600) expect(provider.rotations()).toBe(1)
+        for (const answer of kept) expect(answer.kind).toBe('live')
+        await reseal()
+        const last = await stored('a')
+        expect(openProviderSession(last, sealerOf(newKey))?.refreshToken).toBe(provider.active())
+        expect(await store.listSealingKeys()).toEqual(['new'])
+      },
+    ),
+    { numRuns: 300 },
+  )
 })

@@ -23,14 +23,12 @@ beforeEach(async () => {
 
 const version = (number: number) => ({ kind: 'live', session: { version: number } })
 
-describe('a token that is not due', () => {
-  it('is served, and nobody is asked, not even the store', async () => {
-    const session = await fx.stored()
-    const keeper = fx.keeper('one', { store: {} as Store })
-    fx.runtime.advance(hour - 151)
-    expect(await keeper.keep(session)).toEqual({ kind: 'live', session })
-    expect(fx.provider.presented).toEqual([])
-  })
+it('a token that is not due is served, and nobody is asked, not even the store', async () => {
+  const session = await fx.stored()
+  const keeper = fx.keeper('one', { store: {} as Store })
+  fx.runtime.advance(hour - 151)
+  expect(await keeper.keep(session)).toEqual({ kind: 'live', session })
+  expect(fx.provider.presented).toEqual([])
 })
 
 describe('a refresh', () => {
@@ -111,16 +109,13 @@ describe('a refresh', () => {
   })
 })
 
-describe('a token that is due and still valid', () => {
-  beforeEach(() => fx.runtime.advance(hour - 60))
-
-  it('is served while another instance refreshes it', async () => {
-    const holder = { grantId, version: 1, owner: 'other', until: fx.runtime.now() + 15 }
-    await fx.store.leaseProviderSession(holder, fx.runtime.now())
-    expect(await fx.keep(fx.keeper('one'))).toMatchObject(version(1))
-    expect(fx.provider.presented).toEqual([])
-    expect(fx.runtime.now()).toBe(start + hour - 60)
-  })
+it('a token that is due and still valid is served while another instance refreshes it', async () => {
+  fx.runtime.advance(hour - 60)
+  const holder = { grantId, version: 1, owner: 'other', until: fx.runtime.now() + 15 }
+  await fx.store.leaseProviderSession(holder, fx.runtime.now())
+  expect(await fx.keep(fx.keeper('one'))).toMatchObject(version(1))
+  expect(fx.provider.presented).toEqual([])
+  expect(fx.runtime.now()).toBe(start + hour - 60)
 })
 
 describe('a store that is down', () => {

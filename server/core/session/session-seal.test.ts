@@ -1,11 +1,8 @@
-import { describe, expect, it } from 'vitest'
-import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { start } from '../../../tests/support/server/core/grant-sample.ts'
-import { createSealer, fixedKeyRing } from '../seal.ts'
+import { expect, it } from 'vitest'
+import { start, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'
 
-const { randomBytes } = createFakeRuntime()
-const sealer = createSealer(fixedKeyRing([{ kid: 'k', key: new Uint8Array(32).fill(1) }]), randomBytes)
+const sealer = sealerSample()
 const row = { grantId: 'g', version: 3, issuedAt: start }
 const session = {
   issuer: 'https://provider',
@@ -17,17 +14,15 @@ const session = {
 
 const stored = sealProviderSession(session, row, sealer)
 
-describe('sealProviderSession', () => {
-  it('seals the tokens, and opens to the same', () => {
-    expect(stored).toEqual({ ...row, expiresAt: start + 3600, sealed: stored.sealed })
-    expect(openProviderSession(stored, sealer)).toEqual(session)
-    for (const token of ['access 1', 'refresh 1', 'id 1']) expect(stored.sealed).not.toContain(token)
-  })
+it('seals the tokens, and opens to the same', () => {
+  expect(stored).toEqual({ ...row, expiresAt: start + 3600, sealed: stored.sealed })
+  expect(openProviderSession(stored, sealer)).toEqual(session)
+  for (const token of ['access 1', 'refresh 1', 'id 1']) expect(stored.sealed).not.toContain(token)
+})
 
-  it.each([
-    ['another version', { version: 4 }],
-    ['another grant', { grantId: 'other' }],
-  ])('does not open for %s', (_what, moved) => {
-    expect(openProviderSession({ ...stored, ...moved }, sealer)).toBeUndefined()
-  })
+it.each([
+  ['another version', { version: 4 }],
+  ['another grant', { grantId: 'other' }],
+])('does not open for %s', (_what, moved) => {
+  expect(openProviderSession({ ...stored, ...moved }, sealer)).toBeUndefined()
 })

@@ -1,10 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
-import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
+import { start, addSealedGrant, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { providerSample, signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import { createSealer, fixedKeyRing } from '../seal.ts'
 import { userIdOf } from './grant.ts'
 import { SessionKeeper } from './session-keeper.ts'
 import type { KeptSession } from './served-session.ts'
@@ -39,7 +37,7 @@ function issue(): ProviderSession {
   }
 }
 
-const sealer = createSealer(fixedKeyRing([sampleKey('k', 1)]), createFakeRuntime(start).randomBytes)
+const sealer = sealerSample()
 
 beforeEach(() => {
   runtime = createFakeRuntime(start)
@@ -86,11 +84,9 @@ async function connect(grantId: string): Promise<void> {
     callbackUrl: '',
   })
   if (step.kind !== 'signed_in') throw new Error('A second factor was asked for.')
-  const row = { grantId, version: 1, issuedAt: runtime.now() }
-  const session = sealProviderSession({ ...step.signIn.session, issuer }, row, sealer)
   const user = { id: userIdOf('ada', issuer), sub: 'ada', email: undefined, name: undefined }
-  const sample = grantSample(grantId, { id: grantId, user, createdAt: runtime.now() })
-  await addGrant(store, { ...sample, session })
+  const grant = { id: grantId, user, createdAt: runtime.now() }
+  await addSealedGrant(store, sealer, grantId, { grant, ...step.signIn.session, issuer })
   runtime.advance(1)
 }
 

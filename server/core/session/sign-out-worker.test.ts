@@ -272,22 +272,20 @@ describe('a provider that is being asked too much', () => {
   })
 })
 
-describe('a stop', () => {
-  it('begins no other session; what is left comes back', async () => {
-    for (let grant = 0; grant < 12; grant += 1) await end(`grant ${grant}`)
-    let isStopped = false
-    const stopping = workerWith({
-      async signOut() {
-        isStopped = true
-        await fx.runtime.sleep(10)
-      },
-    })
-    await stopping.run(() => isStopped)
-    expect(reports).toHaveLength(1)
-    expect(await stopping.run(() => isStopped)).toBe(0)
-    fx.runtime.advance(60)
-    expect(await stopping.run()).toBe(11)
+it('a stop begins no other session; what is left comes back', async () => {
+  for (let grant = 0; grant < 12; grant += 1) await end(`grant ${grant}`)
+  let isStopped = false
+  const stopping = workerWith({
+    async signOut() {
+      isStopped = true
+      await fx.runtime.sleep(10)
+    },
   })
+  await stopping.run(() => isStopped)
+  expect(reports).toHaveLength(1)
+  expect(await stopping.run(() => isStopped)).toBe(0)
+  fx.runtime.advance(60)
+  expect(await stopping.run()).toBe(11)
 })
 
 describe('when it is tried again', () => {
@@ -362,20 +360,15 @@ describe('when it is tried again', () => {
   })
 })
 
-describe('a session that no key opens', () => {
-  const lost = () =>
-    workerWith({ sealer: createSealer(fixedKeyRing([sampleKey('other', 2)]), fx.runtime.randomBytes) })
-
-  beforeEach(() => end())
-
-  it('is not dropped: it waits, and is signed out once the key is back', async () => {
-    await lost().run()
-    expect(reports).toEqual([['provider_session_unreadable', grantId]])
-    fx.runtime.advance(20)
-    await worker.run()
-    expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
-    expect(fx.provider.active()).toBeUndefined()
-  })
+it('a session that no key opens is not dropped: it waits, and is signed out once the key is back', async () => {
+  await end()
+  const sealer = createSealer(fixedKeyRing([sampleKey('other', 2)]), fx.runtime.randomBytes)
+  await workerWith({ sealer }).run()
+  expect(reports).toEqual([['provider_session_unreadable', grantId]])
+  fx.runtime.advance(20)
+  await worker.run()
+  expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
+  expect(fx.provider.active()).toBeUndefined()
 })
 
 describe('a store that is down', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import { start, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import {
   createAccountSession,
@@ -10,11 +10,9 @@ import {
   sealAccountSession,
 } from './account-session.ts'
 import { sealForBrowser } from './browser-seal.ts'
-import { createSealer, fixedKeyRing } from '../seal.ts'
 
 const runtime = createFakeRuntime(start)
-const ring = fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }])
-const ports = { sealer: createSealer(ring, runtime.randomBytes), runtime }
+const ports = { sealer: sealerSample(), runtime }
 const at = (seconds: number): typeof ports => ({ ...ports, runtime: createFakeRuntime(start + seconds) })
 const create = (): ReturnType<typeof createAccountSession> =>
   createAccountSession(signInSample().identity, 'https://provider', runtime)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
   accountOf,
@@ -9,11 +10,9 @@ import {
   rememberAccount,
   sealKnownAccounts,
 } from './device-cookie.ts'
-import { createSealer, fixedKeyRing } from '../seal.ts'
 
 const runtime = createFakeRuntime()
-const { randomBytes } = runtime
-const sealer = createSealer(fixedKeyRing([{ kid: 'k', key: randomBytes(32) }]), randomBytes)
+const sealer = sealerSample()
 const issuer = 'https://provider'
 const remember = (...accounts: string[]): KnownAccounts =>
   accounts.reduce<KnownAccounts>((known, account) => rememberAccount(known, account, issuer, runtime), [])

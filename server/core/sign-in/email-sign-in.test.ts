@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   authorizationPurpose,
+  capabilitiesSample,
   providerSample,
   signInPortsSample,
   visitorSample,
@@ -17,13 +18,7 @@ beforeEach(() => {
   sent = []
   ports = signInPortsSample(
     providerSample({
-      capabilities: async () => ({
-        password: false,
-        email: 'code',
-        social: [],
-        captcha: undefined,
-        confirmsEmail: true,
-      }),
+      capabilities: async () => capabilitiesSample({ password: false, email: 'code', social: [] }),
       async emailStart({ email }) {
         sent.push(email)
         return { secret: 'verifier' }

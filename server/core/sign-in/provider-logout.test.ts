@@ -1,15 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import {
+  start,
+  addSealedGrant,
+  grantSample,
+  sealerSample,
+} from '../../../tests/support/server/core/grant-sample.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import { createSealer, fixedKeyRing, type Sealer } from '../seal.ts'
+import { type Sealer } from '../seal.ts'
 import type { Store } from '../store.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 import { userIdOf } from '../session/grant.ts'
 import { endLoggedOut, type ProviderLogoutPorts } from './provider-logout.ts'
-import { sealProviderSession } from '../session/session-seal.ts'
 import type { LogoutNotice } from '../session/session-provider.ts'
 
 const issuer = 'https://provider'
@@ -22,17 +25,26 @@ let ended: string[]
 beforeEach(() => {
   runtime = createFakeRuntime(start)
   store = openMemoryStore()
-  sealer = createSealer(fixedKeyRing([{ kid: 'k', key: new Uint8Array(32) }]), runtime.randomBytes)
+  sealer = sealerSample()
   ended = []
+})
+
+const userOf = (sub: string, of = issuer) => ({
+  id: userIdOf(sub, of),
+  sub,
+  email: undefined,
+  name: undefined,
 })
 
 /** Creates a grant of `sub` from the sign-in `sid`. */
 async function connect(id: string, sub: string, sid: string | undefined, of: string = issuer): Promise<void> {
-  const user = { id: userIdOf(sub, of), sub, email: undefined, name: undefined }
-  const sample = grantSample(id, { id, user, createdAt: start })
-  const row = { grantId: id, version: 1, issuedAt: start }
-  const session = sealProviderSession({ ...signInSample(sub).session, sid, issuer: of }, row, sealer)
-  await addGrant(store, { ...sample, session })
+  const { session } = signInSample(sub)
+  await addSealedGrant(store, sealer, id, {
+    grant: { id, user: userOf(sub, of) },
+    ...session,
+    ...(sid && { sid }),
+    issuer: of,
+  })
 }
 
 const notice = (members: Partial<LogoutNotice>): LogoutNotice => ({
@@ -67,12 +79,15 @@ describe('a person who was signed out', () => {
     await connect('o1', 'ada', 'one', 'https://other')
   })
 
-  it('loses all grants', async () => {
+  it('loses all grants, and what was allowed and not fetched', async () => {
+    const { code, session } = grantSample('a4', { user: userOf('ada') })
+    await store.addAuthorizationCode({ ...code, expiresAt: start + 60 }, session)
     expect(await logout({ sub: 'ada' })).toEqual([
       'a1 provider_session_ended',
       'a2 provider_session_ended',
       'a3 provider_session_ended',
     ])
+    expect(await store.listUnredeemedCodes(undefined, { now: start, limit: 9 })).toEqual([])
     expect((await store.findGrant('e1'))?.end).toBeUndefined()
     expect((await store.findGrant('o1'))?.end).toBeUndefined()
   })

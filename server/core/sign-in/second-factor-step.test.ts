@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { race, start, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   providerSample,
   secondFactorStep,
@@ -8,7 +8,7 @@ import {
   signInSample,
   visitorSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
+import { hashSecret } from '../seal.ts'
 import {
   afterFirstStep,
   cancelSecondFactor,
@@ -327,27 +327,25 @@ describe('when the half-way session cannot be used any more', () => {
 
   it('a key that has left the ring ends it', async () => {
     const id = await begin()
-    const ring = fixedKeyRing([{ kid: 'new', key: ports.runtime.randomBytes(32) }])
-    ports = { ...ports, sealer: createSealer(ring, ports.runtime.randomBytes) }
+    ports = { ...ports, sealer: sealerSample('new') }
     expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
   })
 })
 
-describe('cancelling', () => {
-  it('ends the sign-in, and its session is to be signed out, once', async () => {
-    const id = await begin()
-    await cancelSecondFactor(id, ports)
-    await cancelSecondFactor(id, ports)
-    expect(await toSignOut()).toEqual([id])
-    expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
-  })
+it('cancelling ends the sign-in, and its session is to be signed out, once', async () => {
+  const id = await begin()
+  await cancelSecondFactor(id, ports)
+  await cancelSecondFactor(id, ports)
+  expect(await toSignOut()).toEqual([id])
+  expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
 })
 
-describe('a half-way session that cannot be stored', () => {
-  it.each<[what: string, ending: () => Promise<void>]>([
-    ['is ended at the provider', async () => {}],
-    ['is given up when that fails as well', () => Promise.reject(new ProviderError('transient', 'down'))],
-  ])('%s, and the error of the store goes on', async (_what, ending) => {
+it.each<[what: string, ending: () => Promise<void>]>([
+  ['is ended at the provider', async () => {}],
+  ['is given up when that fails as well', () => Promise.reject(new ProviderError('transient', 'down'))],
+])(
+  'a half-way session that cannot be stored: %s, and the error of the store goes on',
+  async (_what, ending) => {
     const out: unknown[] = []
     const step = secondFactorStep()
     const down = new StoreUnavailableError('down', { cause: undefined })
@@ -364,5 +362,5 @@ describe('a half-way session that cannot be stored', () => {
     })
     await expect(result).rejects.toBe(down)
     expect(out).toEqual([signInSample('half-way').session])
-  })
-})
+  },
+)

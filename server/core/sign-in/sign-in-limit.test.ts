@@ -90,19 +90,17 @@ it('while attempts on an account are being judged, the wait is short, not the re
   await expect(wrong()).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 900 })
 })
 
-describe('countSignInAttempt for everybody', () => {
-  it('keeps a third for browsers that have signed in before, and they may use it all', async () => {
-    const limited = ports(30)
-    expect(await through(50, (index) => ({ ...nobody, address: `203.0.113.${index}` }), limited)).toBe(20)
-    const known = (index: number): SignInAttempt => ({
-      ...nobody,
-      address: `203.0.114.${index}`,
-      trusted: true,
-    })
-    expect(await through(50, known, limited)).toBe(10)
-    limited.advance(60)
-    expect(await through(50, known, limited)).toBe(30)
+it('countSignInAttempt for everybody keeps a third for browsers that have signed in before, and they may use it all', async () => {
+  const limited = ports(30)
+  expect(await through(50, (index) => ({ ...nobody, address: `203.0.113.${index}` }), limited)).toBe(20)
+  const known = (index: number): SignInAttempt => ({
+    ...nobody,
+    address: `203.0.114.${index}`,
+    trusted: true,
   })
+  expect(await through(50, known, limited)).toBe(10)
+  limited.advance(60)
+  expect(await through(50, known, limited)).toBe(30)
 })
 
 describe('countSignInAttempt for one address', () => {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import { start, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { authorizationPurpose } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
+import { hashSecret } from '../seal.ts'
 import { type BrowserSealPorts, createBrowserBinding } from './browser-seal.ts'
 import { openTransaction, sealTransaction } from './sign-in-transaction.ts'
 
@@ -16,16 +16,13 @@ const otherBinding = createBrowserBinding((length) => new Uint8Array(length).fil
 
 beforeEach(() => {
   runtime = createFakeRuntime(start)
-  const ring = fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }])
-  ports = { sealer: createSealer(ring, runtime.randomBytes), runtime }
+  ports = { sealer: sealerSample(), runtime }
 })
 
-describe('createBrowserBinding', () => {
-  it('holds 256 random bits', () => {
-    const bindings = Array.from({ length: 50 }, () => createBrowserBinding(runtime.randomBytes))
-    expect(new Set(bindings).size).toBe(50)
-    for (const each of bindings) expect(each).toMatch(/^[A-Za-z0-9_-]{43}$/)
-  })
+it('createBrowserBinding: holds 256 random bits', () => {
+  const bindings = Array.from({ length: 50 }, () => createBrowserBinding(runtime.randomBytes))
+  expect(new Set(bindings).size).toBe(50)
+  for (const each of bindings) expect(each).toMatch(/^[A-Za-z0-9_-]{43}$/)
 })
 
 describe('the login transaction', () => {

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { race, start, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   authorizationPurpose,
+  capabilitiesSample,
   providerSample,
   secondFactorStep,
   signedIn,
@@ -11,7 +12,7 @@ import {
   visitorSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { rememberAccount } from './device-cookie.ts'
-import { createSealer, fixedKeyRing, hashSecret } from '../seal.ts'
+import { hashSecret } from '../seal.ts'
 import {
   type Captcha,
   type ProviderCapabilities,
@@ -100,7 +101,7 @@ describe('signing in with a password', () => {
     sent = []
     const { password = true, captcha: wanted } = capabilities
     const provider = providerSample({
-      capabilities: async () => ({ password, social: [], captcha: wanted, confirmsEmail: true }),
+      capabilities: async () => capabilitiesSample({ password, social: [], captcha: wanted }),
       async passwordSignIn(input) {
         sent.push(input)
         if (input.password === 'wrong') throw new ProviderError('invalid_credentials', 'Wrong password.')
@@ -200,14 +201,8 @@ describe('single sign-on', () => {
   function offer(capabilities: Partial<ProviderCapabilities> = {}): SignInPorts {
     asked.length = 0
     const provider = providerSample({
-      capabilities: async () => ({
-        password: false,
-        social: [],
-        sso: true,
-        captcha: undefined,
-        confirmsEmail: true,
-        ...capabilities,
-      }),
+      capabilities: async () =>
+        capabilitiesSample({ password: false, social: [], sso: true, ...capabilities }),
       async ssoStart(input) {
         asked.push(input)
         if (input.domain === 'down.example') throw new ProviderError('transient', 'No answer.')
@@ -540,11 +535,7 @@ describe('social sign-in', () => {
 
   it('a key that has left the ring makes a pending sign-in expired', async () => {
     await begin('a')
-    const sealer = createSealer(
-      fixedKeyRing([{ kid: 'new', key: runtime.randomBytes(32) }]),
-      runtime.randomBytes,
-    )
-    ports = { ...ports, sealer }
+    ports = { ...ports, sealer: sealerSample('new') }
     expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
   })
 

@@ -343,15 +343,11 @@ describe('the session cookie', () => {
     expect(verified).toEqual([])
   })
 
-  it('counts for nothing at a provider whose tokens prove nothing', async () => {
-    const provider = { issuer: 'https://provider' }
-    expect(await callerFromCookies(cookiesOf(good), { provider })).toEqual({ kind: 'missing' })
-  })
-
-  it('counts for nothing when switched off', async () => {
-    expect(await callerFromCookies(cookiesOf(good), { sessionTokens: false })).toEqual({
-      kind: 'missing',
-    })
+  it.each<[when: string, given: Partial<CallerPorts>]>([
+    ['at a provider whose tokens prove nothing', { provider: { issuer: 'https://provider' } }],
+    ['when switched off', { sessionTokens: false }],
+  ])('counts for nothing %s', async (_when, given) => {
+    expect(await callerFromCookies(cookiesOf(good), given)).toEqual({ kind: 'missing' })
   })
 })
 

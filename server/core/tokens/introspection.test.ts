@@ -127,24 +127,22 @@ describe('introspectToken', () => {
   })
 })
 
-describe('with access rules', () => {
-  const rulesFor = (rules: readonly AccessRule[]): GrantAccess =>
-    grantAccessSample({
-      control: accessSample(rules),
-      keeper: { open: () => signInSample('ada').session, claimsOf: () => undefined },
-    })
+const rulesFor = (rules: readonly AccessRule[]): GrantAccess =>
+  grantAccessSample({
+    control: accessSample(rules),
+    keeper: { open: () => signInSample('ada').session, claimsOf: () => undefined },
+  })
 
-  it.each<[kind: string, token: () => string, left: string]>([
-    ['access', () => pair.accessToken, ''],
-    ['refresh', () => pair.refreshToken ?? '', 'offline_access'],
-  ])(
-    'the %s token of somebody who may not come in is inactive, and its grant goes on',
-    async (_kind, token, left) => {
-      ports = { ...ports, access: rulesFor([]) }
-      expect(await ask(resourceServer, token())).toEqual({ active: false })
-      expect((await store.findGrant(sample.grant.id))?.end).toBeUndefined()
-      ports = { ...ports, access: rulesFor([{ effect: 'allow', conditions: {}, scopes: ['other'] }]) }
-      expect(await ask(resourceServer, token())).toMatchObject({ active: true, scope: left })
-    },
-  )
-})
+it.each<[kind: string, token: () => string, left: string]>([
+  ['access', () => pair.accessToken, ''],
+  ['refresh', () => pair.refreshToken ?? '', 'offline_access'],
+])(
+  'with access rules: the %s token of somebody who may not come in is inactive, and its grant goes on',
+  async (_kind, token, left) => {
+    ports = { ...ports, access: rulesFor([]) }
+    expect(await ask(resourceServer, token())).toEqual({ active: false })
+    expect((await store.findGrant(sample.grant.id))?.end).toBeUndefined()
+    ports = { ...ports, access: rulesFor([{ effect: 'allow', conditions: {}, scopes: ['other'] }]) }
+    expect(await ask(resourceServer, token())).toMatchObject({ active: true, scope: left })
+  },
+)

@@ -37,16 +37,14 @@ describe('MCP auth Canonical-Server-URI: isOurResource (RFC 8707 section 2)', ()
   })
 })
 
-describe('requireOurResource', () => {
-  it.each([
-    ['none', [], true],
-    ['ours', [ours], true],
-    ['ours beside a foreign one', [ours, 'https://other.example/mcp'], false],
-    ['RFC 6749 3.1: one without a value counts as omitted', [''], true],
-    ['a foreign one beside one without a value', ['', 'https://other.example/mcp'], false],
-  ])('%s', (_rule, indicators, expected) => {
-    const require = (): void => requireOurResource(indicators, ours)
-    if (expected) expect(require).not.toThrow()
-    else expect(require).toThrow(expect.objectContaining({ code: 'invalid_target' }))
-  })
+it.each([
+  ['none', [], true],
+  ['ours', [ours], true],
+  ['ours beside a foreign one', [ours, 'https://other.example/mcp'], false],
+  ['RFC 6749 3.1: one without a value counts as omitted', [''], true],
+  ['a foreign one beside one without a value', ['', 'https://other.example/mcp'], false],
+])('requireOurResource: %s', (_rule, indicators, expected) => {
+  const require = (): void => requireOurResource(indicators, ours)
+  if (expected) expect(require).not.toThrow()
+  else expect(require).toThrow(expect.objectContaining({ code: 'invalid_target' }))
 })

@@ -4,26 +4,22 @@ import { ScopeCatalogue, requireScopeText } from './scope.ts'
 const scopes = new ScopeCatalogue()
 const extended = new ScopeCatalogue({ 'notes:write': 'Change your notes' })
 
-describe('advertised scopes', () => {
-  it('protected resource metadata never names offline_access (MCP 2026-07-28 authorization)', () => {
-    expect(scopes.resource).toEqual(['mcp'])
-    expect(scopes.authorizationServer).toEqual(['mcp', 'offline_access'])
-  })
+it('advertised scopes: protected resource metadata never names offline_access (MCP 2026-07-28 authorization)', () => {
+  expect(scopes.resource).toEqual(['mcp'])
+  expect(scopes.authorizationServer).toEqual(['mcp', 'offline_access'])
 })
 
-describe('granting (RFC 6749 section 3.3)', () => {
-  it.each([
-    ['MCP security Scope-Minimization, OAuth 2.1 1.4.1: nothing asked', undefined, 'mcp'],
-    ['the tool scope', 'mcp', 'mcp'],
-    ['both, in our order', 'offline_access mcp', 'mcp offline_access'],
-    ['offline_access alone gets the tools too', 'offline_access', 'mcp offline_access'],
-    ['OpenID scopes by habit', 'openid profile email', 'mcp'],
-    ['a scope in another letter case is unknown', 'MCP', 'mcp'],
-    ['a name that every object has', 'constructor __proto__', 'mcp'],
-    ['a tab separates nothing', 'mcp\toffline_access', 'mcp'],
-  ])('%s', (_rule, requested, granted) => {
-    expect(scopes.grant(requested)).toBe(granted)
-  })
+it.each([
+  ['MCP security Scope-Minimization, OAuth 2.1 1.4.1: nothing asked', undefined, 'mcp'],
+  ['the tool scope', 'mcp', 'mcp'],
+  ['both, in our order', 'offline_access mcp', 'mcp offline_access'],
+  ['offline_access alone gets the tools too', 'offline_access', 'mcp offline_access'],
+  ['OpenID scopes by habit', 'openid profile email', 'mcp'],
+  ['a scope in another letter case is unknown', 'MCP', 'mcp'],
+  ['a name that every object has', 'constructor __proto__', 'mcp'],
+  ['a tab separates nothing', 'mcp\toffline_access', 'mcp'],
+])('granting (RFC 6749 section 3.3): %s', (_rule, requested, granted) => {
+  expect(scopes.grant(requested)).toBe(granted)
 })
 
 describe('narrowing (RFC 6749 section 6)', () => {

@@ -92,15 +92,13 @@ describe('RFC 6749 5.1: tokenResponse (RFC 6749 section 5.1)', () => {
   })
 })
 
-describe('issueTimeOf', () => {
-  it.each<[rule: string, token: string, expected: number | undefined]>([
-    ['an access token', `mcpa_0tro8w0${'x'.repeat(43)}`, start],
-    ['a refresh token', `mcpr_0tro8w0${'x'.repeat(43)}`, start],
-    ['another kind of token', `mcpd_0tro8w0${'x'.repeat(43)}`, undefined],
-    ['a token of the provider', 'e30.e30.e30', undefined],
-  ])('%s', (_rule, token, expected) => {
-    expect(issueTimeOf(token)).toBe(expected)
-  })
+it.each<[rule: string, token: string, expected: number | undefined]>([
+  ['an access token', `mcpa_0tro8w0${'x'.repeat(43)}`, start],
+  ['a refresh token', `mcpr_0tro8w0${'x'.repeat(43)}`, start],
+  ['another kind of token', `mcpd_0tro8w0${'x'.repeat(43)}`, undefined],
+  ['a token of the provider', 'e30.e30.e30', undefined],
+])('issueTimeOf: %s', (_rule, token, expected) => {
+  expect(issueTimeOf(token)).toBe(expected)
 })
 
 const refreshes: Pick<Client, 'id' | 'grantTypes'> = {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { deviceGrantType } from '../../core/clients/client.ts'
 import type { Grant } from '../../core/session/grant.ts'
 import { type SessionProvider } from '../../core/session/session-provider.ts'
 import { type Browser, createBrowser, type Visit } from '../../../tests/support/server/browser.ts'
@@ -6,15 +7,15 @@ import { account, appUrl, startDrawbridge } from '../../../tests/support/server/
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
-  providerSample,
+  adasPassword,
   publicClient,
   secondFactorStep,
-  signedIn,
   signInSample,
+  signedIn,
+  welcomingProvider,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 
 const page = 'http://localhost:8787/account/connections'
-const password = { email: 'ada@example.com', password: 'correct horse' }
 /** The user of {@link signInSample}. */
 const ada = { id: 'https://provider#sub ada', sub: 'sub ada', email: 'ada@example.com', name: undefined }
 
@@ -22,12 +23,12 @@ let login: LoginFixture
 let browser: Browser
 /** Sessions ended at the provider. */
 let ended: unknown[]
+/** Who signs in. */
+let name: string
 
 function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
-  return providerSample({
-    passwordSignIn: async () => signedIn(),
-    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
-    socialFinish: async () => signedIn(),
+  return welcomingProvider({
+    passwordSignIn: async () => signedIn(name),
     signOut: async (session) => void ended.push(session),
     ...methods,
   })
@@ -35,13 +36,14 @@ function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
 
 beforeEach(async () => {
   ended = []
+  name = 'ada'
   login = await createLoginFixture(provider())
   browser = login.browser()
 })
 afterEach(() => void vi.useRealTimers())
 
 async function signIn(by = browser): Promise<Visit> {
-  return by.submit(await by.visit(page), 'password', password)
+  return by.submit(await by.visit(page), 'password', adasPassword)
 }
 
 /** Creates a live connection of ada's. */
@@ -71,7 +73,7 @@ function hidden(at: Visit, name: string): string {
 describe('signing in to look after one’s connections', () => {
   it('asks whoever is not signed in, and allows nothing', async () => {
     const asked = await browser.visit(page)
-    expect(asked.response?.status).toBe(200)
+    expect(asked.status).toBe(200)
     expect(asked.html).toContain('Sign in to manage your connections')
     expect(asked.html).not.toContain('and allow')
     expect(asked.html).not.toContain('value="deny"')
@@ -108,7 +110,7 @@ describe('signing in to look after one’s connections', () => {
   it('works under every loopback name of the server, as cookies are of the name that the browser uses', async () => {
     const other = page.replace('localhost', '127.0.0.1')
     const by = createBrowser((request) => login.fetch(request))
-    const list = await by.submit(await by.visit(other), 'password', password)
+    const list = await by.submit(await by.visit(other), 'password', adasPassword)
     expect(list.url.href).toBe(other)
     expect(list.html).toContain('Your connections')
   })
@@ -117,14 +119,14 @@ describe('signing in to look after one’s connections', () => {
     login = await createLoginFixture(provider(), { baseUrl: 'https://example.com/drawbridge' })
     browser = login.browser()
     const url = 'https://example.com/drawbridge/account/connections'
-    const list = await browser.submit(await browser.visit(url), 'password', password)
+    const list = await browser.submit(await browser.visit(url), 'password', adasPassword)
     expect(list.url.href).toBe(url)
     expect(list.html).toContain('Your connections')
   })
 
   it('is a cookie that scripts and other sites do not get, and useless without the browser’s own', async () => {
     const entry = await browser.visit(page)
-    const signedInBy = await post({ transaction: hidden(entry, 'transaction'), ...password })
+    const signedInBy = await post({ transaction: hidden(entry, 'transaction'), ...adasPassword })
     expect(signedInBy.status).toBe(303)
     const cookie = signedInBy.headers.getSetCookie().find((line) => line.startsWith('drawbridge-account='))
     expect(cookie).toMatch(/; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/)
@@ -302,6 +304,92 @@ describe('a form that is not from this page', () => {
     const { html } = await browser.visit(`${page}?notice=all_ended&message=all_ended`)
     expect(html).not.toContain('have ended')
   })
+})
+
+describe('what was allowed and has not been fetched', () => {
+  /** Allows a device of the client, which has not polled since. */
+  async function allowDevice(): Promise<{ allowed: Visit; poll: () => Promise<string> }> {
+    const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
+    const entry = await browser.visit('http://localhost:8787/oauth/device')
+    const asked = await browser.submit(entry, 'user_code', { user_code: userCode })
+    return {
+      allowed: await browser.submit(asked, 'password', adasPassword),
+      poll: () => login.pollDevice(deviceCode),
+    }
+  }
+  const allowApp = async (): Promise<Visit> =>
+    browser.submit(await login.open(browser), 'password', adasPassword)
+  const codes = (): Promise<unknown[]> =>
+    login.shared.store.listUnredeemedCodes(undefined, { now: start, limit: 10 })
+
+  it('a device is listed with a button of its own, which ends it', async () => {
+    const { allowed, poll } = await allowDevice()
+    expect(allowed.html).toContain('Your device can connect now')
+    expect(allowed.html).toContain('2 minutes')
+    login.runtime.advance(30)
+    const list = await signIn()
+    for (const text of [
+      'Allowed, not connected yet',
+      '“<bdi>Sample</bdi>”',
+      'A device, with a code',
+      'just now',
+    ])
+      expect(list.html).toContain(text)
+    expect(list.html).not.toContain('No app is connected')
+    const after = await end(list, hidden(list, 'connection'))
+    expect(after.html).toContain('“<bdi>Sample</bdi>” is no longer connected')
+    expect(after.html).toContain('No app is connected')
+    expect(await poll()).toBe('expired_token')
+    expect(login.logged()).toContain('connection_revoked')
+  })
+
+  it('an app is listed as well, and all end together: neither a device nor an app gets tokens any more', async () => {
+    const { poll } = await allowDevice()
+    await allowApp()
+    const list = await signIn()
+    expect(list.html).toContain('An app')
+    const ended = await browser.submit(list, 'action', { action: 'end_all', connection: '' })
+    expect(ended.html).toContain('All connections ended')
+    expect(ended.html).toContain('No app is connected')
+    expect([await poll(), await codes()]).toEqual(['expired_token', []])
+  })
+
+  it('is connected once it is fetched, and listed as such', async () => {
+    const { poll } = await allowDevice()
+    expect(await poll()).toBe('approved')
+    const list = await signIn()
+    expect(list.html).toContain('One connection')
+    expect(list.html).not.toContain('not connected yet')
+  })
+
+  it('of somebody else it is neither listed nor ended', async () => {
+    await allowApp()
+    const mine = await signIn()
+    name = 'eve'
+    const eve = login.browser()
+    const list = await signIn(eve)
+    expect(list.html).toContain('No app is connected')
+    await eve.submit(list, 'form', { connection: hidden(mine, 'connection'), action: 'end' })
+    expect(await codes()).toHaveLength(1)
+  })
+})
+
+it('a device that was allowed gets no tokens when its person has signed out everywhere at the provider', async () => {
+  const drawbridge = await startDrawbridge({ sessionCheck: '2s' })
+  const { client_id: clientId } = await drawbridge.register({ grant_types: [deviceGrantType] })
+  const started = await drawbridge.postForm('/oauth/device_authorization', { client_id: clientId })
+  const device = (await started.json()) as { device_code: string; user_code: string }
+  const by = drawbridge.browser()
+  const entry = await by.visit('http://localhost:8787/oauth/device')
+  const asked = await by.submit(entry, 'user_code', { user_code: device.user_code })
+  await by.submit(asked, 'password', account)
+  const { admin } = drawbridge
+  for (const { id } of admin.listSessions(admin.findUser(account.email)?.id ?? '')) admin.endSession(id)
+  drawbridge.runtime.advance(3)
+  const fields = { grant_type: deviceGrantType, client_id: clientId, device_code: device.device_code }
+  const polled = await drawbridge.postForm('/oauth/token', fields)
+  expect([polled.status, await polled.json()]).toMatchObject([400, { error: 'expired_token' }])
+  await drawbridge.close()
 })
 
 it('as a whole: a connected client is listed, ended, and its token is refused at once', async () => {

@@ -69,97 +69,95 @@ describe('a listener that takes encoded slashes', () => {
   })
 })
 
-describe('a request whose form is unsound is refused and never seen', () => {
-  it.each<[name: string, status: number, text: string]>([
-    // RFC 9110 section 9.1
-    ['TRACE', 501, `TRACE / HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['CONNECT', 501, `CONNECT a:443 HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a method nobody knows', 501, `BREW / HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a method in lower case', 501, `get / HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a method that only Node knows', 501, `PROPFIND / HTTP/1.1\r\nHost: a\r\n${close}`],
-    // RFC 9112 section 3
-    ['no HTTP', 400, 'hello\r\n\r\n'],
-    ['TLS', 400, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-    ['HTTP/2 that was not asked for', 400, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['another version', 505, `GET / HTTP/3.7\r\nHost: a\r\n${close}`],
-    ['HTTP/0.9', 400, 'GET /\r\n\r\n'],
-    ['a target that is too long', 414, `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a fragment', 400, `GET /mcp#x HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a fragment in the query', 400, `GET /mcp?a#x HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['no path', 400, `GET mcp HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['the asterisk form', 400, `OPTIONS * HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['the authority form', 400, `GET a:80 HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['another scheme', 400, `GET ftp://a/mcp HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['user information', 400, `GET http://a@b/mcp HTTP/1.1\r\nHost: b\r\n${close}`],
-    // RFC 9112 section 3.2
-    ['no Host', 400, `GET / HTTP/1.1\r\n${close}`],
-    ['no Host in HTTP/1.0', 400, 'GET / HTTP/1.0\r\n\r\n'],
-    ['two Hosts', 400, `GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n${close}`],
-    ['the same Host twice', 400, `GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n${close}`],
-    ['two Hosts in one', 400, `GET / HTTP/1.1\r\nHost: a, b\r\n${close}`],
-    ['a Host with a blank', 400, `GET / HTTP/1.1\r\nHost: a b\r\n${close}`],
-    ['an empty Host', 400, `GET / HTTP/1.1\r\nHost:\r\n${close}`],
-    ['a Host with a port out of range', 400, `GET / HTTP/1.1\r\nHost: a:99999\r\n${close}`],
-    ['a Host with a path', 400, `GET / HTTP/1.1\r\nHost: a/b\r\n${close}`],
-    ['a Host with user information', 400, `GET / HTTP/1.1\r\nHost: a@b\r\n${close}`],
-    // RFC 3986 section 6.2.2: other programs read these as another path
-    ['a dot segment', 400, `GET /x/../mcp HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a dot segment at the end', 400, `GET /mcp/.. HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a single dot', 400, `GET /./mcp HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['an encoded dot segment', 400, `GET /x/%2e%2e/mcp HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a half encoded dot segment', 400, `GET /x/.%2E/mcp HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['an encoded slash', 400, `GET /oauth%2ftoken HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['an encoded backslash', 400, `GET /oauth%5Ctoken HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['an encoded NUL', 400, `GET /mcp%00 HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a backslash', 400, `GET /x\\mcp HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a byte that is no ASCII', 400, `GET /m\xe4p HTTP/1.1\r\nHost: a\r\n${close}`],
-    ['a dot segment in the absolute form', 400, `GET http://a/x/../mcp HTTP/1.1\r\nHost: a\r\n${close}`],
-    // RFC 9112 sections 6 and 11.2: smuggling
-    ['two lengths', 400, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
-    ['lengths in a list', 400, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\na'],
-    ['a length with a sign', 400, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\na'],
-    [
-      'length and chunks',
-      400,
-      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
-    [
-      'chunks and then another coding',
-      400,
-      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n',
-    ],
-    [
-      'another coding and then chunks',
-      501,
-      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
-    ],
-    [
-      'a coding nobody knows',
-      501,
-      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n',
-    ],
-    ['chunks in HTTP/1.0', 501, 'POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-    ['a blank before the colon', 400, `GET / HTTP/1.1\r\nHost : a\r\n${close}`],
-    ['a folded header', 400, `GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n${close}`],
-    ['a line that ends in CR alone', 400, `GET / HTTP/1.1\r\nHost: a\r\nX: a\rY: b\r\n${close}`],
-    ['a NUL in a header', 400, `GET / HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n${close}`],
-    ['too many headers', 431, `GET / HTTP/1.1\r\nHost: a\r\n${'X: y\r\n'.repeat(201)}${close}`],
-    ['very many headers', 431, `GET / HTTP/1.1\r\nHost: a\r\n${'X: y\r\n'.repeat(20_000)}${close}`],
-    // RFC 9110 sections 8.4 and 10.1.1
-    [
-      'an encoded body',
-      415,
-      `POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n${close}a`,
-    ],
-    ['an expectation that is not met', 417, `GET / HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n${close}`],
-  ])('%s: %i', async (_name, status, text) => {
-    const answer = await exchange(await open(), text)
-    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
-    expect(answer).toContain('{"error":"invalid_request","error_description":"')
-    expect(answer.toLowerCase()).toContain('content-type: application/json')
-    expect(answer).not.toMatch(/ at .*\.[mt]s|node:internal/)
-    expect(served).toEqual([])
-  })
+it.each<[name: string, status: number, text: string]>([
+  // RFC 9110 section 9.1
+  ['TRACE', 501, `TRACE / HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['CONNECT', 501, `CONNECT a:443 HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a method nobody knows', 501, `BREW / HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a method in lower case', 501, `get / HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a method that only Node knows', 501, `PROPFIND / HTTP/1.1\r\nHost: a\r\n${close}`],
+  // RFC 9112 section 3
+  ['no HTTP', 400, 'hello\r\n\r\n'],
+  ['TLS', 400, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ['HTTP/2 that was not asked for', 400, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['another version', 505, `GET / HTTP/3.7\r\nHost: a\r\n${close}`],
+  ['HTTP/0.9', 400, 'GET /\r\n\r\n'],
+  ['a target that is too long', 414, `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a fragment', 400, `GET /mcp#x HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a fragment in the query', 400, `GET /mcp?a#x HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['no path', 400, `GET mcp HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['the asterisk form', 400, `OPTIONS * HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['the authority form', 400, `GET a:80 HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['another scheme', 400, `GET ftp://a/mcp HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['user information', 400, `GET http://a@b/mcp HTTP/1.1\r\nHost: b\r\n${close}`],
+  // RFC 9112 section 3.2
+  ['no Host', 400, `GET / HTTP/1.1\r\n${close}`],
+  ['no Host in HTTP/1.0', 400, 'GET / HTTP/1.0\r\n\r\n'],
+  ['two Hosts', 400, `GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n${close}`],
+  ['the same Host twice', 400, `GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n${close}`],
+  ['two Hosts in one', 400, `GET / HTTP/1.1\r\nHost: a, b\r\n${close}`],
+  ['a Host with a blank', 400, `GET / HTTP/1.1\r\nHost: a b\r\n${close}`],
+  ['an empty Host', 400, `GET / HTTP/1.1\r\nHost:\r\n${close}`],
+  ['a Host with a port out of range', 400, `GET / HTTP/1.1\r\nHost: a:99999\r\n${close}`],
+  ['a Host with a path', 400, `GET / HTTP/1.1\r\nHost: a/b\r\n${close}`],
+  ['a Host with user information', 400, `GET / HTTP/1.1\r\nHost: a@b\r\n${close}`],
+  // RFC 3986 section 6.2.2: other programs read these as another path
+  ['a dot segment', 400, `GET /x/../mcp HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a dot segment at the end', 400, `GET /mcp/.. HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a single dot', 400, `GET /./mcp HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['an encoded dot segment', 400, `GET /x/%2e%2e/mcp HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a half encoded dot segment', 400, `GET /x/.%2E/mcp HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['an encoded slash', 400, `GET /oauth%2ftoken HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['an encoded backslash', 400, `GET /oauth%5Ctoken HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['an encoded NUL', 400, `GET /mcp%00 HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a backslash', 400, `GET /x\\mcp HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a byte that is no ASCII', 400, `GET /m\xe4p HTTP/1.1\r\nHost: a\r\n${close}`],
+  ['a dot segment in the absolute form', 400, `GET http://a/x/../mcp HTTP/1.1\r\nHost: a\r\n${close}`],
+  // RFC 9112 sections 6 and 11.2: smuggling
+  ['two lengths', 400, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+  ['lengths in a list', 400, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\na'],
+  ['a length with a sign', 400, 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\na'],
+  [
+    'length and chunks',
+    400,
+    'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  ],
+  [
+    'chunks and then another coding',
+    400,
+    'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n',
+  ],
+  [
+    'another coding and then chunks',
+    501,
+    'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+  ],
+  [
+    'a coding nobody knows',
+    501,
+    'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n',
+  ],
+  ['chunks in HTTP/1.0', 501, 'POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['a blank before the colon', 400, `GET / HTTP/1.1\r\nHost : a\r\n${close}`],
+  ['a folded header', 400, `GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n${close}`],
+  ['a line that ends in CR alone', 400, `GET / HTTP/1.1\r\nHost: a\r\nX: a\rY: b\r\n${close}`],
+  ['a NUL in a header', 400, `GET / HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n${close}`],
+  ['too many headers', 431, `GET / HTTP/1.1\r\nHost: a\r\n${'X: y\r\n'.repeat(201)}${close}`],
+  ['very many headers', 431, `GET / HTTP/1.1\r\nHost: a\r\n${'X: y\r\n'.repeat(20_000)}${close}`],
+  // RFC 9110 sections 8.4 and 10.1.1
+  [
+    'an encoded body',
+    415,
+    `POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n${close}a`,
+  ],
+  ['an expectation that is not met', 417, `GET / HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n${close}`],
+])('a request whose form is unsound is refused and never seen: %s: %i', async (_name, status, text) => {
+  const answer = await exchange(await open(), text)
+  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+  expect(answer).toContain('{"error":"invalid_request","error_description":"')
+  expect(answer.toLowerCase()).toContain('content-type: application/json')
+  expect(answer).not.toMatch(/ at .*\.[mt]s|node:internal/)
+  expect(served).toEqual([])
 })
 
 it('more than 144 KiB of headers is 431 with a reason', async () => {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { createAddressChain } from './client-address.ts'
 import type { RawRequest, RequestGate } from './guarded-server.ts'
 import { createLoadShedding } from './load-shedding.ts'
@@ -63,141 +63,136 @@ function send(times: number, given: Asked, status = 401): number {
   return letIn
 }
 
-describe('createLoadShedding', () => {
-  it('lets 200 refusals of an address happen, then 50 a second', () => {
-    expect(send(1000, {})).toBe(200)
-    runtime.advance(1)
-    expect(send(1000, {})).toBe(50)
-    runtime.advance(2)
-    expect(send(1000, {})).toBe(100)
-  })
+it('lets 200 refusals of an address happen, then 50 a second', () => {
+  expect(send(1000, {})).toBe(200)
+  runtime.advance(1)
+  expect(send(1000, {})).toBe(50)
+  runtime.advance(2)
+  expect(send(1000, {})).toBe(100)
+})
 
-  it('answers 429 with Retry-After that every page may read (RFC 6585 section 4)', () => {
-    send(200, {})
-    const answer = gate.refuse(asked({}))
-    expect(answer?.status).toBe(429)
-    const headers = answer?.headers.join('|')
-    expect(headers).toContain('Retry-After|1')
-    expect(headers).toContain('Access-Control-Allow-Origin|*')
-    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: 'too_many_requests' })
-  })
+it('answers 429 with Retry-After that every page may read (RFC 6585 section 4)', () => {
+  send(200, {})
+  const answer = gate.refuse(asked({}))
+  expect(answer?.status).toBe(429)
+  const headers = answer?.headers.join('|')
+  expect(headers).toContain('Retry-After|1')
+  expect(headers).toContain('Access-Control-Allow-Origin|*')
+  expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: 'too_many_requests' })
+})
 
-  it.each<[status: number, counted: boolean]>([
-    [200, false],
-    [202, false],
-    [303, false],
-    [400, true],
-    [401, true],
-    [404, true],
-    [421, true],
-    [429, true],
-    [500, false],
-    [503, false],
-  ])('an answer of %i counts: %s', (status, counted) => {
-    expect(send(1000, {}, status)).toBe(counted ? 200 : 1000)
-  })
+it.each<[status: number, counted: boolean]>([
+  [200, false],
+  [202, false],
+  [303, false],
+  [400, true],
+  [401, true],
+  [404, true],
+  [421, true],
+  [429, true],
+  [500, false],
+  [503, false],
+])('an answer of %i counts: %s', (status, counted) => {
+  expect(send(1000, {}, status)).toBe(counted ? 200 : 1000)
+})
 
-  it('another address is not refused for it, the same IPv6 network is', () => {
-    send(1000, {})
-    expect(send(1, { address: '203.0.113.2' })).toBe(1)
-    send(1000, { address: '2001:db8::1' })
-    expect(send(1, { address: '2001:db8::2' })).toBe(0)
-    expect(send(1, { address: '2001:db8:0:1::1' })).toBe(1)
-  })
+it('another address is not refused for it, the same IPv6 network is', () => {
+  send(1000, {})
+  expect(send(1, { address: '203.0.113.2' })).toBe(1)
+  send(1000, { address: '2001:db8::1' })
+  expect(send(1, { address: '2001:db8::2' })).toBe(0)
+  expect(send(1, { address: '2001:db8:0:1::1' })).toBe(1)
+})
 
-  it('who was accepted lately is served from a flooding address, too', () => {
-    send(1, { authorization: 'Bearer good' }, 200)
-    send(1000, {})
-    expect(send(1000, { authorization: 'Bearer good' }, 200)).toBe(1000)
-    expect(send(1, { authorization: 'Bearer other' }, 200)).toBe(0)
-  })
+it('who was accepted lately is served from a flooding address, too', () => {
+  send(1, { authorization: 'Bearer good' }, 200)
+  send(1000, {})
+  expect(send(1000, { authorization: 'Bearer good' }, 200)).toBe(1000)
+  expect(send(1, { authorization: 'Bearer other' }, 200)).toBe(0)
+})
 
-  it.each<[name: string, given: Asked]>([
-    [
-      'a page that looks at no credential',
-      { path: '/.well-known/oauth-authorization-server', method: 'GET' },
-    ],
-    ['a preflight', { method: 'OPTIONS' }],
-    ['the page that the endpoint shows in a browser', { method: 'GET' }],
-    ['another path that ends alike', { path: '/x/mcp' }],
-  ])('%s proves no credential', (_name, given) => {
-    send(1, { ...given, authorization: 'Bearer made up' }, 200)
-    send(1000, {})
-    expect(send(1, { authorization: 'Bearer made up' }, 200)).toBe(0)
-  })
+it.each<[name: string, given: Asked]>([
+  ['a page that looks at no credential', { path: '/.well-known/oauth-authorization-server', method: 'GET' }],
+  ['a preflight', { method: 'OPTIONS' }],
+  ['the page that the endpoint shows in a browser', { method: 'GET' }],
+  ['another path that ends alike', { path: '/x/mcp' }],
+])('%s proves no credential', (_name, given) => {
+  send(1, { ...given, authorization: 'Bearer made up' }, 200)
+  send(1000, {})
+  expect(send(1, { authorization: 'Bearer made up' }, 200)).toBe(0)
+})
 
-  it('a credential that is good is no licence to flood', () => {
-    send(1, { authorization: 'Bearer good' }, 200)
-    send(1000, {})
-    expect(send(1000, { authorization: 'Bearer good' }, 400)).toBe(200)
-    expect(send(1000, { authorization: 'Bearer good', address: '203.0.113.2' }, 400)).toBe(200)
-  })
+it('a credential that is good is no licence to flood', () => {
+  send(1, { authorization: 'Bearer good' }, 200)
+  send(1000, {})
+  expect(send(1000, { authorization: 'Bearer good' }, 400)).toBe(200)
+  expect(send(1000, { authorization: 'Bearer good', address: '203.0.113.2' }, 400)).toBe(200)
+})
 
-  it('a credential that has ended is good no more', () => {
-    send(1, { authorization: 'Bearer good' }, 200)
-    send(1000, {})
-    send(1, { authorization: 'Bearer good' }, 401)
-    expect(send(1, { authorization: 'Bearer good' }, 200)).toBe(0)
-  })
+it('a credential that has ended is good no more', () => {
+  send(1, { authorization: 'Bearer good' }, 200)
+  send(1000, {})
+  send(1, { authorization: 'Bearer good' }, 401)
+  expect(send(1, { authorization: 'Bearer good' }, 200)).toBe(0)
+})
 
-  it('OAuth 2.1 2.4.1: token requests count apart, so that a valid refresh is still judged', () => {
-    send(1000, {})
-    expect(send(1000, { path: '/oauth/token' }, 200)).toBe(1000)
-    expect(send(1000, { path: '/oauth/token' }, 400)).toBe(500)
-    runtime.advance(1)
-    expect(send(1000, { path: '/oauth/token?x' }, 400)).toBe(250)
-    expect(send(1, { path: '/token' }, 400)).toBe(0)
-  })
+it('OAuth 2.1 2.4.1: token requests count apart, so that a valid refresh is still judged', () => {
+  send(1000, {})
+  expect(send(1000, { path: '/oauth/token' }, 200)).toBe(1000)
+  expect(send(1000, { path: '/oauth/token' }, 400)).toBe(500)
+  runtime.advance(1)
+  expect(send(1000, { path: '/oauth/token?x' }, 400)).toBe(250)
+  expect(send(1, { path: '/token' }, 400)).toBe(0)
+})
 
-  /** Like {@link send}, once from each of `count` addresses. */
-  const sendFromMany = (count: number, given: Asked = {}): number => {
-    let letIn = 0
-    for (let index = 0; index < count; index += 1)
-      letIn += send(1, { ...given, address: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` })
-    return letIn
-  }
+/** Like {@link send}, once from each of `count` addresses. */
+const sendFromMany = (count: number, given: Asked = {}): number => {
+  let letIn = 0
+  for (let index = 0; index < count; index += 1)
+    letIn += send(1, { ...given, address: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` })
+  return letIn
+}
 
-  it('everybody together may cause 1334, then 667 a second; then it is 503, but not for good clients', () => {
-    send(1, { authorization: 'Bearer good' }, 200)
-    expect(sendFromMany(5000)).toBe(1334)
-    expect(gate.refuse(asked({ address: '198.51.100.1' }))?.status).toBe(503)
-    expect(send(1, { address: '198.51.100.1', authorization: 'Bearer good' }, 200)).toBe(1)
-    expect(send(1, { address: '198.51.100.1', path: '/oauth/token' }, 200)).toBe(1)
-    runtime.advance(3)
-    expect(sendFromMany(5000)).toBe(1334)
-    expect(send(5000, { address: '198.51.100.1' })).toBe(0)
-  })
+it('everybody together may cause 1334, then 667 a second; then it is 503, but not for good clients', () => {
+  send(1, { authorization: 'Bearer good' }, 200)
+  expect(sendFromMany(5000)).toBe(1334)
+  expect(gate.refuse(asked({ address: '198.51.100.1' }))?.status).toBe(503)
+  expect(send(1, { address: '198.51.100.1', authorization: 'Bearer good' }, 200)).toBe(1)
+  expect(send(1, { address: '198.51.100.1', path: '/oauth/token' }, 200)).toBe(1)
+  runtime.advance(3)
+  expect(sendFromMany(5000)).toBe(1334)
+  expect(send(5000, { address: '198.51.100.1' })).toBe(0)
+})
 
-  it('a third of what everybody may cause is kept for browsers that have signed in before', () => {
-    expect(sendFromMany(5000)).toBe(1334)
-    expect(sendFromMany(5000, { cookie: 'made up' })).toBe(0)
-    expect(sendFromMany(5000, { cookie: 'known' })).toBe(2000 - 1334)
-    expect(gate.refuse(asked({ address: '198.51.100.1', cookie: 'known' }))?.status).toBe(503)
-  })
+it('a third of what everybody may cause is kept for browsers that have signed in before', () => {
+  expect(sendFromMany(5000)).toBe(1334)
+  expect(sendFromMany(5000, { cookie: 'made up' })).toBe(0)
+  expect(sendFromMany(5000, { cookie: 'known' })).toBe(2000 - 1334)
+  expect(gate.refuse(asked({ address: '198.51.100.1', cookie: 'known' }))?.status).toBe(503)
+})
 
-  it('nothing of what token requests may cause is kept for browsers', () => {
-    expect(sendFromMany(5000, { path: '/oauth/token' })).toBe(2000)
-  })
+it('nothing of what token requests may cause is kept for browsers', () => {
+  expect(sendFromMany(5000, { path: '/oauth/token' })).toBe(2000)
+})
 
-  it('behind a trusted proxy the client counts, not the proxy', () => {
-    openGate(['10.0.0.1'])
-    const from = (forwardedFor: string): Asked => ({ address: '10.0.0.1', forwardedFor })
-    expect(send(1000, from('198.51.100.1'))).toBe(200)
-    expect(send(1, from('198.51.100.2'))).toBe(1)
-    expect(send(1, from('198.51.100.2, 198.51.100.1'))).toBe(0)
-  })
+it('behind a trusted proxy the client counts, not the proxy', () => {
+  openGate(['10.0.0.1'])
+  const from = (forwardedFor: string): Asked => ({ address: '10.0.0.1', forwardedFor })
+  expect(send(1000, from('198.51.100.1'))).toBe(200)
+  expect(send(1, from('198.51.100.2'))).toBe(1)
+  expect(send(1, from('198.51.100.2, 198.51.100.1'))).toBe(0)
+})
 
-  it('behind a proxy that nobody named, one client does not lock out the rest', () => {
-    openGate([], true)
-    expect(send(1000, { address: '10.0.0.1' })).toBe(1000)
-    expect(send(5000, { address: '10.0.0.1' })).toBe(334)
-  })
+it('behind a proxy that nobody named, one client does not lock out the rest', () => {
+  openGate([], true)
+  expect(send(1000, { address: '10.0.0.1' })).toBe(1000)
+  expect(send(5000, { address: '10.0.0.1' })).toBe(334)
+})
 
-  it('says so at once, then every ten seconds with the number', () => {
-    send(300, {})
-    expect(reported).toEqual([['requests_shed', { count: 1, address: '203.0.113.1' }]])
-    runtime.advance(10)
-    send(201, {})
-    expect(reported[1]).toEqual(['requests_shed', { count: 100, address: '203.0.113.1' }])
-  })
+it('says so at once, then every ten seconds with the number', () => {
+  send(300, {})
+  expect(reported).toEqual([['requests_shed', { count: 1, address: '203.0.113.1' }]])
+  runtime.advance(10)
+  send(201, {})
+  expect(reported[1]).toEqual(['requests_shed', { count: 100, address: '203.0.113.1' }])
 })

@@ -4,14 +4,15 @@ import { ProviderError, type SessionProvider } from '../../core/session/session-
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { accessSample } from '../../../tests/support/server/core/access-sample.ts'
 import {
-  providerSample,
+  adasPassword,
+  capabilitiesSample,
   secondFactorStep,
   signedIn,
   signInSample,
+  welcomingProvider,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 
-const password = { email: 'ada@example.com', password: 'correct horse' }
 const notAda: AccessRule[] = [
   { effect: 'deny', conditions: { sub: ['sub ada'] } },
   { effect: 'allow', conditions: {}, scopes: ['mcp'] },
@@ -24,9 +25,8 @@ let ended: unknown[]
 let name: string
 
 function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
-  return providerSample({
+  return welcomingProvider({
     passwordSignIn: async () => signedIn(name),
-    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
     socialFinish: async () => signedIn(name),
     signOut: async (session) => void ended.push(session),
     ...methods,
@@ -43,7 +43,7 @@ async function open(
 }
 
 function expectRefused(visit: Visit): void {
-  expect(visit.response?.status).toBe(403)
+  expect(visit.status).toBe(403)
   expect(visit.html).toContain(text)
   expect(ended).toEqual([signInSample('ada').session])
   expect(login.logged()).toContain(
@@ -64,7 +64,7 @@ const submit = (...given: Parameters<Browser['submit']>): Promise<Visit> => brow
 
 /** Every way to sign in, up to the page that follows. */
 const ways: Record<string, () => Promise<Visit>> = {
-  password: async () => submit(await open(), 'password', password),
+  password: async () => submit(await open(), 'password', adasPassword),
   async social() {
     await submit(await open(), 'provider', { provider: 'google' })
     return browser.visit(callback)
@@ -74,7 +74,7 @@ const ways: Record<string, () => Promise<Visit>> = {
       passwordSignIn: async () => secondFactorStep(),
       verifySecondFactor: async () => signInSample(name),
     })
-    const asked = await submit(await open(given), 'password', password)
+    const asked = await submit(await open(given), 'password', adasPassword)
     return submit(asked, 'code', { code: '123456' })
   },
 }
@@ -88,7 +88,7 @@ describe('somebody whom the access rules do not let in', () => {
     await open()
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
     const entered = await submit(await browser.visit(device), 'user_code', { user_code: userCode })
-    const refused = await submit(entered, 'password', password)
+    const refused = await submit(entered, 'password', adasPassword)
     expectRefused(refused)
     expect(await login.pollDevice(deviceCode)).toBe('authorization_pending')
     await submit(refused, 'action', { action: 'deny' })
@@ -99,8 +99,8 @@ describe('somebody whom the access rules do not let in', () => {
   it('still sees what is connected, to end it', async () => {
     await open()
     const account = await browser.visit('http://localhost:8787/account/connections')
-    const shown = await submit(account, 'password', password)
-    expect(shown.response?.status).toBe(200)
+    const shown = await submit(account, 'password', adasPassword)
+    expect(shown.status).toBe(200)
     expect(shown.html).not.toContain(text)
   })
 
@@ -117,8 +117,7 @@ describe('somebody whom the access rules do not let in', () => {
         socialFinish: answer,
         async capabilities() {
           if (isDown) throw new ProviderError('transient', 'down')
-          const social = [{ id: 'google', label: 'Google' }]
-          return { password: true, social, captcha: undefined, confirmsEmail: true }
+          return capabilitiesSample()
         },
       })
       // Only whether the address is verified decides.
@@ -126,8 +125,8 @@ describe('somebody whom the access rules do not let in', () => {
       const page = await open(given, accessSample(rules, given))
       const away = way === 'social' ? await submit(page, 'provider', { provider: 'google' }) : page
       const stopped =
-        way === 'social' ? await browser.visit(callback) : await submit(away, 'password', password)
-      expect(stopped.response?.status).toBe(503)
+        way === 'social' ? await browser.visit(callback) : await submit(away, 'password', adasPassword)
+      expect(stopped.status).toBe(503)
       expect(ended).toHaveLength(1)
     },
   )
@@ -147,14 +146,14 @@ describe('somebody whom a rule gives some scopes only', () => {
   it('gets no more by a device, whatever that asked for', async () => {
     const { user_code: userCode } = await login.startDevice(undefined, 'mcp notes:write')
     const entered = await submit(await browser.visit(device), 'user_code', { user_code: userCode })
-    await submit(entered, 'password', password)
+    await submit(entered, 'password', adasPassword)
     expect(await granted()).toEqual(['mcp'])
   })
 
   it('gets no more, whatever the client asked for', async () => {
     const url = login.authorizeUrl()
     url.searchParams.set('scope', 'mcp notes:write offline_access')
-    const left = await submit(await browser.visit(url), 'password', password)
+    const left = await submit(await browser.visit(url), 'password', adasPassword)
     expect(left.url.searchParams.has('code')).toBe(true)
     expect(await granted()).toEqual(['mcp offline_access'])
   })

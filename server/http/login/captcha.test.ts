@@ -12,7 +12,12 @@ import {
 } from '../../../tests/support/server/headless-chromium.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import { ada, startGotrue } from '../../../tests/support/server/supabase-fixture.ts'
-import { providerSample, signedIn } from '../../../tests/support/server/core/sign-in-sample.ts'
+import {
+  adasPassword,
+  capabilitiesSample,
+  providerSample,
+  signedIn,
+} from '../../../tests/support/server/core/sign-in-sample.ts'
 import { type Listener, listen } from '../listener/listener.ts'
 import { captchaSamples } from '../../../tests/support/pages/view-sample.ts'
 import { standInForCaptcha, standInToken } from '../../../tests/support/pages/stand-in-captcha.ts'
@@ -44,12 +49,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
   async function start(kind: Captcha['kind']): Promise<{ login: LoginFixture; sent: unknown[] }> {
     const sent: unknown[] = []
     const provider = providerSample({
-      capabilities: async () => ({
-        password: true,
-        social: [{ id: 'google', label: 'Google' }],
-        captcha: captchaSamples[kind],
-        confirmsEmail: true,
-      }),
+      capabilities: async () => capabilitiesSample({ captcha: captchaSamples[kind] }),
       async passwordSignIn(input) {
         sent.push(input)
         return signedIn()
@@ -75,8 +75,8 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
   }
 
   async function fillIn(page: Page): Promise<void> {
-    await page.type('input[name=email]', 'ada@example.com')
-    await page.type('input[name=password]', 'correct horse')
+    await page.type('input[name=email]', adasPassword.email)
+    await page.type('input[name=password]', adasPassword.password)
   }
 
   async function pressWidget(page: Page): Promise<void> {
@@ -96,9 +96,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
       page.click('form:has(input[name=password]) button[type=submit]'),
     ])
     expect(page.url()).toMatch(new RegExp(`^${clientOrigin}/callback\\?code=`))
-    expect(sent).toEqual([
-      { email: 'ada@example.com', password: 'correct horse', captchaToken: standInToken },
-    ])
+    expect(sent).toEqual([{ ...adasPassword, captchaToken: standInToken }])
     expect(complaints).toEqual([])
     await page.close()
   })

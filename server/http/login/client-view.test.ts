@@ -13,35 +13,33 @@ const described = { describedBy: 'claude.ai' }
 const elsewhere = { ...described, returnsElsewhere: true }
 const keyed: Partial<Client> = { ...document, authMethod: 'private_key_jwt' }
 
-describe('what is proven about a client that asks', () => {
-  it.each<[rule: string, part: Partial<Client>, redirectUri: string | undefined, expected: object]>([
-    ['CIMD 6.4: a metadata document, returning to the web', document, web, verified],
-    [
-      'MCP auth Localhost-Redirect-URI-Risks, RFC 8252 8.6: localhost redirects prove nothing: any program can use the id',
-      document,
-      loopback,
-      described,
-    ],
-    ['nor does the scheme of an app', document, 'cursor://oauth/callback', described],
-    ['nor a device', document, undefined, described],
-    ['nor https on this computer', document, 'https://localhost/callback', described],
-    ['a client that authenticates itself proves it everywhere', keyed, loopback, verified],
-    [
-      'a document proves nothing about another host that it returns to, a subdomain included',
-      document,
-      'https://evil.claude.ai/callback',
-      elsewhere,
-    ],
-    ['nor about another port', document, 'https://claude.ai:8443/callback', elsewhere],
-    ['nor with keys, which are in the document too', keyed, 'https://evil.example/callback', elsewhere],
-    ['the host counts however it is written', document, 'https://CLAUDE.ai:443/callback', verified],
-    ['a registered client: nothing', {}, web, {}],
-    ['a client of the operator', { kind: 'configured' }, web, { vouched: true }],
-    ['one that any program can name', { kind: 'configured' }, undefined, {}],
-    ['an id that only looks like a document', { id, kind: 'configured' }, web, { vouched: true }],
-  ])('%s', (_rule, part, redirectUri, expected) => {
-    expect(clientView(publicClient(part), redirectUri, inEnglish)).toEqual({ name: 'Sample', ...expected })
-  })
+it.each<[rule: string, part: Partial<Client>, redirectUri: string | undefined, expected: object]>([
+  ['CIMD 6.4: a metadata document, returning to the web', document, web, verified],
+  [
+    'MCP auth Localhost-Redirect-URI-Risks, RFC 8252 8.6: localhost redirects prove nothing: any program can use the id',
+    document,
+    loopback,
+    described,
+  ],
+  ['nor does the scheme of an app', document, 'cursor://oauth/callback', described],
+  ['nor a device', document, undefined, described],
+  ['nor https on this computer', document, 'https://localhost/callback', described],
+  ['a client that authenticates itself proves it everywhere', keyed, loopback, verified],
+  [
+    'a document proves nothing about another host that it returns to, a subdomain included',
+    document,
+    'https://evil.claude.ai/callback',
+    elsewhere,
+  ],
+  ['nor about another port', document, 'https://claude.ai:8443/callback', elsewhere],
+  ['nor with keys, which are in the document too', keyed, 'https://evil.example/callback', elsewhere],
+  ['the host counts however it is written', document, 'https://CLAUDE.ai:443/callback', verified],
+  ['a registered client: nothing', {}, web, {}],
+  ['a client of the operator', { kind: 'configured' }, web, { vouched: true }],
+  ['one that any program can name', { kind: 'configured' }, undefined, {}],
+  ['an id that only looks like a document', { id, kind: 'configured' }, web, { vouched: true }],
+])('what is proven about a client that asks: %s', (_rule, part, redirectUri, expected) => {
+  expect(clientView(publicClient(part), redirectUri, inEnglish)).toEqual({ name: 'Sample', ...expected })
 })
 
 describe('a client in the list of connections', () => {

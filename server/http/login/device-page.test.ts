@@ -3,14 +3,14 @@ import { ProviderError, type SessionProvider } from '../../core/session/session-
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
-  providerSample,
+  adasPassword,
   publicClient,
   signedIn,
   signInSample,
+  welcomingProvider,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 
 const page = 'http://localhost:8787/oauth/device'
-const password = { email: 'ada@example.com', password: 'correct horse' }
 
 let login: LoginFixture
 let browser: Browser
@@ -18,16 +18,13 @@ let browser: Browser
 let ended: unknown[]
 let failure: ProviderError | undefined
 
-function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
-  return providerSample({
+function provider(): SessionProvider {
+  return welcomingProvider({
     async passwordSignIn() {
       if (failure) throw failure
       return signedIn()
     },
-    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
-    socialFinish: async () => signedIn(),
     signOut: async (session) => void ended.push(session),
-    ...methods,
   })
 }
 
@@ -37,10 +34,6 @@ beforeEach(async () => {
   login = await createLoginFixture(provider())
   browser = login.browser('192.0.2.1')
 })
-
-function status(visit: Visit): number | undefined {
-  return visit.response?.status
-}
 
 async function enter(userCode: string, by = browser): Promise<Visit> {
   return by.submit(await by.visit(page), 'user_code', { user_code: userCode })
@@ -61,7 +54,7 @@ describe('GET /oauth/device', () => {
     'what is no code in the link is not filled in: %s',
     async (given) => {
       const entry = await browser.visit(`${page}?user_code=${encodeURIComponent(given)}`)
-      expect(status(entry)).toBe(200)
+      expect(entry.status).toBe(200)
       expect(entry.html).toContain('value=""')
       expect(entry.html).not.toContain('<script')
     },
@@ -87,8 +80,8 @@ describe('a code that was typed', () => {
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
     const shown = await enter(userCode)
     expect(await login.pollDevice(deviceCode)).toBe('authorization_pending')
-    const done = await browser.submit(shown, 'password', password)
-    expect(status(done)).toBe(200)
+    const done = await browser.submit(shown, 'password', adasPassword)
+    expect(done.status).toBe(200)
     expect(done.html).toContain('Go back to your device')
     login.runtime.advance(10)
     expect(await login.pollDevice(deviceCode)).toBe('approved')
@@ -99,12 +92,12 @@ describe('a code that was typed', () => {
   it('a refused password shows the device again, and it still waits', async () => {
     const { user_code: userCode } = await login.startDevice('203.0.113.7')
     failure = new ProviderError('invalid_credentials', 'no')
-    const again = await browser.submit(await enter(userCode), 'password', password)
-    expect(status(again)).toBe(400)
+    const again = await browser.submit(await enter(userCode), 'password', adasPassword)
+    expect(again.status).toBe(400)
     expect(again.html).toContain('Wrong email or password')
     expect(again.html).toContain('203.0.113.7')
     failure = undefined
-    expect((await browser.submit(again, 'password', password)).html).toContain('Go back to your device')
+    expect((await browser.submit(again, 'password', adasPassword)).html).toContain('Go back to your device')
   })
 
   it.each([
@@ -137,14 +130,14 @@ describe('a device that is decided about already', () => {
   it.each<[what: string, meanwhile: (shown: Visit) => Promise<unknown> | void]>([
     ['was refused in another tab', (shown) => browser.submit(shown, 'action', { action: 'deny' })],
     ['has expired', () => login.runtime.advance(901)],
-    ['was allowed before', (shown) => browser.submit(shown, 'password', password)],
+    ['was allowed before', (shown) => browser.submit(shown, 'password', adasPassword)],
   ])('%s: signing in allows nothing, and its session is ended', async (_what, meanwhile) => {
     const { user_code: userCode } = await login.startDevice()
     const shown = await enter(userCode)
     await meanwhile(shown)
     ended = []
-    const late = await browser.submit(shown, 'password', password)
-    expect(status(late)).toBe(400)
+    const late = await browser.submit(shown, 'password', adasPassword)
+    expect(late.status).toBe(400)
     expect(late.html).toContain('This code is no longer valid')
     expect(ended).toEqual([signInSample().session])
   })
@@ -173,37 +166,37 @@ describe('a wrong code', () => {
     ['"><script>', 'A code has eight letters'],
   ])('%j: the page says what to do', async (typed, text) => {
     const wrong = await enter(typed)
-    expect(status(wrong)).toBe(400)
+    expect(wrong.status).toBe(400)
     expect(wrong.html).toContain(text)
     expect(wrong.html).not.toContain('<script')
   })
 
   it('RFC 8628 5.1: after ten codes of one address in ten minutes not even the right one is looked at', async () => {
     const { user_code: userCode } = await login.startDevice()
-    for (let time = 0; time < 10; time += 1) expect(status(await enter('WDJB-MJHT'))).toBe(400)
+    for (let time = 0; time < 10; time += 1) expect((await enter('WDJB-MJHT')).status).toBe(400)
     const limited = await enter(userCode)
-    expect(status(limited)).toBe(429)
+    expect(limited.status).toBe(429)
     expect(limited.response?.headers.get('retry-after')).toBe('600')
     expect(limited.html).toContain('Wait 10 minutes')
     expect(limited.html).not.toContain('Sample')
-    expect(status(await enter(userCode, login.browser('192.0.2.2')))).toBe(200)
+    expect((await enter(userCode, login.browser('192.0.2.2'))).status).toBe(200)
     login.runtime.advance(600)
-    expect(status(await enter(userCode))).toBe(200)
+    expect((await enter(userCode)).status).toBe(200)
   })
 
   it('RFC 8628 5.1: many addresses together leave a share for browsers that are known', async () => {
     const { user_code: userCode } = await login.startDevice()
-    await browser.submit(await enter(userCode), 'password', password)
+    await browser.submit(await enter(userCode), 'password', adasPassword)
     const { store } = login.shared
     for (let time = 0; time < 400; time += 1)
       await store.countAttempt('device code strangers', 600, login.runtime.now())
-    expect(status(await enter('WDJB-MJHT', login.browser('192.0.2.2')))).toBe(429)
-    expect(status(await enter('WDJB-MJHT'))).toBe(400)
+    expect((await enter('WDJB-MJHT', login.browser('192.0.2.2'))).status).toBe(429)
+    expect((await enter('WDJB-MJHT')).status).toBe(400)
   })
 
   it('what cannot be a code does not count', async () => {
     for (let time = 0; time < 12; time += 1) await enter('nonsense')
-    expect(status(await enter('WDJB-MJHT'))).toBe(400)
+    expect((await enter('WDJB-MJHT')).status).toBe(400)
   })
 })
 
@@ -215,7 +208,7 @@ describe('a form', () => {
       const stranger = login.browser()
       if (opens) await stranger.visit(page)
       const stolen = await stranger.submit(entry, 'user_code', { user_code: userCode })
-      expect(status(stolen)).toBe(403)
+      expect(stolen.status).toBe(403)
     }
   })
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { createSignal, type Signal } from '@drawbridge/shared/async.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { EmailMethod } from '../../core/session/session-provider.ts'
@@ -26,8 +27,7 @@ async function open(
   { limitPerMinute, ...options }: { password?: boolean; limitPerMinute?: number } = {},
 ): Promise<void> {
   gotrue = startGotrue()
-  const body = JSON.stringify({ email, password: ada.password })
-  await gotrue.embedded.fetch(new Request('http://localhost:8788/auth/v1/signup', { method: 'POST', body }))
+  await gotrue.embedded.admin.createUser({ email })
   asked = []
   isAway = false
   sending = undefined
@@ -60,7 +60,6 @@ const plain = ({ html }: Visit): string =>
     .replaceAll(/value="[^"]{60,}"/g, '')
     .replaceAll(/in\s\d+\sseconds/g, 'in some seconds')
 const mails = (): readonly Mail[] => gotrue.embedded.services.mailbox.list()
-const status = ({ response }: Visit): number | undefined => response?.status
 const sends = (): number => asked.filter((line) => line === 'POST /auth/v1/otp').length
 
 async function ask(address: string = email, by: Browser = browser): Promise<Visit> {
@@ -77,22 +76,20 @@ function expectCode(done: Visit): void {
   expect(done.url.searchParams.has('code')).toBe(true)
 }
 
-describe('the login page', () => {
-  it('offers the mail alone when the password is off, and takes none', async () => {
-    await open('code', { password: false })
-    const page = await login.open(browser)
-    expect(page.html).not.toContain('id="password"')
-    const refused = await browser.submit(page, 'email', { email, password: ada.password })
-    expect(status(refused)).toBe(400)
-    expect(refused.html).toContain('This sign-in method is turned off')
-    expect(asked).not.toContain('POST /auth/v1/token')
-  })
+it('the login page offers the mail alone when the password is off, and takes none', async () => {
+  await open('code', { password: false })
+  const page = await login.open(browser)
+  expect(page.html).not.toContain('id="password"')
+  const refused = await browser.submit(page, 'email', { email, password: ada.password })
+  expect(refused.status).toBe(400)
+  expect(refused.html).toContain('This sign-in method is turned off')
+  expect(asked).not.toContain('POST /auth/v1/token')
 })
 
 describe('a code', () => {
   it('signs in, and the client gets its own code', async () => {
     const page = await ask()
-    expect(status(page)).toBe(200)
+    expect(page.status).toBe(200)
     expect(page.html).toContain('Check your email')
     expectCode(await enter(page, ` ${mails()[0]?.code.replace(/^.../, '$& ') ?? ''} `))
     expect(login.logged()).toContain('email_requested')
@@ -110,7 +107,7 @@ describe('a code', () => {
       'One attempt is left',
     ]) {
       page = await enter(page, wrong(code))
-      expect(status(page)).toBe(400)
+      expect(page.status).toBe(400)
       expect(page.html).toContain(left)
     }
     const over = await enter(page, wrong(code))
@@ -150,24 +147,36 @@ describe('somebody without an account', () => {
     const linesOfKnown = login.logged()
     await open('both')
     const unknown = await ask('nobody@example.com')
-    expect(status(unknown)).toBe(status(known))
+    expect(unknown.status).toBe(known.status)
     expect(plain(unknown)).toBe(plain(known))
     expect(login.logged()).toBe(linesOfKnown)
     expect(mails()).toEqual([])
     expect((await enter(unknown, '123456')).html).toContain('Wrong or expired code')
   })
 
+  it('waits for the page for half a second, as somebody with an account does', async () => {
+    for (const address of [email, 'nobody@example.com']) {
+      const slept: number[] = []
+      login.runtime.sleep = async (ms) => {
+        await setTimeout(100)
+        slept.push(ms)
+      }
+      await ask(address)
+      expect(Math.max(...slept)).toBeGreaterThan(300)
+    }
+  })
+
   it('costs a visitor no guesses, as somebody with an account does not', async () => {
     await open('code', { limitPerMinute: 4 })
     for (let person = 0; person < 10; person += 1) {
-      expect(status(await ask(`p${person}@example.com`))).toBe(200)
+      expect((await ask(`p${person}@example.com`)).status).toBe(200)
       later(60)
     }
     // Twelve guesses an hour are what three minutes of the total allow.
     for (let guess = 0; guess < 12; guess += 1) {
       const page = await login.open(browser)
       const wrongOne = { email: `g${guess}@example.com`, password: 'wrong' }
-      expect(status(await browser.submit(page, 'password', wrongOne))).toBe(400)
+      expect((await browser.submit(page, 'password', wrongOne)).status).toBe(400)
       later(60)
     }
   })
@@ -190,7 +199,7 @@ describe('a provider that takes long to send a mail', () => {
     await open('both')
     sending = createSignal()
     const unknown = await ask('nobody@example.com')
-    expect([status(unknown), plain(unknown)]).toEqual([status(known), plain(known)])
+    expect([unknown.status, plain(unknown)]).toEqual([known.status, plain(known)])
     expect(login.logged()).toBe(linesOfKnown)
   })
 
@@ -206,24 +215,24 @@ describe('a provider that takes long to send a mail', () => {
 
   it('and breaks in the end is in the log, and the mail counts', async () => {
     isBroken = true
-    expect(status(await ask())).toBe(200)
+    expect((await ask()).status).toBe(200)
     expect(login.logged()).not.toContain('sign_in_failed')
     sending?.give()
     await login.settle()
     expect(login.logged()).toContain('"failure":"transient"')
-    expect(status(await ask())).toBe(429)
+    expect((await ask()).status).toBe(429)
   })
 
   it('and goes away in the end costs no mail', async () => {
     const page = await ask()
-    expect(status(page)).toBe(200)
+    expect(page.status).toBe(200)
     isAway = true
     isBroken = true
     sending?.give()
     await login.settle()
     isAway = false
     isBroken = false
-    expect(status(await ask())).toBe(200)
+    expect((await ask()).status).toBe(200)
   })
 })
 
@@ -233,13 +242,13 @@ it('a mail that cannot be sent looks like one to somebody without an account', a
   expect(login.logged()).toContain('sign_in_failed')
   await open('both')
   const unknown = await ask('nobody@example.com')
-  expect([status(unknown), plain(unknown)]).toEqual([status(known), plain(known)])
+  expect([unknown.status, plain(unknown)]).toEqual([known.status, plain(known)])
 })
 
 it.each([email, 'nobody@example.com'])('five mails to %s end the oldest sign-in that waits', async (to) => {
   const google = (await browser.submit(await login.open(browser), 'provider', { provider: 'google' })).url
   for (let minute = 0; minute < 5; minute += 1) {
-    expect(status(await ask(to))).toBe(200)
+    expect((await ask(to)).status).toBe(200)
     later(60)
   }
   const back = await walkGoogle(gotrue.embedded, google.href, '@')
@@ -251,12 +260,12 @@ describe('another mail', () => {
     const page = await ask()
     expect(page.html).toContain('in 60\u00a0seconds')
     const early = await browser.submit(page, 'action', { action: 'email' })
-    expect(status(early)).toBe(429)
+    expect(early.status).toBe(429)
     expect(early.html).toContain('Too many attempts')
     expect(sends()).toBe(1)
     later(60)
     const next = await browser.submit(early, 'action', { action: 'email' })
-    expect(status(next)).toBe(200)
+    expect(next.status).toBe(200)
     expect(mails()).toHaveLength(2)
     expectCode(await enter(next, mails()[0]?.code ?? ''))
   })
@@ -281,18 +290,18 @@ describe('another mail', () => {
       await ask(email, login.browser(`198.51.${minute}.1`))
     }
     later(60)
-    expect(status(await ask(email, login.browser('203.0.113.1')))).toBe(429)
+    expect((await ask(email, login.browser('203.0.113.1'))).status).toBe(429)
     const page = await ask()
-    expect(status(page)).toBe(200)
+    expect(page.status).toBe(200)
     expectCode(await enter(page, mails()[0]?.code ?? ''))
   })
 
   it('need not be waited for when the provider could not be asked', async () => {
     const page = await login.open(browser)
     isAway = true
-    expect(status(await browser.submit(page, 'email', { email, action: 'email' }))).toBe(503)
+    expect((await browser.submit(page, 'email', { email, action: 'email' })).status).toBe(503)
     isAway = false
-    expect(status(await ask())).toBe(200)
+    expect((await ask()).status).toBe(200)
     expect(mails()).toHaveLength(1)
   })
 })
@@ -312,7 +321,7 @@ describe('a link', () => {
     const link = mails()[0]?.link ?? ''
     const follow = async () => (await gotrue.embedded.fetch(new Request(link))).headers.get('location') ?? ''
     const elsewhere = await login.browser('192.0.2.9').visit(await follow())
-    expect(status(elsewhere)).toBe(400)
+    expect(elsewhere.status).toBe(400)
     expect(elsewhere.html).toContain('begun in another browser')
     const twice = await browser.visit(await follow())
     expect(twice.html).toContain('begun in another browser')
@@ -326,7 +335,7 @@ it.each([
   { is: 'endless', typed: `${'a'.repeat(400)}@example.com` },
 ])('$is is no address, and nothing is sent', async ({ typed }) => {
   const page = await ask(typed)
-  expect(status(page)).toBe(400)
+  expect(page.status).toBe(400)
   expect(page.html).toContain('That is no email address')
   expect(sends()).toBe(0)
 })

@@ -7,13 +7,13 @@ import {
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
 import {
-  providerSample,
+  adasPassword,
   secondFactorStep,
   signInSample,
+  welcomingProvider,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 
 const rightCode = '123456'
-const password = { email: 'ada@example.com', password: 'correct horse' }
 
 let login: LoginFixture
 let browser: Browser
@@ -24,9 +24,8 @@ let sent: string[]
 
 function provider(): SessionProvider {
   const step = () => secondFactorStep(factors.map((id) => ({ id, label: `My ${id}` })))
-  return providerSample({
+  return welcomingProvider({
     passwordSignIn: async () => step(),
-    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
     socialFinish: async () => step(),
     signOut: async () => {},
     async verifySecondFactor({ factorId, code }) {
@@ -48,15 +47,11 @@ beforeEach(async () => {
 
 /** Signs in with the password and returns the page that asks for the code. */
 async function toCodePage(): Promise<Visit> {
-  return browser.submit(await login.open(browser), 'password', password)
+  return browser.submit(await login.open(browser), 'password', adasPassword)
 }
 
 function enter(at: Visit, code: string, fields: Record<string, string> = {}): Promise<Visit> {
   return browser.submit(at, 'code', { code, ...fields })
-}
-
-function status(visit: Visit): number | undefined {
-  return visit.response?.status
 }
 
 describe('the second step', () => {
@@ -64,7 +59,7 @@ describe('the second step', () => {
     const away = await browser.submit(await login.open(browser), 'provider', { provider: 'google' })
     expect(away.url.origin).toBe('https://provider')
     const page = await browser.visit('http://localhost:8787/oauth/callback?code=social')
-    expect(status(page)).toBe(200)
+    expect(page.status).toBe(200)
     const done = await enter(page, rightCode)
     expect(done.url.searchParams.has('code')).toBe(true)
   })
@@ -93,23 +88,21 @@ describe('the second step', () => {
     const page = await toCodePage()
     await enter(page, '000000')
     const done = await enter(page, rightCode)
-    for (const secret of ['000000', rightCode, password.password, 'provider-access-token']) {
+    for (const secret of ['000000', rightCode, adasPassword.password, 'provider-access-token']) {
       expect(login.logged()).not.toContain(secret)
       expect(done.url.href).not.toContain(secret)
     }
   })
 })
 
-describe('a wrong code', () => {
-  it('the fifth leads to the login page, where everything begins anew', async () => {
-    let page = await toCodePage()
-    for (let time = 0; time < 5; time += 1) page = await enter(page, '000000')
-    expect(status(page)).toBe(400)
-    expect(page.html).toContain('Too many wrong codes')
-    expect(await login.toSignOut()).toHaveLength(1)
-    const again = await browser.submit(page, 'password', password)
-    expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
-  })
+it('a wrong code: the fifth leads to the login page, where everything begins anew', async () => {
+  let page = await toCodePage()
+  for (let time = 0; time < 5; time += 1) page = await enter(page, '000000')
+  expect(page.status).toBe(400)
+  expect(page.html).toContain('Too many wrong codes')
+  expect(await login.toSignOut()).toHaveLength(1)
+  const again = await browser.submit(page, 'password', adasPassword)
+  expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
 })
 
 describe('a provider that does not judge the code', () => {
@@ -121,7 +114,7 @@ describe('a provider that does not judge the code', () => {
     const page = await toCodePage()
     failure = kind
     const failed = await enter(page, rightCode)
-    expect(status(failed)).toBe(code)
+    expect(failed.status).toBe(code)
     expect(failed.response?.headers.get('retry-after') ?? undefined).toBe(retryAfter)
     expect(failed.html).toContain(text)
     expect(failed.html).not.toContain('the message of the provider')
@@ -139,7 +132,7 @@ describe('a provider that does not judge the code', () => {
     const page = await toCodePage()
     failure = kind
     const over = await enter(page, rightCode)
-    expect(status(over)).toBe(400)
+    expect(over.status).toBe(400)
     expect(over.html).toContain(text)
     expect(over.html).toContain('name="password"')
     expect(await login.toSignOut()).toHaveLength(1)
@@ -151,10 +144,10 @@ describe('a page that cannot be used any more', () => {
     const page = await toCodePage()
     login.runtime.advance(601)
     const late = await enter(page, rightCode)
-    expect(status(late)).toBe(400)
+    expect(late.status).toBe(400)
     expect(late.html).toContain('expired after ten minutes')
     expect(sent).toEqual([])
-    const again = await browser.submit(late, 'password', password)
+    const again = await browser.submit(late, 'password', adasPassword)
     expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
   })
 
@@ -166,12 +159,12 @@ describe('a page that cannot be used any more', () => {
 
   it('a sign-in that was begun for one thing completes no other', async () => {
     const connections = 'http://localhost:8787/account/connections'
-    const asked = await browser.submit(await browser.visit(connections), 'password', password)
+    const asked = await browser.submit(await browser.visit(connections), 'password', adasPassword)
     const waiting = /name="transaction" value="([^"]*)"/.exec(asked.html)?.[1] ?? ''
     // However a form is forged: the login page of a client with the code of the other one, and vice versa.
     const allow = await login.open(browser)
     const tampered = await browser.submit(allow, 'password', {
-      ...password,
+      ...adasPassword,
       code: rightCode,
       second_factor: waiting,
     })
@@ -183,12 +176,10 @@ describe('a page that cannot be used any more', () => {
   })
 })
 
-describe('cancelling', () => {
-  it('tells the client access_denied, and the half-way session is to be signed out', async () => {
-    const page = await toCodePage()
-    const { url } = await browser.submit(page, 'action', { action: 'deny' })
-    expect(url.searchParams.get('error')).toBe('access_denied')
-    expect(await login.toSignOut()).toHaveLength(1)
-    expect((await enter(page, rightCode)).html).toContain('was already completed or cancelled')
-  })
+it('cancelling tells the client access_denied, and the half-way session is to be signed out', async () => {
+  const page = await toCodePage()
+  const { url } = await browser.submit(page, 'action', { action: 'deny' })
+  expect(url.searchParams.get('error')).toBe('access_denied')
+  expect(await login.toSignOut()).toHaveLength(1)
+  expect((await enter(page, rightCode)).html).toContain('was already completed or cancelled')
 })

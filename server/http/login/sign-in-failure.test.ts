@@ -19,17 +19,15 @@ describe('a failure', () => {
   })
 })
 
-describe('retryHeaders', () => {
-  it.each<[status: number, asked: number | undefined, sent: string | undefined]>([
-    [429, undefined, '60'],
-    [429, 17, '17'],
-    [503, undefined, '5'],
-    [503, 30, '30'],
-    [502, 30, undefined],
-    [400, undefined, undefined],
-  ])('%s, asked to wait %s: Retry-After %s', (status, retryAfterSeconds, sent) => {
-    expect(retryHeaders(status, retryAfterSeconds)['retry-after']).toBe(sent)
-  })
+it.each<[status: number, asked: number | undefined, sent: string | undefined]>([
+  [429, undefined, '60'],
+  [429, 17, '17'],
+  [503, undefined, '5'],
+  [503, 30, '30'],
+  [502, 30, undefined],
+  [400, undefined, undefined],
+])('retryHeaders: %s, asked to wait %s: Retry-After %s', (status, retryAfterSeconds, sent) => {
+  expect(retryHeaders(status, retryAfterSeconds)['retry-after']).toBe(sent)
 })
 
 it.each<[reason: SignInReason, retryAfterSeconds: number | undefined, text: string]>([

@@ -44,8 +44,6 @@ async function open({ password = true, rules, ...options }: Options = {}): Promi
 
 beforeEach(() => open())
 
-const status = ({ response }: Visit): number | undefined => response?.status
-
 /** Presses the button; the browser ends at the identity provider, or stays here. */
 const leave = (page: Visit, typed: string = email, by: Browser = browser): Promise<Visit> =>
   by.submit(page, 'email', { email: typed, action: 'sso' })
@@ -119,7 +117,7 @@ describe('single sign-on', () => {
     await open({ rules: [{ effect: 'allow', conditions: { provider: [provider] } }] })
     const done = await walk(await login.open(browser))
     if (allowed) return expectCode(done)
-    expect(status(done)).toBe(403)
+    expect(done.status).toBe(403)
     expect(gotrue.embedded.admin.listSessions(await userId())).toEqual([])
   })
 })
@@ -130,7 +128,7 @@ describe('a refusal', () => {
     ['of what is no domain', 'ada', 'has no domain in it', []],
   ])('%s says what to do, and the form still works', async (_what, typed, text, sent) => {
     const page = await leave(await login.open(browser), typed)
-    expect(status(page)).toBe(400)
+    expect(page.status).toBe(400)
     expect(page.html).toContain(text)
     expect(page.html).toContain(`value="${typed}"`)
     expect(asked).toEqual(sent)

@@ -39,25 +39,23 @@ function failingBeyondLimit(received: Request): Request {
   return new Request('https://mcp.example.com/', { method: 'POST', body, duplex: 'half' })
 }
 
-describe('readBody', () => {
-  it.each<[name: string, request: Request, expected: BodyReading]>([
-    ['no body', new Request('https://mcp.example.com/', { method: 'POST' }), { kind: 'text', text: '' }],
-    ['as much as allowed', request(['01234', '56789'], '10'), { kind: 'text', text: '0123456789' }],
-    ['as much as allowed, undeclared', request(['01234', '56789']), { kind: 'text', text: '0123456789' }],
-    ['a length of more', request(['0'], '11'), { kind: 'too_large' }],
-    ['more than was declared and is allowed', request(['0123456789', '0'], '10'), { kind: 'too_large' }],
-    ['more, undeclared', request(['0123456789', '0']), { kind: 'too_large' }],
-    ['more, with a length that is none', request(['0123456789', '0'], 'many'), { kind: 'too_large' }],
-    [
-      'text in two halves of a character',
-      request([new Uint8Array([0xc3]), new Uint8Array([0xa4])], '2'),
-      { kind: 'text', text: 'ä' },
-    ],
-    ['half a character', request([new Uint8Array([0xc3])], '1'), { kind: 'not_utf8' }],
-    ['half a character, undeclared', request([new Uint8Array([0xc3])]), { kind: 'not_utf8' }],
-  ])('%s', async (_name, given, expected) => {
-    expect(await readBody(given, limit)).toEqual(expected)
-  })
+it.each<[name: string, request: Request, expected: BodyReading]>([
+  ['no body', new Request('https://mcp.example.com/', { method: 'POST' }), { kind: 'text', text: '' }],
+  ['as much as allowed', request(['01234', '56789'], '10'), { kind: 'text', text: '0123456789' }],
+  ['as much as allowed, undeclared', request(['01234', '56789']), { kind: 'text', text: '0123456789' }],
+  ['a length of more', request(['0'], '11'), { kind: 'too_large' }],
+  ['more than was declared and is allowed', request(['0123456789', '0'], '10'), { kind: 'too_large' }],
+  ['more, undeclared', request(['0123456789', '0']), { kind: 'too_large' }],
+  ['more, with a length that is none', request(['0123456789', '0'], 'many'), { kind: 'too_large' }],
+  [
+    'text in two halves of a character',
+    request([new Uint8Array([0xc3]), new Uint8Array([0xa4])], '2'),
+    { kind: 'text', text: 'ä' },
+  ],
+  ['half a character', request([new Uint8Array([0xc3])], '1'), { kind: 'not_utf8' }],
+  ['half a character, undeclared', request([new Uint8Array([0xc3])]), { kind: 'not_utf8' }],
+])('readBody: %s', async (_name, given, expected) => {
+  expect(await readBody(given, limit)).toEqual(expected)
 })
 
 describe('readBody over a socket', () => {

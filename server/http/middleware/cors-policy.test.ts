@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DrawbridgeFixture, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  drawbridge = await startDrawbridge()
-})
+const drawbridge = await startDrawbridge()
 afterAll(() => drawbridge.close())
 
 const foreign = 'https://inspector.example'
@@ -57,32 +54,30 @@ describe('what a page of any origin may call and read, without credentials', () 
   })
 })
 
-describe('OAuth 2.1 3.1: what no page of another origin may read', () => {
-  it.each<[method: string, path: string]>([
-    ['POST', '/oauth/introspect'],
-    ['GET', '/oauth/authorize'],
-    ['POST', '/oauth/authorize'],
-    ['GET', '/oauth/callback'],
-    ['GET', '/oauth/device'],
-    ['POST', '/oauth/device'],
-    ['GET', '/account/connections'],
-    ['POST', '/account/connections'],
-    ['GET', '/healthz'],
-    ['GET', '/readyz'],
-  ])('%s %s', async (method, path) => {
-    const asked = await preflight(path, method)
-    expect(asked.status).toBe(405)
-    const answer = await drawbridge.fetch(path, {
-      method,
-      headers: { origin: foreign },
-      ...(method === 'POST' && { body: 'nonsense' }),
-    })
-    expect(answer.status).not.toBe(404)
-    for (const response of [asked, answer]) {
-      expect([...response.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([])
-      expect(response.headers.get('cross-origin-resource-policy')).toBe('same-origin')
-    }
+it.each<[method: string, path: string]>([
+  ['POST', '/oauth/introspect'],
+  ['GET', '/oauth/authorize'],
+  ['POST', '/oauth/authorize'],
+  ['GET', '/oauth/callback'],
+  ['GET', '/oauth/device'],
+  ['POST', '/oauth/device'],
+  ['GET', '/account/connections'],
+  ['POST', '/account/connections'],
+  ['GET', '/healthz'],
+  ['GET', '/readyz'],
+])('OAuth 2.1 3.1: what no page of another origin may read: %s %s', async (method, path) => {
+  const asked = await preflight(path, method)
+  expect(asked.status).toBe(405)
+  const answer = await drawbridge.fetch(path, {
+    method,
+    headers: { origin: foreign },
+    ...(method === 'POST' && { body: 'nonsense' }),
   })
+  expect(answer.status).not.toBe(404)
+  for (const response of [asked, answer]) {
+    expect([...response.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([])
+    expect(response.headers.get('cross-origin-resource-policy')).toBe('same-origin')
+  }
 })
 
 describe('every answer', () => {

@@ -1,44 +1,40 @@
 import { describe, expect, it } from 'vitest'
 import { createHostGuard, isOwnFormPost, judgeOrigin, mayUseCookie } from './guards.ts'
 
-describe('createHostGuard', () => {
-  it.each<[host: string, baseUrl: string, own: boolean]>([
-    ['localhost:8787', 'http://localhost:8787', true],
-    ['LOCALHOST:8787', 'http://localhost:8787', true],
-    ['127.0.0.1:8787', 'http://localhost:8787', true],
-    ['[::1]:8787', 'http://localhost:8787', true],
-    ['localhost:8788', 'http://localhost:8787', false],
-    ['localhost', 'http://localhost:8787', false],
-    ['evil.example:8787', 'http://localhost:8787', false],
-    ['localhost.evil.example:8787', 'http://localhost:8787', false],
-    ['localhost:8787@evil.example', 'http://localhost:8787', false],
-    ['localhost:8787/x', 'http://localhost:8787', false],
-    ['', 'http://localhost:8787', false],
-    ['mcp.example.com', 'https://mcp.example.com', true],
-    ['mcp.example.com:443', 'https://mcp.example.com', true],
-    ['mcp.example.com:8443', 'https://mcp.example.com', false],
-    ['localhost', 'https://mcp.example.com', false],
-    ['127.0.0.1', 'https://mcp.example.com', false],
-    ['evil.mcp.example.com', 'https://mcp.example.com', false],
-  ])('%s at %s: %s', (host, baseUrl, own) => {
-    const request = { headers: new Headers({ host }), url: `${baseUrl}/` } as Request
-    expect(createHostGuard(baseUrl)(request)).toBe(own)
-  })
+it.each<[host: string, baseUrl: string, own: boolean]>([
+  ['localhost:8787', 'http://localhost:8787', true],
+  ['LOCALHOST:8787', 'http://localhost:8787', true],
+  ['127.0.0.1:8787', 'http://localhost:8787', true],
+  ['[::1]:8787', 'http://localhost:8787', true],
+  ['localhost:8788', 'http://localhost:8787', false],
+  ['localhost', 'http://localhost:8787', false],
+  ['evil.example:8787', 'http://localhost:8787', false],
+  ['localhost.evil.example:8787', 'http://localhost:8787', false],
+  ['localhost:8787@evil.example', 'http://localhost:8787', false],
+  ['localhost:8787/x', 'http://localhost:8787', false],
+  ['', 'http://localhost:8787', false],
+  ['mcp.example.com', 'https://mcp.example.com', true],
+  ['mcp.example.com:443', 'https://mcp.example.com', true],
+  ['mcp.example.com:8443', 'https://mcp.example.com', false],
+  ['localhost', 'https://mcp.example.com', false],
+  ['127.0.0.1', 'https://mcp.example.com', false],
+  ['evil.mcp.example.com', 'https://mcp.example.com', false],
+])('createHostGuard: %s at %s: %s', (host, baseUrl, own) => {
+  const request = { headers: new Headers({ host }), url: `${baseUrl}/` } as Request
+  expect(createHostGuard(baseUrl)(request)).toBe(own)
 })
 
-describe('createHostGuard with further hosts', () => {
-  const guard = createHostGuard('https://mcp.example.com/base', ['inner:8080', '10.0.0.5'])
-  it.each<[host: string, own: boolean]>([
-    ['mcp.example.com', true],
-    ['inner:8080', true],
-    ['INNER:8080', true],
-    ['inner', false],
-    ['10.0.0.5', true],
-    ['10.0.0.5:80', false],
-    ['x.inner:8080', false],
-  ])('%s: %s', (host, own) => {
-    expect(guard(new Request(`http://${host}/mcp`, { headers: { host } }))).toBe(own)
-  })
+const guard = createHostGuard('https://mcp.example.com/base', ['inner:8080', '10.0.0.5'])
+it.each<[host: string, own: boolean]>([
+  ['mcp.example.com', true],
+  ['inner:8080', true],
+  ['INNER:8080', true],
+  ['inner', false],
+  ['10.0.0.5', true],
+  ['10.0.0.5:80', false],
+  ['x.inner:8080', false],
+])('createHostGuard with further hosts: %s: %s', (host, own) => {
+  expect(guard(new Request(`http://${host}/mcp`, { headers: { host } }))).toBe(own)
 })
 
 describe('judgeOrigin', () => {

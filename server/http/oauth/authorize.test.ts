@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import {
   account,
   appUrl,
   baseUrl,
-  type DrawbridgeFixture,
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 
-let drawbridge: DrawbridgeFixture
-let clientId: string
-beforeAll(async () => {
-  drawbridge = await startDrawbridge()
-  clientId = (await drawbridge.register({ client_name: 'Quill' })).client_id
-})
+const drawbridge = await startDrawbridge()
+const clientId = (await drawbridge.register({ client_name: 'Quill' })).client_id
 afterAll(() => drawbridge.close())
 
 describe('GET /oauth/authorize', () => {
@@ -44,7 +39,7 @@ describe('GET /oauth/authorize', () => {
     expect(response?.status).toBe(503)
     expect(response?.headers.get('retry-after')).toBe('5')
     expect(html).toContain('not available right now')
-    expect((await other.browser().visit(other.authorizeUrl(id))).response?.status).toBe(200)
+    expect((await other.browser().visit(other.authorizeUrl(id))).status).toBe(200)
     await other.close()
   })
 })
@@ -102,10 +97,10 @@ describe('POST /oauth/authorize', () => {
     const other = drawbridge.browser()
     await other.visit(drawbridge.authorizeUrl(clientId))
     const stolen = await other.submit(login, 'password', account)
-    expect(stolen.response?.status).toBe(403)
+    expect(stolen.status).toBe(403)
     expect(stolen.html).toContain('another browser')
     const fresh = await drawbridge.browser().submit(login, 'password', account)
-    expect(fresh.response?.status).toBe(403)
+    expect(fresh.status).toBe(403)
   })
 
   it('refuses a form that is too large or of another type', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { type Client, type ClientFinder, ClientUnavailableError } from '../../core/clients/client.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
@@ -37,24 +37,22 @@ async function post(findClient: ClientFinder['findClient']): Promise<Posted> {
   return { response: await router(new Request(`${baseUrl}/x`, { method: 'POST', body })), reported }
 }
 
-describe('createClientEndpoint', () => {
-  it.each([
-    [new ClientUnavailableError('The document cannot be fetched.'), 503, '5'],
-    [new ClientUnavailableError('Too many documents.', { limited: true, retryAfterSeconds: 17 }), 429, '17'],
-  ])(
-    'RFC 9110 10.2.3: a client whose document cannot be fetched comes again, and keeps its tokens: %s',
-    async (cause, status, retryAfter) => {
-      const { response, reported } = await post(() => Promise.reject<Client>(cause))
-      expect([response.status, await response.json()]).toEqual([
-        status,
-        expect.objectContaining({ error: 'temporarily_unavailable' }),
-      ])
-      expect(response.headers.get('retry-after')).toBe(retryAfter)
-      expect(response.headers.get('cache-control')).toBe('no-store')
-      expect(response.headers.get('access-control-allow-origin')).toBe('*')
-      expect(reported).toEqual([
-        ['request_refused', expect.objectContaining({ code: 'temporarily_unavailable', error: cause })],
-      ])
-    },
-  )
-})
+it.each([
+  [new ClientUnavailableError('The document cannot be fetched.'), 503, '5'],
+  [new ClientUnavailableError('Too many documents.', { limited: true, retryAfterSeconds: 17 }), 429, '17'],
+])(
+  'RFC 9110 10.2.3: a client whose document cannot be fetched comes again, and keeps its tokens: %s',
+  async (cause, status, retryAfter) => {
+    const { response, reported } = await post(() => Promise.reject<Client>(cause))
+    expect([response.status, await response.json()]).toEqual([
+      status,
+      expect.objectContaining({ error: 'temporarily_unavailable' }),
+    ])
+    expect(response.headers.get('retry-after')).toBe(retryAfter)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(reported).toEqual([
+      ['request_refused', expect.objectContaining({ code: 'temporarily_unavailable', error: cause })],
+    ])
+  },
+)

@@ -98,15 +98,13 @@ describe('discovery at the root', () => {
   })
 })
 
-describe('discovery of what is switched off', () => {
-  it('RFC 8414 2: names no registration and no client documents', async () => {
-    const drawbridge = await startDrawbridge({ registration: 'off', clientDocuments: 'off' })
-    const response = await drawbridge.fetch('/.well-known/oauth-authorization-server')
-    const document = (await response.json()) as Record<string, unknown>
-    expect(document).not.toHaveProperty('registration_endpoint')
-    expect(document['client_id_metadata_document_supported']).toBe(false)
-    await drawbridge.close()
-  })
+it('RFC 8414 2: discovery of what is switched off names no registration and no client documents', async () => {
+  const drawbridge = await startDrawbridge({ registration: 'off', clientDocuments: 'off' })
+  const response = await drawbridge.fetch('/.well-known/oauth-authorization-server')
+  const document = (await response.json()) as Record<string, unknown>
+  expect(document).not.toHaveProperty('registration_endpoint')
+  expect(document['client_id_metadata_document_supported']).toBe(false)
+  await drawbridge.close()
 })
 
 describe('MCP auth Authorization-Server-Metadata, RFC 8414 3.1: discovery of a base URL with a path', () => {

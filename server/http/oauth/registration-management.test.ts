@@ -1,14 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  type DrawbridgeFixture,
-  redirectUri,
-  startDrawbridge,
-} from '../../../tests/support/server/drawbridge-fixture.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import { baseUrl, redirectUri, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  drawbridge = await startDrawbridge({ registrationLimit: '1000' })
-})
+const drawbridge = await startDrawbridge({ registrationLimit: '1000' })
 afterAll(() => drawbridge.close())
 
 interface Registered {
@@ -47,6 +40,7 @@ const update = (registered: Registered, changes: object = {}): Promise<Response>
 describe('GET /oauth/register/{id} (RFC 7592 section 2.1)', () => {
   it('RFC 7592 2.1: answers what is registered, uncached, with the token and address of its management', async () => {
     const registered = await register({ client_name: 'Quill' })
+    expect(registered.registration_client_uri).toBe(`${baseUrl}/oauth/register/${registered.client_id}`)
     const response = await manage('GET', registered)
     expect(response.status).toBe(200)
     expect(response.headers.get('cache-control')).toBe('no-store')
@@ -63,49 +57,45 @@ describe('GET /oauth/register/{id} (RFC 7592 section 2.1)', () => {
   })
 })
 
-describe('PUT /oauth/register/{id} (RFC 7592 section 2.2)', () => {
-  it('replaces everything and keeps id and token', async () => {
-    const registered = await register({ client_name: 'Old', client_uri: 'https://old.example/' })
-    const response = await update(registered, { redirect_uris: ['https://new.example/cb'] })
-    expect(response.status).toBe(200)
-    const answer = (await response.json()) as Record<string, unknown>
-    expect(answer).toMatchObject({
-      client_id: registered.client_id,
-      redirect_uris: ['https://new.example/cb'],
-      registration_access_token: registered.registration_access_token,
-      registration_client_uri: registered.registration_client_uri,
-    })
-    expect(answer).not.toHaveProperty('client_name')
-    expect(await (await manage('GET', registered)).json()).toEqual(answer)
+it('PUT (RFC 7592 section 2.2) replaces everything and keeps id and token', async () => {
+  const registered = await register({ client_name: 'Old', client_uri: 'https://old.example/' })
+  const response = await update(registered, { redirect_uris: ['https://new.example/cb'] })
+  expect(response.status).toBe(200)
+  const answer = (await response.json()) as Record<string, unknown>
+  expect(answer).toMatchObject({
+    client_id: registered.client_id,
+    redirect_uris: ['https://new.example/cb'],
+    registration_access_token: registered.registration_access_token,
+    registration_client_uri: registered.registration_client_uri,
   })
+  expect(answer).not.toHaveProperty('client_name')
+  expect(await (await manage('GET', registered)).json()).toEqual(answer)
 })
 
-describe('DELETE /oauth/register/{id} (RFC 7592 section 2.3)', () => {
-  it('RFC 7592 2.3: removes the client, its grants and its tokens, and answers 204', async () => {
-    const registered = await register()
-    const code = await drawbridge.code(registered.client_id)
-    const tokens = (await (await drawbridge.redeem(registered.client_id, code)).json()) as Record<
-      string,
-      string
-    >
-    const unused = await drawbridge.code(registered.client_id)
-    const waiting = (): Promise<unknown[]> =>
-      drawbridge.app.store.listUnredeemedCodes(
-        { clientId: registered.client_id },
-        { now: drawbridge.runtime.now(), limit: 9 },
-      )
-    expect(await waiting()).toHaveLength(1)
-    const response = await manage('DELETE', registered)
-    expect(response.status).toBe(204)
-    expect(await waiting()).toEqual([])
-    expect(await response.text()).toBe('')
-    expect((await manage('GET', registered)).status).toBe(401)
-    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
-    const authorization = `Bearer ${tokens['access_token']}`
-    expect((await drawbridge.mcp(message, { authorization })).status).toBe(401)
-    expect((await drawbridge.refresh(registered.client_id, tokens['refresh_token'] ?? '')).status).toBe(401)
-    expect((await drawbridge.redeem(registered.client_id, unused)).status).toBe(401)
-  })
+it('RFC 7592 2.3: DELETE removes the client, its grants and its tokens, and answers 204', async () => {
+  const registered = await register()
+  const code = await drawbridge.code(registered.client_id)
+  const tokens = (await (await drawbridge.redeem(registered.client_id, code)).json()) as Record<
+    string,
+    string
+  >
+  const unused = await drawbridge.code(registered.client_id)
+  const waiting = (): Promise<unknown[]> =>
+    drawbridge.app.store.listUnredeemedCodes(
+      { clientId: registered.client_id },
+      { now: drawbridge.runtime.now(), limit: 9 },
+    )
+  expect(await waiting()).toHaveLength(1)
+  const response = await manage('DELETE', registered)
+  expect(response.status).toBe(204)
+  expect(await waiting()).toEqual([])
+  expect(await response.text()).toBe('')
+  expect((await manage('GET', registered)).status).toBe(401)
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  const authorization = `Bearer ${tokens['access_token']}`
+  expect((await drawbridge.mcp(message, { authorization })).status).toBe(401)
+  expect((await drawbridge.refresh(registered.client_id, tokens['refresh_token'] ?? '')).status).toBe(401)
+  expect((await drawbridge.redeem(registered.client_id, unused)).status).toBe(401)
 })
 
 describe('whoever has no registration access token (RFC 7592 section 2, RFC 6750 section 3.1)', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import {
   baseUrl,
   type DrawbridgeFixture,
@@ -6,47 +6,8 @@ import {
   startDrawbridge,
 } from '../../../tests/support/server/drawbridge-fixture.ts'
 
-let drawbridge: DrawbridgeFixture
-beforeAll(async () => {
-  drawbridge = await startDrawbridge()
-})
+const drawbridge = await startDrawbridge()
 afterAll(() => drawbridge.close())
-
-function post(body: string, type = 'application/json'): Promise<Response> {
-  return drawbridge.fetch('/oauth/register', { method: 'POST', headers: { 'content-type': type }, body })
-}
-
-describe('POST /oauth/register (RFC 7591)', () => {
-  it('RFC 7591 3.2.1, RFC 7592 3: answers 201 with everything that was registered, uncached', async () => {
-    const response = await post(
-      JSON.stringify({
-        client_name: 'Quill',
-        client_uri: 'https://quill.example',
-        redirect_uris: [redirectUri, 'https://quill.example/cb', redirectUri],
-        token_endpoint_auth_method: 'none',
-        grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
-        application_type: 'native',
-        something_unknown: { deep: true },
-      }),
-    )
-    expect(response.status).toBe(201)
-    expect(response.headers.get('cache-control')).toBe('no-store')
-    expect(response.headers.get('access-control-allow-origin')).toBe('*')
-    const body = (await response.json()) as Record<string, unknown>
-    expect(body).toMatchObject({
-      client_name: 'Quill',
-      client_uri: 'https://quill.example',
-      redirect_uris: [redirectUri, 'https://quill.example/cb'],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-    })
-    expect(body['client_id']).toMatch(/^mcpc_/)
-    expect(body).not.toHaveProperty('client_secret')
-    expect(body['registration_client_uri']).toBe(`${baseUrl}/oauth/register/${String(body['client_id'])}`)
-    expect(body['registration_access_token']).toMatch(/^mcpm_[A-Za-z0-9_-]{43}$/)
-  })
-})
 
 describe('limits of registration', () => {
   const register = (own: DrawbridgeFixture, address?: string): Promise<Response> => {
@@ -82,19 +43,17 @@ describe('limits of registration', () => {
   })
 })
 
-describe('a registration whose login page is open', () => {
-  it('is not trimmed for ten minutes, however many others come from its network', async () => {
-    const { client_id: waiting } = await drawbridge.register()
-    await drawbridge.browser().visit(drawbridge.authorizeUrl(waiting))
-    drawbridge.runtime.advance(300)
-    const { client_id: newer } = await drawbridge.register()
-    const { store } = drawbridge.app
-    const trim = (): Promise<number> => store.trimClients(0, 1000, drawbridge.runtime.now() - 600)
-    expect(await trim()).toBeGreaterThan(0)
-    expect(await store.findClient(newer)).toBeUndefined()
-    expect(await store.findClient(waiting)).toBeDefined()
-    drawbridge.runtime.advance(301)
-    expect(await trim()).toBe(1)
-    expect(await store.findClient(waiting)).toBeUndefined()
-  })
+it('a registration whose login page is open is not trimmed for ten minutes, however many others come from its network', async () => {
+  const { client_id: waiting } = await drawbridge.register()
+  await drawbridge.browser().visit(drawbridge.authorizeUrl(waiting))
+  drawbridge.runtime.advance(300)
+  const { client_id: newer } = await drawbridge.register()
+  const { store } = drawbridge.app
+  const trim = (): Promise<number> => store.trimClients(0, 1000, drawbridge.runtime.now() - 600)
+  expect(await trim()).toBeGreaterThan(0)
+  expect(await store.findClient(newer)).toBeUndefined()
+  expect(await store.findClient(waiting)).toBeDefined()
+  drawbridge.runtime.advance(301)
+  expect(await trim()).toBe(1)
+  expect(await store.findClient(waiting)).toBeUndefined()
 })

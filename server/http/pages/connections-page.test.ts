@@ -42,74 +42,72 @@ describe('what there is to press', () => {
   })
 })
 
-describe('what is said', () => {
-  const { now } = connectionsSample
-  const safety = {
-    client: { name: 'Cursor' },
-    endedAt: connectionsSample.now,
-    end: 'key_used_twice',
-  } as const
-  const rows: readonly [string, Partial<ConnectionsView>, readonly string[], readonly string[]][] = [
-    ['three', {}, ['3 connections', 'claude.ai', 'A device, connected with a code'], ['No app is connected']],
-    ['none', { connections: [] }, ['No app is connected'], ['<li ', 'end_all']],
-    ['one never used', one({ lastUse: undefined }), ['Not yet'], ['minute ago']],
+const { now } = connectionsSample
+const safety = {
+  client: { name: 'Cursor' },
+  endedAt: connectionsSample.now,
+  end: 'key_used_twice',
+} as const
+const rows: readonly [string, Partial<ConnectionsView>, readonly string[], readonly string[]][] = [
+  ['three', {}, ['3 connections', 'claude.ai', 'A device, connected with a code'], ['No app is connected']],
+  ['none', { connections: [] }, ['No app is connected'], ['<li ', 'end_all']],
+  ['one never used', one({ lastUse: undefined }), ['Not yet'], ['minute ago']],
+  [
+    'one used with a tool',
+    one({ lastUse: { at: now - 300, address: '203.0.113.7', tool: 'list_notes' } }),
     [
-      'one used with a tool',
-      one({ lastUse: { at: now - 300, address: '203.0.113.7', tool: 'list_notes' } }),
-      [
-        '5 minutes ago</time> from <span class="address">203.0.113.7</span> with <span class="address">list_notes</span>',
-      ],
-      ['Used from'],
+      '5 minutes ago</time> from <span class="address">203.0.113.7</span> with <span class="address">list_notes</span>',
     ],
+    ['Used from'],
+  ],
+  [
+    'no address and no tool',
+    one({ lastUse: { at: 0, address: undefined, tool: undefined } }),
+    ['on 1 January 1970'],
+    [' from <span', ' with <span'],
+  ],
+  [
+    'one used from two addresses at once',
+    one({ twoAddresses: { addresses: ['203.0.113.7', '198.51.100.9'], at: now - 7200 }, runsOnWeb: false }),
     [
-      'no address and no tool',
-      one({ lastUse: { at: 0, address: undefined, tool: undefined } }),
-      ['on 1 January 1970'],
-      [' from <span', ' with <span'],
+      '<p class="alert"',
+      'Used from <span class="address">203.0.113.7</span> and <span class="address">198.51.100.9</span> at the same time',
+      '2 hours ago</time>. If one of them is not you, end this connection.',
     ],
-    [
-      'one used from two addresses at once',
-      one({ twoAddresses: { addresses: ['203.0.113.7', '198.51.100.9'], at: now - 7200 }, runsOnWeb: false }),
-      [
-        '<p class="alert"',
-        'Used from <span class="address">203.0.113.7</span> and <span class="address">198.51.100.9</span> at the same time',
-        '2 hours ago</time>. If one of them is not you, end this connection.',
-      ],
-      ['run on the web'],
-    ],
-    [
-      'the same of an app that runs on the web is said more calmly',
-      one({ twoAddresses: { addresses: ['203.0.113.7', '198.51.100.9'], at: now - 7200 }, runsOnWeb: true }),
-      ['Used from', 'Apps that run on the web often have several addresses.', 'end this connection'],
-      ['class="alert"'],
-    ],
-    ['more than are shown', { more: 7 }, ['10 connections', '7 older connections'], []],
-    ['no email', { email: undefined }, [], ['signed in as']],
-    [
-      'something was done',
-      { notice: { kind: 'ended', clientName: 'Quill' } },
-      ['role="status"', '“<bdi>Quill</bdi>” is no longer connected'],
-      ['role="alert"'],
-    ],
-    ['nothing could be done', { notice: { kind: 'form_refused' } }, ['role="alert"'], ['role="status"']],
-    [
-      'RFC 9700 4.14: a key that was used twice',
-      { ended: [safety] },
-      ['was disconnected for your security', 'its key was used twice', 'connect it again'],
-      ['This is normal'],
-    ],
-    [
-      'the provider’s session that ended is said more calmly',
-      { ended: [{ ...safety, end: 'signed_out_elsewhere' }] },
-      ['This is normal after changing a password'],
-      ['for your security', 'class="alert"'],
-    ],
-  ]
-  test.each(rows)('%s', (_case, part, present, absent) => {
-    const page = connectionsPage({ ...connectionsSample, ...part }).replaceAll(/\s+/g, ' ')
-    for (const text of present) expect(page).toContain(text)
-    for (const text of absent) expect(page).not.toContain(text)
-  })
+    ['run on the web'],
+  ],
+  [
+    'the same of an app that runs on the web is said more calmly',
+    one({ twoAddresses: { addresses: ['203.0.113.7', '198.51.100.9'], at: now - 7200 }, runsOnWeb: true }),
+    ['Used from', 'Apps that run on the web often have several addresses.', 'end this connection'],
+    ['class="alert"'],
+  ],
+  ['more than are shown', { more: 7 }, ['10 connections', '7 older connections'], []],
+  ['no email', { email: undefined }, [], ['signed in as']],
+  [
+    'something was done',
+    { notice: { kind: 'ended', clientName: 'Quill' } },
+    ['role="status"', '“<bdi>Quill</bdi>” is no longer connected'],
+    ['role="alert"'],
+  ],
+  ['nothing could be done', { notice: { kind: 'form_refused' } }, ['role="alert"'], ['role="status"']],
+  [
+    'RFC 9700 4.14: a key that was used twice',
+    { ended: [safety] },
+    ['was disconnected for your security', 'its key was used twice', 'connect it again'],
+    ['This is normal'],
+  ],
+  [
+    'the provider’s session that ended is said more calmly',
+    { ended: [{ ...safety, end: 'signed_out_elsewhere' }] },
+    ['This is normal after changing a password'],
+    ['for your security', 'class="alert"'],
+  ],
+]
+test.each(rows)('what is said: %s', (_case, part, present, absent) => {
+  const page = connectionsPage({ ...connectionsSample, ...part }).replaceAll(/\s+/g, ' ')
+  for (const text of present) expect(page).toContain(text)
+  for (const text of absent) expect(page).not.toContain(text)
 })
 
 test('a card says in plain words what was allowed, one sentence each, and nothing where nothing is known', () => {

@@ -1,24 +1,22 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { brandSamples } from '../../../tests/support/pages/brand-sample.ts'
 import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
 import { plainPolicy } from '../../../tests/support/pages/view-sample.ts'
 
-describe('the policy', () => {
-  test('allows nothing but the stylesheet and the icon', () => {
-    expect(plainPolicy.replace(/sha256-[\w+/]{43}=/, 'HASH').split('; ')).toEqual([
-      "default-src 'none'",
-      "style-src 'HASH'",
-      'img-src data:',
-      "base-uri 'none'",
-      "frame-ancestors 'none'",
-    ])
-  })
+test('the policy allows nothing but the stylesheet and the icon', () => {
+  expect(plainPolicy.replace(/sha256-[\w+/]{43}=/, 'HASH').split('; ')).toEqual([
+    "default-src 'none'",
+    "style-src 'HASH'",
+    'img-src data:',
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ])
 })
 
-describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPolicy: policy }) => {
-  const hasScript = /captcha|turnstile|^(?:de\/)?connect(?!ions)/.test(name)
-
-  test('carries exactly the stylesheet that the policy names', () => {
+test.each([...pageSamples, ...brandSamples])(
+  'carries exactly the stylesheet that the policy names: %s',
+  (_name, { document: page, contentSecurityPolicy: policy }) => {
     const styles = [...page.matchAll(/<style>([\s\S]*?)<\/style>/g)]
     expect(styles).toHaveLength(1)
     const hash = createHash('sha256')
@@ -26,7 +24,12 @@ describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPo
       .digest('base64')
     expect(policy).toContain(`'sha256-${hash}'`)
     expect(page).not.toMatch(/<[^>]*\sstyle=/)
-  })
+    expect(policy).toContain('; img-src data:; ')
+  },
+)
+
+describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPolicy: policy }) => {
+  const hasScript = /captcha|turnstile|^(?:de\/)?connect(?!ions)/.test(name)
 
   test.runIf(!hasScript)('runs no script, and has the policy that says so', () => {
     expect(page).not.toMatch(/<script/i)

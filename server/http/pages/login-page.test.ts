@@ -179,38 +179,36 @@ describe('captcha', () => {
   })
 })
 
-describe('the order of the ways to sign in', () => {
-  const everything: Partial<LoginView> = { emailMethod: 'code', sso: true }
-  const names = new Map([
-    ['Sign in and allow', 'password'],
-    ['Email me a code', 'email'],
-    ['Continue with Google and allow', 'google'],
-    ['Use single sign\u2011on and allow', 'sso'],
-  ])
-  /** The buttons of each form, the primary one in brackets. */
-  const buttons = (part: Partial<LoginView>): string =>
-    forms(loginPage({ ...loginSample, ...part }))
-      .map((form) =>
-        [...form.matchAll(/<button\s+class="button (primary|secondary)[^>]*>\s*([^<]*?)\s*<\/button>/g)]
-          .map(([, rank, text = '']) => (rank === 'primary' ? `[${names.get(text)}]` : names.get(text)))
-          .join(' '),
-      )
-      .filter(Boolean)
-      .join(' | ')
+const everything: Partial<LoginView> = { emailMethod: 'code', sso: true }
+const names = new Map([
+  ['Sign in and allow', 'password'],
+  ['Email me a code', 'email'],
+  ['Continue with Google and allow', 'google'],
+  ['Use single sign\u2011on and allow', 'sso'],
+])
+/** The buttons of each form, the primary one in brackets. */
+const buttons = (part: Partial<LoginView>): string =>
+  forms(loginPage({ ...loginSample, ...part }))
+    .map((form) =>
+      [...form.matchAll(/<button\s+class="button (primary|secondary)[^>]*>\s*([^<]*?)\s*<\/button>/g)]
+        .map(([, rank, text = '']) => (rank === 'primary' ? `[${names.get(text)}]` : names.get(text)))
+        .join(' '),
+    )
+    .filter(Boolean)
+    .join(' | ')
 
-  test.each<[order: string, part: Partial<LoginView>, expected: string]>([
-    ['password,email,social,sso', {}, '[password] email sso | google'],
-    ['email,password,social,sso', {}, '[email] password sso | google'],
-    ['social,sso,email,password', {}, '[google] | sso email password'],
-    ['sso,social,password,email', {}, '[sso] password email | google'],
-    ['email,social,password,sso', { emailMethod: undefined }, '[google] | password sso'],
-    ['password,email,social,sso', { password: false, emailMethod: undefined }, '[google] | sso'],
-    ['sso,social,password,email', { password: false, emailMethod: undefined }, '[sso] | google'],
-    ['social,sso,password,email', { social: [], password: false }, '[sso] email'],
-    ['social,email,password,sso', { sso: false }, '[google] | email password'],
-  ])('%s, with %j: %s', (order, part, expected) => {
-    expect(buttons({ ...everything, order: order.split(',') as SignInMethod[], ...part })).toBe(expected)
-  })
+test.each<[order: string, part: Partial<LoginView>, expected: string]>([
+  ['password,email,social,sso', {}, '[password] email sso | google'],
+  ['email,password,social,sso', {}, '[email] password sso | google'],
+  ['social,sso,email,password', {}, '[google] | sso email password'],
+  ['sso,social,password,email', {}, '[sso] password email | google'],
+  ['email,social,password,sso', { emailMethod: undefined }, '[google] | password sso'],
+  ['password,email,social,sso', { password: false, emailMethod: undefined }, '[google] | sso'],
+  ['sso,social,password,email', { password: false, emailMethod: undefined }, '[sso] | google'],
+  ['social,sso,password,email', { social: [], password: false }, '[sso] email'],
+  ['social,email,password,sso', { sso: false }, '[google] | email password'],
+])('the order of the ways to sign in: %s, with %j: %s', (order, part, expected) => {
+  expect(buttons({ ...everything, order: order.split(',') as SignInMethod[], ...part })).toBe(expected)
 })
 
 describe('single sign-on', () => {

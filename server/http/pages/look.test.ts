@@ -1,23 +1,17 @@
-import { createHash } from 'node:crypto'
-import { describe, expect, it, test } from 'vitest'
+import { expect, it, test } from 'vitest'
 import { brandSamples } from '../../../tests/support/pages/brand-sample.ts'
 import { plainLook } from '../../../tests/support/pages/view-sample.ts'
 import { createLook } from './look.ts'
 
-describe.each([...brandSamples])('%s', (_name, { document, contentSecurityPolicy: policy }) => {
-  test('has the logo with the name of the app, and no other name at the top', () => {
+test.each([...brandSamples])(
+  'has the logo with the name of the app, and no other name at the top: %s',
+  (_name, { document }) => {
     expect(document).toMatch(
       /<p class="brand"><img\s+class="logo"\s+src="data:image\/svg\+xml;base64,[^"]+"\s+alt="(?:Example Notes|W+)"/,
     )
     expect(document).not.toContain('<span>Drawbridge</span>')
-  })
-
-  test('carries exactly the stylesheet that the policy names', () => {
-    const [, sheet = ''] = /<style>([\s\S]*?)<\/style>/.exec(document) ?? []
-    expect(policy).toContain(`style-src 'sha256-${createHash('sha256').update(sheet).digest('base64')}'`)
-    expect(policy).toContain('; img-src data:; ')
-  })
-})
+  },
+)
 
 it('an accent without a logo keeps the name, and the reverse keeps the stylesheet', () => {
   const accent = createLook({ appName: 'Notes', appAccent: { light: '#6d28d9', dark: '#c4b5fd' } })

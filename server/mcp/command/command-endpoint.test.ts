@@ -217,27 +217,80 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     await stream.cancel()
     await listening.cancel()
   })
-})
 
-describe('arguments that are repeated in headers', () => {
-  it.each(['legacy', 'modern'])(
-    'must agree with them, once a process of %s has listed its tools',
-    async (era) => {
-      const fixture = open(['--era', era], {
-        policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
-      })
-      const client = fixture.client()
-      await client.call('no_such_tool')
-      const params = { name: 'regional', arguments: { region: 'eu' } }
-      const { message, headers } = message2026('tools/call', params)
-      expect((await client.post(message, headers)).status).toBe(400)
-      expect((await client.post(message, { ...headers, 'mcp-param-region': 'us' })).status).toBe(400)
-      const agreed = await client.post(message, { ...headers, 'mcp-param-region': 'eu' })
-      expect(await agreed.json()).toMatchObject({ result: { content: [{ text: 'eu' }] } })
-      const hidden = fixture.client(callerOf('ada', { access: { ...fullAccess, allowsTool: () => false } }))
-      expect(JSON.stringify(await (await hidden.post(message, headers)).json())).toContain('There is no tool')
-    },
-  )
+  it('has arguments that are repeated in headers agree with them, once it has listed its tools', async () => {
+    const fixture = open(['--era', era], {
+      policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
+    })
+    const client = fixture.client()
+    await client.call('no_such_tool')
+    const params = { name: 'regional', arguments: { region: 'eu' } }
+    const { message, headers } = message2026('tools/call', params)
+    expect((await client.post(message, headers)).status).toBe(400)
+    expect((await client.post(message, { ...headers, 'mcp-param-region': 'us' })).status).toBe(400)
+    const agreed = await client.post(message, { ...headers, 'mcp-param-region': 'eu' })
+    expect(await agreed.json()).toMatchObject({ result: { content: [{ text: 'eu' }] } })
+    const hidden = fixture.client(callerOf('ada', { access: { ...fullAccess, allowsTool: () => false } }))
+    expect(JSON.stringify(await (await hidden.post(message, headers)).json())).toContain('There is no tool')
+  })
+
+  it('logs to the call that is open, from its level on', async () => {
+    const client = open(['--era', era]).client()
+    const session = await client.open()
+    const log = (level: string): object => toolCall('log', { level, data: 1 }, level)
+    const methodsOf = async (response: Response): Promise<unknown[]> =>
+      (await readMessages(response).rest()).map(({ message }) => message.method)
+    const logged = ['notifications/message', undefined]
+    expect(await methodsOf(await session.post(log('debug')))).toEqual(logged)
+    const set = await session.request('logging/setLevel', { level: 'error' })
+    expect(set).toMatchObject({ result: {} })
+    expect(await methodsOf(await session.post(log('info')))).toEqual([undefined])
+    expect(await methodsOf(await session.post(log('alert')))).toEqual(logged)
+
+    const asked = message2026('tools/call', {
+      name: 'log',
+      arguments: { level: 'info', data: 1 },
+      _meta: { 'io.modelcontextprotocol/logLevel': 'info' },
+    })
+    expect(await methodsOf(await client.post(asked.message, asked.headers))).toEqual(logged)
+    expect(await client.request2026('tools/call', { name: 'log', arguments: { data: 1 } })).toMatchObject({
+      result: {},
+    })
+  })
+
+  it('is not asked for what would outlive its call', async () => {
+    const session = await client.open()
+    for (const method of ['tasks/list', 'events/list']) {
+      const answers = [session.request(method), client.request(method), client.request2026(method)]
+      for (const each of await Promise.all(answers)) expect(each).toMatchObject({ error: { code: -32_601 } })
+    }
+  })
+
+  it('and is for everybody tells one nothing of another, and is asked for nothing that lasts', async () => {
+    const fixture = open(['--era', era], { process: 'shared' })
+    const [ada, eve] = [fixture.client(), fixture.client(callerOf('eve'))]
+    const session = await ada.open({ elicitation: {} })
+    const capabilities = session.initialized.result?.['capabilities']
+    expect(capabilities).not.toHaveProperty('logging')
+    expect(capabilities).toMatchObject({ resources: { subscribe: false } })
+    const lasting = {
+      'logging/setLevel': { level: 'debug' },
+      'resources/subscribe': { uri: 'test://one' },
+      'example/own': {},
+    }
+    for (const [method, params] of Object.entries(lasting))
+      expect(await session.request(method, params)).toMatchObject({ error: { code: -32_601 } })
+    const stream = await session.listen()
+    await eve.call('log', { level: 'error', data: 'of eve' })
+    await eve.call('add_tool')
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+    await stream.cancel()
+    for (const name of ['about', 'meta']) {
+      const { result } = await session.call(name)
+      expect(result?.['structuredContent']).toBeDefined()
+      expect(JSON.stringify(result)).not.toContain('elicitation')
+    }
+  })
 })
 
 it('a client that names the newest revision in a header of an older message keeps its session', async () => {
@@ -265,77 +318,47 @@ it('a message that asks for nothing starts no process outside of a session', asy
   expect(fixture.endpoint.processCount()).toBe(0)
 })
 
-describe('log messages', () => {
-  it.each(['legacy', 'modern'])('of %s reach the call that is open, from its level on', async (era) => {
-    const client = open(['--era', era]).client()
-    const session = await client.open()
-    const log = (level: string): object => toolCall('log', { level, data: 1 }, level)
-    const methodsOf = async (response: Response): Promise<unknown[]> =>
-      (await readMessages(response).rest()).map(({ message }) => message.method)
-    const logged = ['notifications/message', undefined]
-    expect(await methodsOf(await session.post(log('debug')))).toEqual(logged)
-    const set = await session.request('logging/setLevel', { level: 'error' })
-    expect(set).toMatchObject({ result: {} })
-    expect(await methodsOf(await session.post(log('info')))).toEqual([undefined])
-    expect(await methodsOf(await session.post(log('alert')))).toEqual(logged)
-
-    const asked = message2026('tools/call', {
-      name: 'log',
-      arguments: { level: 'info', data: 1 },
-      _meta: { 'io.modelcontextprotocol/logLevel': 'info' },
-    })
-    expect(await methodsOf(await client.post(asked.message, asked.headers))).toEqual(logged)
-    expect(await client.request2026('tools/call', { name: 'log', arguments: { data: 1 } })).toMatchObject({
-      result: {},
-    })
-  })
+it("log messages that could be of several calls go to the person's sessions, each from its own level on, and to nobody else", async () => {
+  const fixture = open(['--era', 'legacy'])
+  const client = fixture.client()
+  const [all, few] = [await client.open(), await client.open()]
+  const other = fixture.client(callerOf('bob'))
+  await few.request('logging/setLevel', { level: 'error' })
+  const streams = await Promise.all([all, few].map((session) => session.listen()))
+  const others = await (await other.open()).listen()
+  const leaving = new AbortController()
+  const hanging = client.post(hang, {}, leaving.signal)
+  await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":2')
+  await client.call('log', { level: 'info', data: 'first' })
+  await client.call('log', { level: 'alert', data: 'second' })
+  const dataOf = async (stream: (typeof streams)[number] | undefined): Promise<unknown> =>
+    (await stream?.next())?.message.params?.['data']
+  expect(await dataOf(streams[0])).toBe('first')
+  expect(await dataOf(streams[0])).toBe('second')
+  expect(await dataOf(streams[1])).toBe('second')
+  leaving.abort()
+  await hanging
+  fixture.endpoint.endStreams()
+  expect(await others.rest()).toEqual([])
 })
 
-describe('log messages that could be of several calls', () => {
-  it("go to the person's sessions, each from its own level on, and to nobody else", async () => {
-    const fixture = open(['--era', 'legacy'])
-    const client = fixture.client()
-    const [all, few] = [await client.open(), await client.open()]
-    const other = fixture.client(callerOf('bob'))
-    await few.request('logging/setLevel', { level: 'error' })
-    const streams = await Promise.all([all, few].map((session) => session.listen()))
-    const others = await (await other.open()).listen()
-    const leaving = new AbortController()
-    const hanging = client.post(hang, {}, leaving.signal)
-    await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":2')
-    await client.call('log', { level: 'info', data: 'first' })
-    await client.call('log', { level: 'alert', data: 'second' })
-    const dataOf = async (stream: (typeof streams)[number] | undefined): Promise<unknown> =>
-      (await stream?.next())?.message.params?.['data']
-    expect(await dataOf(streams[0])).toBe('first')
-    expect(await dataOf(streams[0])).toBe('second')
-    expect(await dataOf(streams[1])).toBe('second')
-    leaving.abort()
-    await hanging
-    fixture.endpoint.endStreams()
-    expect(await others.rest()).toEqual([])
+it('a process for everybody, with a public tool, serves callers who have not signed in, without sessions', async () => {
+  const policy = { allow: ['*'], deny: [], publicTools: new Set(['echo']), scopes: [] }
+  const fixture = open([], { process: 'shared', policy })
+  const anonymous = fixture.client(anonymousCaller(fullAccess))
+  await expect(anonymous.open({ elicitation: {} })).rejects.toThrow(/No session: .*"result"/)
+  // Nothing is promised that could only come later.
+  expect(await responseOf(await anonymous.post(initialize()))).toMatchObject({
+    result: { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } } },
   })
-})
-
-describe('a process for everybody, with a public tool', () => {
-  it('serves callers who have not signed in, without sessions', async () => {
-    const policy = { allow: ['*'], deny: [], publicTools: new Set(['echo']), scopes: [] }
-    const fixture = open([], { process: 'shared', policy })
-    const anonymous = fixture.client(anonymousCaller(fullAccess))
-    await expect(anonymous.open({ elicitation: {} })).rejects.toThrow(/No session: .*"result"/)
-    // Nothing is promised that could only come later.
-    expect(await responseOf(await anonymous.post(initialize()))).toMatchObject({
-      result: { capabilities: { tools: { listChanged: false }, resources: { listChanged: false } } },
-    })
-    expect(await anonymous.call('echo', { value: 'a' })).toMatchObject({
-      result: { content: [{ type: 'text', text: 'a' }] },
-    })
-    for (const client of [anonymous, fixture.client()]) {
-      const listed = JSON.stringify(await client.request('tools/list'))
-      expect(listed).toContain('"securitySchemes":[{"type":"noauth"}')
-      expect(listed).toContain('"securitySchemes":[{"type":"oauth2","scopes":["mcp"]}]')
-    }
+  expect(await anonymous.call('echo', { value: 'a' })).toMatchObject({
+    result: { content: [{ type: 'text', text: 'a' }] },
   })
+  for (const client of [anonymous, fixture.client()]) {
+    const listed = JSON.stringify(await client.request('tools/list'))
+    expect(listed).toContain('"securitySchemes":[{"type":"noauth"}')
+    expect(listed).toContain('"securitySchemes":[{"type":"oauth2","scopes":["mcp"]}]')
+  }
 })
 
 describe('what the policy and the access rules hide', () => {
@@ -402,43 +425,6 @@ describe('what the policy and the access rules hide', () => {
       ['ada', 'hello', 'ok', undefined],
     ])
     expect([has('echo'), has('secret_admin'), has('no_such')]).toEqual([true, true, false])
-  })
-})
-
-describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
-  it('is not asked for what would outlive its call', async () => {
-    const client = open(['--era', era]).client()
-    const session = await client.open()
-    for (const method of ['tasks/list', 'events/list']) {
-      const answers = [session.request(method), client.request(method), client.request2026(method)]
-      for (const each of await Promise.all(answers)) expect(each).toMatchObject({ error: { code: -32_601 } })
-    }
-  })
-
-  it('and is for everybody tells one nothing of another, and is asked for nothing that lasts', async () => {
-    const fixture = open(['--era', era], { process: 'shared' })
-    const [ada, eve] = [fixture.client(), fixture.client(callerOf('eve'))]
-    const session = await ada.open({ elicitation: {} })
-    const capabilities = session.initialized.result?.['capabilities']
-    expect(capabilities).not.toHaveProperty('logging')
-    expect(capabilities).toMatchObject({ resources: { subscribe: false } })
-    const lasting = {
-      'logging/setLevel': { level: 'debug' },
-      'resources/subscribe': { uri: 'test://one' },
-      'example/own': {},
-    }
-    for (const [method, params] of Object.entries(lasting))
-      expect(await session.request(method, params)).toMatchObject({ error: { code: -32_601 } })
-    const stream = await session.listen()
-    await eve.call('log', { level: 'error', data: 'of eve' })
-    await eve.call('add_tool')
-    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
-    await stream.cancel()
-    for (const name of ['about', 'meta']) {
-      const { result } = await session.call(name)
-      expect(result?.['structuredContent']).toBeDefined()
-      expect(JSON.stringify(result)).not.toContain('elicitation')
-    }
   })
 })
 

@@ -136,14 +136,12 @@ it.each<[script: string, client: keyof typeof connections]>([
   60_000,
 )
 
-describe('server-everything, which speaks 2025 revisions', () => {
-  it.each([
-    ['of the SDK 1', connectEarlier] as const,
-    [
-      'of the SDK 2, automatic',
-      (client: CommandClient) => connect2026(client, '2026-07-28', 'auto'),
-    ] as const,
-  ])('asks a client %s all that it can answer', async (_, connect) => {
+it.each([
+  ['of the SDK 1', connectEarlier] as const,
+  ['of the SDK 2, automatic', (client: CommandClient) => connect2026(client, '2026-07-28', 'auto')] as const,
+])(
+  'server-everything, which speaks 2025 revisions, asks a client %s all that it can answer',
+  async (_, connect) => {
     const client = await connect(
       open('node_modules/@modelcontextprotocol/server-everything/dist/index.js').client(),
     )
@@ -157,5 +155,5 @@ describe('server-everything, which speaks 2025 revisions', () => {
     expect(await textOf('trigger-elicitation-request', {})).toContain('provided the requested information')
     const sampling = { prompt: 'Say it.', maxTokens: 10 }
     expect(await textOf('trigger-sampling-request', sampling)).toContain('what the model says')
-  })
-})
+  },
+)

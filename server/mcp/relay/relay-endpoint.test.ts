@@ -136,6 +136,17 @@ function json(
   response.end(text)
 }
 
+/** Makes the upstream answer everything with this text. */
+function answerWith(...given: [text: string, headers?: Record<string, string>, status?: number]): void {
+  answer = (response) => json(response, ...given)
+}
+
+/** Expects what came back to have this status and to match this JSON. */
+async function expectReply(reply: Promise<Response>, status: number, body: object): Promise<void> {
+  const response = await reply
+  expect([response.status, await response.json()]).toMatchObject([status, body])
+}
+
 /** Begins a stream with these parts of events. */
 function events(response: ServerResponse, ...parts: string[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
@@ -148,6 +159,7 @@ const resultOf = (id: number | string, text: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[{"type":"text","text":"${text}"}]}}`
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+const empty = '{"jsonrpc":"2.0","id":1,"result":{}}'
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 describe('a message', () => {
@@ -155,7 +167,7 @@ describe('a message', () => {
     const text =
       '{ "jsonrpc":"2.0", "id":1, "method":"ping", "params":{"n":12345678901234567890, "x":"\\u00e9"} }'
     const said = '{"result": {"n":98765432109876543210, "unknown":[1e400]}, "jsonrpc":"2.0","id":1}'
-    answer = (response) => json(response, said)
+    answerWith(said)
     const response = await send(text)
     expect(got.map(({ body }) => body)).toEqual([text])
     expect(response.status).toBe(200)
@@ -164,7 +176,7 @@ describe('a message', () => {
 
   it('goes on with the headers of MCP and nothing that says who the client is', async () => {
     open({ headers: { 'x-api-key': 'key of the door' }, forward: ['accept-language'] })
-    answer = (response) => json(response, '{"jsonrpc":"2.0","id":1,"result":{}}')
+    answerWith(empty)
     await send(ping, {
       headers: {
         'accept-language': 'de',
@@ -197,15 +209,14 @@ describe('a message', () => {
   })
 
   it('comes back without cookies, challenges and what else is not about it', async () => {
-    answer = (response) =>
-      json(response, '{"jsonrpc":"2.0","id":1,"result":{}}', {
-        'set-cookie': 'a=1',
-        'www-authenticate': 'Bearer',
-        'access-control-allow-origin': '*',
-        'strict-transport-security': 'max-age=1',
-        location: 'https://elsewhere',
-        'retry-after': '7',
-      })
+    answerWith(empty, {
+      'set-cookie': 'a=1',
+      'www-authenticate': 'Bearer',
+      'access-control-allow-origin': '*',
+      'strict-transport-security': 'max-age=1',
+      location: 'https://elsewhere',
+      'retry-after': '7',
+    })
     const response = await send(ping)
     expect(Object.fromEntries(response.headers)).toEqual({
       'content-type': 'application/json',
@@ -215,9 +226,8 @@ describe('a message', () => {
 
   it('that is a request gets an error for JSON that does not answer it', async () => {
     for (const said of [resultOf(2, 'other'), '[]', 'null', '{"jsonrpc":"2.0"}']) {
-      answer = (response) => json(response, said)
-      const response = await send(ping)
-      expect([response.status, await response.json()]).toMatchObject([502, { id: 1, error: {} }])
+      answerWith(said)
+      await expectReply(send(ping), 502, { id: 1, error: {} })
     }
   })
 
@@ -230,15 +240,14 @@ describe('a message', () => {
   })
 
   it('of 2026-07-28 whose headers say something else does not go on', async () => {
-    answer = (response) => json(response, resultOf(1, 'done'))
+    answerWith(resultOf(1, 'done'))
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"at":{"region":"eu","zone":3}},${meta}}}`
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' }
     for (const wrong of [{ 'mcp-name': 'b' }, { 'mcp-name': 'a', 'mcp-method': 'tools/list' }]) {
-      const response = await send(text, { headers: { ...headers, ...wrong } })
-      expect([response.status, await response.json()]).toMatchObject([
-        400,
-        { id: 1, error: { code: -32_020 } },
-      ])
+      await expectReply(send(text, { headers: { ...headers, ...wrong } }), 400, {
+        id: 1,
+        error: { code: -32_020 },
+      })
     }
     expect(got).toEqual([])
     const right = { ...headers, 'mcp-name': 'a', 'mcp-param-region': 'eu', 'mcp-param-zone': '3' }
@@ -257,7 +266,7 @@ describe('a message', () => {
   })
 
   it('of an earlier revision goes on without headers that only 2026-07-28 checks', async () => {
-    answer = (response) => json(response, resultOf(1, 'done'))
+    answerWith(resultOf(1, 'done'))
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': 'delete_all', 'mcp-param-region': 'eu' }
     const text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}'
     expect((await send(text, { headers })).status).toBe(200)
@@ -379,7 +388,7 @@ describe('a session', () => {
     answer = (response, { method, headers }) => {
       if (method === 'DELETE') response.writeHead(200).end()
       else if (headers['mcp-session-id'] === 'over') response.writeHead(404).end('gone')
-      else json(response, '{"jsonrpc":"2.0","id":1,"result":{}}', { 'mcp-session-id': 'session of ada' })
+      else json(response, empty, { 'mcp-session-id': 'session of ada' })
     }
   })
 
@@ -403,8 +412,10 @@ describe('a session', () => {
     ["the upstream's own", ada, () => 'session of ada'],
   ])('%s is not found, and the upstream is not asked', async (_whose, caller, sealed) => {
     const id = sealed(await start(ada))
-    const response = await send(ping, { caller, headers: { 'mcp-session-id': id } })
-    expect([response.status, await response.json()]).toMatchObject([404, { id: 1, error: { code: -32_001 } }])
+    await expectReply(send(ping, { caller, headers: { 'mcp-session-id': id } }), 404, {
+      id: 1,
+      error: { code: -32_001 },
+    })
     expect(got).toHaveLength(1)
   })
 
@@ -421,12 +432,13 @@ describe('a session', () => {
   })
 
   it('that the upstream has forgotten is not found', async () => {
-    answer = (response) =>
-      json(response, '{"jsonrpc":"2.0","id":1,"result":{}}', { 'mcp-session-id': 'over' })
+    answerWith(empty, { 'mcp-session-id': 'over' })
     const id = await start(ada)
     answer = (response) => response.writeHead(404).end('gone')
-    const response = await send(ping, { headers: { 'mcp-session-id': id } })
-    expect([response.status, await response.json()]).toMatchObject([404, { id: 1, error: { code: -32_001 } }])
+    await expectReply(send(ping, { headers: { 'mcp-session-id': id } }), 404, {
+      id: 1,
+      error: { code: -32_001 },
+    })
     expect(reported).toEqual([])
   })
 })
@@ -454,7 +466,7 @@ describe('policy', () => {
   ])('takes tools from a list %s', async (_where, asked, form) => {
     const said = form(listed('read', 'debug_x', 'delete_a'))
     const type = /^(?:id|data):/.test(said) ? 'text/event-stream' : 'application/json'
-    answer = (response) => json(response, said, { 'content-type': type })
+    answerWith(said, { 'content-type': type })
     const how = asked === undefined ? { method: 'GET', headers: { 'last-event-id': '6' } } : {}
     expect(await (await send(asked, how)).text()).toContain(
       '"tools":[{"name":"read"},{"name":"delete_a"}],"next":1}',
@@ -462,7 +474,7 @@ describe('policy', () => {
   })
 
   it('takes tools from a list that need more than the caller has, and knows all of them', async () => {
-    answer = (response) => json(response, listed('read', 'debug_x', 'delete_a'))
+    answerWith(listed('read', 'debug_x', 'delete_a'))
     const poor: SignedInCaller = {
       ...ada,
       access: { kind: 'allowed', scopes: ['mcp'], allowsTool: undefined },
@@ -476,7 +488,7 @@ describe('policy', () => {
     await endpoint.close()
     open({ policy: { ...policy, publicTools: new Set(['read']) } })
     const tools = [{ name: 'read', _meta: { ui: 1 } }, { name: 'delete_a' }, { name: 'debug_x' }]
-    answer = (response) => json(response, JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools } }))
+    answerWith(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { tools } }))
     const anybody = [{ type: 'noauth' }, { type: 'oauth2', scopes: ['mcp'] }]
     const writer = [{ type: 'oauth2', scopes: ['mcp', 'notes:write'] }]
     for (const caller of [ada, anonymous]) {
@@ -492,14 +504,12 @@ describe('policy', () => {
   })
 
   it('leaves a list alone that nothing is taken from, but for caches of everybody', async () => {
-    answer = (response) => json(response, ` ${listed('read')}`)
+    answerWith(` ${listed('read')}`)
     expect(await (await send(list)).text()).toBe(` ${listed('read')}`)
-    answer = (response) =>
-      json(response, '{"jsonrpc":"2.0","id":1,"result":{"tools":[],"cacheScope":"public","ttlMs":9}}')
+    answerWith('{"jsonrpc":"2.0","id":1,"result":{"tools":[],"cacheScope":"public","ttlMs":9}}')
     expect(await (await send(list)).json()).toMatchObject({ result: { cacheScope: 'private', ttlMs: 9 } })
     const read = '{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"test://one"}}'
-    answer = (response) =>
-      json(response, '{"jsonrpc":"2.0","id":1,"result":{"contents":[],"cacheScope":"public"}}')
+    answerWith('{"jsonrpc":"2.0","id":1,"result":{"contents":[],"cacheScope":"public"}}')
     expect(await (await send(read)).json()).toMatchObject({ result: { cacheScope: 'private' } })
   })
 
@@ -548,7 +558,7 @@ describe('policy', () => {
     const pages = { '"tools/list"}': '"nextCursor":"2"', '"cursor":"2"': '"x":1' }
     for (const [asked, more] of Object.entries(pages)) {
       const tools = asked.includes('cursor') ? '{"name":"bad"}' : '{"name":"debug_x"}'
-      answer = (response) => json(response, `{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools}],${more}}}`)
+      answerWith(`{"jsonrpc":"2.0","id":1,"result":{"tools":[${tools}],${more}}}`)
       const cursor = asked.includes('cursor') ? ',"params":{"cursor":"2"}' : ''
       await send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"${cursor}}`)
     }
@@ -603,9 +613,8 @@ describe('streams', () => {
 
   it.each(['subscriptions/listen', 'initialize'])('take no long %s', async (method) => {
     const text = `{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"pad":"${'x'.repeat(65_536)}"}}`
-    answer = (response) => json(response, resultOf(7, 'served'))
-    const response = await send(text)
-    expect([response.status, await response.json()]).toMatchObject([400, { id: 7 }])
+    answerWith(resultOf(7, 'served'))
+    await expectReply(send(text), 400, { id: 7 })
     expect(got).toEqual([])
   })
 
@@ -630,11 +639,7 @@ describe('a task', () => {
   }
 
   beforeEach(() => {
-    answer = (response) =>
-      json(
-        response,
-        '{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"task-1","status":"working"}}',
-      )
+    answerWith('{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"task-1","status":"working"}}')
   })
 
   it('has an id for its own person alone, which is always the same', async () => {
@@ -712,8 +717,7 @@ describe('events', () => {
       events: { webhook: {} },
       extensions: { 'io.modelcontextprotocol/events': {}, 'io.modelcontextprotocol/tasks': {} },
     }
-    answer = (response) =>
-      json(response, JSON.stringify({ jsonrpc: '2.0', id: 1, result: { capabilities, serverInfo: {} } }))
+    answerWith(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { capabilities, serverInfo: {} } }))
     const response = await send('{"jsonrpc":"2.0","id":1,"method":"initialize"}')
     expect(((await response.json()) as { result: unknown }).result).toEqual({
       capabilities: { tools: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
@@ -751,7 +755,7 @@ describe('an upstream that fails', () => {
     answer = refuse
     await expect(send(ping, { caller: anonymous })).rejects.toBeInstanceOf(SignInNeededError)
     expect([reported, endpoint.refusesStrangers()]).toEqual([[], true])
-    answer = (response) => json(response, '{"jsonrpc":"2.0","id":1,"result":{}}')
+    answerWith(empty)
     await send(ping, { caller: anonymous })
     expect(endpoint.refusesStrangers()).toBe(false)
     answer = refuse
@@ -761,7 +765,7 @@ describe('an upstream that fails', () => {
 
   it('with an error of JSON-RPC tells the client itself', async () => {
     const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
-    answer = (response) => json(response, text, {}, 404)
+    answerWith(text, {}, 404)
     const response = await send(ping)
     expect([response.status, await response.text()]).toEqual([404, text])
   })
@@ -794,11 +798,7 @@ describe('an upstream that fails', () => {
   ])('because it %s gives an error with the id', async (_what, answers, status, reason) => {
     open({ timeoutSeconds: 1, maxBodyBytes: 1_000_000 })
     answer = answers
-    const response = await send(call('read', 'x'))
-    expect([response.status, await response.json()]).toMatchObject([
-      status,
-      { id: 'x', error: { code: -32_603 } },
-    ])
+    await expectReply(send(call('read', 'x')), status, { id: 'x', error: { code: -32_603 } })
     expect(reported).toMatchObject([{ event: 'upstream_failed', reason }])
     if (reason !== 'bad_answer') await expect.poll(() => gone).toBe(1)
   })
@@ -806,8 +806,7 @@ describe('an upstream that fails', () => {
   it('that is not there', async () => {
     url = `http://127.0.0.1:${await freePort()}/mcp`
     open({})
-    const response = await send(ping)
-    expect([response.status, await response.json()]).toMatchObject([502, { id: 1 }])
+    await expectReply(send(ping), 502, { id: 1 })
     expect(reported).toEqual([{ event: 'upstream_failed', reason: 'unreachable' }])
     await expect(endpoint.ping()).rejects.toThrow('unreachable')
   })

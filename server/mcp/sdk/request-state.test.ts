@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { createSealer, fixedKeyRing } from '../../core/seal.ts'
+import { sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { callerSample, callsSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import type { Incoming } from '../incoming.ts'
 import { RequestStateCodec } from './request-state.ts'
 
 const runtime = createFakeRuntime(1_000_000)
-const sealer = createSealer(
-  fixedKeyRing([{ kid: 'a', key: new Uint8Array(32).fill(1) }]),
-  runtime.randomBytes,
-)
+const sealer = sealerSample()
 const codec = new RequestStateCodec(sealer, runtime)
 
 function call(params: Record<string, unknown> = {}, method = 'tools/call'): Incoming {

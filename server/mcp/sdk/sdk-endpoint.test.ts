@@ -64,28 +64,26 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-describe('subscriptions/listen (MCP 2026-07-28)', () => {
-  it('MCP transport Subscriptions: acknowledges first, then sends what was asked for, each with the id of the request', async () => {
-    const notifications = { toolsListChanged: true, resourceSubscriptions: ['test://watched'] }
-    const stream = readMessages(await send2026(endpoint, ada(), 'subscriptions/listen', { notifications }))
-    const meta = { 'io.modelcontextprotocol/subscriptionId': 1 }
-    expect((await stream.next())?.message).toMatchObject({
-      method: 'notifications/subscriptions/acknowledged',
-      params: { _meta: meta, notifications: { toolsListChanged: true } },
-    })
-    endpoint.notify.promptsChanged()
-    endpoint.notify.resourcesChanged()
-    endpoint.notify.resourceUpdated('test://other')
-    endpoint.notify.resourceUpdated('test://watched')
-    endpoint.notify.toolsChanged()
-    expect((await stream.next())?.message).toMatchObject({
-      method: 'notifications/resources/updated',
-      params: { uri: 'test://watched', _meta: meta },
-    })
-    expect((await stream.next())?.message).toMatchObject({
-      method: 'notifications/tools/list_changed',
-      params: { _meta: meta },
-    })
+it('MCP transport Subscriptions: acknowledges first, then sends what was asked for, each with the id of the request', async () => {
+  const notifications = { toolsListChanged: true, resourceSubscriptions: ['test://watched'] }
+  const stream = readMessages(await send2026(endpoint, ada(), 'subscriptions/listen', { notifications }))
+  const meta = { 'io.modelcontextprotocol/subscriptionId': 1 }
+  expect((await stream.next())?.message).toMatchObject({
+    method: 'notifications/subscriptions/acknowledged',
+    params: { _meta: meta, notifications: { toolsListChanged: true } },
+  })
+  endpoint.notify.promptsChanged()
+  endpoint.notify.resourcesChanged()
+  endpoint.notify.resourceUpdated('test://other')
+  endpoint.notify.resourceUpdated('test://watched')
+  endpoint.notify.toolsChanged()
+  expect((await stream.next())?.message).toMatchObject({
+    method: 'notifications/resources/updated',
+    params: { uri: 'test://watched', _meta: meta },
+  })
+  expect((await stream.next())?.message).toMatchObject({
+    method: 'notifications/tools/list_changed',
+    params: { _meta: meta },
   })
 })
 

@@ -68,48 +68,44 @@ describe('the token of the user', () => {
   })
 })
 
-describe('fetch of a tool', () => {
-  it.each(['the client', 'the tool', 'the client, before'])('is ended by %s', async (who) => {
-    const client = new AbortController()
-    const tool = new AbortController()
-    if (who === 'the client, before') client.abort()
-    const context = toolContextSample(
-      (_request, signal) =>
-        new Promise((_resolve, reject) => {
-          const end = (): void => reject(new Error('ended'))
-          if (signal?.aborted) end()
-          signal?.addEventListener('abort', end)
-          if (who === 'the client') client.abort()
-          if (who === 'the tool') tool.abort()
-        }),
-      { channel: { signal: client.signal } },
-    )
-    await expect(context.fetch('/a', { signal: tool.signal })).rejects.toThrow('ended')
-  })
+it.each(['the client', 'the tool', 'the client, before'])('fetch of a tool is ended by %s', async (who) => {
+  const client = new AbortController()
+  const tool = new AbortController()
+  if (who === 'the client, before') client.abort()
+  const context = toolContextSample(
+    (_request, signal) =>
+      new Promise((_resolve, reject) => {
+        const end = (): void => reject(new Error('ended'))
+        if (signal?.aborted) end()
+        signal?.addEventListener('abort', end)
+        if (who === 'the client') client.abort()
+        if (who === 'the tool') tool.abort()
+      }),
+    { channel: { signal: client.signal } },
+  )
+  await expect(context.fetch('/a', { signal: tool.signal })).rejects.toThrow('ended')
 })
 
-describe('the context of a tool', () => {
-  it('says who calls and passes on messages for the client', () => {
-    const heard: unknown[] = []
-    const context = toolContextSample(async () => new Response(), {
-      channel: {
-        progress: (...given) => heard.push(given),
-        log: (...given) => heard.push(given),
-      },
-    })
-    context.progress(1, 2, 'half')
-    context.log('info', { a: 1 })
-    expect(heard).toEqual([
-      [1, 2, 'half'],
-      ['info', { a: 1 }],
-    ])
-    const { user, scope, clientId, credential } = context
-    expect({ user, scope, clientId, credential, token: context.providerToken() }).toEqual({
-      user: callerSample.user,
-      scope: 'mcp',
-      clientId: 'mcpc_1',
-      credential: 'access_token',
-      token: 'provider-token',
-    })
+it('the context of a tool says who calls and passes on messages for the client', () => {
+  const heard: unknown[] = []
+  const context = toolContextSample(async () => new Response(), {
+    channel: {
+      progress: (...given) => heard.push(given),
+      log: (...given) => heard.push(given),
+    },
+  })
+  context.progress(1, 2, 'half')
+  context.log('info', { a: 1 })
+  expect(heard).toEqual([
+    [1, 2, 'half'],
+    ['info', { a: 1 }],
+  ])
+  const { user, scope, clientId, credential } = context
+  expect({ user, scope, clientId, credential, token: context.providerToken() }).toEqual({
+    user: callerSample.user,
+    scope: 'mcp',
+    clientId: 'mcpc_1',
+    credential: 'access_token',
+    token: 'provider-token',
   })
 })

@@ -76,33 +76,31 @@ describe.each([
   })
 })
 
-describe('a schema that cannot be used', () => {
-  it.each<[string, unknown, RegExp]>([
-    ['no schema', 'text', /inputSchema: must be a JSON Schema object/],
-    ['no object', { type: 'string' }, /inputSchema: must describe an object/],
-    ['zod without an object', z.string(), /inputSchema: must describe an object/],
-    [
-      'an old library',
-      { '~standard': { version: 1, vendor: 'old', validate: () => ({ value: 1 }) } },
-      /JSON Schema: use a newer one/,
-    ],
-    ['a keyword that is wrong', { type: 'object', properties: { a: { type: 'strng' } } }, /inputSchema: ./],
-    [
-      'MCP transport Tools: a reference to elsewhere',
-      { type: 'object', properties: { a: { $ref: 'https://a.example/s' } } },
-      /inputSchema: ./,
-    ],
-    ['an unknown dialect', { $schema: 'https://a.example/d', type: 'object' }, /unsupported dialect/],
-    [
-      'a header where none can be',
-      { type: 'object', properties: { a: { items: { 'x-mcp-header': 'A' } } } },
-      /x-mcp-header/,
-    ],
-  ])('%s', (_name, inputSchema, fault) => {
-    expect(() =>
-      prepareTool({ name: 'a', inputSchema: inputSchema as ToolSchema, call: () => '' }, () => {}),
-    ).toThrow(fault)
-  })
+it.each<[string, unknown, RegExp]>([
+  ['no schema', 'text', /inputSchema: must be a JSON Schema object/],
+  ['no object', { type: 'string' }, /inputSchema: must describe an object/],
+  ['zod without an object', z.string(), /inputSchema: must describe an object/],
+  [
+    'an old library',
+    { '~standard': { version: 1, vendor: 'old', validate: () => ({ value: 1 }) } },
+    /JSON Schema: use a newer one/,
+  ],
+  ['a keyword that is wrong', { type: 'object', properties: { a: { type: 'strng' } } }, /inputSchema: ./],
+  [
+    'MCP transport Tools: a reference to elsewhere',
+    { type: 'object', properties: { a: { $ref: 'https://a.example/s' } } },
+    /inputSchema: ./,
+  ],
+  ['an unknown dialect', { $schema: 'https://a.example/d', type: 'object' }, /unsupported dialect/],
+  [
+    'a header where none can be',
+    { type: 'object', properties: { a: { items: { 'x-mcp-header': 'A' } } } },
+    /x-mcp-header/,
+  ],
+])('a schema that cannot be used: %s', (_name, inputSchema, fault) => {
+  expect(() =>
+    prepareTool({ name: 'a', inputSchema: inputSchema as ToolSchema, call: () => '' }, () => {}),
+  ).toThrow(fault)
 })
 
 describe('what a tool answers (MCP tools, results)', () => {

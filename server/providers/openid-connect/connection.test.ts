@@ -1,17 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  callbackUrl,
-  type OidcFixture,
-  replacing,
-  startOidcFixture,
-} from '../../../tests/support/server/oidc-fixture.ts'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { callbackUrl, replacing, startOidcFixture } from '../../../tests/support/server/oidc-fixture.ts'
 
 const metadataPath = '/.well-known/openid-configuration'
 
-let fixture: OidcFixture
-beforeAll(async () => {
-  fixture = await startOidcFixture()
-})
+const fixture = await startOidcFixture()
 beforeEach(() => {
   fixture.server.requests.length = 0
 })

@@ -1,14 +1,11 @@
 import { UnsecuredJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { keySample, signWith } from '../../../tests/support/server/key-sample.ts'
-import { type OidcFixture, startOidcFixture } from '../../../tests/support/server/oidc-fixture.ts'
+import { startOidcFixture } from '../../../tests/support/server/oidc-fixture.ts'
 import { oidcClient } from '../../../tests/support/server/oidc-server.ts'
 import type { LogoutNotice } from '../../core/session/session-provider.ts'
 
-let fixture: OidcFixture
-beforeAll(async () => {
-  fixture = await startOidcFixture()
-})
+const fixture = await startOidcFixture()
 afterAll(() => fixture.server.close())
 
 const logoutEvent = { 'http://schemas.openid.net/event/backchannel-logout': {} }

@@ -8,7 +8,7 @@ import type {
   ProviderSession,
 } from '../../core/session/session-provider.ts'
 import { inspect } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   type Interception,
   type OidcFixture,
@@ -17,10 +17,7 @@ import {
 } from '../../../tests/support/server/oidc-fixture.ts'
 import { oidcAccount, type OidcServerOptions } from '../../../tests/support/server/oidc-server.ts'
 
-let fixture: OidcFixture
-beforeAll(async () => {
-  fixture = await startOidcFixture()
-})
+const fixture = await startOidcFixture()
 afterAll(() => fixture.server.close())
 afterEach(() => vi.restoreAllMocks())
 

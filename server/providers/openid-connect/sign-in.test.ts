@@ -3,7 +3,7 @@ import { decodeBase64url, decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { keySample, signWith } from '../../../tests/support/server/key-sample.ts'
 import {
@@ -16,10 +16,7 @@ import {
 } from '../../../tests/support/server/oidc-fixture.ts'
 import { oidcAccount, oidcClient, type OidcServerOptions } from '../../../tests/support/server/oidc-server.ts'
 
-let fixture: OidcFixture
-beforeAll(async () => {
-  fixture = await startOidcFixture()
-})
+const fixture = await startOidcFixture()
 afterAll(() => fixture.server.close())
 
 async function other(

@@ -86,15 +86,13 @@ describe('the request', () => {
   })
 })
 
-describe('a good answer', () => {
-  it.each<[what: string, response: () => Response, body: unknown]>([
-    ['JSON', () => Response.json({ a: 1 }), { a: 1 }],
-    ['nothing', () => new Response(null, { status: 204 }), undefined],
-    ['a page', () => new Response('<!doctype html>'), undefined],
-    ['broken JSON', () => new Response('{"access_token":'), undefined],
-  ])('%s', async (_what, response, body) => {
-    expect(await answerTo(password, response)).toEqual({ kind: 'success', body })
-  })
+it.each<[what: string, response: () => Response, body: unknown]>([
+  ['JSON', () => Response.json({ a: 1 }), { a: 1 }],
+  ['nothing', () => new Response(null, { status: 204 }), undefined],
+  ['a page', () => new Response('<!doctype html>'), undefined],
+  ['broken JSON', () => new Response('{"access_token":'), undefined],
+])('a good answer: %s', async (_what, response, body) => {
+  expect(await answerTo(password, response)).toEqual({ kind: 'success', body })
 })
 
 describe('the shapes of an error', () => {
@@ -129,16 +127,14 @@ describe('the shapes of an error', () => {
   })
 })
 
-describe('Retry-After', () => {
-  it.each<[status: number, text: string, seconds: number | undefined]>([
-    [429, '30', 30],
-    [503, '30', 30],
-    [429, new Date((start + 60) * 1000).toUTCString(), 60],
-    [500, '30', undefined],
-    [400, '30', undefined],
-  ])('of a %i that says %j: %s', async (status, text, seconds) => {
-    const headers = { 'retry-after': text }
-    const answer = await answerTo(refresh, () => new Response('', { status, headers }))
-    expect(answer).toEqual({ ...refusal(status), retryAfterSeconds: seconds })
-  })
+it.each<[status: number, text: string, seconds: number | undefined]>([
+  [429, '30', 30],
+  [503, '30', 30],
+  [429, new Date((start + 60) * 1000).toUTCString(), 60],
+  [500, '30', undefined],
+  [400, '30', undefined],
+])('Retry-After of a %i that says %j: %s', async (status, text, seconds) => {
+  const headers = { 'retry-after': text }
+  const answer = await answerTo(refresh, () => new Response('', { status, headers }))
+  expect(answer).toEqual({ ...refusal(status), retryAfterSeconds: seconds })
 })

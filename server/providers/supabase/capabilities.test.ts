@@ -46,16 +46,17 @@ describe('what the provider reports', () => {
   )
 })
 
-describe('whether an address is confirmed, and whether there is single sign-on', () => {
-  it.each<[settings: object, confirmsEmail: boolean, sso: boolean]>([
-    [{ mailer_autoconfirm: false }, true, false],
-    [{ mailer_autoconfirm: true, saml_enabled: true }, false, true],
-    [{ mailer_autoconfirm: 'false', saml_enabled: 'true' }, false, false],
-    [{ external: { saml: true, sso: true } }, false, false],
-  ])('%j: %s, %s', async (settings, confirmsEmail, sso) => {
+it.each<[settings: object, confirmsEmail: boolean, sso: boolean]>([
+  [{ mailer_autoconfirm: false }, true, false],
+  [{ mailer_autoconfirm: true, saml_enabled: true }, false, true],
+  [{ mailer_autoconfirm: 'false', saml_enabled: 'true' }, false, false],
+  [{ external: { saml: true, sso: true } }, false, false],
+])(
+  'whether an address is confirmed, and whether there is single sign-on: %j: %s, %s',
+  async (settings, confirmsEmail, sso) => {
     expect(await open({ external: {}, ...settings }).capabilities()).toMatchObject({ confirmsEmail, sso })
-  })
-})
+  },
+)
 
 it('Google comes first, and the others in the order of the provider', async () => {
   const { social } = await open({ external: { github: true, azure: true, google: true } }).capabilities()
@@ -68,6 +69,13 @@ describe('what is configured', () => {
     expect(await capabilities()).toMatchObject({ password: true, social: [] })
     const other = open({ external: { email: true } }, { ...everything, social: ['keycloak', 'google'] })
     expect((await other.capabilities()).social).toEqual([{ id: 'keycloak', label: 'Keycloak' }, google])
+  })
+
+  it('decides about the password and about mails, where the provider has an email sign-in', async () => {
+    const own = { ...everything, password: false, email: 'code' } as const
+    const ofEmail = async (email: boolean) => open({ external: { email } }, own).capabilities()
+    expect(await ofEmail(true)).toMatchObject({ password: false, email: 'code' })
+    expect(await ofEmail(false)).toMatchObject({ password: false, email: undefined })
   })
 
   it('says which captcha the provider demands: it does not report it', async () => {
@@ -114,16 +122,14 @@ describe('asking', () => {
   })
 })
 
-describe('a social sign-in method', () => {
-  it.each([
-    ['google', 'Google'],
-    ['azure', 'Microsoft'],
-    ['linkedin_oidc', 'LinkedIn'],
-    ['something_new', 'Something new'],
-    ['custom:acme-sso', 'Acme sso'],
-    ['custom:', 'Custom:'],
-    ['constructor', 'Constructor'],
-  ])('%s is called %s', (id, label) => {
-    expect(describeSocialMethod(id)).toEqual({ id, label })
-  })
+it.each([
+  ['google', 'Google'],
+  ['azure', 'Microsoft'],
+  ['linkedin_oidc', 'LinkedIn'],
+  ['something_new', 'Something new'],
+  ['custom:acme-sso', 'Acme sso'],
+  ['custom:', 'Custom:'],
+  ['constructor', 'Constructor'],
+])('a social sign-in method: %s is called %s', (id, label) => {
+  expect(describeSocialMethod(id)).toEqual({ id, label })
 })

@@ -108,14 +108,12 @@ describe.each(tables)('a refused %s', (_call, read, rows) => {
   })
 })
 
-describe('refused settings', () => {
-  it.each<Row>(byStatus.filter(([, code]) => code !== 'hook_timeout'))(
-    '%i %s: %s',
-    (status, code, failure) => {
-      expect(settingsFailure(refused(status, code)).failure).toBe(failure)
-    },
-  )
-})
+it.each<Row>(byStatus.filter(([, code]) => code !== 'hook_timeout'))(
+  'refused settings: %i %s: %s',
+  (status, code, failure) => {
+    expect(settingsFailure(refused(status, code)).failure).toBe(failure)
+  },
+)
 
 describe('a refused refresh: only a definitive refusal is terminal', () => {
   const terminal = [
@@ -173,10 +171,8 @@ describe('a refused refresh: only a definitive refusal is terminal', () => {
   })
 })
 
-describe('a refusal in the background', () => {
-  it.each([400, 401, 403, 404, 429, 500, 503])('%i is transient', (status) => {
-    expect(unclearFailure(refused(status, 'anything')).failure).toBe('transient')
-  })
+it.each([400, 401, 403, 404, 429, 500, 503])('a refusal in the background: %i is transient', (status) => {
+  expect(unclearFailure(refused(status, 'anything')).failure).toBe('transient')
 })
 
 describe.each(readers)('any refused %s', (_name, read) => {

@@ -57,46 +57,42 @@ describe('what is asked after a first step', () => {
   })
 })
 
-describe('the labels of factors', () => {
-  it.each<[names: unknown[], labels: string[]]>([
-    [
-      ['Phone', 'Tablet'],
-      ['Phone', 'Tablet'],
-    ],
-    [
-      ['Phone', 'Phone', 'Phone'],
-      ['Phone', 'Phone (2)', 'Phone (3)'],
-    ],
-    [
-      ['Phone', 'Phone', 'Phone (2)'],
-      ['Phone', 'Phone (2)', 'Phone (2) (2)'],
-    ],
-    [
-      [undefined, '', '  '],
-      ['Authenticator app', 'Authenticator app (2)', 'Authenticator app (3)'],
-    ],
-    [
-      [7, ' Phone '],
-      ['Authenticator app', 'Phone'],
-    ],
-    [['x'.repeat(200)], ['x'.repeat(80)]],
-  ])('%j are %j', (names, labels) => {
-    const factors = names.map((friendly_name, index) => factor({ id: ids[index], friendly_name }))
-    const asked = factorsToAsk(answer(...factors), false, 'if-enrolled')
-    expect(asked.map(({ label }) => label)).toEqual(labels)
-    expect(asked.map(({ id }) => id)).toEqual(ids.slice(0, names.length))
-  })
+it.each<[names: unknown[], labels: string[]]>([
+  [
+    ['Phone', 'Tablet'],
+    ['Phone', 'Tablet'],
+  ],
+  [
+    ['Phone', 'Phone', 'Phone'],
+    ['Phone', 'Phone (2)', 'Phone (3)'],
+  ],
+  [
+    ['Phone', 'Phone', 'Phone (2)'],
+    ['Phone', 'Phone (2)', 'Phone (2) (2)'],
+  ],
+  [
+    [undefined, '', '  '],
+    ['Authenticator app', 'Authenticator app (2)', 'Authenticator app (3)'],
+  ],
+  [
+    [7, ' Phone '],
+    ['Authenticator app', 'Phone'],
+  ],
+  [['x'.repeat(200)], ['x'.repeat(80)]],
+])('the labels of factors: %j are %j', (names, labels) => {
+  const factors = names.map((friendly_name, index) => factor({ id: ids[index], friendly_name }))
+  const asked = factorsToAsk(answer(...factors), false, 'if-enrolled')
+  expect(asked.map(({ label }) => label)).toEqual(labels)
+  expect(asked.map(({ id }) => id)).toEqual(ids.slice(0, names.length))
 })
 
-describe('the id of a factor', () => {
-  it.each([
-    [ids[0], true],
-    ['ABCDEFAB-0000-4000-8000-000000000000', true],
-    ['', false],
-    ['..', false],
-    [`${ids[0]}/x`, false],
-    [`${ids[0]}\n`, false],
-  ])('%j: %s', (text, expected) => {
-    expect(isUuid(text)).toBe(expected)
-  })
+it.each([
+  [ids[0], true],
+  ['ABCDEFAB-0000-4000-8000-000000000000', true],
+  ['', false],
+  ['..', false],
+  [`${ids[0]}/x`, false],
+  [`${ids[0]}\n`, false],
+])('the id of a factor: %j: %s', (text, expected) => {
+  expect(isUuid(text)).toBe(expected)
 })

@@ -46,26 +46,24 @@ const refused = (status: number, code: string | undefined) => ({
   retryAfterSeconds: undefined,
 })
 
-describe('a user in the answer', () => {
-  it.each<[what: string, body: unknown, life: SessionLife | undefined]>([
-    ['a user', { id: 'u' }, 'live'],
-    ['a ban until later', { id: 'u', banned_until: '2027-01-01T00:00:01Z' }, 'ended'],
-    ['a ban until now', { id: 'u', banned_until: '2027-01-01T00:00:00Z' }, 'live'],
-    [
-      'a ban with a fraction and an offset',
-      { id: 'u', banned_until: '2126-12-08T11:43:36.123456+00:00' },
-      'ended',
-    ],
-    ['a ban that is no time', { id: 'u', banned_until: 'soon' }, 'live'],
-    ['no ban', { id: 'u', banned_until: null }, 'live'],
-    ['the JSON of somebody else', {}, undefined],
-    ['an id that is no text', { id: 1 }, undefined],
-    ['null', null, undefined],
-    ['a list', [{ id: 'u' }], undefined],
-    ['a page', undefined, undefined],
-  ])('%s', (_what, body, life) => {
-    expect(readLife({ kind: 'success', body }, newYear)).toBe(life)
-  })
+it.each<[what: string, body: unknown, life: SessionLife | undefined]>([
+  ['a user', { id: 'u' }, 'live'],
+  ['a ban until later', { id: 'u', banned_until: '2027-01-01T00:00:01Z' }, 'ended'],
+  ['a ban until now', { id: 'u', banned_until: '2027-01-01T00:00:00Z' }, 'live'],
+  [
+    'a ban with a fraction and an offset',
+    { id: 'u', banned_until: '2126-12-08T11:43:36.123456+00:00' },
+    'ended',
+  ],
+  ['a ban that is no time', { id: 'u', banned_until: 'soon' }, 'live'],
+  ['no ban', { id: 'u', banned_until: null }, 'live'],
+  ['the JSON of somebody else', {}, undefined],
+  ['an id that is no text', { id: 1 }, undefined],
+  ['null', null, undefined],
+  ['a list', [{ id: 'u' }], undefined],
+  ['a page', undefined, undefined],
+])('a user in the answer: %s', (_what, body, life) => {
+  expect(readLife({ kind: 'success', body }, newYear)).toBe(life)
 })
 
 describe('a refusal', () => {

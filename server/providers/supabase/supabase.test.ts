@@ -35,23 +35,11 @@ const failing = (failure: ProviderFailure, more: Partial<ProviderError> = {}) =>
   ...more,
 })
 
-describe('capabilities', () => {
-  it('are what the provider reports, with what people call it', async () => {
-    expect(await provider.capabilities()).toMatchObject({
-      password: true,
-      social: [{ id: 'google', label: 'Google' }],
-      captcha: undefined,
-    })
-  })
-})
-
-describe('password sign-in', () => {
-  it('a token that another issuer signed is refused, and its session ended: nobody will use it', async () => {
-    const { id } = await embedded.admin.createUser(ada)
-    const strict = fixture.configured({ issuer: 'https://other' })
-    await expect(strict.passwordSignIn(ada)).rejects.toMatchObject(failing('invalid_token'))
-    expect(embedded.admin.listSessions(id)).toEqual([])
-  })
+it('password sign-in: a token that another issuer signed is refused, and its session ended: nobody will use it', async () => {
+  const { id } = await embedded.admin.createUser(ada)
+  const strict = fixture.configured({ issuer: 'https://other' })
+  await expect(strict.passwordSignIn(ada)).rejects.toMatchObject(failing('invalid_token'))
+  expect(embedded.admin.listSessions(id)).toEqual([])
 })
 
 describe('single sign-on', () => {
@@ -207,23 +195,21 @@ describe('a second factor', () => {
   })
 })
 
-describe('a probe', () => {
-  it.each<[what: string, failure: ProviderFailure, response: () => Response]>([
-    [
-      'a wrong API key at the gateway',
-      'protocol',
-      () => Response.json({ message: 'Invalid API key' }, { status: 401 }),
-    ],
-    [
-      'too many requests',
-      'transient',
-      () => Response.json({ code: 'over_request_rate_limit' }, { status: 429 }),
-    ],
-    ['a server error', 'transient', () => new Response('<html>', { status: 502 })],
-    ['a page with 200', 'transient', () => new Response('<html>')],
-  ])('that meets %s says nothing: %s', async (_what, failure, response) => {
-    await expect(answering(response).probe('token')).rejects.toMatchObject(failing(failure))
-  })
+it.each<[what: string, failure: ProviderFailure, response: () => Response]>([
+  [
+    'a wrong API key at the gateway',
+    'protocol',
+    () => Response.json({ message: 'Invalid API key' }, { status: 401 }),
+  ],
+  [
+    'too many requests',
+    'transient',
+    () => Response.json({ code: 'over_request_rate_limit' }, { status: 429 }),
+  ],
+  ['a server error', 'transient', () => new Response('<html>', { status: 502 })],
+  ['a page with 200', 'transient', () => new Response('<html>')],
+])('a probe that meets %s says nothing: %s', async (_what, failure, response) => {
+  await expect(answering(response).probe('token')).rejects.toMatchObject(failing(failure))
 })
 
 describe('sign-out', () => {

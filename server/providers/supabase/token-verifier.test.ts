@@ -92,25 +92,23 @@ describe('a good token', () => {
   })
 })
 
-describe('time', () => {
-  it.each<[rule: string, changes: Record<string, unknown>, at: number, good: boolean]>([
-    ['RFC 7519 4.1.4: the last second before exp', {}, 3599, true],
-    ['RFC 7519 4.1.4: exp itself', {}, 3600, false],
-    ['RFC 7519 4.1.6: iat 60 s ahead', { iat: start + 60 }, 0, true],
-    ['RFC 7519 4.1.6: iat 61 s ahead', { iat: start + 61 }, 0, false],
-    ['RFC 7519 4.1.5: nbf now', { nbf: start }, 0, true],
-    ['RFC 7519 4.1.5: nbf 1 s ahead', { nbf: start + 1 }, 0, false],
-    ['no exp', { exp: undefined }, 0, false],
-    ['exp is a text', { exp: String(start + 3600) }, 0, false],
-    ['exp is null', { exp: null }, 0, false],
-    ['iat is a text', { iat: String(start) }, 0, false],
-  ])('%s', async (_rule, changes, at, good) => {
-    const token = await sign(changes)
-    runtime.advance(at)
-    const result = verify(token)
-    if (good) expect((await result).sub).toBe(claims.sub)
-    else await expect(result).rejects.toMatchObject(invalid)
-  })
+it.each<[rule: string, changes: Record<string, unknown>, at: number, good: boolean]>([
+  ['RFC 7519 4.1.4: the last second before exp', {}, 3599, true],
+  ['RFC 7519 4.1.4: exp itself', {}, 3600, false],
+  ['RFC 7519 4.1.6: iat 60 s ahead', { iat: start + 60 }, 0, true],
+  ['RFC 7519 4.1.6: iat 61 s ahead', { iat: start + 61 }, 0, false],
+  ['RFC 7519 4.1.5: nbf now', { nbf: start }, 0, true],
+  ['RFC 7519 4.1.5: nbf 1 s ahead', { nbf: start + 1 }, 0, false],
+  ['no exp', { exp: undefined }, 0, false],
+  ['exp is a text', { exp: String(start + 3600) }, 0, false],
+  ['exp is null', { exp: null }, 0, false],
+  ['iat is a text', { iat: String(start) }, 0, false],
+])('time: %s', async (_rule, changes, at, good) => {
+  const token = await sign(changes)
+  runtime.advance(at)
+  const result = verify(token)
+  if (good) expect((await result).sub).toBe(claims.sub)
+  else await expect(result).rejects.toMatchObject(invalid)
 })
 
 describe('a refused token', () => {
@@ -250,12 +248,10 @@ describe('HS256 with a configured secret', () => {
   })
 })
 
-describe('keys that cannot be had', () => {
-  it('are transient, not the fault of the token', async () => {
-    verify = createTokenVerifier(
-      { issuer, audience: 'authenticated', jwksUrl: `${issuer}/jwks`, hs256Secret: undefined },
-      { now: runtime.now, fetch: () => Promise.reject(new TypeError('fetch failed')) },
-    )
-    await expect(verify(await sign())).rejects.toMatchObject({ failure: 'transient' })
-  })
+it('keys that cannot be had are transient, not the fault of the token', async () => {
+  verify = createTokenVerifier(
+    { issuer, audience: 'authenticated', jwksUrl: `${issuer}/jwks`, hs256Secret: undefined },
+    { now: runtime.now, fetch: () => Promise.reject(new TypeError('fetch failed')) },
+  )
+  await expect(verify(await sign())).rejects.toMatchObject({ failure: 'transient' })
 })

@@ -6,34 +6,30 @@ import {
   neededCapability,
 } from './capabilities.ts'
 
-describe('server capabilities', () => {
-  it.each([
-    [undefined, {}],
-    [[], {}],
-    [{ tools: {}, tasks: {}, subscriptions: {} }, { tools: {} }],
-    [{ tools: true, logging: null, prompts: 'yes' }, {}],
-    [
-      { resources: { subscribe: true, listChanged: false }, experimental: { x: {} } },
-      { resources: { subscribe: true, listChanged: false }, experimental: { x: {} } },
-    ],
-    [{ extensions: { 'io.modelcontextprotocol/tasks': {}, 'a/b': {} } }, { extensions: { 'a/b': {} } }],
-  ])('%j become %j', (given, mapped) => {
-    expect(mapServerCapabilities(given)).toEqual(mapped)
-  })
+it.each([
+  [undefined, {}],
+  [[], {}],
+  [{ tools: {}, tasks: {}, subscriptions: {} }, { tools: {} }],
+  [{ tools: true, logging: null, prompts: 'yes' }, {}],
+  [
+    { resources: { subscribe: true, listChanged: false }, experimental: { x: {} } },
+    { resources: { subscribe: true, listChanged: false }, experimental: { x: {} } },
+  ],
+  [{ extensions: { 'io.modelcontextprotocol/tasks': {}, 'a/b': {} } }, { extensions: { 'a/b': {} } }],
+])('server capabilities: %j become %j', (given, mapped) => {
+  expect(mapServerCapabilities(given)).toEqual(mapped)
 })
 
-describe('client capabilities', () => {
-  it.each([
-    [undefined, {}],
-    [{ sampling: true, roots: false, elicitation: null }, { sampling: {} }],
-    [
-      { roots: { listChanged: true }, tasks: {}, own: { x: 1 } },
-      { roots: {}, own: { x: 1 } },
-    ],
-    [{ elicitation: { form: {}, url: {} } }, { elicitation: { form: {}, url: {} } }],
-  ])('%j become %j', (given, mapped) => {
-    expect(mapClientCapabilities(given)).toEqual(mapped)
-  })
+it.each([
+  [undefined, {}],
+  [{ sampling: true, roots: false, elicitation: null }, { sampling: {} }],
+  [
+    { roots: { listChanged: true }, tasks: {}, own: { x: 1 } },
+    { roots: {}, own: { x: 1 } },
+  ],
+  [{ elicitation: { form: {}, url: {} } }, { elicitation: { form: {}, url: {} } }],
+])('client capabilities: %j become %j', (given, mapped) => {
+  expect(mapClientCapabilities(given)).toEqual(mapped)
 })
 
 describe('what a question needs', () => {

@@ -8,21 +8,19 @@ import {
   readSubscriptionFilter,
 } from './subscription-filter.ts'
 
-describe('readSubscriptionFilter', () => {
-  it.each([
-    [{}, {}],
-    [{ toolsListChanged: true, promptsListChanged: false, more: 1 }, { toolsListChanged: true }],
-    [{ resourceSubscriptions: ['a', 'b', 'a'] }, { resourceSubscriptions: ['a', 'b'] }],
-    [{ resourceSubscriptions: [] }, {}],
-    [undefined, undefined],
-    [null, undefined],
-    [[], undefined],
-    [{ toolsListChanged: 'true' }, undefined],
-    [{ resourceSubscriptions: {} }, undefined],
-    [{ resourceSubscriptions: ['a', null] }, undefined],
-  ])('%j is %j', (value, filter) => {
-    expect(readSubscriptionFilter(value)).toEqual(filter)
-  })
+it.each([
+  [{}, {}],
+  [{ toolsListChanged: true, promptsListChanged: false, more: 1 }, { toolsListChanged: true }],
+  [{ resourceSubscriptions: ['a', 'b', 'a'] }, { resourceSubscriptions: ['a', 'b'] }],
+  [{ resourceSubscriptions: [] }, {}],
+  [undefined, undefined],
+  [null, undefined],
+  [[], undefined],
+  [{ toolsListChanged: 'true' }, undefined],
+  [{ resourceSubscriptions: {} }, undefined],
+  [{ resourceSubscriptions: ['a', null] }, undefined],
+])('readSubscriptionFilter: %j is %j', (value, filter) => {
+  expect(readSubscriptionFilter(value)).toEqual(filter)
 })
 
 it('announces and honours what the capabilities say', () => {

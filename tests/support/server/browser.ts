@@ -4,6 +4,7 @@ import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-head
 export interface Visit {
   url: URL
   response: Response | undefined
+  status: number | undefined
   html: string
 }
 
@@ -44,6 +45,13 @@ export function createBrowser(
   const cookieHeader = (url: string): string =>
     [...jarOf(new URL(url).hostname)].map(([name, value]) => `${name}=${value}`).join('; ')
 
+  const visitOf = (url: URL, response?: Response, html = ''): Visit => ({
+    url,
+    response,
+    status: response?.status,
+    html,
+  })
+
   async function navigate(first: Request): Promise<Visit> {
     let request = first
     for (let hops = 0; hops < 20; hops += 1) {
@@ -52,12 +60,12 @@ export function createBrowser(
       if (cookies !== '') request.headers.set('cookie', cookies)
       if (languages !== undefined) request.headers.set('accept-language', languages)
       const response = await fetch(request)
-      if (!response) return { url, response, html: '' }
+      if (!response) return visitOf(url)
       keepCookies(url.hostname, response)
       const location = response.headers.get('location')
-      if (location === null) return { url, response, html: await response.text() }
+      if (location === null) return visitOf(url, response, await response.text())
       const next = new URL(location, url)
-      if (!/^https?:$/.test(next.protocol)) return { url: next, response: undefined, html: '' }
+      if (!/^https?:$/.test(next.protocol)) return visitOf(next)
       request = new Request(next, { redirect: 'manual' })
     }
     throw new Error('The redirects do not end.')

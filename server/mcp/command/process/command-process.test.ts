@@ -1,45 +1,32 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import {
-  type CommandFixture,
-  createCommands,
-  upstreamSample,
-} from '../../../../tests/support/server/mcp/command-fixture.ts'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createCommands, upstreamSample } from '../../../../tests/support/server/mcp/command-fixture.ts'
 
 const { open, end } = createCommands()
-afterEach(async () => expect(await end()).toEqual([]))
+afterAll(async () => expect(await end()).toEqual([]))
 
-/** How long stopping takes, in seconds. */
-async function secondsToStop(fixture: CommandFixture): Promise<number> {
-  const begun = performance.now()
-  await fixture.close()
-  return (performance.now() - begun) / 1000
-}
-
-describe('stopping', () => {
-  it('takes no more than the end of its input for a process that heeds it', async () => {
-    const fixture = open()
-    await fixture.client().call('echo', { value: 1 })
-    await fixture.close()
-    await expect
-      .poll(() => fixture.reported('upstream_ended'))
-      .toMatchObject([{ reason: 'closed', code: 0, signal: null }])
+// Stopping waits, so the tests do it at the same time.
+describe.concurrent('stopping', () => {
+  it('is the end of its input, after 2 s SIGTERM, and after 3 s more SIGKILL', async ({ expect }) => {
+    const ignored = [[], ['--ignore', 'eof'], ['--ignore', 'eof', '--ignore', 'term']]
+    const stopped = ignored.map(async (args): Promise<Record<string, unknown>> => {
+      const fixture = open(args)
+      await fixture.client().call('echo', { value: 1 })
+      const begun = performance.now()
+      await fixture.close()
+      const seconds = (performance.now() - begun) / 1000
+      await expect.poll(() => fixture.reported('upstream_ended')).toHaveLength(1)
+      return Object.assign(fixture.reported('upstream_ended')[0] ?? {}, { seconds })
+    })
+    const [heeded, terminated, killed] = await Promise.all(stopped)
+    expect(heeded).toMatchObject({ reason: 'closed', code: 0, signal: null })
+    expect(heeded?.seconds).toBeLessThan(1.9)
+    expect(terminated?.signal).toBe('SIGTERM')
+    expect(terminated?.seconds).toBeGreaterThan(1.9)
+    expect(killed?.signal).toBe('SIGKILL')
+    expect(killed?.seconds).toBeGreaterThan(4.9)
   })
 
-  it('sends SIGTERM after 2 s', async () => {
-    const fixture = open(['--ignore', 'eof'])
-    await fixture.client().call('echo', { value: 1 })
-    expect(await secondsToStop(fixture)).toBeGreaterThan(1.9)
-    await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ signal: 'SIGTERM' }])
-  })
-
-  it('sends SIGKILL after 3 s more', async () => {
-    const fixture = open(['--ignore', 'eof', '--ignore', 'term'])
-    await fixture.client().call('echo', { value: 1 })
-    expect(await secondsToStop(fixture)).toBeGreaterThan(4.9)
-    await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ signal: 'SIGKILL' }])
-  })
-
-  it('ends what the process has started, also when that dies by itself', async () => {
+  it('ends what the process has started, also when that dies by itself', async ({ expect }) => {
     const fixture = open()
     const client = fixture.client()
     await client.call('grandchild')
@@ -49,7 +36,7 @@ describe('stopping', () => {
     await expect.poll(fixture.processes, { timeout: 20_000 }).toEqual([])
   })
 
-  it('ends the child of a shell', async () => {
+  it('ends the child of a shell', async ({ expect }) => {
     const { command, args } = upstreamSample()
     const line = [command, ...args].map((each) => `'${each}'`).join(' ')
     const fixture = open([], { command: '/bin/sh', args: ['-c', `${line} "$@"; true`, 'sh'] })
@@ -60,8 +47,8 @@ describe('stopping', () => {
   })
 })
 
-describe('output', () => {
-  it('that is not JSON-RPC is logged, up to a bound, and skipped', async () => {
+describe.concurrent('output', () => {
+  it('that is not JSON-RPC is logged, up to a bound, and skipped', async ({ expect }) => {
     const fixture = open(['--rubbish', 'yes'])
     const client = fixture.client()
     expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
@@ -97,35 +84,37 @@ describe('output', () => {
     },
   )
 
-  it('that is closed ends the process', async () => {
+  it('that is closed ends the process', async ({ expect }) => {
     const fixture = open(['--ignore', 'eof'])
     expect((await fixture.client().call('close_output')).error?.message).toMatch(/ended during the call/)
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'exited' }])
   })
 })
 
-describe('error output', () => {
-  it('goes to the log alone, cut and no more than 20 lines a second', async () => {
-    const fixture = open()
-    const client = fixture.client()
-    const answer = await client.call('write', { value: `line # ${'y'.repeat(5000)}\n`, times: 500 })
-    expect(JSON.stringify(answer)).not.toContain('yyy')
-    await expect.poll(() => fixture.reported('upstream_stderr').length).toBeGreaterThanOrEqual(20)
-    const lines = fixture.reported('upstream_stderr')
-    expect(lines.length).toBeLessThan(200)
-    expect(lines[0]?.['line']).toBe(`line 0 ${'y'.repeat(2048 - 7)}`)
-    // In a second of its own, what comes later is logged again.
-    const later = async (): Promise<unknown> => {
-      await client.call('write', { value: 'later\n' })
-      const logged = fixture.reported('upstream_stderr')
-      return logged.some(({ line }) => line === 'later') && logged.some(({ skipped }) => Number(skipped) > 0)
-    }
-    await expect.poll(later, { interval: 300 }).toBe(true)
-  })
+it.concurrent('error output goes to the log alone, cut and no more than 20 lines a second', async ({
+  expect,
+}) => {
+  const fixture = open()
+  const client = fixture.client()
+  const answer = await client.call('write', { value: `line # ${'y'.repeat(5000)}\n`, times: 500 })
+  expect(JSON.stringify(answer)).not.toContain('yyy')
+  await expect.poll(() => fixture.reported('upstream_stderr').length).toBeGreaterThanOrEqual(20)
+  const lines = fixture.reported('upstream_stderr')
+  expect(lines.length).toBeLessThan(200)
+  expect(lines[0]?.['line']).toBe(`line 0 ${'y'.repeat(2048 - 7)}`)
+  // In a second of its own, what comes later is logged again.
+  const later = async (): Promise<unknown> => {
+    await client.call('write', { value: 'later\n' })
+    const logged = fixture.reported('upstream_stderr')
+    return logged.some(({ line }) => line === 'later') && logged.some(({ skipped }) => Number(skipped) > 0)
+  }
+  await expect.poll(later, { interval: 300 }).toBe(true)
 })
 
-describe('input', () => {
-  it('is not written while the process does not read it, and cancelled calls take no answer', async () => {
+describe.concurrent('input', () => {
+  it('is not written while the process does not read it, and cancelled calls take no answer', async ({
+    expect,
+  }) => {
     const fixture = open()
     const client = fixture.client()
     await client.call('stop_reading')
@@ -145,7 +134,7 @@ describe('input', () => {
     await fixture.close()
   })
 
-  it('that waits for too long ends the process', async () => {
+  it('that waits for too long ends the process', async ({ expect }) => {
     const fixture = open()
     const client = fixture.client()
     await client.call('stop_reading')
@@ -160,7 +149,7 @@ describe('input', () => {
     ])
   })
 
-  it('carries large messages both ways', async () => {
+  it('carries large messages both ways', async ({ expect }) => {
     const value = 'ü'.repeat(1024 * 1024)
     const client = open().client()
     const answers = await Promise.all(

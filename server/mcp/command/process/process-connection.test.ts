@@ -84,18 +84,16 @@ describe('a request', () => {
   })
 })
 
-describe('a request of the process', () => {
-  it('is answered as long as it is there', () => {
-    receive({ id: 'a', method: 'roots/list' })
-    receive({ id: 'b', method: 'ping' })
-    expect(sent).toEqual([
-      { jsonrpc: '2.0', id: 'a', result: { to: 'roots/list' } },
-      { jsonrpc: '2.0', id: 'b', result: {} },
-    ])
-    connection.fail(new Error('It is over.'))
-    receive({ id: 'c', method: 'roots/list' })
-    expect(sent).toHaveLength(2)
-  })
+it('a request of the process is answered as long as it is there', () => {
+  receive({ id: 'a', method: 'roots/list' })
+  receive({ id: 'b', method: 'ping' })
+  expect(sent).toEqual([
+    { jsonrpc: '2.0', id: 'a', result: { to: 'roots/list' } },
+    { jsonrpc: '2.0', id: 'b', result: {} },
+  ])
+  connection.fail(new Error('It is over.'))
+  receive({ id: 'c', method: 'roots/list' })
+  expect(sent).toHaveLength(2)
 })
 
 it('hands every other notification on', () => {

@@ -1,10 +1,12 @@
-import { scrypt, timingSafeEqual } from 'node:crypto'
+import { scrypt, type ScryptOptions, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { AuthError } from '../auth-error.ts'
 
 const keyBytes = 32
 const minLength = 6
 const maxBytes = 72
+/** That of scrypt in Node. */
+const defaultCost = 16_384
 
 /** Refuses a password that the auth API would refuse: shorter than 6 characters or longer than 72 bytes. */
 export function validatePassword(password: string): void {
@@ -16,10 +18,11 @@ export function validatePassword(password: string): void {
   }
 }
 
-/** Hashes a password with scrypt as `scrypt$<salt>$<key>`, off the main thread. */
-export async function hashPassword(password: string, salt: Uint8Array): Promise<string> {
-  const key = await deriveKey(password, salt)
-  return `scrypt$${Buffer.from(salt).toString('base64url')}$${key.toString('base64url')}`
+/** Hashes a password with scrypt as `scrypt$<salt>$<key>`, with another `cost` than the usual one behind it; off the main thread. */
+export async function hashPassword(password: string, salt: Uint8Array, cost = defaultCost): Promise<string> {
+  const key = await deriveKey(password, salt, cost)
+  const [saltText, keyText] = [Buffer.from(salt), key].map((bytes) => bytes.toString('base64url'))
+  return ['scrypt', saltText, keyText, ...(cost === defaultCost ? [] : [cost])].join('$')
 }
 
 /**
@@ -27,12 +30,17 @@ export async function hashPassword(password: string, salt: Uint8Array): Promise<
  * response times do not reveal which addresses have an account.
  */
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
-  const [, salt = '', key = ''] = (hash ?? '').split('$')
+  const [, salt = '', key = '', cost = defaultCost] = (hash ?? '').split('$')
   const expected = Buffer.from(key, 'base64url')
-  const actual = await deriveKey(password, Buffer.from(salt, 'base64url'))
+  const actual = await deriveKey(password, Buffer.from(salt, 'base64url'), Number(cost))
   return expected.length === actual.length && timingSafeEqual(expected, actual)
 }
 
-async function deriveKey(password: string, salt: Uint8Array): Promise<Buffer> {
-  return (await promisify(scrypt)(password.normalize('NFC'), salt, keyBytes)) as Buffer
+function deriveKey(password: string, salt: Uint8Array, cost: number): Promise<Buffer> {
+  return promisify<string, Uint8Array, number, ScryptOptions, Buffer>(scrypt)(
+    password.normalize('NFC'),
+    salt,
+    keyBytes,
+    { cost },
+  )
 }

@@ -276,19 +276,17 @@ describe('content that is younger than the revision', () => {
   })
 })
 
-describe('cancellation', () => {
-  it('aborts the request and answers nothing', async () => {
-    const { send, tell, server, client } = setUp()
-    await send({ id: 1, method: 'tools/call', params: { name: 'a' } })
-    const arrival = await server.next('tools/call')
-    await tell('notifications/cancelled', { requestId: '1' })
-    expect(arrival.options.signal?.aborted).toBe(false)
-    await tell('notifications/cancelled', { requestId: 1 })
-    expect(arrival.options.signal?.aborted).toBe(true)
-    arrival.answer({})
-    await turns()
-    expect(client.sent).toEqual([])
-  })
+it('cancellation aborts the request and answers nothing', async () => {
+  const { send, tell, server, client } = setUp()
+  await send({ id: 1, method: 'tools/call', params: { name: 'a' } })
+  const arrival = await server.next('tools/call')
+  await tell('notifications/cancelled', { requestId: '1' })
+  expect(arrival.options.signal?.aborted).toBe(false)
+  await tell('notifications/cancelled', { requestId: 1 })
+  expect(arrival.options.signal?.aborted).toBe(true)
+  arrival.answer({})
+  await turns()
+  expect(client.sent).toEqual([])
 })
 
 describe('rounds of input', () => {
@@ -636,27 +634,25 @@ describe('change notices', () => {
   })
 })
 
-describe('close', () => {
-  it('aborts everything and sends nothing more', async () => {
-    const given = setUp({ capabilities: everything })
-    await given.initialize()
-    await given.tell('notifications/initialized')
-    const stream = await given.server.next('subscriptions/listen')
-    for (const id of [1, 2]) await given.send({ id, method: 'tools/call', params: { name: 'a' } })
-    const [first, second] = [await given.server.next('tools/call'), await given.server.next('tools/call')]
-    first.answer({ resultType: 'input_required', inputRequests: { a: askName } })
-    await until(() => given.client.requests().length === 1, 'a question')
-    const sent = given.client.sent.length
-    await given.adapter.close()
-    await given.adapter.close()
-    second.answer({})
-    await given.answer(given.client.requests()[0]!.id, {})
-    await given.send({ id: 3, method: 'ping' })
-    await stream.say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
-    await given.clock.advance(1000)
-    expect(stream.options.signal!.aborted).toBe(true)
-    expect(second.options.signal!.aborted).toBe(true)
-    expect(given.client.sent).toHaveLength(sent)
-    expect(given.server.all.filter(({ message }) => message.method === 'tools/call')).toHaveLength(2)
-  })
+it('close aborts everything and sends nothing more', async () => {
+  const given = setUp({ capabilities: everything })
+  await given.initialize()
+  await given.tell('notifications/initialized')
+  const stream = await given.server.next('subscriptions/listen')
+  for (const id of [1, 2]) await given.send({ id, method: 'tools/call', params: { name: 'a' } })
+  const [first, second] = [await given.server.next('tools/call'), await given.server.next('tools/call')]
+  first.answer({ resultType: 'input_required', inputRequests: { a: askName } })
+  await until(() => given.client.requests().length === 1, 'a question')
+  const sent = given.client.sent.length
+  await given.adapter.close()
+  await given.adapter.close()
+  second.answer({})
+  await given.answer(given.client.requests()[0]!.id, {})
+  await given.send({ id: 3, method: 'ping' })
+  await stream.say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
+  await given.clock.advance(1000)
+  expect(stream.options.signal!.aborted).toBe(true)
+  expect(second.options.signal!.aborted).toBe(true)
+  expect(given.client.sent).toHaveLength(sent)
+  expect(given.server.all.filter(({ message }) => message.method === 'tools/call')).toHaveLength(2)
 })

@@ -1,3 +1,4 @@
+import { createSealer, fixedKeyRing, type Sealer } from '../../../../server/core/seal.ts'
 import type {
   AuthorizationCodeRecord,
   FirstTokens,
@@ -8,8 +9,10 @@ import type {
   StoredProviderSession,
   SuccessorTokens,
 } from '../../../../server/core/session/grant.ts'
+import { type IssuedSession, sealProviderSession } from '../../../../server/core/session/session-seal.ts'
 import type { SignOutStore } from '../../../../server/core/session/sign-out-worker.ts'
 import type { PendingSecondFactor } from '../../../../server/core/sign-in/pending-sign-in.ts'
+import { createFakeRuntime } from '../fake-runtime.ts'
 
 /** Start time of every sample, epoch seconds. */
 export const start = 1_800_000_000
@@ -123,4 +126,25 @@ export async function dueSignOuts(store: SignOutStore, now: number): Promise<Sto
 /** Runs `work` fifty times at once, with the number of the run. */
 export function race<Result>(work: (index: number) => Promise<Result>): Promise<Result[]> {
   return Promise.all(Array.from({ length: 50 }, (_, index) => work(index)))
+}
+
+/** Returns a sealer with one key of its own, named `kid`. */
+export function sealerSample(kid = 'k'): Sealer {
+  const { randomBytes } = createFakeRuntime()
+  return createSealer(fixedKeyRing([{ kid, key: randomBytes(32) }]), randomBytes)
+}
+
+/** Adds a connection named `name` whose provider session is sealed by `sealer`. Returns that session as stored. */
+export async function addSealedGrant(
+  store: GrantStore,
+  sealer: Sealer,
+  name: string,
+  { grant, ...session }: Partial<IssuedSession> & { grant?: Partial<Grant> } = {},
+): Promise<StoredProviderSession> {
+  const sample = grantSample(name, grant)
+  const row = { grantId: sample.grant.id, version: 1, issuedAt: sample.grant.createdAt }
+  const tokens = { accessToken: `access ${name}`, refreshToken: `refresh ${name}`, expiresAt: start + 3600 }
+  const sealed = sealProviderSession({ ...tokens, issuer: 'https://provider', ...session }, row, sealer)
+  await addGrant(store, { ...sample, session: sealed })
+  return sealed
 }

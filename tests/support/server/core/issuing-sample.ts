@@ -1,11 +1,10 @@
 import type { DeviceAuthorizationPorts } from '../../../../server/core/authorization/device-authorization.ts'
-import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
 import type { Store } from '../../../../server/core/store.ts'
 import { RefreshPace, type RefreshTokenPorts } from '../../../../server/core/tokens/refresh-token.ts'
 import { ScopeCatalogue } from '../../../../server/core/tokens/scope.ts'
 import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
-import { grantSeconds, start } from './grant-sample.ts'
+import { grantSeconds, start, sealerSample } from './grant-sample.ts'
 import { resource } from './sign-in-sample.ts'
 
 /** What issues codes and tokens at {@link start}, on an empty store, and the grants that it reported as ended. */
@@ -23,7 +22,7 @@ export function issuingSample(): IssuingSample {
   const ports = {
     store,
     devices: store,
-    sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
+    sealer: sealerSample(),
     runtime,
     providerIssuer: 'https://provider.example/auth/v1',
     sessionTtlSeconds: grantSeconds,

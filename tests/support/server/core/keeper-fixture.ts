@@ -3,12 +3,12 @@ import { createSealer, fixedKeyRing, type Sealer } from '../../../../server/core
 import { SessionKeeper } from '../../../../server/core/session/session-keeper.ts'
 import type { SessionKeeperPorts } from '../../../../server/core/session/session-refresh.ts'
 import type { KeptSession } from '../../../../server/core/session/served-session.ts'
-import { openProviderSession, sealProviderSession } from '../../../../server/core/session/session-seal.ts'
+import { openProviderSession } from '../../../../server/core/session/session-seal.ts'
 import { StoreUnavailableError } from '../../../../server/core/store-unavailable.ts'
 import type { Store } from '../../../../server/core/store.ts'
 import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
-import { addGrant, grantSample, start } from './grant-sample.ts'
+import { start, addSealedGrant } from './grant-sample.ts'
 import {
   createRotatingProvider,
   providerIssuer,
@@ -63,12 +63,9 @@ export function createKeeperFixture(rule?: RotationRule): KeeperFixture {
         report: (event) => void reports.push(event),
         ...overrides,
       }),
-    async connect(id = grantId) {
-      const sample = grantSample(id, { id, createdAt: runtime.now() })
-      const row = { grantId: id, version: 1, issuedAt: runtime.now() }
-      const session = sealProviderSession({ ...provider.signedIn(), issuer: providerIssuer }, row, sealer)
-      await addGrant(store, { ...sample, session })
-      return session
+    connect(id = grantId) {
+      const grant = { id, createdAt: runtime.now() }
+      return addSealedGrant(store, sealer, id, { grant, ...provider.signedIn(), issuer: providerIssuer })
     },
     async stored(id = grantId) {
       const session = await store.findProviderSession(id)

@@ -2,8 +2,8 @@ import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oaut
 import { BackgroundWork } from '../../../../server/core/background-work.ts'
 import type { AuthorizationRequest } from '../../../../server/core/authorization/authorization-request.ts'
 import type { Client } from '../../../../server/core/clients/client.ts'
-import { createSealer, fixedKeyRing } from '../../../../server/core/seal.ts'
 import type {
+  ProviderCapabilities,
   SecondFactor,
   SessionProvider,
   SignIn,
@@ -16,7 +16,7 @@ import type { SignInVisitor } from '../../../../server/core/sign-in/sign-in-limi
 import type { Store } from '../../../../server/core/store.ts'
 import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
-import { start } from './grant-sample.ts'
+import { start, sealerSample } from './grant-sample.ts'
 
 /** The only resource of the samples. */
 export const resource = 'https://mcp.example.com/mcp'
@@ -74,6 +74,9 @@ export function visitorSample(overrides: Partial<SignInVisitor> = {}): SignInVis
   return { binding, address: undefined, knownAccounts: [], ...overrides }
 }
 
+/** What a person types who is ada. */
+export const adasPassword = { email: 'ada@example.com', password: 'correct horse' } as const
+
 /** Returns a completed sign-in at the provider, at {@link start}; its token lasts an hour. */
 export function signInSample(name = 'ada', expiresAt: number = start + 3600): SignIn {
   return {
@@ -115,17 +118,28 @@ export function secondFactorStep(
   return { kind: 'second_factor', session: signInSample('half-way').session, factors }
 }
 
-/** Creates a provider from the given methods; all others reject. Offers a password and Google. */
+/** Returns what a provider offers: a password and Google, unless `overrides` say otherwise. */
+export function capabilitiesSample(overrides: Partial<ProviderCapabilities> = {}): ProviderCapabilities {
+  const social = [{ id: 'google', label: 'Google' }]
+  return { password: true, social, captcha: undefined, confirmsEmail: true, ...overrides }
+}
+
+/** Creates a provider that signs ada in at her first step, whichever that is. */
+export function welcomingProvider(methods: Partial<SessionProvider> = {}): SessionProvider {
+  return providerSample({
+    passwordSignIn: async () => signedIn(),
+    socialStart: async () => ({ url: 'https://provider/authorize', secret: 'secret' }),
+    socialFinish: async () => signedIn(),
+    ...methods,
+  })
+}
+
+/** Creates a provider from the given methods; all others reject. Offers what {@link capabilitiesSample} says. */
 export function providerSample(methods: Partial<SessionProvider> = {}): SessionProvider {
   const unexpected = (): Promise<never> => Promise.reject(new Error('The provider was called unexpectedly.'))
   return {
     issuer: 'https://provider',
-    capabilities: async () => ({
-      password: true,
-      social: [{ id: 'google', label: 'Google' }],
-      captcha: undefined,
-      confirmsEmail: true,
-    }),
+    capabilities: async () => capabilitiesSample(),
     ping: async () => {},
     socialStart: unexpected,
     socialFinish: unexpected,
@@ -148,7 +162,7 @@ export function signInPortsSample(
   return {
     store: openMemoryStore(),
     provider,
-    sealer: createSealer(fixedKeyRing([{ kid: 'k', key: runtime.randomBytes(32) }]), runtime.randomBytes),
+    sealer: sealerSample(),
     runtime,
     callbackUrl: 'https://mcp.example.com/oauth/callback',
     limitPerMinute: 1000,

@@ -21,6 +21,7 @@ import {
   type StreamedMessage,
   toolCall,
 } from './mcp-message.ts'
+import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
 import { callerSample, callsSample, endpointConfigSample } from './tool-fixture.ts'
 
 /** A report of a command endpoint: an event with its fields. */
@@ -29,6 +30,7 @@ export type Reported = { event: string; fields: Record<string, unknown> }
 /** A command endpoint with real processes. */
 export interface CommandFixture {
   endpoint: CommandEndpoint
+  runtime: FakeRuntime
   /** All reports, including calls. */
   reports: Reported[]
   /** Returns the reports of that event. */
@@ -131,7 +133,8 @@ export function openCommand(
   const report = (event: string, fields: Record<string, unknown>): void =>
     void reports.push({ event, fields })
   const mark = randomUUID()
-  const { sealer, runtime, resourceMetadata } = endpointConfigSample({})
+  const runtime = createFakeRuntime(1_750_000_000)
+  const { sealer, resourceMetadata } = endpointConfigSample({})
   const endpoint = createCommandEndpoint({
     upstream: { ...upstream, args: [...upstream.args, '--mark', mark] },
     environment: { PATH: process.env['PATH'], LANG: 'C.UTF-8', HOME: undefined, SECRET_OF_THE_SERVER: 'yes' },
@@ -144,6 +147,7 @@ export function openCommand(
   })
   return {
     endpoint,
+    runtime,
     reports,
     reported: (name) => reports.filter(({ event }) => event === name).map(({ fields }) => fields),
     client: (caller = callerOf('ada')) => clientOf(endpoint, caller, (of) => callsSample(of, report)),
@@ -152,8 +156,8 @@ export function openCommand(
   }
 }
 
-/** The endpoints of one test, in front of {@link upstreamSample}. */
-export function createCommands(config: Partial<CommandEndpointConfig> = {}): {
+/** The endpoints of one test or file, in front of {@link upstreamSample}. */
+export function createCommands(): {
   open(args?: readonly string[], more?: Partial<CommandUpstream>): CommandFixture
   /** Closes them. Returns the processes that are left. */
   end(): Promise<number[]>
@@ -161,7 +165,7 @@ export function createCommands(config: Partial<CommandEndpointConfig> = {}): {
   const opened: CommandFixture[] = []
   return {
     open(args = [], more = {}) {
-      const fixture = openCommand(upstreamSample(args, more), config)
+      const fixture = openCommand(upstreamSample(args, more))
       opened.push(fixture)
       return fixture
     },
