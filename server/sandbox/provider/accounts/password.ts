@@ -1,12 +1,13 @@
 import { scrypt, type ScryptOptions, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { AuthError } from '../auth-error.ts'
 
 const keyBytes = 32
 const minLength = 6
 const maxBytes = 72
-/** That of scrypt in Node. */
-const defaultCost = 16_384
+/** The default of scrypt in Node. */
+const usualCost = 16_384
 
 /** Refuses a password that the auth API would refuse: shorter than 6 characters or longer than 72 bytes. */
 export function validatePassword(password: string): void {
@@ -18,11 +19,10 @@ export function validatePassword(password: string): void {
   }
 }
 
-/** Hashes a password with scrypt as `scrypt$<salt>$<key>`, with another `cost` than the usual one behind it; off the main thread. */
-export async function hashPassword(password: string, salt: Uint8Array, cost = defaultCost): Promise<string> {
+/** Hashes a password as `scrypt$<cost>$<salt>$<key>`, off the main thread. */
+export async function hashPassword(password: string, salt: Uint8Array, cost = usualCost): Promise<string> {
   const key = await deriveKey(password, salt, cost)
-  const [saltText, keyText] = [Buffer.from(salt), key].map((bytes) => bytes.toString('base64url'))
-  return ['scrypt', saltText, keyText, ...(cost === defaultCost ? [] : [cost])].join('$')
+  return ['scrypt', cost, encodeBase64url(salt), encodeBase64url(key)].join('$')
 }
 
 /**
@@ -30,7 +30,7 @@ export async function hashPassword(password: string, salt: Uint8Array, cost = de
  * response times do not reveal which addresses have an account.
  */
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
-  const [, salt = '', key = '', cost = defaultCost] = (hash ?? '').split('$')
+  const [, cost = usualCost, salt = '', key = ''] = (hash ?? '').split('$')
   const expected = Buffer.from(key, 'base64url')
   const actual = await deriveKey(password, Buffer.from(salt, 'base64url'), Number(cost))
   return expected.length === actual.length && timingSafeEqual(expected, actual)
