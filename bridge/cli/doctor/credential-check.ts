@@ -42,13 +42,13 @@ export async function readStore(
     credentials.backend === 'keychain' || (credentials.backend === undefined && credentials.key === undefined)
   const keychain = usesKeychain ? await probeKeychain(credentials) : undefined
   const locks = join(credentials.home, 'credentials', 'locks')
-  const lockedSeconds = untouchedSeconds(locks, id) ?? untouchedSeconds(locks, `signin-${id}`)
-  const facts = { config, keychain, lockedSeconds, now: runtime.now() }
+  const facts = { config, keychain, now: runtime.now() }
   try {
+    const lockedSeconds = untouchedSeconds(locks, id) ?? untouchedSeconds(locks, `signin-${id}`)
     const store = createCredentialStore(credentials, { runtime, announce: () => {} })
-    return { ...facts, credential: await store.read(id), error: undefined }
+    return { ...facts, lockedSeconds, credential: await store.read(id), error: undefined }
   } catch (error) {
-    return { ...facts, credential: undefined, error }
+    return { ...facts, lockedSeconds: undefined, credential: undefined, error }
   }
 }
 

@@ -119,14 +119,19 @@ function take(folder: string, name: string, number: number): LockAttempt {
   }
 }
 
-/** Returns for how many seconds nobody has touched the lock of that name in `folder`; undefined if it is free. */
+/**
+ * Returns for how many seconds nobody has touched the lock of that name in `folder`; undefined if it is free. Throws
+ * `CredentialError` if it cannot be read.
+ */
 export function untouchedSeconds(folder: string, name: string): number | undefined {
-  const number = existsSync(folder) ? Math.max(0, ...numbersOf(folder, name)) : 0
-  if (number === 0) return undefined
-  const file = join(folder, `${name}.${number}`)
-  const { mtimeMs } = lstatSync(file, { throwIfNoEntry: false }) ?? {}
-  if (mtimeMs === undefined || readOwner(file).owner === 'none') return undefined
-  return Math.max(0, Math.round((Date.now() - mtimeMs) / 1000))
+  try {
+    if (!existsSync(folder)) return undefined
+    const { number, owner, touchedAtMs } = look(folder, name, undefined)
+    if (number === 0 || touchedAtMs === 0 || owner === 'none') return undefined
+    return Math.max(0, Math.round((Date.now() - touchedAtMs) / 1000))
+  } catch (error) {
+    throw notWritable(folder, error)
+  }
 }
 
 function touch(file: string): void {
