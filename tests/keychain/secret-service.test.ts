@@ -4,12 +4,13 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { CredentialsConfig } from '../../bridge/credentials/credential-store.ts'
 import { sampleCredential } from '../support/bridge/credentials/sample-credential.ts'
 import { type StoreChild, startStoreChild } from '../support/bridge/credentials/start-store-child.ts'
+import { skipWithout } from '../support/find-program.ts'
 import { underLoad } from '../support/under-load.ts'
 import { type KeyringSession, missingPackages, type SecretService, startKeyringSession } from './session.ts'
 
 const missing = missingPackages()
-const isSkipped = missing.length > 0 && process.env['CI'] !== 'true'
-if (isSkipped) process.stderr.write(`The tests of the keychain need: apt-get install ${missing.join(' ')}\n`)
+const isSkipped =
+  missing.length > 0 && !skipWithout(`the keychain needs apt-get install ${missing.join(' ')}`)
 
 const id = 'a'.repeat(64)
 const otherId = 'b'.repeat(64)
