@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -32,7 +32,7 @@ beforeAll(async () => {
     AUDIT: 'audit.jsonl',
     SIGN_IN_LIMIT: '1000',
     CALL_LIMIT: 'off',
-    // The API's events do not depend on the log level.
+    // Neither the API's events nor the audit file depend on the log level.
     LOG: 'error',
   })
   person = await createPerson(server)
@@ -75,6 +75,13 @@ async function allEvents(): Promise<Facts[]> {
     events.push(...found)
     since = page['next'] as number
   }
+}
+
+const auditFile = (): string => join(server.directory, 'audit.jsonl')
+
+function audited(): Facts[] {
+  const lines = readFileSync(auditFile(), 'utf8').split('\n').filter(Boolean)
+  return lines.map((line) => JSON.parse(line) as Facts)
 }
 
 describe('the admin API', () => {
@@ -124,11 +131,8 @@ describe('the admin API', () => {
     expect(server.secrets.names().size).toBeGreaterThan(5)
     expect(server.secrets.findIn(text)).toEqual([])
     expect(text).not.toContain(token)
-    const file = join(server.directory, 'audit.jsonl')
-    const lines = (): string[] => readFileSync(file, 'utf8').trimEnd().split('\n')
-    await until(() => lines().length >= events.length, 'the last line of the audit file')
-    const recorded = lines().slice(0, events.length)
-    expect(events).toMatchObject(recorded.map((line) => JSON.parse(line) as Facts))
+    await until(() => audited().length >= events.length, 'the last line of the audit file')
+    expect(events).toMatchObject(audited().slice(0, events.length))
   })
 
   it('does what docs/admin.md asks of it', async () => {
@@ -159,5 +163,92 @@ describe('the admin API', () => {
         operation,
       ).not.toEqual([])
     }
+  })
+})
+
+const people = 4
+const callsOfEach = 20
+
+const traceparent = (traceId: string): string => `00-${traceId}-${'1'.repeat(16)}-01`
+
+/** Calls that end in every way except by a rule or limit, with their recorded outcome. */
+const calls: readonly (readonly [name: string, input: object, outcome: string])[] = [
+  ['whoami', {}, 'ok'],
+  ['add_note', { text: 'a note that nobody may find in a record' }, 'ok'],
+  ['list_notes', {}, 'ok'],
+  ['add_note', { text: '' }, 'tool_error'],
+  ['nothing', { text: 'an argument that nobody may find in a record' }, 'failed'],
+]
+
+/** Returns the user the tool says is calling. */
+async function subOf(token: string): Promise<string> {
+  const message = { method: 'tools/call', params: { name: 'whoami', arguments: {} } }
+  const response = await postMcp(server, message, { authorization: `Bearer ${token}` })
+  const { result } = (await response.json()) as { result: { structuredContent: { sub: string } } }
+  return result.structuredContent.sub
+}
+
+describe('the audit file', () => {
+  it(
+    'has every call of people who call at once as a record, each with the right person',
+    { timeout: 120_000 },
+    async () => {
+      const made = new Map<string, { sub: string; tool: string; outcome: string }>()
+      await Promise.all(
+        Array.from({ length: people }, async () => {
+          const person = await createPerson(server)
+          const { access_token: token } = await (await registerPlainClient(server)).connect(person)
+          const sub = await subOf(token)
+          for (let index = 0; index < callsOfEach; index += 1) {
+            const [name, input, outcome] = calls[index % calls.length] ?? ['', {}, '']
+            const traceId = randomBytes(16).toString('hex')
+            made.set(traceId, { sub, tool: name, outcome })
+            const inMeta = index % 2 === 0
+            const response = await postMcp(
+              server,
+              {
+                method: 'tools/call',
+                params: {
+                  name,
+                  arguments: input,
+                  ...(inMeta && { _meta: { traceparent: traceparent(traceId) } }),
+                },
+              },
+              { authorization: `Bearer ${token}`, ...(!inMeta && { traceparent: traceparent(traceId) }) },
+            )
+            await response.text()
+          }
+        }),
+      )
+      const records = (): Facts[] => audited().filter(({ event }) => event === 'tool_called')
+      await until(() => records().length >= people * (callsOfEach + 1), 'the last record')
+      const traced = records().filter((record) => made.has(String(record['trace_id'])))
+      expect(traced).toHaveLength(people * callsOfEach)
+      expect(new Set(traced.map((record) => record['trace_id'])).size).toBe(people * callsOfEach)
+      const wrong = traced.filter((record) => {
+        const { sub, tool, outcome } = made.get(String(record['trace_id'])) ?? {}
+        return record['sub'] !== sub || record['tool'] !== tool || record['outcome'] !== outcome
+      })
+      expect(wrong).toEqual([])
+    },
+  )
+
+  it('holds no secret, argument or result, and is its owner’s alone', () => {
+    const text = readFileSync(auditFile(), 'utf8')
+    expect(server.secrets.findIn(text)).toEqual([])
+    expect(text).not.toMatch(/nobody may find|@/)
+    expect(statSync(auditFile()).mode & 0o777).toBe(0o600)
+  })
+
+  it('is opened again by SIGHUP after it was moved away', async () => {
+    renameSync(auditFile(), `${auditFile()}.1`)
+    server.signal('SIGHUP')
+    await until(() => statSync(auditFile(), { throwIfNoEntry: false }) !== undefined, 'the new file')
+    // What is being written at that moment still goes to the old one.
+    await until(async () => {
+      await registerPlainClient(server)
+      return audited().some(({ event }) => event === 'client_registered')
+    }, 'a record in the new file')
+    expect(statSync(auditFile()).mode & 0o777).toBe(0o600)
   })
 })

@@ -186,6 +186,12 @@ describe('what one of them does holds at another at once', () => {
 })
 
 describe('three instances on one database', () => {
+  it('Spec 1: offer only tools that any web app has', async () => {
+    const { access_token: token } = await client.connect(await createPerson(system))
+    const listed = await postMcp(system, { method: 'tools/list' }, { authorization: `Bearer ${token}` })
+    expect(await listed.json()).toMatchObject({ result: { tools: [{ name: 'whoami' }] } })
+  })
+
   it('OAuth 2.1 4.1.3: with one code, at all of them at once, exactly one request gets tokens, and they work', async () => {
     const person = await createPerson(system)
     const code = await client.code(person)
