@@ -51,7 +51,7 @@ afterAll(async () => {
 describe.skipIf(executable === undefined)('in a real browser', { timeout: patienceMs }, () => {
   const browser = (): Browser => chromium.browser
   signInCases(browser, () => ({ server, clientCallback: `${clientOrigin}/callback` }))
-  accountCases(browser)
+  accountCases(browser, () => server)
   deviceCases(browser, () => serverAtPath)
   connectCases(browser, () => serverAtPath)
 
