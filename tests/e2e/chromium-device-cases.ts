@@ -78,17 +78,6 @@ export function deviceCases(browser: () => Browser, given: () => ServerProcess):
         const { access_token: token } = await client.takeTokens(device)
         expect(await callTool(server, token, 'whoami')).toContain(person.email)
       })
-
-      it('whoever refuses allows nothing, and the device hears of it (section 3.5)', async () => {
-        const device = await client.start()
-        await phone.open(device.verification_uri_complete)
-        await phone.tabTo('button[type=submit]')
-        await phone.enter()
-        await phone.tabTo('button[value=deny]')
-        await phone.enter()
-        expect(await phone.heading()).toBe('Access denied')
-        expect(await client.pollResult(device)).toBe('access_denied')
-      })
     },
   )
 }
