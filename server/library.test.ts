@@ -168,7 +168,7 @@ describe('whose requests they are', () => {
         ['198.51.100.8', 3],
       ],
     ],
-    ['warns once when it is given no address, and limits nothing', {}, [[undefined, 10]], 1],
+    ['warns once when it is given no address, and limits nothing', {}, [['203.0.113.9', 10]], 1],
     [
       'warns once when it is given the environment that servers hand to a fetch function',
       { peer: { incoming: { socket: { remoteAddress: '192.0.2.1' } } } },
