@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,19 +9,18 @@ import { createPerson, type Person } from './person.ts'
 import { callTool, postMcp, registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { until } from '../support/until.ts'
+import { folderOfAll } from '../support/temporary-folder.ts'
 
 type Facts = Record<string, unknown>
 
-let folder: string
-let tokenFile: string
+const folder = folderOfAll()
 const token = randomBytes(32).toString('base64')
 let adminUrl: string
 let server: ServerProcess
 let person: Person
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-admin-'))
-  tokenFile = join(folder, 'token')
+  const tokenFile = join(folder, 'token')
   writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 })
   const address = `127.0.0.1:${await freePort()}`
   adminUrl = `http://${address}`
@@ -37,13 +35,7 @@ beforeAll(async () => {
   })
   person = await createPerson(server)
 })
-afterAll(async () => {
-  try {
-    await server?.close()
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-})
+afterAll(() => server?.close())
 
 function ask(method: string, path: string, given = token): Promise<Response> {
   return server.fetch(adminUrl + path, { method, headers: { authorization: `Bearer ${given}` } })
@@ -220,9 +212,10 @@ describe('the audit file', () => {
           }
         }),
       )
-      const records = (): Facts[] => audited().filter(({ event }) => event === 'tool_called')
-      await until(() => records().length >= people * (callsOfEach + 1), 'the last record')
-      const traced = records().filter((record) => made.has(String(record['trace_id'])))
+      const tracedNow = (): Facts[] =>
+        audited().filter(({ event, trace_id: id }) => event === 'tool_called' && made.has(String(id)))
+      await until(() => tracedNow().length >= people * callsOfEach, 'the last record')
+      const traced = tracedNow()
       expect(traced).toHaveLength(people * callsOfEach)
       expect(new Set(traced.map((record) => record['trace_id'])).size).toBe(people * callsOfEach)
       const wrong = traced.filter((record) => {

@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { runAlone } from './command-process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 // What command lines say is in server/cli/command-line.test.ts.
 it('--version prints one version', async () => {
@@ -12,11 +12,9 @@ it('--version prints one version', async () => {
 })
 
 it('a fault ends the process also when the tools module has begun something that goes on', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-faulty-'))
-  const path = join(folder, 'lively.mjs')
+  const path = join(temporaryFolder(), 'lively.mjs')
   writeFileSync(path, 'setInterval(() => {}, 1000); export const tools = 1')
   const { code, stdout, stderr } = await runAlone([], { settings: { TOOLS: path } })
-  rmSync(folder, { recursive: true })
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toMatch(/^ {2}- DRAWBRIDGE_TOOLS: .*tools: must be an array/m)
   expect(stderr).not.toMatch(/^ +at /m)

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -10,6 +9,7 @@ import { createPerson } from './person.ts'
 import { postMcp, registerPlainClient } from './plain-client.ts'
 import { connectSdkClient, type SdkClient, type SdkClientName } from './sdk-client.ts'
 import type { ServerProcess } from './server-process.ts'
+import { folderOfAll } from '../support/temporary-folder.ts'
 
 const everything = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
@@ -21,11 +21,10 @@ if (!isRoot) console.info('Not run: processes as another user take root.')
 const user = { uid: [20_000, 20_063], gid: 20_000 }
 
 let server: ServerProcess
-let folder: string
+const folder = folderOfAll()
 const clients: SdkClient[] = []
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-policy-'))
   const access = join(folder, 'access.json')
   writeFileSync(access, JSON.stringify({ rules: [{ allow: {}, tools: { deny: ['get-env'] } }] }))
   server = await startGateway(
@@ -44,10 +43,7 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.end().catch(() => {})
 })
-afterAll(async () => {
-  await server?.close()
-  rmSync(folder, { recursive: true })
-})
+afterAll(() => server?.close())
 
 /** Returns the running processes of server-everything. */
 function processes(): number[] {
