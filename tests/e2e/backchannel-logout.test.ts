@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Browser, createBrowser } from '../support/server/browser.ts'
+import type { Browser } from '../support/server/browser.ts'
 import { oidcAccount, oidcClient, type OidcServer, startOidcServer } from '../support/server/oidc-server.ts'
 import { freePort } from '../support/server/free-port.ts'
+import { createServerBrowser } from './person.ts'
 import { type PlainClient, postForm, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
@@ -36,12 +37,7 @@ afterAll(async () => {
 })
 
 /** Opens a browser that keeps the sign-in at the provider. */
-function openBrowser(): Browser {
-  const served = new Set([server.baseUrl, id.issuer])
-  return createBrowser((request) =>
-    served.has(new URL(request.url).origin) ? server.fetch(request) : undefined,
-  )
-}
+const openBrowser = (): Browser => createServerBrowser(server, id.issuer)
 
 async function connect(browser: Browser): Promise<Tokens> {
   const page = await browser.submit(await browser.visit(client.authorizationUrl), 'provider', {
