@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
 import { createPerson, type Person } from './person.ts'
-import { callTool, postMcp, registerPlainClient } from './plain-client.ts'
+import { callTool, postMcp, registerPlainClient, statusOfCall } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { until } from '../support/until.ts'
 import { folderOfAll } from '../support/temporary-folder.ts'
@@ -46,11 +46,6 @@ async function factsOf(method: string, path: string): Promise<Facts> {
   const facts = (await response.json()) as Facts
   expect([response.status, facts]).toEqual([200, facts])
   return facts
-}
-
-async function callStatus(accessToken: string): Promise<number> {
-  const headers = { authorization: `Bearer ${accessToken}` }
-  return (await postMcp(server, { method: 'tools/list' }, headers)).status
 }
 
 async function grantsOf(query: string): Promise<Facts[]> {
@@ -96,7 +91,7 @@ describe('the admin API', () => {
     expect(grant).toMatchObject({ email: person.email, client_name: 'Plain client', state: 'live' })
     const id = String(grant?.['id'])
     expect(await factsOf('DELETE', `/grants/${id}`)).toEqual({ revoked: 1, grants: [id] })
-    expect(await callStatus(tokens.access_token)).toBe(401)
+    expect(await statusOfCall(server, tokens.access_token)).toBe(401)
     expect((await client.refresh(tokens.refresh_token)).status).toBe(400)
     await until(async () => {
       const [ended] = await grantsOf(`client=${client.id}&all=true`)

@@ -4,7 +4,7 @@ import type { Browser } from '../support/server/browser.ts'
 import { oidcAccount, oidcClient, type OidcServer, startOidcServer } from '../support/server/oidc-server.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { createServerBrowser } from './person.ts'
-import { type PlainClient, postForm, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
+import { type PlainClient, postForm, registerPlainClient, statusOfCall, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 let id: OidcServer
@@ -47,9 +47,7 @@ async function connect(browser: Browser): Promise<Tokens> {
   return (await (await client.redeem(back.url.searchParams.get('code') ?? '')).json()) as Tokens
 }
 
-async function statusOf({ access_token: token }: Tokens): Promise<number> {
-  return (await postMcp(server, { method: 'ping' }, { authorization: `Bearer ${token}` })).status
-}
+const statusOf = ({ access_token: token }: Tokens): Promise<number> => statusOfCall(server, token)
 
 describe('a person who signs out at a real OpenID provider', () => {
   it('loses the connections of that sign-in at once, and no others', async () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Browser } from 'puppeteer-core'
 import { createPerson } from './person.ts'
 import { openPhone, signInOn } from './phone.ts'
-import { postMcp, registerPlainClient } from './plain-client.ts'
+import { registerPlainClient, statusOfCall } from './plain-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
 /** Tests the page of one’s connections. */
@@ -12,8 +12,7 @@ export function accountCases(browser: () => Browser, given: () => ServerProcess)
     const person = await createPerson(server)
     const connect = async (name: string): Promise<string> =>
       (await (await registerPlainClient(server, name)).connect(person)).access_token
-    const status = async (token: string): Promise<number> =>
-      (await postMcp(server, { method: 'tools/list' }, { authorization: `Bearer ${token}` })).status
+    const status = (token: string): Promise<number> => statusOfCall(server, token)
     const tokens = new Map<string, string>()
     for (const name of ['Quill', 'Old Laptop', 'Pocket Editor']) tokens.set(`“${name}”`, await connect(name))
     const phone = await openPhone(browser(), { scripts: true })
@@ -22,7 +21,7 @@ export function accountCases(browser: () => Browser, given: () => ServerProcess)
     expect(await phone.heading()).toBe('Sign in to manage your connections')
     expect(await phone.page.$('button[value=deny]')).toBeNull()
     await signInOn(phone, person)
-    expect(new URL(phone.page.url()).pathname).toBe('/account/connections')
+    expect(new URL(phone.page.url()).pathname).toBe('/tools/account/connections')
     expect(await phone.heading()).toBe('Your connections')
     const names = await phone.page.$$eval('.connection h3', (headings) =>
       headings.map(({ innerText }) => innerText),

@@ -8,9 +8,9 @@ import { createServerBrowser } from './person.ts'
 import {
   callTool,
   type PlainClient,
-  postMcp,
   redirectUri,
   registerPlainClient,
+  statusOfCall,
   type Tokens,
 } from './plain-client.ts'
 import { type ServerProcess, type ServerSettings, startServer } from './server-process.ts'
@@ -69,9 +69,7 @@ async function startRig(settings: ServerSettings): Promise<DexRig> {
       return (await redeemed.json()) as Tokens
     },
     openAccount: (name) => signIn(name, `${server.baseUrl}/account/connections`),
-    async ping({ access_token: token }) {
-      return (await postMcp(server, { method: 'ping' }, { authorization: `Bearer ${token}` })).status
-    },
+    ping: ({ access_token: token }) => statusOfCall(server, token),
     async close() {
       await server.close()
       await dex.close()

@@ -18,6 +18,7 @@ import {
   register,
   type Registered,
   registerPlainClient,
+  statusOfCall,
   type Tokens,
 } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
@@ -79,9 +80,7 @@ function manage(
   })
 }
 
-async function mcpStatus(token: string): Promise<number> {
-  return (await postMcp(system, { method: 'tools/list' }, { authorization: `Bearer ${token}` })).status
-}
+const mcpStatus = (token: string): Promise<number> => statusOfCall(system, token)
 
 describe('what one of them does holds at another at once', () => {
   beforeEach(() => at('A'))

@@ -7,7 +7,7 @@ import { keySample } from '../support/server/key-sample.ts'
 import { allowDevice } from './device.ts'
 import { expectAllConnected } from './attempt-facts.ts'
 import { createPerson, type Person } from './person.ts'
-import { callTool, postMcp, redirectUri } from './plain-client.ts'
+import { callTool, redirectUri, statusOfCall } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { folderOfAll } from '../support/temporary-folder.ts'
 
@@ -158,8 +158,7 @@ describe('openid-client with clients of the operator', () => {
     const tokens = await signIn()
     await openid.tokenRevocation(television, tokens.access_token, { token_type_hint: 'refresh_token' })
     expect(await openid.tokenIntrospection(asking['by key'], tokens.access_token)).toEqual({ active: false })
-    const authorization = `Bearer ${tokens.access_token}`
-    expect((await postMcp(server, { method: 'ping' }, { authorization })).status).toBe(401)
+    expect(await statusOfCall(server, tokens.access_token)).toBe(401)
     const refreshed = await openid.refreshTokenGrant(television, tokens.refresh_token ?? '')
 
     await openid.tokenRevocation(television, refreshed.refresh_token ?? '')

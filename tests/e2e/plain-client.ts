@@ -146,6 +146,11 @@ export function postMcp(
   })
 }
 
+/** Returns the status of a call with an access token. */
+export async function statusOfCall(server: ServerProcess, accessToken: string): Promise<number> {
+  return (await postMcp(server, { method: 'ping' }, { authorization: `Bearer ${accessToken}` })).status
+}
+
 /** Calls a tool with an access token and returns the text of its result. Throws unless it succeeds. */
 export async function callTool(
   server: ServerProcess,
