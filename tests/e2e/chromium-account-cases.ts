@@ -26,7 +26,7 @@ export function accountCases(browser: () => Browser, given: () => ServerProcess)
     const names = await phone.page.$$eval('.connection h3', (headings) =>
       headings.map(({ innerText }) => innerText),
     )
-    expect(names.toSorted()).toEqual([...tokens.keys()].toSorted())
+    expect(new Set(names)).toEqual(new Set(tokens.keys()))
     const [first = '', second = '', third = ''] = names.map((name) => tokens.get(name))
     expect(await phone.text()).toMatch(new RegExp(`${person.email}.*Returns to 127.0.0.1`))
 
