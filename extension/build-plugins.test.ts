@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, type Rolldown } from 'vite'
 import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../tests/support/temporary-folder.ts'
 import { createInlineStyles } from './build-plugins.ts'
 
 describe('style sheets', () => {
@@ -14,24 +14,20 @@ describe('style sheets', () => {
     css: string,
     styles: ReturnType<typeof createInlineStyles>,
   ): Promise<{ page: string; files: string[] }> {
-    const root = mkdtempSync(join(tmpdir(), 'drawbridge-styles-'))
-    try {
-      writeFileSync(join(root, 'style.css'), css)
-      writeFileSync(join(root, 'index.html'), '<head><link rel="stylesheet" href="./style.css"></head>')
-      const plugins = [styles.plugin()]
-      const result = await build({
-        root,
-        configFile: false,
-        logLevel: 'silent',
-        plugins,
-        build: { write: false },
-      })
-      const { output } = result as Rolldown.RolldownOutput
-      const page = output.find(({ fileName }) => fileName === 'index.html') as Rolldown.OutputAsset
-      return { page: String(page.source), files: output.map(({ fileName }) => fileName) }
-    } finally {
-      rmSync(root, { recursive: true })
-    }
+    const root = temporaryFolder()
+    writeFileSync(join(root, 'style.css'), css)
+    writeFileSync(join(root, 'index.html'), '<head><link rel="stylesheet" href="./style.css"></head>')
+    const plugins = [styles.plugin()]
+    const result = await build({
+      root,
+      configFile: false,
+      logLevel: 'silent',
+      plugins,
+      build: { write: false },
+    })
+    const { output } = result as Rolldown.RolldownOutput
+    const page = output.find(({ fileName }) => fileName === 'index.html') as Rolldown.OutputAsset
+    return { page: String(page.source), files: output.map(({ fileName }) => fileName) }
   }
 
   it('stand in their page, where the policy knows them by their hash', async () => {

@@ -1,9 +1,17 @@
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { pino } from 'pino'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { temporaryFolder } from '../tests/support/temporary-folder.ts'
 import { ConfigError, createDrawbridge } from './library.ts'
 
 const memory = { store: 'memory:' }
+
+const registration = (baseUrl: string, headers: Record<string, string> = {}): Request =>
+  new Request(`${baseUrl}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ redirect_uris: ['http://127.0.0.1/cb'], token_endpoint_auth_method: 'none' }),
+  })
 
 describe('createDrawbridge', () => {
   it('answers requests for its base URL, and for the web app beside it', async () => {
@@ -26,13 +34,9 @@ describe('createDrawbridge', () => {
       store: `sqlite:${folder}/deep/server.db`,
       log: 'silent',
     }
-    const register = new Request('http://localhost:3000/oauth/register', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ redirect_uris: ['http://127.0.0.1/cb'], token_endpoint_auth_method: 'none' }),
-    })
     const first = createDrawbridge(settings)
-    const { client_id: clientId } = (await (await first.fetch(register)).json()) as { client_id: string }
+    const registered = await first.fetch(registration('http://localhost:3000'))
+    const { client_id: clientId } = (await registered.json()) as { client_id: string }
     await first.close()
     const second = createDrawbridge(settings)
     const ready = await second.fetch(new Request('http://localhost:3000/readyz'))
@@ -126,6 +130,67 @@ describe('createDrawbridge', () => {
       vi.unstubAllEnvs()
     },
   )
+})
+
+describe('whose requests they are', () => {
+  afterEach(() => vi.restoreAllMocks())
+
+  it.each<
+    [
+      what: string,
+      given: { settings?: object; peer?: object },
+      registered: [forwardedFor: string | undefined, count: number][],
+      warnings?: number,
+    ]
+  >([
+    [
+      'limits each address that it is given, and believes no header',
+      { peer: { address: '192.0.2.1' } },
+      [
+        ['203.0.113.9', 3],
+        ['198.51.100.8', 0],
+      ],
+    ],
+    [
+      'reads X-Forwarded-For behind a proxy that it is told to trust',
+      { settings: { trustedProxies: '127.0.0.1' }, peer: { address: '127.0.0.1' } },
+      [
+        ['203.0.113.9', 3],
+        ['198.51.100.8', 3],
+        ['192.0.2.1, 198.51.100.8', 0],
+      ],
+    ],
+    [
+      'takes the word of such a proxy also when it is given no address',
+      { settings: { trustedProxies: '10.0.0.0/8' } },
+      [
+        ['203.0.113.9', 3],
+        ['198.51.100.8', 3],
+      ],
+    ],
+    ['warns once when it is given no address, and limits nothing', {}, [['203.0.113.9', 10]], 1],
+    [
+      'warns once when it is given the environment that servers hand to a fetch function',
+      { peer: { incoming: { socket: { remoteAddress: '192.0.2.1' } } } },
+      [[undefined, 10]],
+      1,
+    ],
+  ])('%s', async (_what, { settings, peer }, registered, warnings = 0) => {
+    const log: string[] = []
+    vi.spyOn(pino, 'destination').mockReturnValue({ write: (line: string) => log.push(line) } as never)
+    const { fetch, close } = createDrawbridge({ ...memory, registrationLimit: '3', ...settings })
+    for (const [forwardedFor, expected] of registered) {
+      const statuses: number[] = []
+      while (statuses.length < 10) {
+        const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
+        const request = registration('http://localhost:8787', headers)
+        statuses.push((await fetch(request, peer)).status)
+      }
+      expect(statuses.filter((status) => status === 201)).toHaveLength(expected)
+    }
+    expect(log.filter((line) => line.includes('"address_unknown"'))).toHaveLength(warnings)
+    await close()
+  })
 })
 
 /** The problems of the ConfigError that the arguments of a program without types get. */

@@ -194,16 +194,11 @@ describe('settings', () => {
   })
 })
 
-describe('a build for a team', () => {
-  it('brings its profile along', () => {
-    const profile = { id: 'team', label: 'Notes', appUrl: 'https://app.example.com' }
-    vi.stubEnv('TEAM', JSON.stringify(profile))
-    expect(createBrowser().builtInProfile).toEqual(profile)
-  })
-
-  it('is none by default', () => {
-    expect(createBrowser().builtInProfile).toBeUndefined()
-  })
+it('a build for a team brings its profile along, and another none', () => {
+  expect(createBrowser().builtInProfile).toBeUndefined()
+  const profile = { id: 'team', label: 'Notes', appUrl: 'https://app.example.com' }
+  vi.stubEnv('TEAM', JSON.stringify(profile))
+  expect(createBrowser().builtInProfile).toEqual(profile)
 })
 
 describe('a change of the session', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createBrowser } from '../support/server/browser.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { createPerson, type Person } from '../e2e/person.ts'
+import { register } from '../e2e/plain-client.ts'
 import { type ServerProcess, startServer } from '../e2e/server-process.ts'
 import { readChecks, type ScenarioResult, startSuite, type SuiteRun } from './suite-process.ts'
 
@@ -21,27 +22,17 @@ export async function runAuthorizationSuite(): Promise<SuiteRun> {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-conformance-'))
   try {
     const port = await freePort()
-    const clientId = await registerClient(server, `http://127.0.0.1:${port}/callback`)
+    const metadata = {
+      client_name: 'Conformance suite',
+      redirect_uris: [`http://127.0.0.1:${port}/callback`],
+    }
+    const { client_id: clientId } = await register(server, metadata)
     const { exitCode, output } = await runSuite(server, { clientId, port, folder })
     return { required: scenarios, results: readResults(folder), exitCode, output }
   } finally {
     rmSync(folder, { recursive: true, force: true })
     await server.close()
   }
-}
-
-async function registerClient(server: ServerProcess, redirectUri: string): Promise<string> {
-  const response = await server.fetch(`${server.baseUrl}/oauth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      client_name: 'Conformance suite',
-      redirect_uris: [redirectUri],
-      token_endpoint_auth_method: 'none',
-    }),
-  })
-  if (response.status !== 201) throw new Error(`Registering the suite answered ${response.status}.`)
-  return ((await response.json()) as { client_id: string }).client_id
 }
 
 async function runSuite(

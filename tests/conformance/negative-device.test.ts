@@ -1,4 +1,12 @@
-import { type Fields, type CaseRequest, type Expected, type NegativeCase, row } from './negative-case.ts'
+import {
+  type CaseRequest,
+  expecting,
+  type Expected,
+  type Fields,
+  type NegativeCase,
+  row,
+  rows,
+} from './negative-case.ts'
 import {
   bad,
   badGrant,
@@ -12,11 +20,8 @@ import {
 } from './negative-request.ts'
 import { describeCases } from './negative-suite.ts'
 
-const start = (changes: Fields = {}, headers: Record<string, string> = {}): CaseRequest => ({
-  path: '/oauth/device_authorization',
-  form: { client_id: '{device}', ...changes },
-  headers,
-})
+const path = '/oauth/device_authorization'
+const start = (changes: Fields = {}): CaseRequest => ({ path, form: { client_id: '{device}', ...changes } })
 
 const poll = (changes: Fields = {}): CaseRequest => ({
   path: '/oauth/token',
@@ -26,12 +31,18 @@ const poll = (changes: Fields = {}): CaseRequest => ({
 const started: Expected = { status: 200, json: { expires_in: 900, interval: 5 } }
 
 const starts: NegativeCase[] = [
-  row('RFC 8628 3.1: no client', start({ client_id: undefined }), clientFails),
-  row('RFC 8628 3.1: an unknown client', start({ client_id: 'nobody' }), clientFails),
-  row('RFC 8628 3.1: a client with a secret comes without it', start({ client_id: '{web}' }), clientFails),
+  ...rows(expecting(clientFails, start), {
+    'RFC 8628 3.1: no client': { client_id: undefined },
+    'RFC 8628 3.1: an unknown client': { client_id: 'nobody' },
+    'RFC 8628 3.1: a client with a secret comes without it': { client_id: '{web}' },
+  }),
+  ...rows(expecting(badTarget, start), {
+    'RFC 8707 2: a foreign resource': { resource: 'https://other.example/mcp' },
+    'RFC 8707 2: a foreign resource beside ours': { resource: ['{resource}', 'https://other.example/'] },
+  }),
   row(
     'RFC 8628 3.1: a wrong secret',
-    start({ client_id: undefined }, { authorization: '{basic_wrong}' }),
+    { ...start({ client_id: undefined }), headers: { authorization: '{basic_wrong}' } },
     challenged,
   ),
   row(
@@ -39,29 +50,15 @@ const starts: NegativeCase[] = [
     start({ client_id: '{code_only}' }),
     bad('unauthorized_client'),
   ),
-  row('RFC 8707 2: a foreign resource', start({ resource: 'https://other.example/mcp' }), badTarget),
-  row(
-    'RFC 8707 2: a foreign resource beside ours',
-    start({ resource: ['{resource}', 'https://other.example/'] }),
-    badTarget,
-  ),
   row('RFC 6749 3.3: a scope that none can be', start({ scope: 'mcp "' }), badScope),
   row('RFC 6749 3.1: client_id twice', start({ client_id: ['{device}', '{device}'] }), badRequest),
-  row(
-    'RFC 8628 3.1: GET',
-    { path: '/oauth/device_authorization', query: { client_id: '{device}' } },
-    onlyPost,
-  ),
+  row('RFC 8628 3.1: GET', { path, query: { client_id: '{device}' } }, onlyPost),
   row(
     'RFC 8628 3.1: parameters in the query',
     { ...start({ client_id: undefined }), query: { client_id: '{device}' } },
     clientFails,
   ),
-  row(
-    'RFC 8628 3.1: a body of JSON',
-    { path: '/oauth/device_authorization', json: { client_id: '{device}' } },
-    otherType,
-  ),
+  row('RFC 8628 3.1: a body of JSON', { path, json: { client_id: '{device}' } }, otherType),
   row('RFC 8628 3.2: the answer is kept by no cache, and has codes that cannot be guessed', start(), {
     status: 200,
     headers: { 'cache-control': /^no-store$/ },
@@ -71,14 +68,14 @@ const starts: NegativeCase[] = [
 
 const polls: NegativeCase[] = [
   row('RFC 8628 3.5: nobody has decided', poll(), bad('authorization_pending')),
-  row('RFC 8628 3.4: no device_code', poll({ device_code: undefined }), badRequest),
-  row('RFC 8628 3.4: an unknown device_code', poll({ device_code: 'mcpd_unknown' }), badGrant),
-  row('RFC 8628 3.4: a user code as device_code', poll({ device_code: '{user_code}' }), badGrant),
-  row(
-    'RFC 8628 3.4: a device_code twice',
-    poll({ device_code: ['{device_code}', '{device_code}'] }),
-    badRequest,
-  ),
+  ...rows(expecting(badRequest, poll), {
+    'RFC 8628 3.4: no device_code': { device_code: undefined },
+    'RFC 8628 3.4: a device_code twice': { device_code: ['{device_code}', '{device_code}'] },
+  }),
+  ...rows(expecting(badGrant, poll), {
+    'RFC 8628 3.4: an unknown device_code': { device_code: 'mcpd_unknown' },
+    'RFC 8628 3.4: a user code as device_code': { device_code: '{user_code}' },
+  }),
   row('RFC 8628 3.4: the device_code without its client', poll({ client_id: undefined }), clientFails),
   row(
     'RFC 8628 3.4: the grant type by a short name',

@@ -1,55 +1,54 @@
-import { type CaseRequest, type Expected, type Fields, type NegativeCase, row } from './negative-case.ts'
+import {
+  type CaseRequest,
+  expecting,
+  type Expected,
+  type Fields,
+  type NegativeCase,
+  row,
+  rows,
+} from './negative-case.ts'
 import { badRequest, challenged, clientFails, onlyPost, otherType, revoke } from './negative-request.ts'
 import { describeCases } from './negative-suite.ts'
 
-const introspect = (token: string): CaseRequest => ({
-  path: '/oauth/introspect',
-  form: { token },
-  headers: { authorization: '{basic}' },
-})
+const path = '/oauth/introspect'
+const headers = { authorization: '{basic}' }
+const ask = (form: Fields): CaseRequest => ({ path, form, headers })
+const introspect = (token: string): CaseRequest => ask({ token })
 
 const inactive: Expected = {
   status: 200,
   exactly: { active: false },
   headers: { 'cache-control': /^no-store$/ },
 }
-const ask = (form: Fields, headers: Record<string, string> = { authorization: '{basic}' }): CaseRequest => ({
-  path: '/oauth/introspect',
-  form,
-  headers,
-})
+const active: Expected = { status: 200, json: { active: true } }
 
 const introspections: NegativeCase[] = [
-  row('RFC 7662 2.1: no client', ask({ token: '{web_access_token}' }, {}), clientFails),
+  row('RFC 7662 2.1: no client', { path, form: { token: '{web_access_token}' } }, clientFails),
   row(
     'RFC 7662 2.1: a public client proves nothing',
-    ask({ client_id: '{client}', token: '{access_token}' }, {}),
+    { path, form: { client_id: '{client}', token: '{access_token}' } },
     clientFails,
-  ),
-  row(
-    'RFC 7662 2.1: a public client by Basic',
-    ask({ token: '{access_token}' }, { authorization: '{basic_public}' }),
-    challenged,
-  ),
-  row(
-    'RFC 7662 2.3: a wrong secret',
-    ask({ token: '{web_access_token}' }, { authorization: '{basic_wrong}' }),
-    challenged,
   ),
   row(
     'RFC 7662 2.1: the token itself is no proof of a client',
-    ask({ token: '{web_access_token}' }, { authorization: 'Bearer {web_access_token}' }),
+    { ...introspect('{web_access_token}'), headers: { authorization: 'Bearer {web_access_token}' } },
     clientFails,
+  ),
+  ...rows(
+    expecting(challenged, (authorization: string) => ({
+      ...introspect('{access_token}'),
+      headers: { authorization },
+    })),
+    {
+      'RFC 7662 2.1: a public client by Basic': '{basic_public}',
+      'RFC 7662 2.3: a wrong secret': '{basic_wrong}',
+    },
   ),
   row('RFC 7662 2.1: no token', ask({}), badRequest),
   row('RFC 7662 2.1: token twice', ask({ token: ['x', 'y'] }), badRequest),
   row(
     'RFC 7662 4: GET, which would put the token into a log',
-    {
-      path: '/oauth/introspect',
-      query: { token: '{web_access_token}' },
-      headers: { authorization: '{basic}' },
-    },
+    { path, query: { token: '{web_access_token}' }, headers },
     onlyPost,
   ),
   row(
@@ -57,29 +56,15 @@ const introspections: NegativeCase[] = [
     { ...ask({ x: '1' }), query: { token: '{web_access_token}' } },
     badRequest,
   ),
-  row(
-    'RFC 7662 2.1: a body of JSON',
-    { path: '/oauth/introspect', json: { token: 'x' }, headers: { authorization: '{basic}' } },
-    otherType,
-  ),
-  row('RFC 7662 2.2: an unknown token', ask({ token: 'unknown' }), inactive),
-  row(
-    'RFC 7662 2.2: an access token of another client, and not a word more',
-    ask({ token: '{access_token}' }),
-    inactive,
-  ),
-  row(
-    'RFC 7662 2.2: a refresh token of another client, and not a word more',
-    ask({ token: '{refresh_token}' }),
-    inactive,
-  ),
-  row('RFC 7662 2.2: an authorization code is no token', ask({ token: '{web_code}' }), inactive),
-  row('RFC 7662 2.2: a device code is no token', ask({ token: '{device_code}' }), inactive),
-  row(
-    'RFC 7662 2.2: a token of the provider is none of ours',
-    ask({ token: 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.' }),
-    inactive,
-  ),
+  row('RFC 7662 2.1: a body of JSON', { path, json: { token: 'x' }, headers }, otherType),
+  ...rows(expecting(inactive, introspect), {
+    'RFC 7662 2.2: an unknown token': 'unknown',
+    'RFC 7662 2.2: an access token of another client, and not a word more': '{access_token}',
+    'RFC 7662 2.2: a refresh token of another client, and not a word more': '{refresh_token}',
+    'RFC 7662 2.2: an authorization code is no token': '{web_code}',
+    'RFC 7662 2.2: a device code is no token': '{device_code}',
+    'RFC 7662 2.2: a token of the provider is none of ours': 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.',
+  }),
   row(
     'RFC 7662 2.2, RFC 7662 2.1: a wrong hint does not hide a token',
     ask({ token: '{web_access_token}', token_type_hint: 'refresh_token' }),
@@ -97,7 +82,7 @@ const introspections: NegativeCase[] = [
   {
     title: 'RFC 7662 4: an access token after its hour',
     steps: [
-      { request: introspect('{web_access_token}'), expected: { status: 200, json: { active: true } } },
+      { request: introspect('{web_access_token}'), expected: active },
       { advance: 3600 },
       { request: introspect('{web_access_token}'), expected: inactive },
     ],
@@ -105,7 +90,7 @@ const introspections: NegativeCase[] = [
   {
     title: 'RFC 7662 4: a token that was revoked',
     steps: [
-      { request: introspect('{web_access_token}'), expected: { status: 200, json: { active: true } } },
+      { request: introspect('{web_access_token}'), expected: active },
       {
         request: revoke({
           client_id: '{web}',
@@ -121,12 +106,12 @@ const introspections: NegativeCase[] = [
   {
     title: 'RFC 7662 2.2: a refresh token that was used',
     steps: [
-      { request: introspect('{web_refresh_token}'), expected: { status: 200, json: { active: true } } },
+      { request: introspect('{web_refresh_token}'), expected: active },
       {
         request: {
           path: '/oauth/token',
           form: { grant_type: 'refresh_token', refresh_token: '{web_refresh_token}' },
-          headers: { authorization: '{basic}' },
+          headers,
         },
         expected: { status: 200 },
       },
@@ -136,7 +121,7 @@ const introspections: NegativeCase[] = [
   row(
     'RFC 7662 4: no page may read the answers',
     {
-      path: '/oauth/introspect',
+      path,
       method: 'OPTIONS',
       headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
     },

@@ -1,42 +1,47 @@
-import type { Fields, NegativeCase } from './negative-case.ts'
-import { bad, badGrant, issued, refresh, tokenIsDead } from './negative-request.ts'
+import { type Expected, type Fields, type NegativeCase, rows } from './negative-case.ts'
+import {
+  badGrant,
+  badRequest,
+  badScope,
+  badTarget,
+  clientFails,
+  issued,
+  refresh,
+  tokenIsDead,
+} from './negative-request.ts'
 import { describeCases } from './negative-suite.ts'
 
 /** Expects a refusal without rotation. */
-const refusedRefresh = (title: string, changes: Fields, error: string, status = 400): NegativeCase => ({
-  title,
-  steps: [
-    { request: refresh(changes), expected: bad(error, status) },
-    { request: refresh(), expected: issued },
-  ],
-})
+const refused = (expected: Expected, table: Record<string, Fields>): NegativeCase[] =>
+  rows(
+    (changes: Fields) => [
+      { request: refresh(changes), expected },
+      { request: refresh(), expected: issued },
+    ],
+    table,
+  )
 
 const refreshes: NegativeCase[] = [
-  refusedRefresh('RFC 6749 6: no refresh_token', { refresh_token: undefined }, 'invalid_request'),
-  refusedRefresh('RFC 6749 6: an unknown refresh token', { refresh_token: 'mcpr_unknown' }, 'invalid_grant'),
-  refusedRefresh(
-    'RFC 6749 10.4, RFC 9700 4.14.2, OAuth 2.1 4.3: the refresh token of another client',
-    { client_id: '{other}' },
-    'invalid_grant',
-  ),
-  refusedRefresh(
-    'RFC 9700 4.14.2: the refresh token without its client',
-    { client_id: undefined },
-    'invalid_client',
-    401,
-  ),
-  refusedRefresh(
-    'RFC 6749 3.2: refresh_token twice',
-    { refresh_token: ['{refresh_token}', '{refresh_token}'] },
-    'invalid_request',
-  ),
-  refusedRefresh('RFC 6749 3.3: a scope that none can be', { scope: 'mcp "admin"' }, 'invalid_scope'),
-  refusedRefresh(
-    'RFC 8707 2.2, OAuth 2.1 3.2.3: a foreign resource, before anything is rotated',
-    { resource: 'https://other.example/' },
-    'invalid_target',
-  ),
-  refusedRefresh('RFC 8707 2.2: a resource with a fragment', { resource: '{resource}#x' }, 'invalid_target'),
+  ...refused(badRequest, {
+    'RFC 6749 6: no refresh_token': { refresh_token: undefined },
+    'RFC 6749 3.2: refresh_token twice': { refresh_token: ['{refresh_token}', '{refresh_token}'] },
+  }),
+  ...refused(badGrant, {
+    'RFC 6749 6: an unknown refresh token': { refresh_token: 'mcpr_unknown' },
+    'RFC 6749 10.4, RFC 9700 4.14.2, OAuth 2.1 4.3: the refresh token of another client': {
+      client_id: '{other}',
+    },
+  }),
+  ...refused(clientFails, {
+    'RFC 9700 4.14.2: the refresh token without its client': { client_id: undefined },
+  }),
+  ...refused(badScope, { 'RFC 6749 3.3: a scope that none can be': { scope: 'mcp "admin"' } }),
+  ...refused(badTarget, {
+    'RFC 8707 2.2, OAuth 2.1 3.2.3: a foreign resource, before anything is rotated': {
+      resource: 'https://other.example/',
+    },
+    'RFC 8707 2.2: a resource with a fragment': { resource: '{resource}#x' },
+  }),
   {
     title: 'RFC 6749 6: no scope beyond what was granted',
     steps: [

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type CaseRequest, type Expected, type NegativeCase, row } from './negative-case.ts'
+import { type CaseRequest, expecting, type Expected, type NegativeCase, row, rows } from './negative-case.ts'
 import { describeCases } from './negative-suite.ts'
 
 const server = '/.well-known/oauth-authorization-server'
@@ -10,30 +10,23 @@ const bad = (error: string, status: number): Expected => ({ status, error })
 const get = (path: string, headers: Record<string, string> = {}): CaseRequest => ({ path, headers })
 
 const discovery: NegativeCase[] = [
-  row(
-    'RFC 8414 3: another suffix is not found, as JSON',
-    get('/.well-known/oauth-authorization-server/other'),
-    { status: 404, json: { error: 'not_found' } },
-  ),
-  row('RFC 8414 3: another name is not found, as JSON', get('/.well-known/oauth-server'), {
-    status: 404,
-    json: { error: 'not_found' },
-  }),
-  row('RFC 9728 3.1: a resource that is not here', get('/.well-known/oauth-protected-resource/other'), {
-    status: 404,
-    json: { error: 'not_found' },
+  ...rows(expecting({ status: 404, json: { error: 'not_found' } }, get), {
+    'RFC 8414 3: another suffix is not found, as JSON': `${server}/other`,
+    'RFC 8414 3: another name is not found, as JSON': '/.well-known/oauth-server',
+    'RFC 9728 3.1: a resource that is not here': '/.well-known/oauth-protected-resource/other',
   }),
   row(
     'RFC 8414 3.1: POST',
     { path: server, method: 'POST' },
     { ...bad('method_not_allowed', 405), headers: { allow: /\bGET\b/ } },
   ),
-  row('RFC 8414 3.1: a bad token does not hide it', get(server, { authorization: 'Bearer wrong' }), {
-    status: 200,
-  }),
-  row('RFC 9728 3.1: a bad token does not hide it', get(resource, { authorization: 'Bearer wrong' }), {
-    status: 200,
-  }),
+  ...rows(
+    expecting({ status: 200 }, (path: string) => get(path, { authorization: 'Bearer wrong' })),
+    {
+      'RFC 8414 3.1: a bad token does not hide it': server,
+      'RFC 9728 3.1: a bad token does not hide it': resource,
+    },
+  ),
   row(
     'RFC 8414 3.3: forwarding headers do not change the issuer',
     get(server, {
@@ -58,48 +51,39 @@ const discovery: NegativeCase[] = [
     get(server, { host: 'evil.example' }),
     { status: 421, json: { error: 'misdirected_request' } },
   ),
-  row('RFC 9700 2.1.2: only codes are offered', get(server), {
-    status: 200,
-    json: { response_types_supported: ['code'], response_modes_supported: ['query'] },
-  }),
-  row('RFC 9700 2.1.1: only S256 is offered', get(server), {
-    status: 200,
-    json: { code_challenge_methods_supported: ['S256'] },
-  }),
-  row('RFC 8725 3.2: no symmetric algorithm and no unsigned one is offered', get(server), {
-    status: 200,
-    json: { token_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'PS256', 'RS256'] },
-  }),
-  row('RFC 8414 2: introspection is not for public clients', get(server), {
-    status: 200,
-    json: {
+  ...promises(server, {
+    'RFC 9700 2.1.2: only codes are offered': {
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+    },
+    'RFC 9700 2.1.1: only S256 is offered': { code_challenge_methods_supported: ['S256'] },
+    'RFC 8725 3.2: no symmetric algorithm and no unsigned one is offered': {
+      token_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'PS256', 'RS256'],
+    },
+    'RFC 8414 2: introspection is not for public clients': {
       introspection_endpoint_auth_methods_supported: [
         'client_secret_basic',
         'client_secret_post',
         'private_key_jwt',
       ],
     },
-  }),
-  row('RFC 9207 3, MCP auth Authorization-Response-Validation: that iss comes is said', get(server), {
-    status: 200,
-    json: { authorization_response_iss_parameter_supported: true },
-  }),
-  row('RFC 9728 2: a token belongs into the header', get(resource), {
-    status: 200,
-    json: { bearer_methods_supported: ['header'] },
-  }),
-  row('MCP auth Refresh-Tokens: offline_access is no scope of the resource', get(resource), {
-    status: 200,
-    json: { scopes_supported: ['mcp'] },
-  }),
-  row('MCP auth Client-ID-Metadata-Documents, CIMD 5: said together with the method none', get(server), {
-    status: 200,
-    json: {
+    'RFC 9207 3, MCP auth Authorization-Response-Validation: that iss comes is said': {
+      authorization_response_iss_parameter_supported: true,
+    },
+    'MCP auth Client-ID-Metadata-Documents, CIMD 5: said together with the method none': {
       client_id_metadata_document_supported: true,
       token_endpoint_auth_methods_supported: expect.arrayContaining(['none']),
     },
   }),
+  ...promises(resource, {
+    'RFC 9728 2: a token belongs into the header': { bearer_methods_supported: ['header'] },
+    'MCP auth Refresh-Tokens: offline_access is no scope of the resource': { scopes_supported: ['mcp'] },
+  }),
 ]
+
+function promises(path: string, table: Record<string, Record<string, unknown>>): NegativeCase[] {
+  return rows((json) => [{ request: get(path), expected: { status: 200, json } }], table)
+}
 
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 const call = (headers: Record<string, string>, changes: Partial<CaseRequest> = {}): CaseRequest => ({
@@ -124,84 +108,54 @@ const refused: Expected = {
 }
 
 const bearers: NegativeCase[] = [
-  row(
-    'RFC 9728 5.1, MCP auth Protected-Resource-Metadata, OAuth 2.1 5.3.2: no credential at all',
-    call({}),
-    challenged,
+  ...rows(
+    expecting(challenged, (request: CaseRequest) => request),
+    {
+      'RFC 9728 5.1, MCP auth Protected-Resource-Metadata, OAuth 2.1 5.3.2: no credential at all': call({}),
+      'RFC 9728 5.1: GET without a credential': { path: '/mcp' },
+      'RFC 9728 5.1: DELETE without a credential': { path: '/mcp', method: 'DELETE' },
+      'MCP auth Token-Handling: the token is looked at before the message': call(
+        {},
+        { json: { nonsense: true } },
+      ),
+      'RFC 6750 2.3, MCP auth Access-Token-Usage, RFC 9700 4.3.2, OAuth 2.1 5.1: a token in the query': call(
+        {},
+        { query: { access_token: '{access_token}' } },
+      ),
+      'RFC 6750 2.2: a token in a form': { path: '/mcp', form: { access_token: '{access_token}' } },
+    },
   ),
-  row('RFC 9728 5.1: GET without a credential', { path: '/mcp' }, challenged),
-  row('RFC 9728 5.1: DELETE without a credential', { path: '/mcp', method: 'DELETE' }, challenged),
   row(
     'RFC 9728 5.1: HEAD without a credential',
     { path: '/mcp', method: 'HEAD' },
     { status: 401, headers: { 'www-authenticate': /resource_metadata=/ } },
   ),
-  row(
-    'MCP auth Token-Handling: the token is looked at before the message',
-    call({}, { json: { nonsense: true } }),
-    challenged,
-  ),
   row('MCP auth Scope-Selection-Strategy: the challenge names a scope, and not offline_access', call({}), {
     status: 401,
     headers: { 'www-authenticate': /scope="mcp"/ },
   }),
-  row(
-    'RFC 6750 2.3, MCP auth Access-Token-Usage, RFC 9700 4.3.2, OAuth 2.1 5.1: a token in the query',
-    call({}, { query: { access_token: '{access_token}' } }),
-    challenged,
+  ...rows(
+    expecting(refused, (authorization: string) => call({ authorization })),
+    {
+      'RFC 6750 3.1: an unknown token': `Bearer mcpa_${'x'.repeat(50)}`,
+      'RFC 6750 3.1: what no token is': 'Bearer {client}',
+      'RFC 6750 2.1: no token after the scheme': 'Bearer',
+      'RFC 6750 2.1: two tokens': 'Bearer {access_token} {access_token}',
+      'RFC 6750 2.1: a comma between two tokens': 'Bearer {access_token}, Bearer x',
+      'RFC 6750 2.1: another scheme': 'Basic {access_token}',
+      'RFC 6750 2.1: the token without a scheme': '{access_token}',
+      'RFC 9700 4.14: a refresh token is no access token': 'Bearer {refresh_token}',
+      'OAuth 2.1 5.2: an authorization code is no access token': 'Bearer {code}',
+      'RFC 8628 3.4: a device code is no access token': 'Bearer {device_code}',
+      'OAuth 2.1 5.2: an access token in another letter case': 'Bearer MCPA{access_token}',
+      'OAuth 2.1 5.2: an access token with one character more': 'Bearer {access_token}x',
+      'RFC 8725 3.2: a JWT without a signature':
+        'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4IiwiZXhwIjo5OTk5OTk5OTk5fQ.',
+      'RFC 8725 3.2: a JWT signed with a text':
+        'Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4IiwiZXhwIjo5OTk5OTk5OTk5fQ.AAAA',
+      'RFC 6750 2.1: an endless token': `Bearer ${'x'.repeat(20_000)}`,
+    },
   ),
-  row(
-    'RFC 6750 2.2: a token in a form',
-    { path: '/mcp', form: { access_token: '{access_token}' } },
-    challenged,
-  ),
-  row('RFC 6750 3.1: an unknown token', call({ authorization: `Bearer mcpa_${'x'.repeat(50)}` }), refused),
-  row('RFC 6750 3.1: what no token is', call({ authorization: 'Bearer {client}' }), refused),
-  row('RFC 6750 2.1: no token after the scheme', call({ authorization: 'Bearer' }), refused),
-  row('RFC 6750 2.1: two tokens', call({ authorization: 'Bearer {access_token} {access_token}' }), refused),
-  row(
-    'RFC 6750 2.1: a comma between two tokens',
-    call({ authorization: 'Bearer {access_token}, Bearer x' }),
-    refused,
-  ),
-  row('RFC 6750 2.1: another scheme', call({ authorization: 'Basic {access_token}' }), refused),
-  row('RFC 6750 2.1: the token without a scheme', call({ authorization: '{access_token}' }), refused),
-  row(
-    'RFC 9700 4.14: a refresh token is no access token',
-    call({ authorization: 'Bearer {refresh_token}' }),
-    refused,
-  ),
-  row(
-    'OAuth 2.1 5.2: an authorization code is no access token',
-    call({ authorization: 'Bearer {code}' }),
-    refused,
-  ),
-  row(
-    'RFC 8628 3.4: a device code is no access token',
-    call({ authorization: 'Bearer {device_code}' }),
-    refused,
-  ),
-  row(
-    'OAuth 2.1 5.2: an access token in another letter case',
-    call({ authorization: 'Bearer MCPA{access_token}' }),
-    refused,
-  ),
-  row(
-    'OAuth 2.1 5.2: an access token with one character more',
-    call({ authorization: 'Bearer {access_token}x' }),
-    refused,
-  ),
-  row(
-    'RFC 8725 3.2: a JWT without a signature',
-    call({ authorization: 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4IiwiZXhwIjo5OTk5OTk5OTk5fQ.' }),
-    refused,
-  ),
-  row(
-    'RFC 8725 3.2: a JWT signed with a text',
-    call({ authorization: 'Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4IiwiZXhwIjo5OTk5OTk5OTk5fQ.AAAA' }),
-    refused,
-  ),
-  row('RFC 6750 2.1: an endless token', call({ authorization: `Bearer ${'x'.repeat(20_000)}` }), refused),
   {
     title: 'MCP auth Access-Token-Usage: a bad header does not fall back to a cookie',
     steps: [
@@ -220,15 +174,13 @@ const bearers: NegativeCase[] = [
       { request: call({ authorization: 'Bearer {access_token}' }), expected: refused },
     ],
   },
-  row(
-    'MCP transport Security-Warning: a page of an unknown origin, whatever it carries',
-    call({ authorization: 'Bearer {access_token}', origin: 'https://evil.example' }),
-    { status: 403 },
-  ),
-  row(
-    'MCP transport Security-Warning: a page without an origin',
-    call({ authorization: 'Bearer {access_token}', origin: 'null' }),
-    { status: 403 },
+  ...rows(
+    expecting({ status: 403 }, (origin: string) => call({ authorization: 'Bearer {access_token}', origin })),
+    {
+      'MCP transport Security-Warning: a page of an unknown origin, whatever it carries':
+        'https://evil.example',
+      'MCP transport Security-Warning: a page without an origin': 'null',
+    },
   ),
   row(
     'RFC 9110 7.4, MCP security Local-Server: a call for another host',

@@ -1,7 +1,9 @@
-import { type Fields, type NegativeCase, row } from './negative-case.ts'
+import { expecting, type Expected, type Fields, type NegativeCase, row, rows } from './negative-case.ts'
 import {
   bad,
   badGrant,
+  badRequest,
+  badTarget,
   clientFails,
   codeForm,
   issued,
@@ -15,68 +17,52 @@ import {
 import { describeCases } from './negative-suite.ts'
 
 /** Expects a refusal that leaves the code to its owner. */
-const refusedCode = (title: string, changes: Fields, error: string, status = 400): NegativeCase => ({
-  title,
-  steps: [
-    { request: redeem(changes), expected: bad(error, status) },
-    { request: redeem(), expected: issued },
-  ],
-})
+const refusedCode = (expected: Expected, table: Record<string, Fields>): NegativeCase[] =>
+  rows(
+    (changes: Fields) => [
+      { request: redeem(changes), expected },
+      { request: redeem(), expected: issued },
+    ],
+    table,
+  )
 
 const codes: NegativeCase[] = [
-  refusedCode('RFC 6749 5.2: no grant_type', { grant_type: undefined }, 'invalid_request'),
-  refusedCode('RFC 6749 3.2: an empty grant_type is a missing one', { grant_type: '' }, 'invalid_request'),
-  refusedCode(
-    'RFC 9700 2.4: the password grant',
-    { grant_type: 'password', username: '{email}', password: 'x' },
-    'unsupported_grant_type',
-  ),
-  refusedCode(
-    'RFC 8693 2.1: token exchange',
-    { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange' },
-    'unsupported_grant_type',
-  ),
-  refusedCode(
-    'RFC 7523 2.1: a JWT as grant',
-    { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: 'e30.e30.' },
-    'unsupported_grant_type',
-  ),
-  refusedCode(
-    'RFC 6749 3.2: grant_type twice',
-    { grant_type: ['authorization_code', 'authorization_code'] },
-    'invalid_request',
-  ),
-  refusedCode('RFC 6749 3.2: a parameter twice that is unknown', { x: ['1', '2'] }, 'invalid_request'),
-  refusedCode('RFC 6749 4.1.3: no code', { code: undefined }, 'invalid_request'),
-  refusedCode('RFC 6749 4.1.3: an unknown code', { code: 'unknown' }, 'invalid_grant'),
-  refusedCode('RFC 6749 4.1.3: an endless code', { code: 'x'.repeat(10_000) }, 'invalid_grant'),
-  refusedCode('RFC 6749 4.1.3: another redirect_uri', { redirect_uri: '{redirect_uri}/x' }, 'invalid_grant'),
-  refusedCode('RFC 7636 4.5: no code_verifier', { code_verifier: undefined }, 'invalid_request'),
-  refusedCode(
-    'RFC 9700 4.5.3: the code of somebody else, without the verifier',
-    { code_verifier: '' },
-    'invalid_request',
-  ),
-  refusedCode(
-    'RFC 7636 4.6, RFC 9700 2.1.1: a wrong code_verifier',
-    { code_verifier: 'x'.repeat(43) },
-    'invalid_grant',
-  ),
-  refusedCode(
-    'RFC 8707 2.2, RFC 9700 2.3: a foreign resource beside ours',
-    { resource: ['{resource}', 'https://other.example/mcp'] },
-    'invalid_target',
-  ),
-  refusedCode('RFC 8707 2: a resource with a fragment', { resource: '{resource}#' }, 'invalid_target'),
-  refusedCode('RFC 6749 4.1.3: the code of another client', { client_id: '{other}' }, 'invalid_grant'),
-  refusedCode('RFC 6749 3.2.1: no client', { client_id: undefined }, 'invalid_client', 401),
-  refusedCode('RFC 6749 5.2: an unknown client', { client_id: 'nobody' }, 'invalid_client', 401),
-  refusedCode('RFC 6749 4.1.3: an access token as code', { code: '{access_token}' }, 'invalid_grant'),
-  refusedCode(
-    'RFC 8628 3.4: a device code as authorization code',
-    { code: '{device_code}' },
-    'invalid_grant',
-  ),
+  ...refusedCode(badRequest, {
+    'RFC 6749 5.2: no grant_type': { grant_type: undefined },
+    'RFC 6749 3.2: an empty grant_type is a missing one': { grant_type: '' },
+    'RFC 6749 3.2: grant_type twice': { grant_type: ['authorization_code', 'authorization_code'] },
+    'RFC 6749 3.2: a parameter twice that is unknown': { x: ['1', '2'] },
+    'RFC 6749 4.1.3: no code': { code: undefined },
+    'RFC 7636 4.5: no code_verifier': { code_verifier: undefined },
+    'RFC 9700 4.5.3: the code of somebody else, without the verifier': { code_verifier: '' },
+  }),
+  ...refusedCode(bad('unsupported_grant_type'), {
+    'RFC 9700 2.4: the password grant': { grant_type: 'password', username: '{email}', password: 'x' },
+    'RFC 8693 2.1: token exchange': { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange' },
+    'RFC 7523 2.1: a JWT as grant': {
+      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      assertion: 'e30.e30.',
+    },
+  }),
+  ...refusedCode(badGrant, {
+    'RFC 6749 4.1.3: an unknown code': { code: 'unknown' },
+    'RFC 6749 4.1.3: an endless code': { code: 'x'.repeat(10_000) },
+    'RFC 6749 4.1.3: another redirect_uri': { redirect_uri: '{redirect_uri}/x' },
+    'RFC 7636 4.6, RFC 9700 2.1.1: a wrong code_verifier': { code_verifier: 'x'.repeat(43) },
+    'RFC 6749 4.1.3: the code of another client': { client_id: '{other}' },
+    'RFC 6749 4.1.3: an access token as code': { code: '{access_token}' },
+    'RFC 8628 3.4: a device code as authorization code': { code: '{device_code}' },
+  }),
+  ...refusedCode(badTarget, {
+    'RFC 8707 2.2, RFC 9700 2.3: a foreign resource beside ours': {
+      resource: ['{resource}', 'https://other.example/mcp'],
+    },
+    'RFC 8707 2: a resource with a fragment': { resource: '{resource}#' },
+  }),
+  ...refusedCode(clientFails, {
+    'RFC 6749 3.2.1: no client': { client_id: undefined },
+    'RFC 6749 5.2: an unknown client': { client_id: 'nobody' },
+  }),
   {
     title: 'RFC 6749 4.1.2, RFC 9700 4.3.1: a code a second time, at once',
     steps: [
@@ -98,15 +84,18 @@ const codes: NegativeCase[] = [
       { request: refresh({ refresh_token: '{next}' }), expected: badGrant },
     ],
   },
-  row(
-    'RFC 6749 5.2: refresh_token of a client that registered without it',
-    token({ grant_type: 'refresh_token', client_id: '{code_only}', refresh_token: 'mcpr_unknown' }),
-    bad('unauthorized_client'),
-  ),
-  row(
-    'RFC 8628 3.4: device_code of a client that registered without it',
-    token({ grant_type: '{device_grant}', client_id: '{code_only}', device_code: 'mcpd_unknown' }),
-    bad('unauthorized_client'),
+  ...rows(
+    expecting(bad('unauthorized_client'), (form: Fields) => token({ client_id: '{code_only}', ...form })),
+    {
+      'RFC 6749 5.2: refresh_token of a client that registered without it': {
+        grant_type: 'refresh_token',
+        refresh_token: 'mcpr_unknown',
+      },
+      'RFC 8628 3.4: device_code of a client that registered without it': {
+        grant_type: '{device_grant}',
+        device_code: 'mcpd_unknown',
+      },
+    },
   ),
   {
     title: 'RFC 7591 2: a client that registered without refresh_token gets none',

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../support/server/free-port.ts'
+import { startReverseProxy } from '../support/server/reverse-proxy.ts'
 import { createPerson } from '../e2e/person.ts'
 import { registerPlainClient } from '../e2e/plain-client.ts'
 import { type ServerSettings, startServer } from '../e2e/server-process.ts'
-import { startBearerProxy } from './bearer-proxy.ts'
 import {
   type CheckResult,
   readChecks,
@@ -76,7 +76,10 @@ async function openSignedIn(settings: ServerSettings): Promise<SignedInServer> {
     ...settings,
   })
   let token = ''
-  const proxy = await startBearerProxy(server.origin, port, () => token)
+  const proxy = await startReverseProxy(port, ({ url, headers }) => ({
+    origin: server.origin,
+    headers: { ...headers, ...(url === '/mcp' && { authorization: `Bearer ${token}` }) },
+  }))
   const client = await registerPlainClient(server)
   token = (await client.connect(await createPerson(server))).access_token
   return {

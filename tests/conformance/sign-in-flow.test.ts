@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { hashSecret } from '../../server/core/seal.ts'
 import { type DocumentServer, startDocumentServer } from '../e2e/document-server.ts'
-import type { Browser } from '../support/server/browser.ts'
+import type { Browser, Visit } from '../support/server/browser.ts'
 import {
   account,
   baseUrl,
@@ -38,7 +38,7 @@ const pendingOf = async (browser: Browser): Promise<number> => {
 }
 
 describe('the answer to the client', () => {
-  it('RFC 6749 3.1.2, OAuth 2.1 2.3: keeps the query that the redirect URI has', async () => {
+  it('RFC 6749 3.1.2, OAuth 2.1 2.3, RFC 9700 4.11.2: keeps the query that the redirect URI has, behind a link until somebody has signed in', async () => {
     const target = 'https://quill.example/cb?tenant=1&x=%20'
     const { client_id: id } = await drawbridge.register({ redirect_uris: [target] })
     const asked = { redirect_uri: target }
@@ -46,11 +46,15 @@ describe('the answer to the client', () => {
     expect(good.url.href).toMatch(
       /^https:\/\/quill\.example\/cb\?tenant=1&x=%20&code=[\w-]{43}&state=state-1&iss=/,
     )
-    // Only a client in use is redirected to without a click.
+    const refused = (): Promise<Visit> =>
+      drawbridge.browser().visit(drawbridge.authorizeUrl(id, { ...asked, response_type: 'token' }))
+    const before = await refused()
+    expect([before.response?.status, before.url.origin]).toEqual([400, baseUrl])
+    expect(before.html).toContain('href="https://quill.example/cb?tenant=1&amp;x=%20&amp;error=')
+    expect(before.html).not.toMatch(/http-equiv|<script/)
     const redeemed = await drawbridge.redeem(id, good.url.searchParams.get('code') ?? '', asked)
     expect(redeemed.status).toBe(200)
-    const refused = { ...asked, response_type: 'token' }
-    const bad = await drawbridge.browser().visit(drawbridge.authorizeUrl(id, refused))
+    const bad = await refused()
     expect(bad.url.href).toMatch(
       /^https:\/\/quill\.example\/cb\?tenant=1&x=%20&error=unsupported_response_type&/,
     )

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, globSync, mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { read, root } from './deploy-files.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 const instructions = read('Dockerfile')
@@ -56,12 +56,11 @@ describe('the image', () => {
 })
 
 describe('the steps of the Dockerfile, run in a folder', () => {
-  let folder: string
+  const folder = temporaryFolder(afterAll)
   const src = (): string => join(folder, 'src')
   const app = (): string => join(folder, 'app')
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-image-'))
     for (const { sources, target } of copies(build)) {
       for (const source of sources) {
         expect(isInContext(source), `${source} is left out by .dockerignore`).toBe(true)
@@ -88,7 +87,6 @@ describe('the steps of the Dockerfile, run in a folder', () => {
       }
     }
   }, 60_000)
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it('make the program, which starts from there alone', async () => {
     expect(readdirSync(app()).toSorted()).toEqual(['LICENSE', 'dist', 'launcher.cjs'])

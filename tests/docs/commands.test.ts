@@ -1,6 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -13,6 +12,7 @@ import { settings as serverSettings } from '../../server/config/setting-table.ts
 import { type ServerProcess, startServer } from '../e2e/server-process.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { type Block, blocksOf, commandsOf, isShell, outputOf, pages, reasons, root } from './command-block.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const blocks = pages.flatMap(blocksOf)
 const shell = blocks.filter(isShell)
@@ -103,15 +103,13 @@ failed() { echo "FAILED: $1" >&2; exit 1; }
 const starts = /^(?:[A-Z_]+=\S+ )*(?:npm (?:start|run dev)\b|(?:npx )?drawbridge-server(?: -|$))/
 
 describe('pages, each in a fresh clone with nothing of it in PATH', () => {
-  let home: string
-  let clone: string
+  const home = temporaryFolder(afterAll)
+  const clone = join(home, 'drawbridge')
   let server: ServerProcess
   /** Builds and installations so far: on the next page they would only do the same again. */
   const done = new Set<string>()
 
   beforeAll(async () => {
-    home = mkdtempSync(join(tmpdir(), 'drawbridge-docs-'))
-    clone = join(home, 'drawbridge')
     server = await startServer()
     // What is tested is this tree, committed or not, without what is built in it.
     const { stdout } = await promisify(execFile)('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
@@ -134,10 +132,7 @@ describe('pages, each in a fresh clone with nothing of it in PATH', () => {
     await promisify(execFile)('npm', ['run', 'build'], { cwd: clone, env: await environment() })
     done.add('npm run build')
   }, 120_000)
-  afterAll(async () => {
-    await server?.close()
-    rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-  })
+  afterAll(() => server?.close())
 
   /** PATH without the folders that npm adds for the scripts of this project. */
   const withoutProject = (): string =>

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Settings } from '../../server/config/setting-table.ts'
@@ -16,53 +15,42 @@ import { createFakeRuntime } from '../support/server/fake-runtime.ts'
 import { oidcAccount, oidcClient, type OidcServer, startOidcServer } from '../support/server/oidc-server.ts'
 import { sessionCookieHeader, signInToWebApp } from '../support/server/web-app-session.ts'
 import { scopes, tools } from './scoped-tools.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 type Outcome = 'let in' | 'refused'
 
-/** Ada, as access rules see her. */
-interface Who {
-  sub: string
-  provider: string
-  claim: Record<string, readonly string[]>
-}
-
-let folder: string
 let drawbridge: DrawbridgeFixture
 let id: OidcServer
 let groups: readonly string[]
 
 beforeAll(async () => {
   id = await startOidcServer({ callbackUrl: `${baseUrl}/oauth/callback`, groups: () => groups })
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-access-'))
 })
-afterAll(async () => {
-  await id.close()
-  rmSync(folder, { recursive: true })
-})
+afterAll(() => id.close())
 beforeEach(() => {
   groups = ['staff', 'makers']
 })
 
-const file = (): string => join(folder, 'access.json')
+const file = join(temporaryFolder(afterAll), 'access.json')
 
 /** Puts `rules` in force: the server follows its file. */
 function apply(rules: readonly object[]): void {
-  writeFileSync(file(), JSON.stringify({ rules }))
+  writeFileSync(file, JSON.stringify({ rules }))
   drawbridge.runtime.advance(1)
 }
 
 /** Starts a server that lets everybody in. */
 async function start(module?: ToolModule): Promise<void> {
-  writeFileSync(file(), JSON.stringify({ rules: [{ allow: {} }] }))
-  drawbridge = await startDrawbridge({ access: file(), accessTokenTtl: '2h' }, createFakeRuntime(), module)
+  writeFileSync(file, JSON.stringify({ rules: [{ allow: {} }] }))
+  drawbridge = await startDrawbridge({ access: file, accessTokenTtl: '2h' }, createFakeRuntime(), module)
 }
 
 /** Starts a server with a real OpenID provider, reached over sockets, that lets in whom `rules` do. */
 async function startAtOidc(rules: readonly object[], settings: Settings = {}): Promise<void> {
-  writeFileSync(file(), JSON.stringify({ rules }))
+  writeFileSync(file, JSON.stringify({ rules }))
   drawbridge = await startDrawbridge(
     {
-      access: file(),
+      access: file,
       provider: 'oidc',
       providerUrl: id.issuer,
       providerClientId: oidcClient.id,
@@ -117,33 +105,18 @@ function outcomeOf({ url, response, html }: Visit): Outcome {
   return 'refused'
 }
 
-/** All conditions that there are, each of which matches Ada. */
-const fitting = ({ sub, provider, claim }: Who): object => ({
-  email: ['ada@*'],
-  sub: [sub],
-  provider: ['x', provider],
-  claim,
-})
-
-const cases: [whom: string, rules: (who: Who) => readonly object[], outcome: Outcome][] = [
-  ['whom every condition of a rule fits, comes in', (who) => [{ allow: fitting(who) }], 'let in'],
-  [
-    'whom one of them does not fit, does not',
-    (who) => [{ allow: { ...fitting(who), claim: { ...who.claim, 'app_metadata.role': ['admin'] } } }],
-    'refused',
-  ],
-]
-
-// The ways in that begin at the provider or with a credential; those by a form are in server/http/login.
-describe('OpenID Connect', () => {
-  beforeAll(() => startAtOidc([]))
-  afterAll(() => drawbridge.close())
-
-  it.each(cases)('%s', async (_whom, rules, outcome) => {
-    apply(rules({ sub: oidcAccount.sub, provider: id.issuer, claim: { groups: ['makers'] } }))
-    expect(outcomeOf(await signInAtOidc((await drawbridge.register()).client_id))).toBe(outcome)
-  })
-})
+/** Expects that whom every condition of a rule fits comes in that way, and whom one of them does not fit does not. */
+async function expectJudged(
+  fitting: { sub: string; provider: string; claim: object },
+  comeIn: (inForce: () => void) => Promise<Outcome>,
+): Promise<void> {
+  const { sub, provider, claim } = fitting
+  const allow = { email: ['ada@*'], sub: [sub], provider: ['x', provider], claim }
+  const other = { ...allow, claim: { ...claim, 'app_metadata.role': ['admin'] } }
+  expect(await comeIn(() => apply([{ allow }]))).toBe('let in')
+  apply([{ allow: {} }])
+  expect(await comeIn(() => apply([{ allow: other }]))).toBe('refused')
+}
 
 /** With rules that come in force at the time when somebody with a credential comes in. */
 const ways: Record<string, (inForce: () => void) => Promise<Outcome>> = {
@@ -171,15 +144,23 @@ const ways: Record<string, (inForce: () => void) => Promise<Outcome>> = {
   },
 }
 
-describe.each(Object.keys(ways))('%s', (way) => {
-  beforeAll(() => start())
-  afterAll(() => drawbridge.close())
+// Those by a form are in server/http/login.
+describe('a way in that begins at the provider or with a credential', () => {
+  afterEach(() => drawbridge.close())
 
-  it.each(cases)('%s', async (_whom, rules, outcome) => {
-    apply([{ allow: {} }])
+  it('OpenID Connect', async () => {
+    await startAtOidc([])
+    const ada = { sub: oidcAccount.sub, provider: id.issuer, claim: { groups: ['makers'] } }
+    await expectJudged(ada, async (inForce) => {
+      inForce()
+      return outcomeOf(await signInAtOidc((await drawbridge.register()).client_id))
+    })
+  })
+
+  it.each(Object.entries(ways))('%s', async (_way, comeIn) => {
+    await start()
     const sub = drawbridge.admin.findUser(account.email)?.id ?? ''
-    const claim = { 'app_metadata.provider': ['email'] }
-    expect(await ways[way]?.(() => apply(rules({ sub, provider: 'email', claim })))).toBe(outcome)
+    await expectJudged({ sub, provider: 'email', claim: { 'app_metadata.provider': ['email'] } }, comeIn)
   })
 })
 
@@ -290,12 +271,12 @@ describe('the file of rules', () => {
     const { tokens } = await drawbridge.connect()
     const authorization = `Bearer ${tokens.access_token}`
     for (const text of ['{"rules":[{"alow":{}}]}', '{', '']) {
-      writeFileSync(file(), text)
+      writeFileSync(file, text)
       drawbridge.runtime.advance(1)
       expect(await call({ authorization })).toBe('let in')
     }
     expect(drawbridge.logged()).toContain('Did you mean allow?')
-    rmSync(file())
+    rmSync(file)
     drawbridge.runtime.advance(1)
     expect(await call({ authorization })).toBe('let in')
     expect(drawbridge.logged().match(/"event":"access_file_unusable"/g)).toHaveLength(4)

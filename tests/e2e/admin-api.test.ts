@@ -1,28 +1,26 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
 import { createPerson, type Person } from './person.ts'
-import { callTool, postMcp, registerPlainClient } from './plain-client.ts'
+import { callTool, postMcp, registerPlainClient, statusOfCall } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { until } from '../support/until.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 type Facts = Record<string, unknown>
 
-let folder: string
-let tokenFile: string
+const folder = temporaryFolder(afterAll)
 const token = randomBytes(32).toString('base64')
 let adminUrl: string
 let server: ServerProcess
 let person: Person
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-admin-'))
-  tokenFile = join(folder, 'token')
+  const tokenFile = join(folder, 'token')
   writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 })
   const address = `127.0.0.1:${await freePort()}`
   adminUrl = `http://${address}`
@@ -32,18 +30,12 @@ beforeAll(async () => {
     AUDIT: 'audit.jsonl',
     SIGN_IN_LIMIT: '1000',
     CALL_LIMIT: 'off',
-    // The API's events do not depend on the log level.
+    // Neither the API's events nor the audit file depend on the log level.
     LOG: 'error',
   })
   person = await createPerson(server)
 })
-afterAll(async () => {
-  try {
-    await server?.close()
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-})
+afterAll(() => server?.close())
 
 function ask(method: string, path: string, given = token): Promise<Response> {
   return server.fetch(adminUrl + path, { method, headers: { authorization: `Bearer ${given}` } })
@@ -54,11 +46,6 @@ async function factsOf(method: string, path: string): Promise<Facts> {
   const facts = (await response.json()) as Facts
   expect([response.status, facts]).toEqual([200, facts])
   return facts
-}
-
-async function callStatus(accessToken: string): Promise<number> {
-  const headers = { authorization: `Bearer ${accessToken}` }
-  return (await postMcp(server, { method: 'tools/list' }, headers)).status
 }
 
 async function grantsOf(query: string): Promise<Facts[]> {
@@ -75,6 +62,13 @@ async function allEvents(): Promise<Facts[]> {
     events.push(...found)
     since = page['next'] as number
   }
+}
+
+const auditFile = (): string => join(server.directory, 'audit.jsonl')
+
+function audited(): Facts[] {
+  const lines = readFileSync(auditFile(), 'utf8').split('\n').filter(Boolean)
+  return lines.map((line) => JSON.parse(line) as Facts)
 }
 
 describe('the admin API', () => {
@@ -97,7 +91,7 @@ describe('the admin API', () => {
     expect(grant).toMatchObject({ email: person.email, client_name: 'Plain client', state: 'live' })
     const id = String(grant?.['id'])
     expect(await factsOf('DELETE', `/grants/${id}`)).toEqual({ revoked: 1, grants: [id] })
-    expect(await callStatus(tokens.access_token)).toBe(401)
+    expect(await statusOfCall(server, tokens.access_token)).toBe(401)
     expect((await client.refresh(tokens.refresh_token)).status).toBe(400)
     await until(async () => {
       const [ended] = await grantsOf(`client=${client.id}&all=true`)
@@ -124,11 +118,8 @@ describe('the admin API', () => {
     expect(server.secrets.names().size).toBeGreaterThan(5)
     expect(server.secrets.findIn(text)).toEqual([])
     expect(text).not.toContain(token)
-    const file = join(server.directory, 'audit.jsonl')
-    const lines = (): string[] => readFileSync(file, 'utf8').trimEnd().split('\n')
-    await until(() => lines().length >= events.length, 'the last line of the audit file')
-    const recorded = lines().slice(0, events.length)
-    expect(events).toMatchObject(recorded.map((line) => JSON.parse(line) as Facts))
+    await until(() => audited().length >= events.length, 'the last line of the audit file')
+    expect(events).toMatchObject(audited().slice(0, events.length))
   })
 
   it('does what docs/admin.md asks of it', async () => {
@@ -159,5 +150,93 @@ describe('the admin API', () => {
         operation,
       ).not.toEqual([])
     }
+  })
+})
+
+const people = 4
+const callsOfEach = 20
+
+const traceparent = (traceId: string): string => `00-${traceId}-${'1'.repeat(16)}-01`
+
+/** Calls that end in every way except by a rule or limit, with their recorded outcome. */
+const calls: readonly (readonly [name: string, input: object, outcome: string])[] = [
+  ['whoami', {}, 'ok'],
+  ['add_note', { text: 'a note that nobody may find in a record' }, 'ok'],
+  ['list_notes', {}, 'ok'],
+  ['add_note', { text: '' }, 'tool_error'],
+  ['nothing', { text: 'an argument that nobody may find in a record' }, 'failed'],
+]
+
+/** Returns the user the tool says is calling. */
+async function subOf(token: string): Promise<string> {
+  const message = { method: 'tools/call', params: { name: 'whoami', arguments: {} } }
+  const response = await postMcp(server, message, { authorization: `Bearer ${token}` })
+  const { result } = (await response.json()) as { result: { structuredContent: { sub: string } } }
+  return result.structuredContent.sub
+}
+
+describe('the audit file', () => {
+  it(
+    'has every call of people who call at once as a record, each with the right person',
+    { timeout: 120_000 },
+    async () => {
+      const made = new Map<string, { sub: string; tool: string; outcome: string }>()
+      await Promise.all(
+        Array.from({ length: people }, async () => {
+          const person = await createPerson(server)
+          const { access_token: token } = await (await registerPlainClient(server)).connect(person)
+          const sub = await subOf(token)
+          for (let index = 0; index < callsOfEach; index += 1) {
+            const [name, input, outcome] = calls[index % calls.length] ?? ['', {}, '']
+            const traceId = randomBytes(16).toString('hex')
+            made.set(traceId, { sub, tool: name, outcome })
+            const inMeta = index % 2 === 0
+            const response = await postMcp(
+              server,
+              {
+                method: 'tools/call',
+                params: {
+                  name,
+                  arguments: input,
+                  ...(inMeta && { _meta: { traceparent: traceparent(traceId) } }),
+                },
+              },
+              { authorization: `Bearer ${token}`, ...(!inMeta && { traceparent: traceparent(traceId) }) },
+            )
+            await response.text()
+          }
+        }),
+      )
+      const tracedNow = (): Facts[] =>
+        audited().filter(({ event, trace_id: id }) => event === 'tool_called' && made.has(String(id)))
+      await until(() => tracedNow().length >= people * callsOfEach, 'the last record')
+      const traced = tracedNow()
+      expect(traced).toHaveLength(people * callsOfEach)
+      expect(new Set(traced.map((record) => record['trace_id'])).size).toBe(people * callsOfEach)
+      const wrong = traced.filter((record) => {
+        const { sub, tool, outcome } = made.get(String(record['trace_id'])) ?? {}
+        return record['sub'] !== sub || record['tool'] !== tool || record['outcome'] !== outcome
+      })
+      expect(wrong).toEqual([])
+    },
+  )
+
+  it('holds no secret, argument or result, and is its owner’s alone', () => {
+    const text = readFileSync(auditFile(), 'utf8')
+    expect(server.secrets.findIn(text)).toEqual([])
+    expect(text).not.toMatch(/nobody may find|@/)
+    expect(statSync(auditFile()).mode & 0o777).toBe(0o600)
+  })
+
+  it('is opened again by SIGHUP after it was moved away', async () => {
+    renameSync(auditFile(), `${auditFile()}.1`)
+    server.signal('SIGHUP')
+    await until(() => statSync(auditFile(), { throwIfNoEntry: false }) !== undefined, 'the new file')
+    // What is being written at that moment still goes to the old one.
+    await until(async () => {
+      await registerPlainClient(server)
+      return audited().some(({ event }) => event === 'client_registered')
+    }, 'a record in the new file')
+    expect(statSync(auditFile()).mode & 0o777).toBe(0o600)
   })
 })

@@ -22,9 +22,6 @@ type Fault = (
   pass: (request: Request) => Promise<Response>,
 ) => Promise<Response> | undefined
 
-const html = (status: number): Promise<Response> =>
-  Promise.resolve(new Response('<html>Blocked</html>', { status, headers: { 'content-type': 'text/html' } }))
-
 const at = (path: string, request: Request): boolean => new URL(request.url).pathname.startsWith(path)
 
 /** Connects like an application, as far as it gets, under a name of its own. */
@@ -83,12 +80,6 @@ const stories: readonly [
   advice: RegExp,
 ][] = [
   [
-    'nothing of /.well-known/ arrives',
-    behind((request) => (at('/.well-known/', request) ? html(200) : undefined)),
-    'challenge',
-    /keeps-headers/,
-  ],
-  [
     'the path is rewritten',
     behind((request, pass) =>
       at('/mcp', request)
@@ -97,18 +88,6 @@ const stories: readonly [
     ),
     'challenge !resource_metadata !server_metadata',
     /exact-paths/,
-  ],
-  [
-    'POST to the registration is answered by the proxy',
-    behind((request) => (at('/oauth/register', request) ? html(405) : undefined)),
-    'challenge resource_metadata server_metadata',
-    /REGISTRATION must be on and POST .oauth.register must pass/,
-  ],
-  [
-    'POST to the token endpoint is dropped',
-    behind((request) => (at('/oauth/token', request) ? html(403) : undefined)),
-    untilCode,
-    /firewall.*public-port, answers-programs/,
   ],
   [
     'the verifier is lost',

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Browser, createBrowser } from '../support/server/browser.ts'
+import type { Browser } from '../support/server/browser.ts'
 import { oidcAccount, oidcClient, type OidcServer, startOidcServer } from '../support/server/oidc-server.ts'
 import { freePort } from '../support/server/free-port.ts'
-import { type PlainClient, postForm, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
+import { createServerBrowser } from './person.ts'
+import { type PlainClient, postForm, registerPlainClient, statusOfCall, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 let id: OidcServer
@@ -36,12 +37,7 @@ afterAll(async () => {
 })
 
 /** Opens a browser that keeps the sign-in at the provider. */
-function openBrowser(): Browser {
-  const served = new Set([server.baseUrl, id.issuer])
-  return createBrowser((request) =>
-    served.has(new URL(request.url).origin) ? server.fetch(request) : undefined,
-  )
-}
+const openBrowser = (): Browser => createServerBrowser(server, id.issuer)
 
 async function connect(browser: Browser): Promise<Tokens> {
   const page = await browser.submit(await browser.visit(client.authorizationUrl), 'provider', {
@@ -51,9 +47,7 @@ async function connect(browser: Browser): Promise<Tokens> {
   return (await (await client.redeem(back.url.searchParams.get('code') ?? '')).json()) as Tokens
 }
 
-async function statusOf({ access_token: token }: Tokens): Promise<number> {
-  return (await postMcp(server, { method: 'ping' }, { authorization: `Bearer ${token}` })).status
-}
+const statusOf = ({ access_token: token }: Tokens): Promise<number> => statusOfCall(server, token)
 
 describe('a person who signs out at a real OpenID provider', () => {
   it('loses the connections of that sign-in at once, and no others', async () => {

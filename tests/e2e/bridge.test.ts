@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findChromium, startChromium } from '../support/server/headless-chromium.ts'
 import { expectAllConnected } from './attempt-facts.ts'
 import { type BridgeHome, type BridgeProcess, createBridgeHome, startBridge } from './bridge-process.ts'
 import { createPerson, type Person } from './person.ts'
 import { patienceMs } from './phone.ts'
-import { type ServerProcess, type ServerSettings, startServer } from './server-process.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
 import { until } from '../support/until.ts'
 
 const executable = findChromium()
@@ -13,22 +13,21 @@ let server: ServerProcess
 let home: BridgeHome
 let person: Person
 let bridges: BridgeProcess[]
-beforeEach(() => {
+beforeAll(async () => {
+  server = await startServer({ SIGN_IN_LIMIT: '1000', ACCESS_TOKEN_TTL: '5m' })
+})
+afterAll(() => server?.close())
+beforeEach(async () => {
   home = createBridgeHome()
   bridges = []
+  person = await createPerson(server)
 })
 afterEach(async () => {
   await Promise.all(bridges.map((bridge) => bridge.close()))
   const lying = server.secrets.findIn(home.files() + bridges.map((bridge) => bridge.stderr()).join('\n'))
   home.remove()
-  await server.close()
   expect(lying.filter((name) => !name.startsWith('a '))).toEqual([])
 })
-
-async function start(settings: ServerSettings = {}): Promise<void> {
-  server = await startServer({ SIGN_IN_LIMIT: '1000', ...settings })
-  person = await createPerson(server)
-}
 
 function bridge(options: Parameters<typeof startBridge>[2] = {}): BridgeProcess {
   const started = startBridge(server.mcpUrl, home, options)
@@ -52,7 +51,6 @@ describe('the bridge in front of our server', { timeout: patienceMs }, () => {
   it.each(['legacy', 'modern'] as const)(
     'a %s client is answered at once, and has its tools after one sign-in',
     async (era) => {
-      await start()
       const first = bridge({ era })
       const begin = performance.now()
       expect(await first.open()).toHaveProperty('result')
@@ -76,7 +74,7 @@ describe('the bridge in front of our server', { timeout: patienceMs }, () => {
   it.skipIf(executable === undefined)(
     'one sign-in in Chromium, then three clients at once: half an hour later nobody signs in again',
     async () => {
-      await start({ ACCESS_TOKEN_TTL: '5m' })
+      const before = server.events('signed_in').length
       const first = bridge()
       await first.open()
       const chromium = await startChromium(executable ?? '')
@@ -100,7 +98,7 @@ describe('the bridge in front of our server', { timeout: patienceMs }, () => {
         for (const answer of answers) expect(answer).toContain(person.email)
       }
       expect(all.map((each) => each.links().length)).toEqual([1, 0, 0])
-      expect(server.events('signed_in')).toHaveLength(1)
+      expect(server.events('signed_in')).toHaveLength(before + 1)
     },
   )
 })

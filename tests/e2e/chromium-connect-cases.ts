@@ -24,7 +24,7 @@ export function connectCases(browser: () => Browser, given: () => ServerProcess)
     it('is shown to who is signed in to the app, whose cookie comes along', async () => {
       await phone.open(`${server.appUrl}/sign-up`)
       await phone.tabTo('input[name=email]')
-      await phone.insert('ada@example.com')
+      await phone.insert('bea@example.com')
       await phone.tabTo('input[name=password]')
       await phone.insert('correct horse battery')
       await phone.enter()

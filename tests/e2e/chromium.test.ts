@@ -5,12 +5,13 @@ import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
+import { freePort } from '../support/server/free-port.ts'
 import { findChromium, type RunningChromium, startChromium } from '../support/server/headless-chromium.ts'
 import { accountCases } from './chromium-account-cases.ts'
 import { connectCases } from './chromium-connect-cases.ts'
 import { deviceCases } from './chromium-device-cases.ts'
 import { signInCases } from './chromium-sign-in-cases.ts'
-import { patienceMs, startServerAt } from './phone.ts'
+import { patienceMs } from './phone.ts'
 import { postMcp, registerPlainClient } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
@@ -20,17 +21,21 @@ const account = { email: 'ada@example.com', password: 'correct horse battery sta
 
 let chromium: RunningChromium
 let server: ServerProcess
-let serverAtPath: ServerProcess
 let client: Server
 let clientOrigin: string
 const codes: string[] = []
 
-// One browser for all, and as few servers as can be: starting them costs more than most tests.
+// One browser and one server for all, below a path: starting them costs more than most tests.
 beforeAll(async () => {
   if (executable === undefined) return
   chromium = await startChromium(executable)
-  server = await startServer({ EMAIL_SIGN_IN: 'both', SIGN_IN_LIMIT: '1000' })
-  serverAtPath = await startServerAt('/tools')
+  const port = await freePort()
+  server = await startServer({
+    BASE_URL: `http://localhost:${port}/tools`,
+    LISTEN: `127.0.0.1:${port}`,
+    EMAIL_SIGN_IN: 'both',
+    SIGN_IN_LIMIT: '1000',
+  })
   client = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1')
     // Chromium requests the icon too.
@@ -45,15 +50,14 @@ afterAll(async () => {
   await chromium?.close()
   client?.close()
   await server?.close()
-  await serverAtPath?.close()
 })
 
 describe.skipIf(executable === undefined)('in a real browser', { timeout: patienceMs }, () => {
   const browser = (): Browser => chromium.browser
   signInCases(browser, () => ({ server, clientCallback: `${clientOrigin}/callback` }))
-  accountCases(browser)
-  deviceCases(browser, () => serverAtPath)
-  connectCases(browser, () => serverAtPath)
+  accountCases(browser, () => server)
+  deviceCases(browser, () => server)
+  connectCases(browser, () => server)
 
   /** Returns the result of the lines of docs/extension.md, typed into the console of a page of the app. */
   async function tokenByReadme(page: Page): Promise<string> {

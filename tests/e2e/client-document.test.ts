@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createSelfSignedCertificate } from '../support/server/self-signed-certificate.ts'
@@ -10,17 +9,17 @@ import { createPerson, type Person } from './person.ts'
 import { redirectUri } from './plain-client.ts'
 import { sdkClients } from './sdk-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 let server: ServerProcess
 let person: Person
 /** The web site of the client's developer, by https. */
 let site: DocumentServer
-let folder: string
+
+const authority = join(temporaryFolder(afterAll), 'authority.pem')
 
 beforeAll(async () => {
   const tls = createSelfSignedCertificate(['localhost'])
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-authority-'))
-  const authority = join(folder, 'authority.pem')
   writeFileSync(authority, tls.cert)
   site = await startDocumentServer(tls)
   server = await startServer({}, { environment: { NODE_EXTRA_CA_CERTS: authority } })
@@ -30,7 +29,6 @@ afterAll(async () => {
   await expectAllConnected(server, 1)
   await server?.close()
   await site?.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 it.each(['client 2, 2025-11-25', 'client 2, 2026-07-28 if it can'] as const)(

@@ -1,5 +1,5 @@
 import type { Person } from './person.ts'
-import { postForm, type Tokens } from './plain-client.ts'
+import { postForm, register, type Tokens } from './plain-client.ts'
 import type { ServerProcess } from './server-process.ts'
 
 /** The response to a device when it starts (RFC 8628 section 3.2). */
@@ -27,17 +27,12 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Registers a client called `name` without a redirect URI. */
 export async function registerDeviceClient(server: ServerProcess, name: string): Promise<DeviceClient> {
-  const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      client_name: name,
-      grant_types: [deviceGrant, 'refresh_token'],
-      token_endpoint_auth_method: 'none',
-    }),
-  })
-  if (registered.status !== 201) throw new Error(`Registering answered ${registered.status}.`)
-  const { client_id: id } = (await registered.json()) as { client_id: string }
+  const metadata = {
+    client_name: name,
+    redirect_uris: undefined,
+    grant_types: [deviceGrant, 'refresh_token'],
+  }
+  const { client_id: id } = await register(server, metadata)
   const client: DeviceClient = {
     id,
     async start() {

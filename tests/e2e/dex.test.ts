@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Browser, createBrowser, type Visit } from '../support/server/browser.ts'
+import type { Visit } from '../support/server/browser.ts'
 import { buildDex, dexClient, dexPassword, type DexServer, startDex } from '../peers/dex/dex-server.ts'
 import { freePort } from '../support/server/free-port.ts'
+import { createServerBrowser } from './person.ts'
 import {
   callTool,
   type PlainClient,
-  postMcp,
   redirectUri,
   registerPlainClient,
+  statusOfCall,
   type Tokens,
 } from './plain-client.ts'
 import { type ServerProcess, type ServerSettings, startServer } from './server-process.ts'
@@ -49,17 +50,9 @@ async function startRig(settings: ServerSettings): Promise<DexRig> {
   server.secrets.note('PROVIDER_CLIENT_SECRET', dexClient.secret)
   const client = await registerPlainClient(server)
 
-  /** Opens a browser that reaches the server and dex, and stops at addresses of clients. */
-  function openBrowser(): Browser {
-    const served = new Set([server.baseUrl, new URL(dex.issuer).origin])
-    return createBrowser((request) =>
-      served.has(new URL(request.url).origin) ? server.fetch(request) : undefined,
-    )
-  }
-
   /** Goes from the login page at `url` through the form of dex; returns the final page. */
   async function signIn(name: string, url: string | URL): Promise<Visit> {
-    const browser = openBrowser()
+    const browser = createServerBrowser(server, dex.issuer)
     const page = await browser.submit(await browser.visit(String(url)), 'provider', { provider: 'oidc' })
     expect(page.url.href.startsWith(dex.issuer)).toBe(true)
     return browser.submit(page, 'login', { login: `${name}@example.com`, password: dexPassword })
@@ -76,9 +69,7 @@ async function startRig(settings: ServerSettings): Promise<DexRig> {
       return (await redeemed.json()) as Tokens
     },
     openAccount: (name) => signIn(name, `${server.baseUrl}/account/connections`),
-    async ping({ access_token: token }) {
-      return (await postMcp(server, { method: 'ping' }, { authorization: `Bearer ${token}` })).status
-    },
+    ping: ({ access_token: token }) => statusOfCall(server, token),
     async close() {
       await server.close()
       await dex.close()
@@ -93,7 +84,7 @@ describe.runIf(isDexBuilt)('a server in front of dex', { timeout: 120_000 }, () 
   beforeAll(async () => void (rig = await startRig({})))
   afterAll(() => rig?.close())
 
-  it('is ready, signs people in and renews their sessions underneath', async () => {
+  it.concurrent('is ready, signs people in and renews their sessions underneath', async () => {
     const { server } = rig
     await until(async () => (await server.fetch(`${server.baseUrl}/readyz`)).ok, 'readiness')
     const tokens = await rig.connect('ada')
@@ -105,7 +96,7 @@ describe.runIf(isDexBuilt)('a server in front of dex', { timeout: 120_000 }, () 
     }
   })
 
-  it('a refresh token that dex has replaced ends the connection: 401 and invalid_grant', async () => {
+  it.concurrent('a refresh token that dex has replaced ends the connection: 401 and invalid_grant', async () => {
     const first = await rig.connect('bea')
     const second = await rig.connect('bea')
     await untilDue()

@@ -246,7 +246,7 @@ ${sites.join('\n')}`,
     await Promise.all([...apps.values()].map((app) => app.close()))
   })
 
-  it.each(Object.entries(setUps))('that %s', async (name, { path = '', expected }) => {
+  it.concurrent.each(Object.entries(setUps))('that %s', async (name, { path = '', expected }) => {
     const baseUrl = `http://localhost:${ports[name]}${path}`
     const runtime = { ...createFakeRuntime(), sleep: () => systemRuntime.sleep(streamMs) }
     apps.set(new URL(baseUrl).host, await startDrawbridge({ baseUrl, ...elsewhere }, runtime))

@@ -6,8 +6,6 @@ import type { AddressInfo } from 'node:net'
 export interface DocumentServer {
   origin: string
   publish(path: string, document: object): void
-  /** Number of requests per path. */
-  asked: ReadonlyMap<string, number>
   /** Stops responding from now on. */
   close(): Promise<void>
 }
@@ -15,11 +13,8 @@ export interface DocumentServer {
 /** Starts a {@link DocumentServer} on a free port; with a certificate over TLS, as `localhost`. */
 export async function startDocumentServer(tls?: { key: string; cert: string }): Promise<DocumentServer> {
   const documents = new Map<string, string>()
-  const asked = new Map<string, number>()
   const answer: RequestListener = (request, response) => {
-    const path = request.url ?? ''
-    asked.set(path, (asked.get(path) ?? 0) + 1)
-    const document = documents.get(path)
+    const document = documents.get(request.url ?? '')
     response.writeHead(document === undefined ? 404 : 200, { 'content-type': 'application/json' })
     response.end(document)
   }
@@ -31,7 +26,6 @@ export async function startDocumentServer(tls?: { key: string; cert: string }): 
   return {
     origin: tls ? `https://localhost:${port}` : `http://127.0.0.1:${port}`,
     publish: (path, document) => void documents.set(path, JSON.stringify(document)),
-    asked,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -1,12 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startGateway } from './gateway-server.ts'
+import { until } from '../support/until.ts'
 import { createPerson } from './person.ts'
+import { postMcp, registerPlainClient } from './plain-client.ts'
 import { connectSdkClient, type SdkClient, type SdkClientName } from './sdk-client.ts'
 import type { ServerProcess } from './server-process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const everything = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
@@ -18,16 +21,23 @@ if (!isRoot) console.info('Not run: processes as another user take root.')
 const user = { uid: [20_000, 20_063], gid: 20_000 }
 
 let server: ServerProcess
+const folder = temporaryFolder(afterAll)
 const clients: SdkClient[] = []
 
 beforeAll(async () => {
-  server = await startGateway({
-    command: process.execPath,
-    args: [everything, 'stdio'],
-    env: { WHO: '${user:id}', ...(isRoot && { TOKEN: '${user:provider_token}' }) },
-    ...(isRoot && { user }),
-    tools: { deny: ['get-sum'] },
-  })
+  const access = join(folder, 'access.json')
+  writeFileSync(access, JSON.stringify({ rules: [{ allow: {}, tools: { deny: ['get-env'] } }] }))
+  server = await startGateway(
+    {
+      command: process.execPath,
+      args: [everything, 'stdio'],
+      env: { WHO: '${user:id}', ...(isRoot && { TOKEN: '${user:provider_token}' }) },
+      ...(isRoot && { user }),
+      tools: { deny: ['get-sum'], scopes: { 'get-tiny-*': 'notes:write' } },
+      scopes: { 'notes:write': 'Change and delete your notes' },
+    },
+    { ACCESS: access, AUDIT: join(folder, 'audit.jsonl') },
+  )
 })
 
 afterEach(async () => {
@@ -55,7 +65,7 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
     await Promise.all([ada.call('echo', { message: 'a' }), bea.call('echo', { message: 'b' })])
     for (const client of [ada, bea]) {
       const names = await client.listTools()
-      expect([names.includes('echo'), names.includes('get-sum')]).toEqual([true, false])
+      expect(['echo', 'get-sum', 'get-env'].map((name) => names.includes(name))).toEqual([true, false, false])
       const long = await client.call('trigger-long-running-operation', { duration: 0.2, steps: 2 })
       expect(long).toEqual({ text: expect.stringContaining('completed'), progress: [1, 2] })
       await expect(client.call('get-sum', { a: 1, b: 2 })).rejects.toThrow('There is no tool')
@@ -82,6 +92,43 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
         'stdio',
       ])
     }
+  })
+
+  it('tools are denied, hidden by access rules, asked a scope for, and recorded as own ones', async () => {
+    const { access_token: token } = await (
+      await registerPlainClient(server)
+    ).connect(await createPerson(server))
+    const call = (name: string): Promise<Response> =>
+      postMcp(
+        server,
+        { method: 'tools/call', params: { name, arguments: { message: 'a' } } },
+        { authorization: `Bearer ${token}` },
+      )
+    expect(await (await call('echo')).text()).toContain('Echo: a')
+    for (const name of ['get-sum', 'get-env']) {
+      expect(await (await call(name)).json()).toMatchObject({
+        error: { code: -32_602, message: expect.stringContaining(name) },
+      })
+    }
+    const refused = await call('get-tiny-image')
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      403,
+      expect.stringMatching(/scope="mcp notes:write".*error="insufficient_scope"/),
+    ])
+    const records = (): unknown[] =>
+      readFileSync(join(folder, 'audit.jsonl'), 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('"tool_called"'))
+        .map((line) => JSON.parse(line) as { tool: string; outcome: string })
+        .slice(-4)
+        .map(({ tool, outcome }) => [tool, outcome])
+    await until(() => JSON.stringify(records()).includes('refused_scope'), 'the last record')
+    expect(records()).toEqual([
+      ['echo', 'ok'],
+      ['get-sum', 'refused_rule'],
+      ['get-env', 'refused_rule'],
+      ['get-tiny-image', 'refused_scope'],
+    ])
   })
 
   it('the processes end with the server', async () => {

@@ -1,50 +1,52 @@
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Received } from '../support/remote/received.ts'
+import { type Remote, startRemote } from '../support/remote/remote.ts'
 import { startGateway } from './gateway-server.ts'
 import { createPerson, type Person } from './person.ts'
 import { postMcp, registerPlainClient } from './plain-client.ts'
-import {
-  answerEmpty,
-  answerJson,
-  idOf,
-  type RecordedRequest,
-  type RecordingUpstream,
-  startRecordingUpstream,
-} from './recording-upstream.ts'
 import type { ServerProcess } from './server-process.ts'
 
-let upstream: RecordingUpstream
+let upstream: Remote
 let server: ServerProcess
 let ada: Person
 let eve: Person
 let tokenOfAda: string
 let tokenOfEve: string
-let tokenOfOtherClient: string
+let answer: (request: Received) => unknown
 
-/** Opens both for a group of tests, with that document of the upstream. */
-function opened(document: Record<string, unknown>): void {
-  beforeAll(() => open(document))
-  afterAll(async () => {
-    await server?.close()
-    upstream?.close()
+/** Answers like a minimal server: accepts a notification, has no streams, and returns an empty result for a request. */
+const answerEmpty = (request: Received): unknown =>
+  request.body['id'] === undefined
+    ? request.response.writeHead(request.method === 'GET' ? 405 : 202).end()
+    : request.answer({ result: {} })
+
+beforeAll(async () => {
+  upstream = await startRemote({
+    handle(request) {
+      answer(request)
+      return true
+    },
   })
-}
-
-const open = async (document: Record<string, unknown>): Promise<void> => {
-  upstream = await startRecordingUpstream()
-  server = await startGateway({ url: upstream.url, ...document })
+  server = await startGateway({
+    url: upstream.url,
+    headers: { 'X-Api-Key': 'key of the door' },
+    identity: ['assertion', 'headers'],
+    forward: ['X-User'],
+  })
   ada = await createPerson(server)
   eve = await createPerson(server)
   const client = await registerPlainClient(server)
   tokenOfAda = (await client.connect(ada)).access_token
   tokenOfEve = (await client.connect(eve)).access_token
-  tokenOfOtherClient = (await (await registerPlainClient(server)).connect(ada)).access_token
-}
-
+})
+afterAll(async () => {
+  await server?.close()
+  await upstream?.close()
+})
 beforeEach(() => {
-  if (!upstream) return
-  upstream.requests = []
-  upstream.answer = answerEmpty
+  upstream.received.length = 0
+  answer = answerEmpty
 })
 
 const call = { method: 'tools/call', params: { name: 'anything', arguments: {} } }
@@ -81,7 +83,7 @@ const forgedNames = [
 ]
 const forgedHeaders = Object.fromEntries(forgedNames.map((name) => [name, 'forged']))
 
-/** The only headers that reach an upstream that requests no more. */
+/** The only headers that reach this upstream. */
 const passedNames = [
   'accept',
   'connection',
@@ -90,57 +92,61 @@ const passedNames = [
   'drawbridge-assertion',
   'host',
   'traceparent',
+  'x-api-key',
+  'x-forwarded-email',
+  'x-forwarded-user',
+  // Requested by the document.
+  'x-user',
 ]
 
-describe('what says who calls', () => {
-  opened({ headers: { 'X-Api-Key': 'key of the door' } })
+async function verified(assertion: string | string[] | undefined) {
+  return jwtVerify(String(assertion), createRemoteJWKSet(new URL(`${server.baseUrl}/oauth/jwks`)), {
+    issuer: server.baseUrl,
+    audience: upstream.url,
+    typ: 'drawbridge-assertion+jwt',
+    algorithms: ['ES256'],
+  })
+}
 
-  it('never comes from the client', async () => {
+describe('what says who calls', () => {
+  it('never comes from the client: in a call, a stream, the end of a session, a notification', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     expect((await send({ ...forgedHeaders, traceparent })).status).toBe(200)
-    const [{ headers, rawHeaders }] = upstream.requests as [RecordedRequest]
-    expect(Object.keys(headers).toSorted()).toEqual([...passedNames, 'x-api-key'])
-    expect(rawHeaders).toHaveLength((passedNames.length + 1) * 2)
-    expect(rawHeaders.join()).not.toContain('forged')
-    expect(rawHeaders.join()).not.toContain(tokenOfAda)
-    expect(headers).toMatchObject({ traceparent, 'x-api-key': 'key of the door' })
-    const { payload } = await verified(headers['drawbridge-assertion'])
-    expect(payload['email']).toBe(ada.email)
-  })
-
-  it('is on every request: of a stream, of the end of a session, of a notification', async () => {
-    const authorization = `Bearer ${tokenOfAda}`
-    const headers = { ...forgedHeaders, authorization, accept: 'text/event-stream' }
+    const headers = { ...forgedHeaders, authorization: `Bearer ${tokenOfAda}`, accept: 'text/event-stream' }
     for (const method of ['GET', 'DELETE']) await server.fetch(server.mcpUrl, { method, headers })
     await server.fetch(server.mcpUrl, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: '{"jsonrpc":"2.0","method":"notifications/initialized"}',
     })
-    expect(upstream.requests.map(({ method }) => method)).toEqual(['GET', 'DELETE', 'POST'])
-    for (const request of upstream.requests) {
-      const { payload } = await verified(request.headers['drawbridge-assertion'])
-      expect(payload['email']).toBe(ada.email)
-      expect(request.rawHeaders.join()).not.toContain('forged')
+    expect(upstream.received.map(({ method }) => method)).toEqual(['POST', 'GET', 'DELETE', 'POST'])
+    const [first] = upstream.received as [Received]
+    expect(Object.keys(first.headers).toSorted()).toEqual(passedNames)
+    expect(first.incoming.rawHeaders).toHaveLength(passedNames.length * 2)
+    expect(first.headers).toMatchObject({ traceparent, 'x-api-key': 'key of the door' })
+    for (const { headers, incoming } of upstream.received) {
+      expect(incoming.rawHeaders.filter((text) => text.includes('forged'))).toEqual(['forged'])
+      expect(incoming.rawHeaders.join()).not.toContain(tokenOfAda)
+      expect((await verified(headers['drawbridge-assertion'])).payload['email']).toBe(ada.email)
+      expect(headers).toMatchObject({
+        'x-user': 'forged',
+        'x-forwarded-email': ada.email,
+        'x-forwarded-user': expect.stringMatching(/^[0-9a-f-]{36}$/),
+      })
     }
   })
 
   it('is told apart in calls at the same time with equal ids and progress tokens: each gets its own answers', async () => {
-    upstream.answer = (response, { headers, body }) => {
-      const { id, params } = JSON.parse(body) as { id: number; params: { arguments: { nonce: string } } }
+    answer = ({ headers, body, events }) => {
+      const { id, params } = body as { id: number; params: { arguments: { nonce: string } } }
       const text = `${String(decodeJwt(String(headers['drawbridge-assertion']))['email'])} ${params.arguments.nonce}`
       const messages = [
         { method: 'notifications/progress', params: { progressToken: id, progress: 1, message: text } },
         { id, result: { content: [{ type: 'text', text }] } },
       ]
-      const events = messages.map((message) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`)
+      const all = messages.map((message) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`)
       // Answers overtake each other.
-      setTimeout(
-        () => {
-          response.writeHead(200, { 'content-type': 'text/event-stream' }).end(events.join(''))
-        },
-        (id % 3) * 2,
-      )
+      setTimeout(() => events(all.join('')).end(), (id % 3) * 2)
     }
     const work = async ({ email }: Person, token: string, lane: number): Promise<void> => {
       for (let id = 1; id <= 6; id += 1) {
@@ -161,106 +167,40 @@ describe('what says who calls', () => {
   })
 })
 
-async function verified(assertion: string | string[] | undefined) {
-  return jwtVerify(String(assertion), createRemoteJWKSet(new URL(`${server.baseUrl}/oauth/jwks`)), {
-    issuer: server.baseUrl,
-    audience: upstream.url,
-    typ: 'drawbridge-assertion+jwt',
-    algorithms: ['ES256'],
-  })
-}
-
-describe('what says who calls, as plain headers', () => {
-  opened({ identity: ['headers'], forward: ['X-User'] })
-
-  it('is what the server knows, not what the client says', async () => {
-    await send(forgedHeaders)
-    const { headers, rawHeaders } = upstream.requests[0] as RecordedRequest
-    expect(headers['x-forwarded-email']).toBe(ada.email)
-    expect(headers['x-forwarded-user']).toMatch(/^[0-9a-f-]{36}$/)
-    // This one was requested.
-    expect(headers['x-user']).toBe('forged')
-    expect(rawHeaders.filter((text) => text === 'forged')).toHaveLength(1)
-    expect(headers).not.toHaveProperty('drawbridge-assertion')
-    expect(headers).not.toHaveProperty('authorization')
-  })
-})
-
 describe('a hostile upstream', () => {
-  opened({})
-
-  const challenge = {
-    'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/.well-known/oauth-protected-resource"',
-    'proxy-authenticate': 'Basic',
-    'set-cookie': ['session=1; Path=/', 'drawbridge=2'],
-    'access-control-allow-origin': 'https://evil.example',
-    'clear-site-data': '"*"',
-    link: '</>; rel="oauth"',
-    location: 'http://127.0.0.1:1/',
-  }
-
-  // A client that was answered 401 would sign in again.
-  it.each([
-    [200, 200],
-    [401, 502],
-    [307, 502],
-  ])(
-    'that challenges, sets cookies and redirects with %i is asked once, and seen as %i',
-    async (status, seen) => {
-      upstream.answer = (response, request) =>
-        answerJson(
-          response,
-          { jsonrpc: '2.0', id: idOf(request), result: {} },
-          { status, headers: challenge },
-        )
-      const response = await send()
-      expect(response.status).toBe(seen)
-      for (const [name, value] of Object.entries(challenge)) {
-        expect([name, response.headers.get(name) ?? '']).not.toEqual([name, String(value)])
-      }
-      expect(response.headers.get('set-cookie')).toBeNull()
-      expect(response.headers.get('www-authenticate')).toBeNull()
-      expect(upstream.requests).toHaveLength(1)
-    },
-  )
-
-  it('has a session whose id is of use to its own user and client alone, and the own one stays hidden', async () => {
-    const id = 'session-4711-of-the-upstream'
-    upstream.answer = (response, request) =>
-      answerJson(
-        response,
-        { jsonrpc: '2.0', id: idOf(request), result: {} },
-        { headers: { 'mcp-session-id': id } },
+  it('that challenges and sets cookies is asked once, and makes no client sign in again', async () => {
+    answer = ({ json }) =>
+      json(
+        401,
+        {},
+        { 'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/"', 'set-cookie': 'a=1' },
       )
+    const { status, headers } = await send()
+    expect([status, headers.get('set-cookie'), headers.get('www-authenticate')]).toEqual([502, null, null])
+    expect(upstream.received).toHaveLength(1)
+  })
+
+  it('has a session whose id is of use to its own user alone, and the own one stays hidden', async () => {
+    const id = 'session-4711-of-the-upstream'
+    answer = ({ json, body }) =>
+      json(200, { jsonrpc: '2.0', id: body['id'], result: {} }, { 'mcp-session-id': id })
     const opened = await send({}, tokenOfAda, { method: 'initialize', params: {} })
     const sealed = opened.headers.get('mcp-session-id') ?? ''
-    expect(sealed).not.toBe('')
     expect(JSON.stringify([...opened.headers]) + (await opened.text())).not.toContain(id)
-    upstream.requests = []
     const again = await send({ 'mcp-session-id': sealed })
     expect([again.status, again.headers.get('mcp-session-id')]).toEqual([200, sealed])
-    expect(upstream.requests.map(({ headers }) => headers['mcp-session-id'])).toEqual([id])
-    for (const [token, shown] of [
-      [tokenOfEve, sealed],
-      [tokenOfOtherClient, sealed],
-      [tokenOfAda, id],
-      [tokenOfAda, `${sealed.slice(0, -1)}${sealed.endsWith('A') ? 'B' : 'A'}`],
-    ] as const) {
-      for (const method of ['POST', 'GET', 'DELETE']) {
-        const refused = await server.fetch(server.mcpUrl, {
-          method,
-          headers: {
-            authorization: `Bearer ${token}`,
-            accept: 'application/json, text/event-stream',
-            'mcp-session-id': shown,
-            ...(method === 'POST' && { 'content-type': 'application/json' }),
-          },
-          ...(method === 'POST' && { body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }) }),
-        })
-        expect([method, refused.status]).toEqual([method, 404])
-        expect(await refused.text()).not.toContain(id)
-      }
+    expect(upstream.received.map(({ headers }) => headers['mcp-session-id'])).toEqual([undefined, id])
+    for (const method of ['POST', 'GET', 'DELETE']) {
+      const headers = { authorization: `Bearer ${tokenOfEve}`, 'mcp-session-id': sealed }
+      const refused =
+        method === 'POST'
+          ? await send(headers, tokenOfEve)
+          : await server.fetch(server.mcpUrl, {
+              method,
+              headers: { ...headers, accept: 'text/event-stream' },
+            })
+      expect([method, refused.status]).toEqual([method, 404])
     }
-    expect(upstream.requests).toHaveLength(1)
+    expect(upstream.received).toHaveLength(2)
   })
 })

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { keySample } from '../support/server/key-sample.ts'
+import { freePort } from '../support/server/free-port.ts'
 import { type PostgresServer, startPostgres } from '../support/server/postgres-server.ts'
+import { startReverseProxy } from '../support/server/reverse-proxy.ts'
 import { assertionFields } from './assertion.ts'
 import { type AuthServer, startAuthServer } from './auth-server.ts'
 import { allowDevice, registerDeviceClient } from './device.ts'
-import { type LoadBalancer, startLoadBalancer } from './load-balancer.ts'
 import { createPerson } from './person.ts'
 import {
   callTool,
@@ -14,7 +15,10 @@ import {
   postForm,
   postMcp,
   redirectUri,
+  register,
+  type Registered,
   registerPlainClient,
+  statusOfCall,
   type Tokens,
 } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
@@ -23,7 +27,9 @@ import { until } from '../support/until.ts'
 const tokenSeconds = 6
 let postgres: PostgresServer
 let auth: AuthServer
-let balancer: LoadBalancer
+/** Without stickiness: each request goes to the next target. */
+let balancer: Awaited<ReturnType<typeof startReverseProxy>>
+let targets: string[]
 let instances: ServerProcess[]
 let client: PlainClient
 /** The system as clients see it: any instance, through the load balancer. */
@@ -32,11 +38,14 @@ let system: ServerProcess
 beforeAll(async () => {
   postgres = await startPostgres()
   auth = await startAuthServer({ tokenTtlSeconds: tokenSeconds })
-  balancer = await startLoadBalancer()
-  const settings = { ...auth.settings, BASE_URL: balancer.url, STORE: await postgres.createDatabase() }
+  const port = await freePort()
+  let turn = 0
+  balancer = await startReverseProxy(port, () => ({ origin: targets[turn++ % targets.length] ?? '' }))
+  const baseUrl = `http://localhost:${port}`
+  const settings = { ...auth.settings, BASE_URL: baseUrl, STORE: await postgres.createDatabase() }
   // All at once on an empty database: its schema is created exactly once.
   instances = await Promise.all(Array.from({ length: 3 }, () => startServer(settings)))
-  balancer.targets = instances.map(({ origin }) => origin)
+  targets = instances.map(({ origin }) => origin)
   system = instances[0] as ServerProcess
   client = await registerPlainClient(system)
 })
@@ -55,23 +64,7 @@ type Name = 'A' | 'B'
 
 /** Sends every following request of a test to that instance. */
 function at(name: Name): void {
-  balancer.targets = [instances[name === 'A' ? 0 : 1]?.origin ?? '']
-}
-
-interface Registered {
-  client_id: string
-  registration_client_uri: string
-  registration_access_token: string
-}
-
-async function register(metadata: object): Promise<Registered> {
-  const answer = await system.fetch(`${system.baseUrl}/oauth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none', ...metadata }),
-  })
-  expect(answer.status).toBe(201)
-  return (await answer.json()) as Registered
+  targets = [instances[name === 'A' ? 0 : 1]?.origin ?? '']
 }
 
 /** Sends a request of the client about its registration (RFC 7592). */
@@ -87,14 +80,12 @@ function manage(
   })
 }
 
-async function mcpStatus(token: string): Promise<number> {
-  return (await postMcp(system, { method: 'tools/list' }, { authorization: `Bearer ${token}` })).status
-}
+const mcpStatus = (token: string): Promise<number> => statusOfCall(system, token)
 
 describe('what one of them does holds at another at once', () => {
   beforeEach(() => at('A'))
   afterEach(() => {
-    balancer.targets = instances.map(({ origin }) => origin)
+    targets = instances.map(({ origin }) => origin)
   })
 
   it('a device polls at A and is allowed at B (RFC 8628)', async () => {
@@ -113,7 +104,7 @@ describe('what one of them does holds at another at once', () => {
 
   it('a client that registered at A signs in at B, and manages its registration there (RFC 7592)', async () => {
     const person = await createPerson(system)
-    const registered = await register({ client_name: 'Before' })
+    const registered = await register(system, { client_name: 'Before' })
     at('B')
     const client = await createPlainClient(system, { id: registered.client_id })
     const tokens = await client.connect(person)
@@ -176,7 +167,7 @@ describe('what one of them does holds at another at once', () => {
 
   it('a client assertion that A took is refused at B (RFC 7523 section 3)', async () => {
     const key = await keySample('signer')
-    const { client_id: id } = await register({
+    const { client_id: id } = await register(system, {
       token_endpoint_auth_method: 'private_key_jwt',
       jwks: { keys: [key.published] },
     })
@@ -194,6 +185,12 @@ describe('what one of them does holds at another at once', () => {
 })
 
 describe('three instances on one database', () => {
+  it('Spec 1: offer only tools that any web app has', async () => {
+    const { access_token: token } = await client.connect(await createPerson(system))
+    const listed = await postMcp(system, { method: 'tools/list' }, { authorization: `Bearer ${token}` })
+    expect(await listed.json()).toMatchObject({ result: { tools: [{ name: 'whoami' }] } })
+  })
+
   it('OAuth 2.1 4.1.3: with one code, at all of them at once, exactly one request gets tokens, and they work', async () => {
     const person = await createPerson(system)
     const code = await client.code(person)

@@ -1,25 +1,20 @@
 import { spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-let folder: string
-let bridgeFolder: string
+const folder = temporaryFolder(afterAll)
+const bridgeFolder = temporaryFolder(afterAll)
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-chunks-'))
   cpSync(fileURLToPath(new URL('../../server/dist', import.meta.url)), folder, { recursive: true })
-  bridgeFolder = mkdtempSync(join(tmpdir(), 'drawbridge-chunks-'))
   cpSync(fileURLToPath(new URL('../../bridge/dist', import.meta.url)), bridgeFolder, { recursive: true })
   for (const chunk of ['sandbox', 'doctor', 'migrate', 'keys-rotate', 'clients-add', 'grants'])
     remove(folder, (name) => name.startsWith(`${chunk}-`))
   remove(folder, (name) => name.endsWith('.mjs') && isOf(name, '@opentelemetry/'))
   remove(bridgeFolder, (name) => name.startsWith('open-tracing-'))
-})
-afterAll(() => {
-  for (const each of [folder, bridgeFolder]) rmSync(each, { recursive: true })
 })
 
 /** True if that chunk of the server has code of a package whose name begins like this. */

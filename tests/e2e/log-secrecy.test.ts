@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPerson, createServerBrowser, type Person } from './person.ts'
-import { callTool, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
+import { callTool, postMcp, register, registerPlainClient, type Tokens } from './plain-client.ts'
 import { createSecretLedger, noteServed } from './secret-ledger.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
@@ -64,19 +64,15 @@ async function provokeFailures(tokens: Tokens): Promise<number[]> {
 
 /** Sends secrets to the other endpoints, in valid and invalid ways. */
 async function useTheOtherEndpoints(tokens: Tokens): Promise<number[]> {
-  const metadata = {
-    redirect_uris: ['http://127.0.0.1:4711/callback'],
+  const {
+    client_id: id,
+    client_secret: secret = '',
+    registration_access_token: management,
+    registration_client_uri: manage,
+  } = await register(server, {
     grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
     token_endpoint_auth_method: 'client_secret_basic',
-  }
-  const registered = await json('/oauth/register', JSON.stringify(metadata))
-  const client = (await registered.json()) as Record<string, string>
-  const {
-    client_id: id = '',
-    client_secret: secret = '',
-    registration_access_token: management = '',
-    registration_client_uri: manage = '',
-  } = client
+  })
   const own = basic(id, secret)
   const started = await form('/oauth/device_authorization', {}, own)
   const codes = (await started.json()) as Record<string, string>
@@ -86,7 +82,6 @@ async function useTheOtherEndpoints(tokens: Tokens): Promise<number[]> {
     device_code: deviceCode,
   }
   const answers = [
-    registered,
     started,
     await form('/oauth/token', device, own),
     await form('/oauth/token', { ...device, device_code: `${deviceCode}x` }, own),

@@ -1,20 +1,19 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { until } from '../support/until.ts'
+import { startServingProcess } from '../peers/serving-process.ts'
+import { findProgram, skipWithout } from '../support/find-program.ts'
+import { createSelfSignedCertificate } from '../support/server/self-signed-certificate.ts'
 
-const missingNginx = 'nginx or openssl is missing: install the apt packages `nginx-light` and `openssl`'
 const document = fileURLToPath(new URL('../../docs/deploy.md', import.meta.url))
 
 /** Returns whether nginx can be run. Prints one line if not, and throws instead when CI=true. */
-export function hasNginx(environment: NodeJS.ProcessEnv = process.env): boolean {
-  if (findProgram('nginx') && findProgram('openssl')) return true
-  if (environment['CI'] === 'true') throw new Error(missingNginx)
-  process.stderr.write(`skipped: ${missingNginx}\n`)
-  return false
+export function hasNginx(): boolean {
+  return (
+    ['nginx', 'openssl'].every(findProgram) ||
+    skipWithout('nginx or openssl is missing: install the apt packages `nginx-light` and `openssl`')
+  )
 }
 
 /** An nginx in front of a server, with a self-signed certificate. */
@@ -43,17 +42,16 @@ export interface NginxAddresses {
 export async function startNginx(addresses: NginxAddresses): Promise<NginxProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-nginx-'))
   const file = (name: string): string => join(folder, name)
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  const outputs = ['-keyout', file('key.pem'), '-out', file('certificate.pem')]
-  execFileSync('openssl', ['req', '-x509', ...curve, ...subject, ...outputs], { stdio: 'pipe' })
+  const { key, cert } = createSelfSignedCertificate(['localhost'])
+  writeFileSync(file('key.pem'), key)
+  writeFileSync(file('certificate.pem'), cert)
   writeFileSync(file('nginx.conf'), mainConfiguration(folder))
   writeFileSync(file('drawbridge.conf'), siteConfiguration(addresses, file))
   writeFileSync(file('drawbridge-proxy.conf'), blockWith('proxy_buffer_size', 2))
 
   const close = await runNginx(folder, addresses.port)
   return {
-    certificate: readFileSync(file('certificate.pem'), 'utf8'),
+    certificate: cert,
     accessLog: () => readFileSync(file('access.log'), 'utf8'),
     close,
   }
@@ -69,23 +67,14 @@ export async function startNginxSite(site: string, port: number): Promise<() => 
 
 /** Runs nginx in `folder`, which is removed at its end. */
 async function runNginx(folder: string, port: number): Promise<() => Promise<void>> {
-  const configuration = join(folder, 'nginx.conf')
-  const child = spawn(findProgram('nginx') ?? '', ['-p', folder, '-c', configuration, '-e', 'stderr'])
-  let said = ''
-  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  await until(
-    () => child.exitCode !== null || isOpen(port),
-    () => `nginx; it said: ${said}`,
-  )
-  if (child.exitCode !== null) {
-    rmSync(folder, { recursive: true, force: true })
-    throw new Error(`nginx does not take the configuration:\n${said}`)
-  }
-  return async () => {
-    child.kill('SIGTERM')
-    await ended
-    rmSync(folder, { recursive: true, force: true })
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true })
+  const args = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr']
+  try {
+    const running = await startServingProcess({ command: findProgram('nginx') ?? '', args, port })
+    return () => running.close().finally(removeFolder)
+  } catch (error) {
+    removeFolder()
+    throw error
   }
 }
 
@@ -140,11 +129,11 @@ function substitute(text: string, pairs: readonly (readonly [from: string, to: s
   }, text)
 }
 
-/** Returns a distribution's own nginx.conf. */
+/** Returns a distribution's own nginx.conf, for one process, which ends as a whole. */
 function mainConfiguration(folder: string): string {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return `daemon off;
-worker_processes 1;
+master_process off;
 pid ${folder}/nginx.pid;
 events {}
 http {
@@ -153,29 +142,4 @@ http {
   include ${folder}/drawbridge.conf;
 }
 `
-}
-
-function findProgram(name: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
-  return folders.map((folder) => join(folder, name)).find(isExecutable)
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })
 }

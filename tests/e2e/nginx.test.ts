@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { request } from 'node:https'
 import { connect } from 'node:http2'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
@@ -13,6 +12,7 @@ import { createPerson, type Person } from './person.ts'
 import { callTool, postMcp, registerPlainClient, type Tokens } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { until } from '../support/until.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const both = 'application/json, text/event-stream'
 
@@ -43,7 +43,7 @@ describe.skipIf(!hasNginx()).each([
   { name: 'a host of its own', path: '' },
   { name: 'a path of a host', path: '/drawbridge' },
 ])('behind nginx as docs/deploy.md configures it, at $name', ({ path }) => {
-  let folder: string
+  const folder = temporaryFolder(afterAll)
   let server: ServerProcess
   let nginx: NginxProxy
   let port: number
@@ -53,7 +53,6 @@ describe.skipIf(!hasNginx()).each([
 
   beforeAll(async () => {
     ;[port, plainPort] = [await freePort(), await freePort()]
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-tools-'))
     writeFileSync(join(folder, 'tools.mjs'), tools)
     server = await startServer({
       TOOLS: join(folder, 'tools.mjs'),
@@ -70,7 +69,6 @@ describe.skipIf(!hasNginx()).each([
   afterAll(async () => {
     await nginx?.close()
     await server?.close()
-    rmSync(folder, { recursive: true, force: true })
   })
 
   /** Sends a request over HTTP/1.1 from any loopback address: one that differs from the proxy's plays a remote client. */

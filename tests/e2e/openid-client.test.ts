@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -8,23 +7,23 @@ import { keySample } from '../support/server/key-sample.ts'
 import { allowDevice } from './device.ts'
 import { expectAllConnected } from './attempt-facts.ts'
 import { createPerson, type Person } from './person.ts'
-import { callTool, postMcp, redirectUri } from './plain-client.ts'
+import { callTool, redirectUri, statusOfCall } from './plain-client.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 const secret = `${randomBytes(24).toString('base64')} with +/=:% in it`
 
 let server: ServerProcess
 let person: Person
-let folder: string
 /** A configured client, and two resource servers that may introspect all tokens. */
 let television: openid.Configuration
 let asking: Record<'by secret' | 'by key', openid.Configuration>
 
+const file = join(temporaryFolder(afterAll), 'clients.json')
+
 beforeAll(async () => {
   const key = await keySample('api')
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-clients-'))
-  const file = join(folder, 'clients.json')
   const clients = [
     { client_id: 'television', client_name: 'Television', grant_types: [deviceGrant, 'refresh_token'] },
     { client_id: 'notes:api', introspects: true, client_secret: secret },
@@ -47,10 +46,7 @@ beforeAll(async () => {
     'by key': await discover('orders-api', openid.PrivateKeyJwt({ key: key.privateKey, kid: key.kid })),
   }
 })
-afterAll(async () => {
-  await server?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => server?.close())
 
 function options(): openid.DynamicClientRegistrationRequestOptions {
   return {
@@ -162,8 +158,7 @@ describe('openid-client with clients of the operator', () => {
     const tokens = await signIn()
     await openid.tokenRevocation(television, tokens.access_token, { token_type_hint: 'refresh_token' })
     expect(await openid.tokenIntrospection(asking['by key'], tokens.access_token)).toEqual({ active: false })
-    const authorization = `Bearer ${tokens.access_token}`
-    expect((await postMcp(server, { method: 'ping' }, { authorization })).status).toBe(401)
+    expect(await statusOfCall(server, tokens.access_token)).toBe(401)
     const refreshed = await openid.refreshTokenGrant(television, tokens.refresh_token ?? '')
 
     await openid.tokenRevocation(television, refreshed.refresh_token ?? '')

@@ -89,19 +89,6 @@ describe('doctor', () => {
     expect([code, ok, state('base-url'), state('provider')]).toEqual([0, true, 'ok', 'ok'])
     expect(checks.find(({ name }) => name === 'store')?.message).toContain('a server is running')
   })
-
-  it('judges the same provider as any other Supabase Auth', async () => {
-    const settings = {
-      PROVIDER: 'supabase',
-      PROVIDER_URL: `${server.appUrl}/auth/v1`,
-      STORE: 'sqlite:elsewhere/server.db',
-      SECRET_KEYS: `k:${Buffer.alloc(32, 'k').toString('base64')}`,
-    }
-    const { code, state } = await doctor(settings)
-    expect([code, state('provider'), state('signing-keys'), state('issuer')]).toEqual([0, 'ok', 'ok', 'ok'])
-    const wrong = await doctor({ ...settings, PROVIDER_URL: server.appUrl })
-    expect([wrong.code, wrong.ok, wrong.state('provider')]).toEqual([1, false, 'fail'])
-  })
 })
 
 describe('grants, beside a running server', () => {

@@ -38,9 +38,9 @@ export async function createPerson(server: ServerProcess): Promise<Person> {
   }
 }
 
-/** Creates a browser that reaches the server and the web app, and stops at addresses of clients. */
-export function createServerBrowser(server: ServerProcess): Browser {
-  const served = new Set([server.baseUrl, server.appUrl].map((url) => new URL(url).origin))
+/** Creates a browser that reaches the server, the web app and `others`, and stops at addresses of clients. */
+export function createServerBrowser(server: ServerProcess, ...others: string[]): Browser {
+  const served = new Set([server.baseUrl, server.appUrl, ...others].map((url) => new URL(url).origin))
   return createBrowser((request) =>
     served.has(new URL(request.url).origin) ? server.fetch(request) : undefined,
   )

@@ -1,19 +1,7 @@
 import type { Browser, Page } from 'puppeteer-core'
-import { type ServerProcess, startServer } from './server-process.ts'
-import { freePort } from '../support/server/free-port.ts'
 
 /** For tests with a browser: a busy machine is slow to draw. */
 export const patienceMs = 90_000
-
-/** Starts a server whose base URL has that path. */
-export async function startServerAt(path: string): Promise<ServerProcess> {
-  const port = await freePort()
-  return startServer({
-    BASE_URL: `http://localhost:${port}${path}`,
-    LISTEN: `127.0.0.1:${port}`,
-    SIGN_IN_LIMIT: '1000',
-  })
-}
 
 /** A browser with the window size of a phone, used by keyboard only. */
 export interface Phone {

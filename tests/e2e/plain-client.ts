@@ -38,23 +38,32 @@ export interface KnownClient {
   prove?: () => Promise<Record<string, string>>
 }
 
+/** What the server says of a client that registers (RFC 7591, RFC 7592). */
+export interface Registered {
+  client_id: string
+  client_secret?: string
+  registration_client_uri: string
+  registration_access_token: string
+}
+
+/** Registers a client, by default a public one with the usual redirect URI. Throws unless the server takes it. */
+export async function register(server: ServerProcess, metadata: object): Promise<Registered> {
+  const answer = await server.fetch(`${server.baseUrl}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none', ...metadata }),
+  })
+  if (answer.status !== 201) throw new Error(`Registering answered ${answer.status}.`)
+  return (await answer.json()) as Registered
+}
+
 /** Registers a public client called `name`, to which codes return at `returnTo`. */
 export async function registerPlainClient(
   server: ServerProcess,
   name: string = 'Plain client',
   returnTo: string = redirectUri,
 ): Promise<PlainClient> {
-  const registered = await server.fetch(`${server.baseUrl}/oauth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      client_name: name,
-      redirect_uris: [returnTo],
-      token_endpoint_auth_method: 'none',
-    }),
-  })
-  if (registered.status !== 201) throw new Error(`Registering answered ${registered.status}.`)
-  const { client_id: id } = (await registered.json()) as { client_id: string }
+  const { client_id: id } = await register(server, { client_name: name, redirect_uris: [returnTo] })
   return createPlainClient(server, { id, redirectUri: returnTo })
 }
 
@@ -135,6 +144,11 @@ export function postMcp(
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
   })
+}
+
+/** Returns the status of a call with an access token. */
+export async function statusOfCall(server: ServerProcess, accessToken: string): Promise<number> {
+  return (await postMcp(server, { method: 'ping' }, { authorization: `Bearer ${accessToken}` })).status
 }
 
 /** Calls a tool with an access token and returns the text of its result. Throws unless it succeeds. */

@@ -1,28 +1,18 @@
 import { execFile } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 // A copy, because all other tests use this build.
-let copy: string
+const copy = temporaryFolder(afterAll)
 beforeAll(() => {
-  copy = mkdtempSync(join(tmpdir(), 'drawbridge-rebuild-'))
   const isSource = (path: string): boolean =>
     !['dist', 'node_modules', 'testing'].includes(path.split(sep).at(-1) ?? '') && !path.endsWith('.test.ts')
   for (const name of [
@@ -41,7 +31,6 @@ beforeAll(() => {
     if (existsSync(join(root, name))) symlinkSync(join(root, name), join(copy, name))
   }
 })
-afterAll(() => rmSync(copy, { recursive: true }))
 
 /** Changes its version, and builds that. */
 async function build(version: string): Promise<string> {

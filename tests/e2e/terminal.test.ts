@@ -1,22 +1,18 @@
 import { spawn } from 'node:child_process'
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
 import { until } from '../support/until.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const launcher = fileURLToPath(new URL('../../server/launcher.cjs', import.meta.url))
 const builder = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url))
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-terminal-'))
-})
-afterEach(() => {
-  chmodSync(folder, 0o700)
-  rmSync(folder, { recursive: true })
+  folder = temporaryFolder()
 })
 
 /** A server on its own terminal, as if `npm start` had started it. */

@@ -104,23 +104,6 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
       expect(seen).toContainEqual(expect.objectContaining({ step, status, ok, request_id }))
   })
 
-  it('without a login leaves no registration behind', async () => {
-    const before = server.events('client_registered').length
-    const { walked, result } = await trace(signedOut)
-    expect([walked, result]).toEqual([discovery, 'not signed in'])
-    expect(server.events('client_registered')).toHaveLength(before)
-  })
-
-  it('behind a proxy that keeps the metadata to itself names the step', async () => {
-    fault = ({ path, response }) => path.startsWith('/.well-known/') && !!response.writeHead(404).end()
-    const { walked, result, advice } = await trace(signedOut)
-    expect([walked, result]).toEqual([
-      'challenge 401, !resource_metadata 404, !server_metadata 404',
-      'failed',
-    ])
-    expect(advice).toMatch(/below \/\.well-known\//)
-  })
-
   it('behind a proxy that takes the challenge away names that', async () => {
     hidden = 'www-authenticate'
     const { walked, result, steps, advice } = await trace(signedOut)

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { findProgram } from '../support/find-program.ts'
 
 const programs: readonly [program: string, apt: string][] = [
   ['dbus-run-session', 'dbus-daemon'],
@@ -13,10 +13,7 @@ const programs: readonly [program: string, apt: string][] = [
 /** Returns the Debian packages missing for these tests; on other systems, one line that says so. */
 export function missingPackages(): string[] {
   if (process.platform !== 'linux') return ['Linux']
-  const folders = (process.env['PATH'] ?? '').split(':')
-  return programs
-    .filter(([program]) => !folders.some((folder) => existsSync(`${folder}/${program}`)))
-    .map(([, apt]) => apt)
+  return programs.filter(([program]) => !findProgram(program)).map(([, apt]) => apt)
 }
 
 /** The secret service on the bus of a {@link KeyringSession}. */

@@ -179,27 +179,18 @@ describe('a server of 2026-07-28', () => {
 })
 
 describe('a refusal', () => {
-  test.each([401, 403])('%d with a challenge', async (status) => {
-    const challenge =
-      'Basic realm="x", Bearer resource_metadata="https://a.example", error="invalid_token", error_description="It ended."'
-    const browser = browserWith(() => ({ status, headers: { 'www-authenticate': challenge } }))
-    expect(await testEndpoint(browser, baseUrl, token)).toEqual({
-      kind: 'refused',
-      status,
-      error: 'invalid_token',
-      description: 'It ended.',
-    })
-    expect(browser.world.requests).toHaveLength(1)
-  })
+  const challenge =
+    'Basic realm="x", Bearer resource_metadata="https://a.example", error="invalid_token", error_description="It ended."'
+  const reason = { error: 'invalid_token', description: 'It ended.' }
 
-  it('without a challenge, or with one that CORS hides', async () => {
-    const browser = browserWith(() => ({ status: 401 }))
-    expect(await testEndpoint(browser, baseUrl, token)).toEqual({
-      kind: 'refused',
-      status: 401,
-      error: undefined,
-      description: undefined,
-    })
+  test.each([
+    [401, 'a challenge', { 'www-authenticate': challenge }, reason],
+    [403, 'a challenge', { 'www-authenticate': challenge }, reason],
+    [401, 'none, or one that CORS hides', {}, { error: undefined, description: undefined }],
+  ])('%d with %s', async (status, _what, headers, facts) => {
+    const browser = browserWith(() => ({ status, headers }))
+    expect(await testEndpoint(browser, baseUrl, token)).toEqual({ kind: 'refused', status, ...facts })
+    expect(browser.world.requests).toHaveLength(1)
   })
 
   it('of the list alone, as for a missing scope', async () => {

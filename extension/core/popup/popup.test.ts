@@ -211,16 +211,11 @@ describe('asking for permission', () => {
     expect(browser.world.requests).toEqual([])
   })
 
-  it('may be refused: nothing changes', async () => {
-    const { browser, popup, view } = await open({ cookies, answer: 'deny' })
-    await popup.act({ kind: 'allow' })
-    expect(view().kind).toBe('no-permission')
-    expect(browser.world.intent).toBeUndefined()
-  })
-
-  it('may fail: nothing changes, and nothing waits to go on', async () => {
+  it.each([
+    ['be refused', async () => false],
+    ['fail', () => Promise.reject(new Error('The manifest does not list it.'))],
+  ])('may %s: nothing changes, and nothing waits to go on', async (_what, requestRead) => {
     const browser = createMemoryBrowser({ cookies })
-    const requestRead = (): Promise<never> => Promise.reject(new Error('The manifest does not list it.'))
     const { popup, view } = await openIn({ ...browser, requestRead })
     await popup.act({ kind: 'allow' })
     expect(view().kind).toBe('no-permission')
@@ -479,14 +474,6 @@ describe('the ready screen', () => {
     await browser.announceChange()
     await testing
     expect(ready().test).toEqual({ kind: 'none' })
-  })
-
-  it('tests nothing without a server', async () => {
-    const { browser, popup, ready } = await open({ cookies: sessionCookies(token) })
-    await popup.act({ kind: 'test' })
-    await popup.act({ kind: 'allow-test' })
-    expect(ready().test).toEqual({ kind: 'none' })
-    expect(browser.world).toMatchObject({ requests: [], questions: [] })
   })
 })
 

@@ -258,14 +258,12 @@ describe('the form', () => {
 })
 
 describe('opened for an app from the popup', () => {
-  it('has the form with its address', async () => {
-    const { profiles } = await open(settingsHash('new', 'https://app.example.com', 7))
-    expect(profiles().form).toMatchObject({ isNew: true, draft: { appUrl: 'https://app.example.com' } })
-  })
-
-  it('has the profile that there already is', async () => {
-    const { profiles } = await open(settingsHash('new', 'https://notes.example.com', 7))
-    expect(profiles().form).toMatchObject({ isNew: false, draft: { id: 'notes', label: 'Notes' } })
+  it.each([
+    ['its address', 'https://app.example.com', { isNew: true, draft: { appUrl: 'https://app.example.com' } }],
+    ['the profile that there is', notes.appUrl, { isNew: false, draft: { id: 'notes', label: 'Notes' } }],
+  ])('has the form with %s', async (_what, url, form) => {
+    const { profiles } = await open(settingsHash('new', url, 7))
+    expect(profiles().form).toMatchObject(form)
   })
 })
 

@@ -185,6 +185,7 @@ describe('the result', () => {
   it.each<[step: AttemptStep, check: RegExp]>([
     ['challenge', /keeps-headers/],
     ['resource_metadata', /exact-paths/],
+    ['server_metadata', /REGISTRATION must be on and POST .oauth.register must pass/],
     ['code', /public-port/],
     ['token', /keeps-headers/],
   ])('of nothing after %s advises the check of doctor that can see why', async (step, check) => {

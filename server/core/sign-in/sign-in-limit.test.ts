@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import { visitorSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { AttemptStore } from '../limits/attempt-limit.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
+import { rememberAccount } from './device-cookie.ts'
 import {
+  attemptAt,
   countSignInAttempt,
   judgeSignIn,
   type SignInAttempt,
@@ -250,4 +253,12 @@ it('accounts without end fill no store: what is full for everybody is not asked 
   const limited = ports(20)
   await through(1000, (index) => ({ ...nobody, account: `person-${index}@example.com` }), limited)
   expect(limited.counted.length).toBeLessThanOrEqual(42)
+})
+
+it('a browser that has signed in before is known also while it is not known who comes', () => {
+  const known = rememberAccount([], 'ada@example.com', 'issuer', createFakeRuntime())
+  const trusted = [known, []].map(
+    (knownAccounts) => attemptAt(undefined, visitorSample({ knownAccounts }), 'issuer').trusted,
+  )
+  expect(trusted).toEqual([true, false])
 })

@@ -1,28 +1,19 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { unzipSync } from 'fflate'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root, runWxt } from './wxt-process.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 const archives = ['chrome', 'firefox', 'sources'].map((kind) => `drawbridge-0.1.0-${kind}.zip`)
 const browsers = ['chrome', 'firefox'] as const
 
-let first: string
-let reviewer: string
+const first = temporaryFolder(afterAll)
+const reviewer = temporaryFolder(afterAll)
 const unpacked = (browser: string, ...path: string[]): string => join(first, `${browser}-mv3`, ...path)
 const textOf = (browser: string, path: string): string => readFileSync(unpacked(browser, path), 'utf8')
 const filesOf = (browser: string, pattern: string): string[] =>
@@ -36,14 +27,9 @@ const filesIn = (folder: string, name: string): [name: string, content: Buffer][
   ])
 
 beforeAll(async () => {
-  first = mkdtempSync(join(tmpdir(), 'drawbridge-extension-'))
-  reviewer = mkdtempSync(join(tmpdir(), 'drawbridge-reviewer-'))
   await runWxt(first, ['zip'])
   await runWxt(first, ['zip', '-b', 'firefox'])
 }, 120_000)
-afterAll(() => {
-  for (const folder of [first, reviewer]) rmSync(folder, { recursive: true })
-})
 
 /** Variables set by the test runner and npm, which a reviewer does not have. */
 const ofRunner = /^(?:VITEST|NODE_ENV|MODE|DEV|PROD|SSR|TEST|BASE_URL|npm_(?!config_))/
@@ -147,12 +133,8 @@ describe.each(browsers)('the manifest of %s', (browser) => {
 
 describe('a build for a team', () => {
   const team = { APP_URL: 'https://notes.example.com/app', BASE_URL: 'https://mcp.example.com' }
-  let folder: string
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-team-'))
-    await runWxt(folder, ['build', '--mode', 'team'], team)
-  }, 60_000)
-  afterAll(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(afterAll)
+  beforeAll(() => runWxt(folder, ['build', '--mode', 'team'], team), 60_000)
 
   it('differs by the one site that is allowed from the start', () => {
     const built = readFileSync(join(folder, 'chrome-mv3-team/manifest.json'), 'utf8')

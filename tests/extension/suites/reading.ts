@@ -1,6 +1,5 @@
 import type { Page } from 'puppeteer-core'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { PopupView } from '../../../extension/core/popup/popup-view.ts'
 import {
   copied,
   press,
@@ -11,20 +10,13 @@ import {
   waitForView,
 } from '../../support/browsers/popup-page.ts'
 import type { SampleAnswer, SampleSite } from '../../support/browsers/sample-site.ts'
-import { sessionSample, setCookies, tokenSample } from '../../support/browsers/session-sample.ts'
+import { sessionSample, setCookies } from '../../support/browsers/session-sample.ts'
 import type { SharedBrowser } from './shared-browser.ts'
 import type { RealPopup, Tab, TestBrowser } from '../../support/browsers/test-browser.ts'
 import { until } from '../../support/until.ts'
 
 const secret = { attributes: 'HttpOnly; Secure' }
-const markup = '"><img src="x" onerror="globalThis.wasExecuted=1"><script>globalThis.wasExecuted=1</script>'
 const usualName = 'sb-abcdefghijklmnopqrst-auth-token'
-const soon = Math.floor(Date.now() / 1000) + 1800
-
-/** Returns a session whose token has that payload. */
-function withPayload(payload: unknown): string[] {
-  return setCookies({ ...sessionSample(), access_token: tokenSample(payload), expires_at: soon })
-}
 
 /** Returns cookies with that value unchanged. */
 function raw(value: string): string[] {
@@ -32,32 +24,6 @@ function raw(value: string): string[] {
   if (chunks.length === 1) return [`${usualName}=${value}; Path=/`]
   return chunks.map((chunk, index) => `${usualName}.${index}=${chunk}; Path=/`)
 }
-
-function base64(text: string | Buffer): string {
-  return `base64-${Buffer.from(text).toString('base64url')}`
-}
-
-/** What depends on the browser: its cookies, its JavaScript and what it draws. The logic has tests of its own. */
-const hostile: [title: string, cookies: string[], view: PopupView['kind']][] = [
-  [
-    'markup in every one of 300 claims',
-    withPayload(
-      Object.fromEntries([
-        ...['email', 'sub', 'iss', 'aud', 'role', markup].map((name) => [name, markup]),
-        ...Array.from({ length: 300 }, (_, index) => [`claim-${index}`, markup]),
-        ['exp', soon],
-      ]),
-    ),
-    'ready',
-  ],
-  ['lists in lists', raw(base64('['.repeat(30_000) + ']'.repeat(30_000))), 'corrupt'],
-  ['bytes outside of ASCII', raw('\u00ff\u00e9'), 'corrupt'],
-  [
-    'text that runs backwards, hides or is half a character',
-    withPayload({ exp: soon, email: '\u202emoc.elpmaxe@ada\u202c\u0000\u200b\u0007\ud800' }),
-    'ready',
-  ],
-]
 
 /** The extension may read nothing of app.example yet. */
 export function describeReading(shared: SharedBrowser): void {
@@ -187,23 +153,13 @@ export function describeReading(shared: SharedBrowser): void {
         await waitForView(popup, 'signed-out')
       })
 
-      it.each(hostile)('%s', async (title, cookies, view) => {
-        await open(title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'), { setCookies: cookies })
-        expect(await viewOf(popup)).toBe(view)
-        // Everything expanded, including what is shown only then.
-        const seen = await popup.evaluate(() => {
-          for (const details of document.querySelectorAll('details')) details.open = true
-          const added =
-            'img, iframe, object, link:not([rel=modulepreload]), style:not(head > style), script:not([src])'
-          return {
-            text: document.body.innerText.trim().length,
-            added: document.querySelectorAll(added).length,
-            executed: 'wasExecuted' in globalThis,
-            wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
-          }
-        })
-        expect(seen).toEqual({ text: expect.any(Number) as number, added: 0, executed: false, wide: false })
-        expect(seen.text).toBeGreaterThan(40)
+      // The logic has tests of its own: this is about the browser's cookies and its JavaScript.
+      it.each([
+        ['lists', `base64-${Buffer.from('['.repeat(30_000) + ']'.repeat(30_000)).toString('base64url')}`],
+        ['bytes', '\u00ff\u00e9'],
+      ])('a cookie that nobody can read: %s', async (app, value) => {
+        await open(app, { setCookies: raw(value) })
+        expect(await viewOf(popup)).toBe('corrupt')
       })
 
       it('Escape closes the popup', async () => {

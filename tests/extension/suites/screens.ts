@@ -1,17 +1,14 @@
-import type { Page } from 'puppeteer-core'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { settingsSamples } from '../../support/extension/ui/settings-samples.ts'
 import { hostileSamples, viewSamples } from '../../support/extension/ui/view-samples.ts'
 import { findViolations, loadAxe } from '../../support/browsers/axe.ts'
-import { press, shown } from '../../support/browsers/popup-page.ts'
 import { openPopupStage, openSettingsStage, type Stage } from '../../support/browsers/stage.ts'
 import type { SharedBrowser } from './shared-browser.ts'
 import type { TestBrowser } from '../../support/browsers/test-browser.ts'
-import { until } from '../../support/until.ts'
 
 const now = 1_790_000_000
 
-/** Begins with no settings, and leaves some. */
+/** Leaves no settings. */
 export function describeScreens(shared: SharedBrowser): void {
   describe(`every screen in ${shared.kind}`, () => {
     const { kind } = shared
@@ -104,45 +101,6 @@ export function describeScreens(shared: SharedBrowser): void {
       const settings = await openSettingsStage(browser, 'de')
       for (const width of [1000, 320]) expect(await tooWideIn(settings, settingsSamples, width)).toEqual({})
       await settings.page.close()
-    })
-
-    describe('the page of settings', () => {
-      let settings: Page
-      beforeAll(async () => void (settings = await browser.openSettings()))
-
-      async function save(values: Record<string, string>): Promise<void> {
-        for (const [id, value] of Object.entries(values)) {
-          await settings.$eval(`#${id}`, (field) => ((field as HTMLInputElement).value = ''))
-          await settings.type(`#${id}`, value)
-        }
-        await press(settings, 'save')
-      }
-
-      it('saves a profile, and shows it', async () => {
-        await press(settings, 'add')
-        await save({
-          appUrl: 'https://notes.example.com/',
-          baseUrl: 'https://mcp.example.com/mcp',
-          label: '<b>Notes</b>',
-        })
-        await until(
-          async () => (await shown(settings, 'profiles')).includes('notes.example.com'),
-          'the profile',
-        )
-        expect(await shown(settings, 'profiles')).toContain('<b>Notes</b>')
-        expect(await settings.$$('dialog[open]')).toEqual([])
-        expect(await browser.stored()).toContain('"https://mcp.example.com"')
-      })
-
-      it('deletes it after a second question', async () => {
-        await press(settings, 'delete')
-        await press(settings, 'confirm-delete')
-        await until(
-          async () => !(await shown(settings, 'profiles')).includes('notes.example.com'),
-          'the deletion',
-        )
-        expect(await browser.stored()).not.toContain('notes.example.com')
-      })
     })
   })
 }

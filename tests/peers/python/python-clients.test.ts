@@ -1,18 +1,18 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectAllConnected } from '../../e2e/attempt-facts.ts'
 import { createPerson, type Person } from '../../e2e/person.ts'
 import { type ServerProcess, startServer } from '../../e2e/server-process.ts'
 import { hasPythonPeers, type PythonPeer, runPythonClient } from './python-peer.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const aheadSeconds = 2 * 3600
 const processes = 4
 
 let server: ServerProcess
 let person: Person
-let folder: string
+const folder = temporaryFolder(afterAll)
 
 const peers: [name: string, peer: PythonPeer][] = [
   ['mcp 1', { line: 'mcp-1', library: 'mcp' }],
@@ -25,12 +25,8 @@ describe.skipIf(!hasPythonPeers())('Python clients that store their tokens', { t
   beforeAll(async () => {
     server = await startServer()
     person = await createPerson(server)
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-python-'))
   })
-  afterAll(async () => {
-    rmSync(folder, { recursive: true, force: true })
-    await server?.close()
-  })
+  afterAll(() => server?.close())
 
   const whereOf = (name: string): { url: string; folder: string } => {
     const own = join(folder, name)

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { skipWithout } from '../../support/find-program.ts'
 
 /** Release lines of the Python SDK for clients: each has an environment with the SDK and its FastMCP client. */
 export type PythonLine = 'mcp-1' | 'mcp-2'
@@ -41,7 +42,6 @@ export interface PythonResult {
 }
 
 const program = fileURLToPath(new URL('client.py', import.meta.url))
-const installer = 'npm run peers'
 const maxRunMs = 100_000
 
 /** Returns the path of a file in an environment. */
@@ -53,13 +53,14 @@ export function inEnvironment(name: PythonEnvironment, file: string): string {
  * Returns whether the Python clients and servers are installed. Prints one line when not, and throws instead when
  * CI=true. Does not check their versions.
  */
-export function hasPythonPeers(environment: NodeJS.ProcessEnv = process.env): boolean {
+export function hasPythonPeers(): boolean {
   const names = ['mcp-1', 'mcp-2', 'fastmcp-4'] as const
-  if (names.every((name) => existsSync(inEnvironment(name, 'installed.txt')))) return true
-  const missing = `no Python clients and servers found: run ${installer} (needs the apt packages \`python3\` and \`python3-venv\`)`
-  if (environment['CI'] === 'true') throw new Error(missing)
-  process.stderr.write(`skipped: ${missing}\n`)
-  return false
+  return (
+    names.every((name) => existsSync(inEnvironment(name, 'installed.txt'))) ||
+    skipWithout(
+      'no Python clients and servers found: run npm run peers (needs the apt packages `python3` and `python3-venv`)',
+    )
+  )
 }
 
 /** Runs `client.py` to its end. A run of more than 100 seconds is ended as a failure. */

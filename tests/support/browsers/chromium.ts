@@ -17,6 +17,7 @@ import {
   waitForColors,
   waitForPage,
 } from './extension-page.ts'
+import { chromiumFlags } from '../server/headless-chromium.ts'
 import {
   hostPatterns,
   type BrowserOptions,
@@ -56,13 +57,7 @@ export async function startChromium({
     enableExtensions: true,
     env: { ...process.env, LANGUAGE: 'en-US', ...(display !== undefined && { DISPLAY: display }) },
     args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
+      ...chromiumFlags,
       '--ignore-certificate-errors',
       '--enable-unsafe-extension-debugging',
       '--lang=en-US',

@@ -34,7 +34,7 @@ export function sessionSample(
 }
 
 /** Returns a JWT with any payload. */
-export function tokenSample(payload: unknown): string {
+function tokenSample(payload: unknown): string {
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   return `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(payload)}.${randomBytes(32).toString('base64url')}`
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { jsonRpcCode, jsonRpcError, type JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { count, type RemoteCounters } from './remote-counters.ts'
 
 /** Actions available to a method. */
@@ -30,6 +30,13 @@ export class RpcFailure extends Error {
     this.code = code
     this.data = data
   }
+}
+
+/** Returns the error response for what {@link answerMethod} threw. */
+export function errorOf(id: JsonRpcId, error: unknown): JsonObject {
+  const { code, message, data } =
+    error instanceof RpcFailure ? error : new RpcFailure(jsonRpcCode.internalError, String(error))
+  return { ...jsonRpcError(id, code, message, data) }
 }
 
 /** Capabilities of both eras. */

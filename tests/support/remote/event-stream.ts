@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { eventStreamHead } from './exchange-parts.ts'
 
 /** The messages of one stream, kept so that it can be resumed, and its current response. */
 export class EventStream {
@@ -28,11 +29,7 @@ export class EventStream {
   attach(response: ServerResponse, from: number, onGone: () => void): void {
     this.#response?.end()
     this.#response = response
-    response.writeHead(200, {
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-store',
-      'X-Accel-Buffering': 'no',
-    })
+    response.writeHead(200, eventStreamHead)
     if (this.#retryMs > 0) response.write(`retry: ${this.#retryMs}\n\n`)
     else response.flushHeaders()
     response.on('close', () => {

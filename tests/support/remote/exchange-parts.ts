@@ -58,6 +58,13 @@ export function sendJson(
   response.end(bytes)
 }
 
+/** The head of a stream of events. */
+export const eventStreamHead: Readonly<Record<string, string>> = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  'X-Accel-Buffering': 'no',
+}
+
 /** Answers with plain text. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' })

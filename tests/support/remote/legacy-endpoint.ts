@@ -13,7 +13,7 @@ import { header, type Caller, type EndpointWorld, type McpExchange } from './end
 import { EventStream, parseEventId } from './event-stream.ts'
 import { sendJson, sendText } from './exchange-parts.ts'
 import { countMessage, LegacySession, type Reply } from './legacy-session.ts'
-import { count } from './remote-counters.ts'
+import { count, countStream } from './remote-counters.ts'
 
 interface HttpSession {
   session: LegacySession
@@ -66,18 +66,17 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
   }
 
   function attach(stream: EventStream, response: ServerResponse, from: number): void {
-    world.counters.streamsOpened++
-    world.counters.streamsOpen++
+    countStream(world.counters, response)
     flowing.add(stream)
     stream.attach(response, from, () => {
-      world.counters.streamsOpen--
       if (!stream.attached) flowing.delete(stream)
     })
   }
 
   function handlePost({ request, response, body, caller }: McpExchange): void {
     const parsed = parseJsonRpcMessage(body)
-    if (parsed.kind === 'invalid') return sendJson(response, 400, invalid(parsed.reason))
+    if (parsed.kind === 'invalid')
+      return sendJson(response, 400, jsonRpcError(null, jsonRpcCode.invalidRequest, parsed.reason))
     if (!acceptsBoth(request))
       return refuse(response, 406, 'Not Acceptable: accept application/json and text/event-stream')
     const opens = parsed.kind === 'request' && parsed.message.method === 'initialize'
@@ -208,10 +207,6 @@ function acceptsBoth(request: IncomingMessage): boolean {
 function refuse(response: ServerResponse, status: number, message: string): void {
   if (status === 405) return sendText(response, 405, message)
   sendJson(response, status, jsonRpcError(null, status === 404 ? -32_001 : -32_000, message))
-}
-
-function invalid(reason: string): JsonObject {
-  return { ...jsonRpcError(null, jsonRpcCode.invalidRequest, reason) }
 }
 
 function shortId(): string {

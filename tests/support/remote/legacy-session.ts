@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import {
-  jsonRpcCode,
-  jsonRpcError,
-  type JsonRpcId,
-  type JsonRpcMessage,
-  type JsonRpcRequest,
-} from '@drawbridge/shared/mcp/json-rpc.ts'
-import { answerMethod, capabilities, instructions, RpcFailure, serverInfo } from './catalogue.ts'
+import type { JsonRpcId, JsonRpcMessage, JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { answerMethod, capabilities, errorOf, instructions, RpcFailure, serverInfo } from './catalogue.ts'
 import type { Caller, EndpointWorld } from './endpoint-world.ts'
 import { count } from './remote-counters.ts'
 
@@ -60,11 +54,7 @@ export class LegacySession {
       reply.finish(cancel.signal.aborted ? undefined : { jsonrpc: '2.0', id: request.id, result })
     } catch (error) {
       if (cancel.signal.aborted) return reply.finish(undefined)
-      const { code, message, data } =
-        error instanceof RpcFailure
-          ? error
-          : { code: jsonRpcCode.internalError, message: String(error), data: undefined }
-      reply.finish({ ...jsonRpcError(request.id, code, message, data) })
+      reply.finish(errorOf(request.id, error))
     } finally {
       this.#running.delete(request.id)
     }

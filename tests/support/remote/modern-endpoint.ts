@@ -9,10 +9,10 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { decodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { mcpErrorCode, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { answerMethod, capabilities, instructions, RpcFailure, serverInfo } from './catalogue.ts'
+import { answerMethod, capabilities, errorOf, instructions, RpcFailure, serverInfo } from './catalogue.ts'
 import { header, type Caller, type EndpointWorld, type McpExchange } from './endpoint-world.ts'
-import { sendJson, sendText } from './exchange-parts.ts'
-import { count } from './remote-counters.ts'
+import { eventStreamHead, sendJson, sendText } from './exchange-parts.ts'
+import { count, countStream } from './remote-counters.ts'
 
 /** 2026-07-28: every request is independent. */
 export interface ModernEndpoint {
@@ -64,9 +64,7 @@ export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
       finish(response, { jsonrpc: '2.0', id, result: complete(message.method, result) })
     } catch (error) {
       if (cancel.signal.aborted) return
-      const failure =
-        error instanceof RpcFailure ? error : new RpcFailure(jsonRpcCode.internalError, String(error))
-      finish(response, { ...jsonRpcError(id, failure.code, failure.message, failure.data) })
+      finish(response, errorOf(id, error))
     }
   }
 
@@ -109,12 +107,8 @@ export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
     const asked = message.params?.['notifications']
     const listener = { id: message.id, wanted: isJsonObject(asked) ? asked : {}, response }
     listeners.add(listener)
-    world.counters.streamsOpened++
-    world.counters.streamsOpen++
-    response.on('close', () => {
-      listeners.delete(listener)
-      world.counters.streamsOpen--
-    })
+    countStream(world.counters, response)
+    response.on('close', () => listeners.delete(listener))
     tellOne(listener, 'notifications/subscriptions/acknowledged', { notifications: listener.wanted })
   }
 
@@ -137,26 +131,12 @@ function tellOne(listener: Listener, method: string, params: JsonObject): void {
 }
 
 function wants({ wanted }: Listener, method: string): boolean {
-  switch (method) {
-    case 'notifications/tools/list_changed':
-      return wanted['toolsListChanged'] === true
-    case 'notifications/prompts/list_changed':
-      return wanted['promptsListChanged'] === true
-    case 'notifications/resources/list_changed':
-      return wanted['resourcesListChanged'] === true
-    default:
-      return false
-  }
+  const [, kind] = /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(method) ?? []
+  return wanted[`${kind}ListChanged`] === true
 }
 
 function writeEvent(response: ServerResponse, message: JsonObject): void {
-  if (!response.headersSent) {
-    response.writeHead(200, {
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-store',
-      'X-Accel-Buffering': 'no',
-    })
-  }
+  if (!response.headersSent) response.writeHead(200, eventStreamHead)
   response.write(`data: ${JSON.stringify(message)}\n\n`)
 }
 

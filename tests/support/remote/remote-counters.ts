@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http'
+
 /** Events seen by the remote since it started, or since `resetCounters`. */
 export interface RemoteCounters {
   /** By `METHOD /path`. */
@@ -67,4 +69,11 @@ export function createCounters(): RemoteCounters {
 
 export function count(table: Record<string, number>, name: string): void {
   table[name] = (table[name] ?? 0) + 1
+}
+
+/** Counts a stream, which is open until its response closes. */
+export function countStream(counters: RemoteCounters, response: ServerResponse): void {
+  counters.streamsOpened++
+  counters.streamsOpen++
+  response.on('close', () => counters.streamsOpen--)
 }

@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { EndpointWorld, McpExchange } from './endpoint-world.ts'
-import { sendText } from './exchange-parts.ts'
+import { eventStreamHead, sendText } from './exchange-parts.ts'
 import { countMessage, LegacySession } from './legacy-session.ts'
+import { countStream } from './remote-counters.ts'
 
 /** The transport of 2024-11-05: a stream at `/sse` that names the address for POSTs, `/messages`. */
 export interface SseEndpoint {
@@ -18,18 +19,11 @@ export function createSseEndpoint(world: EndpointWorld): SseEndpoint {
   const sessions = new Map<string, { session: LegacySession; response: ServerResponse }>()
 
   function open(response: ServerResponse): void {
-    const write = (message: JsonObject): void => {
-      response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
-    }
-    const session = new LegacySession(world, write)
+    const session = new LegacySession(world, writeTo(response))
     sessions.set(session.id, { session, response })
-    world.counters.streamsOpened++
-    world.counters.streamsOpen++
-    response.on('close', () => {
-      sessions.delete(session.id)
-      world.counters.streamsOpen--
-    })
-    response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
+    countStream(world.counters, response)
+    response.on('close', () => sessions.delete(session.id))
+    response.writeHead(200, eventStreamHead)
     response.write(`event: endpoint\ndata: /messages?sessionId=${session.id}\n\n`)
   }
 
@@ -43,9 +37,7 @@ export function createSseEndpoint(world: EndpointWorld): SseEndpoint {
     response.writeHead(202).end('Accepted')
     const { session, response: stream } = found
     if (parsed.kind !== 'request') return session.accept(parsed.message)
-    const write = (message: JsonObject): void => {
-      stream.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
-    }
+    const write = writeTo(stream)
     void session.answer(parsed.message, caller, {
       interim: write,
       finish: (message) => {
@@ -67,3 +59,8 @@ export function createSseEndpoint(world: EndpointWorld): SseEndpoint {
     },
   }
 }
+
+const writeTo =
+  (stream: ServerResponse) =>
+  (message: JsonObject): void =>
+    void stream.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`)

@@ -1,24 +1,28 @@
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { launch, type Browser } from 'puppeteer-core'
+import { findProgram, skipWithout } from '../find-program.ts'
 
-const missingBrowser = 'no Chromium found: set CHROMIUM_BIN or install the apt package `chromium`'
+/** What every Chromium of the tests is started with: it has no sandbox, and asks no server of its own. */
+export const chromiumFlags: readonly string[] = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
 
 /**
  * Path of the Chromium to test with: CHROMIUM_BIN, or else `chromium` on PATH, or else undefined. Prints one line
  * when there is none, and throws instead when CI=true. Does not check that the file is really a browser.
  */
-export function findChromium(environment: NodeJS.ProcessEnv = process.env): string | undefined {
-  const candidates = [
-    environment['CHROMIUM_BIN'],
-    ...(environment['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'chromium')),
-  ]
-  const found = candidates.find((path) => path !== undefined && path !== '' && isExecutable(path))
-  if (found !== undefined) return found
-  if (environment['CI'] === 'true') throw new Error(missingBrowser)
-  process.stderr.write(`skipped: ${missingBrowser}\n`)
-  return undefined
+export function findChromium(): string | undefined {
+  const found = process.env['CHROMIUM_BIN'] || findProgram('chromium')
+  if (!found) skipWithout('no Chromium found: set CHROMIUM_BIN or install the apt package `chromium`')
+  return found
 }
 
 /** Runs `work` with a headless Chromium and an empty profile, and always closes and removes both. */
@@ -61,16 +65,7 @@ export async function startChromium(
       executablePath,
       userDataDir,
       headless: true,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        `--blink-settings=${pointing[device]}`,
-      ],
+      args: [...chromiumFlags, `--blink-settings=${pointing[device]}`],
     })
     return {
       browser,
@@ -82,14 +77,5 @@ export async function startChromium(
   } catch (error) {
     removeProfile()
     throw error
-  }
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }
