@@ -307,11 +307,15 @@ describe('the configuration', () => {
     })
   })
 
-  it('lets --debug be switched off again', () => {
+  it('takes switches, and lets --debug be switched off again', () => {
     const environment = { DRAWBRIDGE_DEBUG: '1', DRAWBRIDGE_KEEP_ALIVE: 'on' }
     expect(read([url, '--no-debug'], { environment }).debug).toBe(false)
     expect(read([url], { environment }).proxy.pingMs).toBe(30_000)
     expect(read([url, '--ping-interval', '5'], { environment: {} }).proxy.pingMs).toBe(5000)
+    expect(read([url, '--ipv4', '--disable-cookies'])).toMatchObject({
+      network: { ipv4: true },
+      proxy: { cookies: false },
+    })
   })
 })
 

@@ -36,6 +36,16 @@ describe('a server that misbehaves', () => {
       'protocol',
     ],
     [
+      'gives a negative length',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n'),
+      'protocol',
+    ],
+    [
+      'has a control character in its head',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nX: a\u0001b\r\n\r\n'),
+      'protocol',
+    ],
+    [
       'gives two lengths',
       (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'),
       'protocol',

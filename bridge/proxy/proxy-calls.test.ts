@@ -28,18 +28,25 @@ const eras = ['legacy', 'modern'] as const
 describe('bad input', () => {
   it.each([
     ['no JSON', '{"jsonrpc":', -32_700, null],
-    ['text', 'hello', -32_700, null],
+    ['colours of a shell', '\u001B[32mWelcome to bash\u001B[0m', -32_700, null],
+    ['what nests without end', '['.repeat(100_000), -32_700, null],
     ['no method', '{"jsonrpc":"2.0","id":7}', -32_600, 7],
     ['a list of nothing', '[]', -32_600, null],
     ['params that are no object', '{"jsonrpc":"2.0","id":"a","method":"x","params":[1]}', -32_600, 'a'],
     ['null as id', '{"jsonrpc":"2.0","id":null,"method":"x"}', -32_600, null],
-  ])('%s is answered with an error, and the next message is served', async (_, line, code, id) => {
-    const rig = startProxy(await startServer())
-    rig.write(line)
-    const answered = await rig.find(({ error }) => error !== undefined)
-    expect(answered).toMatchObject({ id, error: { code } })
-    expect((await initialize(rig))['result']).toBeDefined()
-  })
+  ])(
+    '%s is answered with an error, goes nowhere, and the next message is served',
+    async (_, line, code, id) => {
+      const to = await startServer()
+      const rig = startProxy(to)
+      rig.write(line)
+      const answered = await rig.find(({ error }) => error !== undefined)
+      const message = expect.stringMatching(/^[A-Z].*\.$/) as string
+      expect(answered).toMatchObject({ jsonrpc: '2.0', id, error: { code, message } })
+      expect((await initialize(rig))['result']).toBeDefined()
+      expect(to.methods()[0]).toBe('initialize')
+    },
+  )
 
   it('refuses an id that is waiting, and answers the first', async () => {
     const { to, calls } = await heldCalls('legacy')

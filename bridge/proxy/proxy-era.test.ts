@@ -289,8 +289,9 @@ describe('HTTP+SSE', () => {
   })
 })
 
-it('tells a dead server as an error, and goes on', async () => {
+it('tells a dead server as an error, whatever is known of it, and goes on', async () => {
   // A port of a server that has closed is soon another's.
-  const rig = startProxy({ url: 'http://127.0.0.1:9/mcp' })
+  const memory = { ...legacyMemory, initializeResult: { protocolVersion: '2025-11-25', capabilities: {} } }
+  const rig = startProxy({ url: 'http://127.0.0.1:9/mcp' }, { memory })
   for (const _ of [1, 2]) expect((await initialize(rig))['error'].data.fault).toBe('refused')
 })

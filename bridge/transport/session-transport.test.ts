@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FallbackTransport, SessionTransport } from './session-transport.ts'
 import { readMessageText, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
@@ -162,6 +163,16 @@ describe('answers', () => {
     ],
     ['garbage', (request) => request.json(200, '{"jsonrpc"'), 'no_mcp'],
     ['another id', (request) => request.json(200, { jsonrpc: '2.0', id: 77, result: {} }), 'no_mcp'],
+    ['its id as a text', (request) => request.json(200, { jsonrpc: '2.0', id: '5', result: {} }), 'no_mcp'],
+    ['its own request', (request) => request.json(200, request.body), 'no_mcp'],
+    ['both', ({ answer }) => answer({ result: {}, error: { code: 1, message: '' } }), 'no_mcp'],
+    ['not UTF-8', ({ json }) => json(200, Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), 'no_mcp'],
+    [
+      'compressed',
+      ({ json }) => json(200, gzipSync(Buffer.alloc(1_000_000)), { 'Content-Encoding': 'gzip' }),
+      'no_mcp',
+    ],
+    ['nested without end', ({ json }) => json(200, '['.repeat(400_000) + ']'.repeat(400_000)), 'no_mcp'],
     ['an empty batch', (request) => request.json(200, []), 'no_mcp'],
     [
       'a batch with something that is no message',

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
 import {
@@ -7,7 +6,6 @@ import {
   call,
   echoes,
   inAuthScene,
-  textOf,
   visit,
 } from '../support/bridge/sign-in/auth-scene.ts'
 import { until } from '../support/until.ts'
@@ -19,17 +17,6 @@ async function warm(scene: AuthScene, count = 1): Promise<BridgeProcess[]> {
   await Promise.all(bridges.map((bridge) => bridge.request('tools/list')))
   scene.remote.resetCounters()
   return bridges
-}
-
-/** Asks again and again, as a person would: not so often that the bridge does nothing else. */
-async function untilItOpens(bridge: BridgeProcess): Promise<void> {
-  const isOpen = async (): Promise<boolean> => {
-    if ('result' in (await bridge.open())) return true
-    await delay(200)
-    return false
-  }
-  // A bridge that was refused a few times leaves the server alone for up to eight seconds.
-  await until(isOpen, 'an opening that works', 20_000)
 }
 
 describe('an authorization server that fails', { concurrent: true, timeout: 60_000 }, () => {
@@ -65,19 +52,6 @@ describe('an authorization server that has forgotten', { concurrent: true, timeo
     }),
   )
 
-  it('client and grants under way costs one for all bridges', () =>
-    inAuthScene({}, async (scene) => {
-      const bridges = await warm(scene, 3)
-      scene.remote.revokeGrants()
-      scene.remote.forgetClients()
-      const held = Promise.all(bridges.map((bridge) => burst(bridge, 5)))
-      const [link = ''] = await Promise.all(bridges.map((bridge) => bridge.link()))
-      await visit(link)
-      expect(await held).toEqual(bridges.map(() => echoes(5)))
-      expect(scene.links()).toBe(1)
-      expect(scene.remote.counters).toMatchObject({ registrations: 1, codeGrants: 1 })
-    }))
-
   it('the scope of a tool asks for that scope, once', () =>
     inAuthScene({}, async (scene) => {
       const [bridge] = (await warm(scene)) as [BridgeProcess]
@@ -90,21 +64,5 @@ describe('an authorization server that has forgotten', { concurrent: true, timeo
       expect(await held).toBe('you may')
       expect(await call(bridge)).toContain('mcp:admin')
       expect(scene.links()).toBe(1)
-    }))
-})
-
-describe('a server that is away', { concurrent: true, timeout: 60_000 }, () => {
-  it('at the start with tokens that have ended: refreshed when it is back, once', () =>
-    inAuthScene({}, async (scene) => {
-      await scene.signedIn({ agoSeconds: 4000 })
-      await scene.remote.stop()
-      const bridges = [1, 2].map(() => scene.bridge({ flags: ['--retry', '1s'] }))
-      for (const answer of await Promise.all(bridges.map((bridge) => bridge.open())))
-        expect(textOf(answer)).toMatch(/^error -32603: /)
-      await scene.remote.start()
-      for (const bridge of bridges) await untilItOpens(bridge)
-      expect(await Promise.all(bridges.map((bridge) => burst(bridge, 5)))).toEqual([echoes(5), echoes(5)])
-      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, tabs: 0 })
-      expect(scene.links()).toBe(0)
     }))
 })

@@ -15,14 +15,6 @@ async function open(bridge: BridgeChild, client: Era): Promise<JsonObject> {
   return bridge.ask('server/discover')
 }
 
-function progressOf(bridge: BridgeChild, token: string): unknown[] {
-  return bridge.messages
-    .filter(({ method }) => method === 'notifications/progress')
-    .map(({ params }) => params as JsonObject)
-    .filter(({ progressToken }) => progressToken === token)
-    .map(({ progress }) => progress)
-}
-
 describe.concurrent.each(eras)('a %s client of a server of its own era', (era) => {
   it(
     'reaches methods that nobody knows, and unknown members arrive as they were written',
@@ -46,40 +38,6 @@ describe.concurrent.each(eras)('a %s client of a server of its own era', (era) =
       expect(server.received.map(({ text }) => text)).toContain(line)
       bridge.write({ jsonrpc: '2.0', method: 'notifications/example', params: { x: 1 } })
       await until(() => server.methods().includes('notifications/example'), 'the notification')
-    }),
-  )
-})
-
-describe.concurrent.each(['json', 'sse', 'polled'] as const)('answers as %s', (reply) => {
-  it(
-    'arrive, with all that comes before them',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy', reply, sseRetryMs: 50 })
-      const bridge = stage.bridge(remote.url)
-      bridge.answerWith({ 'roots/list': { roots: [] } })
-      await bridge.initialize(all)
-      const ten = Array.from({ length: 10 }, (_, n) => bridge.call('echo', { text: `${n}` }))
-      expect(await Promise.all(ten)).toEqual(Array.from({ length: 10 }, (_, n) => `${n}`))
-      await bridge.ask('tools/call', { name: 'progress', arguments: { n: 3 }, _meta: { progressToken: 'p' } })
-      expect(progressOf(bridge, 'p')).toEqual([1, 2, 3])
-      expect(await bridge.call('roots')).toBe('{"roots":[]}')
-      if (reply === 'polled') expect(remote.counters.lastEventIds.length).toBeGreaterThanOrEqual(12)
-    }),
-  )
-})
-
-describe.concurrent('ids and answers', () => {
-  it(
-    'come back as they were, whatever they look like',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const bridge = stage.bridge(remote.url)
-      await bridge.initialize()
-      const ids = [0, -1, 2 ** 53 - 1, '', '1', 'ä "quoted" \\ \u0000', 'x'.repeat(5000)]
-      const answers = ids.map((id) =>
-        bridge.ask('tools/call', { name: 'echo', arguments: { text: 'x' } }, id),
-      )
-      expect((await Promise.all(answers)).map(({ id }) => id)).toEqual(ids)
     }),
   )
 })

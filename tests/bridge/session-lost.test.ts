@@ -71,23 +71,6 @@ describe.concurrent('a server that goes away', () => {
       await hears(bridge, remote)
     }),
   )
-
-  it(
-    'is down and known: the client is not answered from memory, but told at once',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const before = stage.bridge(remote.url)
-      await before.initialize()
-      before.endInput()
-      await before.over
-      await remote.stop()
-      const begin = performance.now()
-      const { data, message } = errorOf(await stage.bridge(remote.url).initialize())
-      expect(data).toMatchObject({ code: 'network_refused' })
-      expect(message).toContain('ECONNREFUSED')
-      expect(performance.now() - begin).toBeLessThan(underLoad(2000))
-    }),
-  )
 })
 
 describe.concurrent('the standing stream', () => {
@@ -102,25 +85,6 @@ describe.concurrent('the standing stream', () => {
       await until(() => remote.counters.streamsOpen === 0, 'it is gone')
       await until(() => remote.counters.streamsOpen === 1, 'it is back', underLoad(3500))
       await hears(bridge, remote)
-    }),
-  )
-})
-
-describe.concurrent('a server that says nothing', () => {
-  it(
-    'after it has taken a call: the call ends within 20 s, by name, and other calls go on',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const bridge = stage.bridge(remote.url)
-      await bridge.initialize()
-      remote.failNext('hang', 99)
-      const begin = performance.now()
-      const { data, message } = errorOf(await bridge.ask('tools/call', { name: 'echo', arguments: {} }))
-      expect(performance.now() - begin).toBeLessThan(20_000)
-      expect(data).toMatchObject({ code: 'network_body_timeout', origin: remote.origin })
-      expect(message).toContain('silent')
-      remote.failNext(undefined, 0)
-      expect(await bridge.call('echo', { text: 'on' })).toBe('on')
     }),
   )
 })

@@ -1,7 +1,8 @@
+import type { AuthorizationPrompt } from '../../../../bridge/http/http-client.ts'
 import type { McpProxyPorts } from '../../../../bridge/proxy/proxy.ts'
 
-/** Creates a sign-in whose outcome a test decides. */
-export function pendingSignIn(): {
+/** Creates a sign-in whose outcome a test decides. `more` is what its prompt says besides the link. */
+export function pendingSignIn(more: Pick<AuthorizationPrompt, 'unconfirmed'> = {}): {
   signIn: NonNullable<McpProxyPorts['signIn']>
   begun(): number
   succeed(): void
@@ -18,7 +19,7 @@ export function pendingSignIn(): {
         settle = { resolve, reject }
       })
       return {
-        prompt: Promise.resolve({ kind: 'browser', url: `https://as.example/authorize?n=${begun}` }),
+        prompt: Promise.resolve({ kind: 'browser', url: `https://as.example/authorize?n=${begun}`, ...more }),
         done,
         cancel() {
           isCancelled = true
