@@ -9,10 +9,16 @@ import { SignIns } from './sign-in-attempt.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
 import type { Json } from '../../tests/support/remote/received.ts'
 
+interface CreateOptions {
+  callWaitMs?: number
+  opens?: boolean
+  signIn?: ReturnType<typeof pendingSignIn>['signIn']
+}
+
 /** A transport of the 2025 era whose server refuses some methods until somebody signs in. */
 function create(
   refused: (method: string) => boolean,
-  { opens = false, ...times }: { callWaitMs?: number; opens?: boolean } = {},
+  { opens = false, signIn, ...times }: CreateOptions = {},
 ) {
   let isOpen = false
   const sent: string[] = []
@@ -29,7 +35,7 @@ function create(
   }
   const signIns = new SignIns({
     waitMs: 20,
-    signIn: pending.signIn,
+    signIn: signIn ?? pending.signIn,
     openBrowser: () => opens,
     say() {},
     succeeded() {},
@@ -184,31 +190,13 @@ it('answers a ping itself, a list that was not announced empty, and the rest wit
 
 it('tells the client when sign-ins do not help', async () => {
   let begun = 0
-  const next: Send = () => Promise.reject(new TransportError('sign_in_needed', 'x', { status: 403 }))
-  const signIns = new SignIns({
-    waitMs: 20,
-    signIn: () => {
-      begun += 1
-      if (begun > 10) throw new Error('It signs in for ever.')
-      return { prompt: new Promise(() => {}), done: Promise.resolve(), cancel() {} }
-    },
-    openBrowser: () => false,
-    say() {},
-    succeeded() {},
-    randomId: () => 'r',
-    runtime: { now: () => 1000 },
-  })
-  const times = { waitMs: 50, callWaitMs: 50 }
-  const step = new SignInStep('legacy', {
-    version: '1',
-    ...times,
-    signIns,
-    memory: () => undefined,
-    describeFailure: () => ({ code: 1, message: '' }),
-    offered() {},
-  })
-  const call = toWireMessage({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x' } })
-  await expect(step.send(call, unheard, next)).rejects.toThrow(TransportError)
+  const signIn: CreateOptions['signIn'] = () => {
+    begun += 1
+    if (begun > 10) throw new Error('It signs in for ever.')
+    return { prompt: new Promise(() => {}), done: Promise.resolve(), cancel() {} }
+  }
+  const { ask } = create(() => true, { signIn })
+  await expect(ask('tools/call', { name: 'x' })).rejects.toThrow(TransportError)
   expect(begun).toBe(2)
 })
 

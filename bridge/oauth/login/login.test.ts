@@ -3,9 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type CredentialStore, loginId } from '../../credentials/credential-store.ts'
+import type { CredentialStore } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import { createCredentialStore } from '../../credentials/sealed-store.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import type { SignInRequest } from '../login-port.ts'
 import { Login, type LoginPorts } from './login.ts'
@@ -19,6 +18,7 @@ import {
 } from '../../../tests/support/bridge/oauth/login-parts.ts'
 import { createTestHttp } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
 import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { openFileStore, usualLoginId } from '../../../tests/support/bridge/credentials/usual-login.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 let home: string
@@ -30,20 +30,15 @@ let ahead: number
 beforeEach(async () => {
   home = temporaryFolder()
   server = await start()
-  store = open()
+  store = openFileStore(home)
   ahead = 0
-  id = loginId({ serverUrl: server.serverUrl, resource: undefined, client: undefined, profile: 'default' })
+  id = usualLoginId(server.serverUrl)
 })
 afterEach(() => server.close())
 
 const runtime = {
   ...systemRuntime,
   now: () => systemRuntime.now() + ahead,
-}
-
-function open(): CredentialStore {
-  const config = { home, backend: 'file' as const, keychainTimeoutMs: 2500 }
-  return createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
 }
 
 function create(changes: { config?: Partial<OAuthConfig>; ports?: Partial<LoginPorts> } = {}): Login {
@@ -147,13 +142,14 @@ describe('a login', () => {
   it('stores the successor before it is used', async () => {
     await expired()
     const { header } = (await create().authorization()) ?? {}
-    expect(header).toBe(`Bearer ${(await open().read(id))?.tokens?.accessToken}`)
+    expect(header).toBe(`Bearer ${(await openFileStore(home).read(id))?.tokens?.accessToken}`)
   })
 
   it('marks a refresh token as spent before it is sent', async () => {
     const { tokens } = await expired()
     const seen: unknown[] = []
-    server.beforeTokenAnswer = async () => void seen.push((await open().read(id))?.pendingRefresh)
+    server.beforeTokenAnswer = async () =>
+      void seen.push((await openFileStore(home).read(id))?.pendingRefresh)
     await create().authorization()
     expect(seen).toMatchObject([{ refreshHash: hashOf(tokens?.refreshToken) }])
   })

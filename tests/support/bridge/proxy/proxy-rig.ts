@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { onTestFinished } from 'vitest'
+import { networkConfig } from '../http/server-fixture.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
 import { McpProxy, type McpProxyPorts, type McpProxyConfig } from '../../../../bridge/proxy/proxy.ts'
 import type { ServerMemory } from '../../../../bridge/transport/server-memory.ts'
@@ -68,16 +69,9 @@ export function startProxy({ url: serverUrl }: { url: string }, options: RigOpti
     // In a later turn, as over a pipe.
     setImmediate(() => waiting.forEach((look) => look()))
   })
-  const http = createHttpClient({
-    connectTimeoutMs: 30_000,
-    headersTimeoutMs: 0,
-    bodyTimeoutMs: 0,
-    ipv4: false,
-    ca: undefined,
-    proxy: undefined,
-    allowHttp: true,
-    userAgent: 'test',
-  })
+  const http = createHttpClient(
+    networkConfig({ connectTimeoutMs: 30_000, headersTimeoutMs: 0, bodyTimeoutMs: 0, allowHttp: true }),
+  )
   const proxy = new McpProxy(
     {
       version: '1.2.3',

@@ -6,6 +6,7 @@ import type {
   Refusal,
   RefusalOutcome,
 } from '../../../../bridge/http/http-client.ts'
+import { networkConfig } from '../http/server-fixture.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
 import type { StatelessTransportPorts } from '../../../../bridge/transport/stateless-transport.ts'
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
@@ -29,16 +30,7 @@ export interface TransportHarness {
 
 /** Uses real sockets and real time, with waits shortened by the factor `haste`. */
 export function createHarness(haste = 1): TransportHarness {
-  const http = createHttpClient({
-    connectTimeoutMs: 2000,
-    headersTimeoutMs: 10_000,
-    bodyTimeoutMs: 10_000,
-    ipv4: false,
-    ca: undefined,
-    proxy: undefined,
-    allowHttp: false,
-    userAgent: 'drawbridge-test',
-  })
+  const http = createHttpClient(networkConfig({ headersTimeoutMs: 10_000, bodyTimeoutMs: 10_000 }))
   const harness: TransportHarness = {
     http,
     unsolicited: [],
