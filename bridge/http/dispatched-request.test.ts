@@ -149,21 +149,6 @@ describe('limits of time', () => {
 })
 
 describe('an abort', () => {
-  it('before the start sends nothing', async () => {
-    const server = await serveHttp((_request, response) => response.end())
-    const error = await networkErrorOf(exchange(testClient(), server.origin, { signal: AbortSignal.abort() }))
-    expect(error).toMatchObject({ fault: 'aborted', sent: false })
-    expect(server.sockets).toHaveLength(0)
-  })
-
-  it('while the name is looked up, or the connection opened', async () => {
-    const server = await serveRaw((socket) => socket.resume())
-    const abort = new AbortController()
-    const sent = exchange(testClient(), `http://localhost:${server.port}`, { signal: abort.signal })
-    abort.abort()
-    expect(await networkErrorOf(sent)).toMatchObject({ fault: 'aborted', sent: false })
-  })
-
   it('within the TLS handshake', async () => {
     const abort = new AbortController()
     const server = await serveRaw((socket) => {
@@ -175,29 +160,6 @@ describe('an abort', () => {
       fault: 'aborted',
       sent: false,
     })
-  })
-
-  it('while the response is waited for', async () => {
-    const abort = new AbortController()
-    const server = await serveRaw((socket) => onRequest(socket, () => abort.abort()))
-    const error = await networkErrorOf(exchange(testClient(), server.origin, { signal: abort.signal }))
-    expect(error).toMatchObject({ fault: 'aborted', sent: true })
-    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
-  })
-
-  it('while the body is read', async () => {
-    const abort = new AbortController()
-    const server = await serveHttp((_request, response) => void response.write('half'))
-    const response = await testClient().send({
-      method: 'GET',
-      url: server.origin,
-      headers: {},
-      signal: abort.signal,
-    })
-    const reading = networkErrorOf(readBody(response, 100))
-    abort.abort()
-    expect(await reading).toMatchObject({ fault: 'aborted', sent: true })
-    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
   })
 
   it('after the end changes nothing, and the signal holds no listeners', async () => {

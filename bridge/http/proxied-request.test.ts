@@ -121,12 +121,15 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     expect(proxy.lines).toEqual([])
   })
 
-  it('passes aborts on, at each moment', async () => {
+  it.each(['through it', 'straight'])('passes aborts on, at each moment, %s', async (way) => {
     const seen: (string | undefined)[] = []
-    const { url, client, server } = await stage(scheme, (request, response) => {
+    const used: Socket[] = []
+    const { client, server, ...beyond } = await stage(scheme, (request, response) => {
       seen.push(request.url)
+      used.push(request.socket)
       if (request.url === '/half') response.write('half')
     })
+    const url = way === 'straight' ? server.origin : beyond.url
     const early = exchange(client, url, { signal: AbortSignal.abort() })
     expect(await networkErrorOf(early)).toMatchObject({ fault: 'aborted', sent: false })
     const connecting = new AbortController()
@@ -149,7 +152,7 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     reading.abort()
     expect(await third).toMatchObject({ fault: 'aborted', sent: true })
     expect(seen).toEqual(['/hang', '/half'])
-    await vi.waitFor(() => expect(server.sockets.every(({ destroyed }) => destroyed)).toBe(true))
+    await vi.waitFor(() => expect(used.every(({ destroyed }) => destroyed)).toBe(true))
   })
 })
 

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix, win32 } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { InstallSystem } from './client.ts'
 import { clientFile, clients, findClient } from './client-table.ts'
@@ -35,52 +35,28 @@ const windows = system({
 })
 
 describe('the file of the user', () => {
-  it.each([
-    [
-      'claude-desktop',
-      '.config/Claude/claude_desktop_config.json',
-      'Library/Application Support/Claude/claude_desktop_config.json',
-      String.raw`AppData\Roaming\Claude\claude_desktop_config.json`,
-    ],
-    ['claude-code', '.claude.json', '.claude.json', '.claude.json'],
-    ['cursor', '.cursor/mcp.json', '.cursor/mcp.json', String.raw`.cursor\mcp.json`],
-    [
-      'vscode',
-      '.config/Code/User/mcp.json',
-      'Library/Application Support/Code/User/mcp.json',
-      String.raw`AppData\Roaming\Code\User\mcp.json`,
-    ],
-    [
-      'windsurf',
-      '.codeium/windsurf/mcp_config.json',
-      '.codeium/windsurf/mcp_config.json',
-      String.raw`.codeium\windsurf\mcp_config.json`,
-    ],
-    [
-      'devin',
-      '.config/devin/mcp_config.json',
-      '.config/devin/mcp_config.json',
-      String.raw`AppData\Roaming\devin\mcp_config.json`,
-    ],
-    ['codex', '.codex/config.toml', '.codex/config.toml', String.raw`.codex\config.toml`],
-    ['gemini', '.gemini/settings.json', '.gemini/settings.json', String.raw`.gemini\settings.json`],
-    [
-      'opencode',
-      '.config/opencode/opencode.jsonc',
-      '.config/opencode/opencode.jsonc',
-      String.raw`.config\opencode\opencode.jsonc`,
-    ],
-    [
-      'zed',
-      '.config/zed/settings.json',
-      '.config/zed/settings.json',
-      String.raw`AppData\Roaming\Zed\settings.json`,
-    ],
-  ])('of %s', (id, onLinux, onMac, onWindows) => {
+  /** The folders that desktop programs keep their settings in. */
+  const settings = ['.config', 'Library/Application Support', String.raw`AppData\Roaming`]
+  const [config, roaming] = [Array<string>(3).fill('.config'), ['.config', '.config', settings[2] ?? '']]
+
+  it.each<[id: string, folders: string[], file: string, onWindows?: string]>([
+    ['claude-desktop', settings, 'Claude/claude_desktop_config.json'],
+    ['claude-code', [], '.claude.json'],
+    ['cursor', [], '.cursor/mcp.json'],
+    ['vscode', settings, 'Code/User/mcp.json'],
+    ['windsurf', [], '.codeium/windsurf/mcp_config.json'],
+    ['devin', roaming, 'devin/mcp_config.json'],
+    ['codex', [], '.codex/config.toml'],
+    ['gemini', [], '.gemini/settings.json'],
+    ['opencode', config, 'opencode/opencode.jsonc'],
+    ['zed', roaming, 'zed/settings.json', String.raw`Zed\settings.json`],
+  ])('of %s', (id, folders, file, onWindows = file.replaceAll('/', '\\')) => {
     const client = findClient(id)
-    expect(clientFile(client, 'user', linux)).toBe(`/home/ada/${onLinux}`)
-    expect(clientFile(client, 'user', mac)).toBe(`/Users/ada/${onMac}`)
-    expect(clientFile(client, 'user', windows)).toBe(String.raw`C:\Users\ada` + `\\${onWindows}`)
+    const [onLinux, onMac, windowsFolder] = folders
+    expect(clientFile(client, 'user', linux)).toBe(posix.join('/home/ada', onLinux ?? '', file))
+    expect(clientFile(client, 'user', mac)).toBe(posix.join('/Users/ada', onMac ?? '', file))
+    const path = win32.join(String.raw`C:\Users\ada`, windowsFolder ?? '', onWindows)
+    expect(clientFile(client, 'user', windows)).toBe(path)
   })
 
   it.each([

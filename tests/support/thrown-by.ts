@@ -1,9 +1,9 @@
 /** Returns what `work` throws; undefined if it throws nothing. */
-export function thrownBy(work: () => unknown): { fault?: string; message?: string } | undefined {
+export function thrownBy<E = { fault?: string; message?: string }>(work: () => unknown): E | undefined {
   try {
     work()
     return undefined
   } catch (error) {
-    return error as Error
+    return error as E
   }
 }
