@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CredentialStore } from '../../credentials/credential-store.ts'
@@ -127,16 +125,6 @@ describe('a login', () => {
     server.beforeTokenAnswer = () => systemRuntime.sleep(100)
     expect(await calls(login, 20)).toEqual(Array(20).fill(200))
     expect(server.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, refreshesRefused: 0 })
-  })
-
-  it('finds what another process renewed, without asking the server', async () => {
-    await signedIn()
-    const [first, second] = [create(), create()]
-    await Promise.all([first.authorization(), second.authorization()])
-    server.revokeAccessTokens()
-    expect(await call(server.origin, first)).toBe(200)
-    expect(await call(server.origin, second)).toBe(200)
-    expect(server.counters.refreshesOk).toBe(1)
   })
 
   it('stores the successor before it is used', async () => {
@@ -563,16 +551,6 @@ describe('signing out', () => {
     return report
   }
 
-  it('revokes and forgets', async () => {
-    await signedIn()
-    expect(await leave()).toEqual({ found: true, readable: true, revoked: true })
-    expect(server.requests('/revoke')).toHaveLength(2)
-    const login = create()
-    expect(await login.authorization()).toBeUndefined()
-    expect(await login.state()).toEqual({ kind: 'none' })
-    expect(await leave()).toEqual({ found: false, readable: true, revoked: undefined })
-  })
-
   it.each<[string, Revoke, boolean | undefined]>([
     ['the server has no way to', async () => undefined, undefined],
     ['the server refuses', async () => false, false],
@@ -580,14 +558,6 @@ describe('signing out', () => {
   ])('forgets also when %s', async (_what, revoke, revoked) => {
     await signedIn()
     expect(await leave(revoke)).toEqual({ found: true, readable: true, revoked })
-    expect(await store.read(id)).toBeUndefined()
-  })
-
-  it('forgets what cannot be read', async () => {
-    await signedIn()
-    writeFileSync(join(home, 'credentials', 'records', `${id}.json`), 'damaged')
-    await expect(create().authorization()).rejects.toMatchObject({ fault: 'corrupt' })
-    expect(await leave()).toEqual({ found: true, readable: false, revoked: false })
     expect(await store.read(id)).toBeUndefined()
   })
 
@@ -646,20 +616,5 @@ describe('client credentials', () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => call(server.origin, login)))
     expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
     expect(asked).toBe(1)
-  })
-})
-
-describe('nothing secret', () => {
-  it('is in the notes', async () => {
-    await expired()
-    const notes: string[] = []
-    const login = create({ ports: { note: (text) => notes.push(text) } })
-    await login.authorization()
-    await login.signIn().done
-    expect(notes.length).toBeGreaterThan(0)
-    expect(notes.join('\n')).not.toMatch(/remote-secret/)
-    expect(readFileSync(join(home, 'credentials', 'records', `${id}.json`), 'utf8')).not.toMatch(
-      /remote-secret/,
-    )
   })
 })
