@@ -177,6 +177,13 @@ describe('evidence', () => {
     expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
   })
 
+  it('a discovery that names only earlier revisions is the 2025 era', async () => {
+    const rig = startProxy(await startServer({ discoverable: true }))
+    expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
+    expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
+    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
+  })
+
   const lacksModern = { ...legacyMemory, lacks: { era: 'modern' as const, at: now } }
 
   it('a refusal that passes does not bind the bridge to an era', async () => {

@@ -169,12 +169,6 @@ describe('a server that is away', () => {
     expect(harness.sleeps).toEqual([])
   })
 
-  it('as far as TLS goes is not tried again: it stays so', async () => {
-    transport = createTransport(peer.origin.replace('http:', 'https:'), 1000)
-    await expect(exchange(transport, list)).rejects.toMatchObject({ fault: 'tls' })
-    expect(harness.sleeps).toEqual([])
-  })
-
   it('is given up with its name', async () => {
     await leave(300)
     await expect(exchange(transport, call)).rejects.toMatchObject({

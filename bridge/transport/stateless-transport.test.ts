@@ -136,25 +136,6 @@ describe('answers', () => {
       ])
     },
   )
-
-  it('that name no request are the error of a refusal', async () => {
-    answer = (request) => request.json(400, { jsonrpc: '2.0', error: { code: -32_000, message: 'm' } })
-    await expect(exchange(transport, call('a'))).rejects.toMatchObject({
-      fault: 'refused',
-      status: 400,
-      response: { envelope: { kind: 'response', id: 1 } },
-    })
-  })
-
-  it.each<[number, string]>([
-    [404, 'not_found'],
-    [405, 'not_found'],
-    [400, 'refused'],
-    [403, 'forbidden'],
-  ])('of HTTP %s without a body', async (status, fault) => {
-    answer = (request) => void request.response.writeHead(status).end()
-    await expect(exchange(transport, call('a'))).rejects.toMatchObject({ fault, status, response: undefined })
-  })
 })
 
 describe('a subscription', () => {
@@ -217,12 +198,4 @@ it('ends what is open when it is closed', async () => {
   await until(() => peer.received.length === 1)
   const [failed] = await Promise.allSettled([sending, transport.close(100)])
   expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
-})
-
-it('sends nothing for a signal that was aborted before', async () => {
-  await expect(exchange(transport, call('a'), { signal: AbortSignal.abort() })).rejects.toMatchObject({
-    fault: 'aborted',
-    sent: false,
-  })
-  expect(peer.received).toHaveLength(0)
 })

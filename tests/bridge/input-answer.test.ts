@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Fault } from '../support/remote/exchange-parts.ts'
-import { underLoad } from '../support/under-load.ts'
 import { type BridgeChild, errorOf } from '../support/bridge/process/bridge-child.ts'
 import { staged } from '../support/bridge/process/stage.ts'
 
@@ -43,47 +42,6 @@ describe.concurrent.each(eras)('in place of an answer to a %s client', (era) => 
         if (fault === 429) expect(said.data).toMatchObject({ retry_after_seconds: 60 })
         expect(await bridge.call('echo', { text: 'next' })).toBe('next')
       }
-    }),
-  )
-})
-
-describe.concurrent('a wrong URL', () => {
-  it(
-    'that leads to a web site, or whose path is wrong: the client is told what to look at',
-    staged(async (stage) => {
-      const remote = await stage.remote()
-      const wrongPath = errorOf(await stage.bridge(`${remote.origin}/mpc`).initialize())
-      expect(wrongPath.data).toMatchObject({ code: 'server_not_found' })
-      expect(wrongPath.message).toContain('path of the URL')
-      remote.failNext('html', 99)
-      const { data, message } = errorOf(await stage.bridge(remote.url).initialize())
-      expect(data).toMatchObject({ code: 'server_no_mcp', status: 200 })
-      expect(message).toContain('web page')
-      expect(message).toContain('drawbridge doctor')
-    }),
-  )
-})
-
-describe.concurrent('401 without metadata', () => {
-  const bare = {
-    auth: true,
-    challenge: 'none',
-    protectedResourceMetadata: false,
-    ownAuthorizationServer: true,
-  } as const
-
-  it(
-    'is answered to the client, which hears what to do from the sign-in or an error',
-    staged(async (stage) => {
-      const { url } = await stage.remote(bare)
-      const bridge = stage.bridge(url, { flags: ['--store', 'memory'] })
-      const begin = performance.now()
-      const opening = await bridge.initialize()
-      expect(performance.now() - begin).toBeLessThan(underLoad(3000))
-      expect('result' in opening || 'error' in opening).toBe(true)
-      const answer = await bridge.ask('tools/call', { name: 'echo', arguments: {} })
-      expect(JSON.stringify(answer)).toMatch(/sign|login|authoriz/i)
-      expect(JSON.stringify(answer)).toMatch(/drawbridge |metadata|URL/)
     }),
   )
 })

@@ -61,14 +61,6 @@ describe('the login of a connection', () => {
     expect(await login.tokens.authorization()).toEqual({ header: 'Bearer sEcReT-access' })
   })
 
-  it('finds what another process stored after a refusal', async () => {
-    const login = open(configOf([]))
-    expect(await login.tokens.authorization()).toBeUndefined()
-    await storeLogin(home, url)
-    expect(await login.tokens.refused(refusal)).toEqual({ kind: 'retry' })
-    expect(await login.tokens.authorization()).toEqual({ header: 'Bearer sEcReT-access' })
-  })
-
   it('says that somebody has to sign in', async () => {
     const login = open(configOf([]))
     expect(await login.tokens.refused(refusal)).toEqual({ kind: 'sign_in_needed' })

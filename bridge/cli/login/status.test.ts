@@ -199,11 +199,4 @@ describe('status', () => {
     ])
     for (const login of unreadable) expect(login.next_step).toMatch(/drawbridge logout --all$/)
   })
-
-  it('with a fault of the configuration is 2, for programs too', async () => {
-    const run = await runCommand(['status', '--json', '--retyr', '5'], { home })
-    expect(run.code).toBe(2)
-    expect(run.json()).toMatchObject({ ok: false, code: 'configuration' })
-    expect(run.stderr).toContain('Did you mean --retry?')
-  })
 })

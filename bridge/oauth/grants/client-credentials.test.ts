@@ -1,6 +1,6 @@
 import { importSPKI, jwtVerify } from 'jose'
 import { generateKeyPairSync } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Credential } from '../../credentials/credential.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { openOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
@@ -53,31 +53,6 @@ it('sends requests only to a configured token endpoint', async () => {
   expect(credential).toMatchObject({
     issuer: `${server.origin}/token`,
     tokenEndpoint: `${server.origin}/token`,
-  })
-})
-
-describe('a client that was in use at another issuer', () => {
-  async function credentialOfBefore(): Promise<Credential> {
-    const credential = await signIn()
-    server.seen.length = 0
-    return { ...credential, issuer: 'https://old.example', tokenEndpoint: 'https://old.example/token' }
-  }
-
-  it('is not taken to the one that the server names now', async () => {
-    const previous = await credentialOfBefore()
-    const trial = beginTrial(server.serverUrl, { grant: 'client_credentials', staticClient }, { previous })
-    await expect(trial.done).rejects.toMatchObject({ fault: 'issuer_changed', issuer: server.issuer })
-    expect(server.requests('/token')).toEqual([])
-  })
-
-  it.each<[way: string, changes: () => Partial<OAuthConfig>]>([
-    ['as its issuer', () => ({ staticClient: { ...staticClient, issuer: server.issuer } })],
-    ['by its token endpoint', () => ({ tokenEndpoint: `${server.origin}/token` })],
-  ])('is taken there when that is configured %s', async (_, changes) => {
-    const previous = await credentialOfBefore()
-    const config = { grant: 'client_credentials', staticClient, ...changes() } as const
-    await beginTrial(server.serverUrl, config, { previous }).done
-    expect(server.requests('/token')).toHaveLength(1)
   })
 })
 
