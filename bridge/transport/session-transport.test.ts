@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FallbackTransport, SessionTransport } from './session-transport.ts'
 import { readMessageText, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
@@ -111,6 +112,27 @@ describe('opening a session', () => {
     })
     const { text } = (failure as { response: WireMessage }).response
     expect(JSON.parse(text)).toMatchObject({ id: 0, error })
+  })
+
+  it.each<[what: string, opening: JsonObject, revision: string | undefined]>([
+    ['with a line end', { protocolVersion: '2025-11-25\r\nX-Evil: 1' }, undefined],
+    ['that is not there yet', { protocolVersion: '2099-01-01' }, '2099-01-01'],
+    ['that is not said', { protocolVersion: undefined, capabilities: undefined }, undefined],
+  ])('names a revision %s later only if it can be named', async (_, opening, revision) => {
+    server.set({ opening, revisions: ['2025-11-25', '2099-01-01'] })
+    await open()
+    await exchange(transport, call(1))
+    const last = server.received.at(-1)?.headers
+    expect(last?.['mcp-protocol-version']).toBe(revision)
+    expect(last).not.toHaveProperty('x-evil')
+  })
+
+  it('takes a session id that can come back as it was, or none', async () => {
+    server.set({ headers: { 'Mcp-Session-Id': ['a', 'x'.repeat(60_000)] }, sessions: false })
+    await open()
+    expect(server.received.at(-1)?.headers['mcp-session-id']).toBe(`a, ${'x'.repeat(60_000)}`)
+    server.set({ headers: { 'Mcp-Session-Id': 'schlüssel' } })
+    await expect(exchange(createTransport(), initialize)).rejects.toThrow('session')
   })
 
   it('can open without initialize', async () => {
@@ -559,6 +581,25 @@ describe('the GET stream', () => {
     await until(() => server.streams.size === 1 && !server.streams.has(second!))
     const gets = server.received.filter(({ method }) => method === 'GET')
     expect(gets.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 's1', 's1'])
+  })
+
+  it('comes back with ids of any kind that can be sent', async () => {
+    const ids = ['plain', 'a\u0001b', 'ключ', '', 'next', 'x'.repeat(300_000)]
+    const given = [...ids]
+    server.settings.handle = ({ method, events }) => {
+      if (method !== 'GET') return false
+      const id = given.shift()
+      const stream = events()
+      if (id === undefined) stream.write(': open\n\n')
+      else stream.end(`retry: 20\nid: ${id}\n${notice('message')}`)
+      return true
+    }
+    await open()
+    const gets = (): Received[] => server.received.filter(({ method }) => method === 'GET')
+    await until(() => gets().length > ids.length)
+    const key = Buffer.from('ключ').toString('latin1')
+    const sent = gets().map(({ headers }) => headers['last-event-id'])
+    expect(sent).toEqual([undefined, 'plain', 'plain', key, key, 'next', 'next'])
   })
 
   it('waits before it comes back, also when the server asks for no wait at all', async () => {

@@ -149,65 +149,7 @@ describe.concurrent('a server that answers with', () => {
   )
 })
 
-describe.concurrent('a server that lies in its head', () => {
-  it.each<[string, JsonObject, string | undefined]>([
-    ['a revision with a line end', { protocolVersion: '2025-11-25\r\nX-Evil: 1' }, undefined],
-    ['a revision that is not there yet', { protocolVersion: '2099-01-01' }, '2099-01-01'],
-    ['no revision, and no capabilities', { protocolVersion: undefined, capabilities: undefined }, undefined],
-  ])('%s: later requests name only what can be named', (_, opening, revision) =>
-    staged(async (stage) => {
-      const { bridge, crook } = await opened(stage, { opening, revisions: ['2025-11-25', '2099-01-01'] })
-      expect(textOf(await ask(bridge))).toContain('fine')
-      const last = crook.received.at(-1)?.headers
-      expect(last?.['mcp-protocol-version']).toBe(revision)
-      expect(last).not.toHaveProperty('x-evil')
-    })(),
-  )
-
-  it.each([
-    ['twice, and of 60 kB', ['a', 'x'.repeat(60_000)], true],
-    ['with letters that ASCII has not', 'schlüssel', false],
-  ])('a session id %s comes back as it was, or there is no session', (_, id, isUsable) =>
-    staged(async (stage) => {
-      const { bridge, crook } = await opened(stage, { headers: { 'Mcp-Session-Id': id }, sessions: false })
-      if (isUsable) {
-        expect(textOf(await ask(bridge))).toContain('fine')
-        expect(crook.received.at(-1)?.headers['mcp-session-id']).toBe(String(id).replace(',', ', '))
-      } else expect(errorOf(bridge.messages[0] ?? {}).message).toContain('session')
-    })(),
-  )
-})
-
 describe.concurrent('a server whose streams', () => {
-  it(
-    'have ids of any kind gets those back that can be sent',
-    staged(async (stage) => {
-      const ids = ['plain', 'a\u0001b', 'ключ', '', 'next', 'x'.repeat(300_000)]
-      let streams = 0
-      const { crook } = await opened(stage, {
-        get({ events, response }) {
-          const id = ids[streams]
-          streams += 1
-          events()
-          if (id === undefined) response.write(': open\n\n')
-          else
-            response.end(`retry: 20\nid: ${id}\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n`)
-        },
-      })
-      await until(() => streams > ids.length, 'the last stream')
-      const sent = crook.received.filter(({ method }) => method === 'GET').slice(1)
-      const key = Buffer.from('ключ').toString('latin1')
-      expect(sent.map(({ headers }) => headers['last-event-id'])).toEqual([
-        'plain',
-        'plain',
-        key,
-        key,
-        'next',
-        'next',
-      ])
-    }),
-  )
-
   it(
     'have ids of requests that are those of the client: each side answers its own',
     staged(async (stage) => {

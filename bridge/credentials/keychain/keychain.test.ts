@@ -97,12 +97,11 @@ describe('a keychain', () => {
     writeFileSync(join(home, 'credentials', 'records', `${id}.json`), JSON.stringify(record), { mode: 0o600 })
     const child = childWith('mute')
     await child.ask({ do: 'open', config })
-    for (let round = 0; round < 3; round++) {
+    // The failure is kept for a while: the second read takes no time.
+    for (const limitMs of [8000, 900]) {
       const startedAt = performance.now()
       expect(await child.ask({ do: 'read', id })).toMatchObject({ fault: 'keychain_locked' })
-      expect(performance.now() - startedAt).toBeLessThan(8000)
-      // The failure is cached for a while: the second read takes no time.
-      if (round === 1) await new Promise((resolve) => setTimeout(resolve, 3100))
+      expect(performance.now() - startedAt).toBeLessThan(limitMs)
     }
     const endedAt = performance.now()
     await child.stop()
