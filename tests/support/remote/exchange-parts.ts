@@ -4,21 +4,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 export type Fault =
   /** A login page with status 200. */
   | 'html'
-  /** JSON other than JSON-RPC, status 200. */
-  | 'json'
   /** A reset connection instead of a response. */
   | 'reset'
   /** No response at all. */
   | 'hang'
   /** Half a response, then a reset connection. */
   | 'cut'
-  | 400
   | 403
-  | 405
   /** With `Retry-After` of `retryAfter`. */
   | 429
-  | 500
-  | 502
   /** With `Retry-After` of `retryAfter`. */
   | 503
 
@@ -85,8 +79,6 @@ export function strike(response: ServerResponse, fault: Fault, settings: { retry
       response.writeHead(200, { 'Content-Type': 'text/html' })
       response.end('<!doctype html><title>Sign in</title>')
       return
-    case 'json':
-      return sendJson(response, 200, { hello: 'world' })
     case 429:
     case 503:
       response.setHeader('Retry-After', settings.retryAfter)

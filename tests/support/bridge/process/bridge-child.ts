@@ -51,18 +51,14 @@ export interface BridgeChild {
   initialize(capabilities?: JsonObject, protocolVersion?: string): Promise<JsonObject>
   /** Makes every later request of `ask` and `call` claim 2026-07-28. */
   speakModern(capabilities?: JsonObject): void
-  /** Answers later requests of the server: a result by method, or by a function. */
-  answerWith(results: Results): void
+  /** Answers later requests of the server: a result by method. */
+  answerWith(results: Readonly<Record<string, JsonObject>>): void
   endInput(): void
   kill(signal: NodeJS.Signals): void
   over: Promise<ProcessEnd>
   /** Closes stdin and waits for the end, after some seconds by force. */
   close(): Promise<void>
 }
-
-type Results =
-  | Readonly<Record<string, JsonObject>>
-  | ((method: string, params: JsonObject) => JsonObject | undefined)
 
 const endGraceMs = 3000
 
@@ -116,7 +112,7 @@ export function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
   const messages: JsonObject[] = []
   const strayLines: string[] = []
   const waiting = new Set<() => void>()
-  let results: Results = {}
+  let results: Readonly<Record<string, JsonObject>> = {}
   let claims: JsonObject | undefined
   let stderr = ''
   let rest: Buffer[] = []
@@ -149,10 +145,9 @@ export function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
     }
     if (!isJsonObject(message)) return void strayLines.push(line)
     messages.push(message)
-    const { id, method, params } = message
+    const { id, method } = message
     if (id === undefined || typeof method !== 'string') return
-    const given = isJsonObject(params) ? params : {}
-    const result = typeof results === 'function' ? results(method, given) : results[method]
+    const result = results[method]
     if (result !== undefined) write({ jsonrpc: '2.0', id, result })
   }
 

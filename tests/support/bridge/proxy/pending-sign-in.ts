@@ -7,10 +7,8 @@ export function pendingSignIn(more: Pick<AuthorizationPrompt, 'unconfirmed'> = {
   begun(): number
   succeed(): void
   fail(error: Error): void
-  cancelled(): boolean
 } {
   let begun = 0
-  let isCancelled = false
   let settle: { resolve(): void; reject(error: Error): void } = { resolve() {}, reject() {} }
   return {
     signIn() {
@@ -21,15 +19,11 @@ export function pendingSignIn(more: Pick<AuthorizationPrompt, 'unconfirmed'> = {
       return {
         prompt: Promise.resolve({ kind: 'browser', url: `https://as.example/authorize?n=${begun}`, ...more }),
         done,
-        cancel() {
-          isCancelled = true
-          settle.reject(new Error('cancelled'))
-        },
+        cancel: () => settle.reject(new Error('cancelled')),
       }
     },
     begun: () => begun,
     succeed: () => settle.resolve(),
     fail: (error) => settle.reject(error),
-    cancelled: () => isCancelled,
   }
 }

@@ -113,8 +113,8 @@ function storedLogin(remote: Remote, agoSeconds: number): Credential {
   const tokens = {
     accessToken: issued.access_token,
     issuedAt,
-    ...(issued.expires_in === undefined ? {} : { expiresAt: issuedAt + issued.expires_in }),
-    ...(issued.refresh_token === undefined ? {} : { refreshToken: issued.refresh_token }),
+    expiresAt: issuedAt + issued.expires_in,
+    refreshToken: issued.refresh_token,
     scope: issued.scope,
   }
   const { url } = remote
