@@ -51,14 +51,16 @@ export interface BridgeChild {
   initialize(capabilities?: JsonObject, protocolVersion?: string): Promise<JsonObject>
   /** Makes every later request of `ask` and `call` claim 2026-07-28. */
   speakModern(capabilities?: JsonObject): void
-  /** Answers later requests of the server: a result by method. */
-  answerWith(results: Readonly<Record<string, JsonObject>>): void
+  /** Answers later requests of the server with these results; undefined for no answer. */
+  answerWith(resultOf: ResultOf): void
   endInput(): void
   kill(signal: NodeJS.Signals): void
   over: Promise<ProcessEnd>
   /** Closes stdin and waits for the end, after some seconds by force. */
   close(): Promise<void>
 }
+
+type ResultOf = (method: string, params: JsonObject) => JsonObject | undefined
 
 const endGraceMs = 3000
 
@@ -112,7 +114,7 @@ export function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
   const messages: JsonObject[] = []
   const strayLines: string[] = []
   const waiting = new Set<() => void>()
-  let results: Readonly<Record<string, JsonObject>> = {}
+  let resultOf: ResultOf = () => undefined
   let claims: JsonObject | undefined
   let stderr = ''
   let rest: Buffer[] = []
@@ -145,9 +147,9 @@ export function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
     }
     if (!isJsonObject(message)) return void strayLines.push(line)
     messages.push(message)
-    const { id, method } = message
+    const { id, method, params } = message
     if (id === undefined || typeof method !== 'string') return
-    const result = results[method]
+    const result = resultOf(method, isJsonObject(params) ? params : {})
     if (result !== undefined) write({ jsonrpc: '2.0', id, result })
   }
 
@@ -240,7 +242,7 @@ export function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
       claims = modernClaims(capabilities)
     },
     answerWith(given) {
-      results = given
+      resultOf = given
     },
     endInput: () => void stdin.end(),
     kill: (signal) => void child.kill(signal),
