@@ -126,11 +126,13 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
   it.each(['through it', 'straight'])('passes aborts on, at each moment, %s', async (way) => {
     const seen: (string | undefined)[] = []
     const used: Socket[] = []
-    const { client, server, ...beyond } = await stage(scheme, (request, response) => {
+    const listener: Parameters<typeof serveHttp>[0] = (request, response) => {
       seen.push(request.url)
       used.push(request.socket)
       if (request.url === '/half') response.write('half')
-    })
+    }
+    const noLimits = { headersTimeoutMs: 0, bodyTimeoutMs: 0 }
+    const { client, server, ...beyond } = await stage(scheme, listener, {}, noLimits)
     const url = way === 'straight' ? server.origin : beyond.url
     const early = exchange(client, url, { signal: AbortSignal.abort() })
     expect(await networkErrorOf(early)).toMatchObject({ fault: 'aborted', sent: false })

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createBridgeConfig, readSettings } from '../../config/config-reader.ts'
 import type { BridgeConfig } from '../../config/config.ts'
@@ -12,8 +13,10 @@ import {
   createConnectionLogin,
   isOpenedByItself,
   loginIdOf,
+  openConnectionLog,
 } from './connection-login.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { filesIn } from '../../../tests/support/bridge/process/stage.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const url = 'https://mcp.example.com/mcp'
@@ -74,6 +77,14 @@ describe('the login of a connection', () => {
     expect(login.signIn).toBeUndefined()
     expect(login.summary).toBe('token of DRAWBRIDGE_TOKEN')
     expect(open(configOf(['--header', 'Authorization: Bearer x'])).summary).toBe('token of a header')
+  })
+
+  it('has a debug log in which the values of its headers are not', async () => {
+    const log = await openConnectionLog(configOf(['--debug', '--header', 'X-Key: hunter22']))
+    log?.note('sent hunter22')
+    const written = [...filesIn(join(home, '.drawbridge', 'logs')).values()].join()
+    expect(written).toContain('sent ')
+    expect(written).not.toContain('hunter22')
   })
 
   it('of another Authorization header is in that header', async () => {

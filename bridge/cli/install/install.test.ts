@@ -113,7 +113,7 @@ describe('install', () => {
     expect(out).toBe('')
     const changed = await run(['cursor', url])
     expect(changed.notes).toContain(`Cursor has the changed entry example-com in ${cursorFile()}.`)
-    const { notes: same } = await run(['cursor', url])
+    const { notes: same } = await run(['cursor', url], { answer: 'n\n' })
     expect(same).toBe(`Cursor has this entry already, as example-com in ${cursorFile()}.`)
   })
 
