@@ -28,9 +28,9 @@ afterEach(async () => {
   await server.close()
 })
 
-function createTransport(retryMs = 1000): SessionTransport {
+function createTransport(cookies = true): SessionTransport {
   return new SessionTransport(
-    { serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs, cookies: true },
+    { serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs: 1000, cookies },
     harness.ports,
   )
 }
@@ -86,6 +86,14 @@ describe('opening a session', () => {
         'mcp-session-id': 'session-1',
         'mcp-protocol-version': '2025-11-25',
       })
+  })
+
+  it('brings back the cookies of a balancer, unless told not to', async () => {
+    server.set({ cookies: true })
+    await open()
+    expect(await exchange(transport, list(1))).toHaveLength(1)
+    transport = createTransport(false)
+    await expect(open()).rejects.toMatchObject({ fault: 'not_found' })
   })
 
   it('works without sessions, and without a GET stream', async () => {

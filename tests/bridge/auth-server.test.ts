@@ -8,7 +8,6 @@ import {
   inAuthScene,
   visit,
 } from '../support/bridge/sign-in/auth-scene.ts'
-import { until } from '../support/until.ts'
 
 async function warm(scene: AuthScene, count = 1): Promise<BridgeProcess[]> {
   await scene.signedIn()
@@ -18,21 +17,6 @@ async function warm(scene: AuthScene, count = 1): Promise<BridgeProcess[]> {
   scene.remote.resetCounters()
   return bridges
 }
-
-describe('an authorization server that fails', { concurrent: true, timeout: 60_000 }, () => {
-  it('for a while in which tokens end: calls say so, nobody signs in, and it works when it does', () =>
-    inAuthScene({ tokenFault: 'temporarily_unavailable', tokenFaultTimes: 1000 }, async (scene) => {
-      await scene.signedIn({ agoSeconds: 4000 })
-      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      for (const text of await burst(bridge, 5)) expect(text).toMatch(/^error -32603: .*cannot be renewed/)
-      // As often as a process may, not as often as it is called.
-      expect(scene.remote.counters.requests['POST /token']).toBeLessThanOrEqual(4)
-      scene.remote.set({ tokenFault: undefined })
-      await until(async () => (await call(bridge)).includes('clientId'), 'a call that works', 20_000)
-      expect(scene.links()).toBe(0)
-      expect(scene.remote.counters).toMatchObject({ refreshesOk: 1, tabs: 0 })
-    }))
-})
 
 describe('an authorization server that has forgotten', { concurrent: true, timeout: 60_000 }, () => {
   it.each<[what: string, forget: (scene: AuthScene) => void, registrations: number]>([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
-import { type BridgeChild, errorOf, textOf } from '../support/bridge/process/bridge-child.ts'
+import { type BridgeChild, textOf } from '../support/bridge/process/bridge-child.ts'
 import { type Stage, staged } from '../support/bridge/process/stage.ts'
 import { until } from '../support/until.ts'
 
@@ -48,21 +48,6 @@ async function startSlow(
 }
 
 describe.concurrent('after a sleep of the computer', () => {
-  it(
-    'a call that was under way fails by name, and one that is asked right behind it has all its time',
-    staged(async (stage) => {
-      const scene = await opened(stage)
-      const old = await startSlow(scene, 'old', 60_000)
-      await scene.sleep()
-      const young = await startSlow(scene, 'young', 4000)
-      const { data, message } = errorOf(await old.answer)
-      expect(data).toMatchObject({ code: 'network_reset', origin: scene.remote.origin })
-      expect(message).toContain('slept')
-      expect(message).not.toContain('--timeout')
-      expect(textOf(await young.answer)).toBe('young')
-    }),
-  )
-
   it(
     'the server is pinged, and the stream of its session opened again, whatever is under way',
     staged(async (stage) => {

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createBridgeConfig, readSettings } from '../../config/config-reader.ts'
 import type { BridgeConfig } from '../../config/config.ts'

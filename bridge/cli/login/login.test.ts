@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type CommandRun, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
 import { startLoginServer, withoutMetadata } from '../../../tests/support/bridge/cli/login-server.ts'
 import { startCommand } from '../../../tests/support/bridge/process/bridge-child.ts'
+import { filesIn } from '../../../tests/support/bridge/process/stage.ts'
 import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Remote } from '../../../tests/support/remote/remote.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
@@ -65,11 +66,7 @@ describe('login and logout', () => {
     expect(new URL(asked ?? '', url).searchParams.get('scope')).toBe('mcp')
     expect(stderr).not.toContain('sEcReT')
     expect((await run(['token', url, '--show'])).stdout).toBe('sEcReT-access')
-    const folder = join(home, '.drawbridge')
-    for (const name of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-      if (name.isFile())
-        expect(readFileSync(join(name.parentPath, name.name), 'utf8')).not.toContain('sEcReT')
-    }
+    expect([...filesIn(home).values()].join()).not.toContain('sEcReT')
   })
 
   it('is done when it was done before, unless it is forced', async () => {

@@ -199,16 +199,6 @@ describe('what it answers', () => {
     }
   })
 
-  it('with the page of the user after it worked', async () => {
-    const target = await listen({ path: '/done' }, { state: 'x' })
-    await target.finish({ kind: 'signed_in' })
-    const listener = await listen({}, { successUrl: target.redirectUri })
-    const arriving = visit(`${listener.redirectUri}?state=right&code=c0de`)
-    await listener.response
-    await listener.finish({ kind: 'signed_in' })
-    expect((await arriving).url).toBe(target.redirectUri)
-  })
-
   it('no browser that has disconnected, without waiting for it', async () => {
     const listener = await listen()
     const socket = connect(portOf(listener), '127.0.0.1')

@@ -209,7 +209,6 @@ export function createAuthorizationServer(
     const form = new URLSearchParams(await readText(request))
     const fault = settings.tokenFaultTimes > 0 ? settings.tokenFault : undefined
     if (fault !== undefined) settings.tokenFaultTimes--
-    if (fault === 'temporarily_unavailable') throw new OAuthFailure(fault, 'later', 503)
     if (fault !== undefined) return strike(response, fault, settings)
     let answer: TokenAnswer
     try {
@@ -364,7 +363,6 @@ export function createAuthorizationServer(
       } catch (error) {
         const failure =
           error instanceof OAuthFailure ? error : new OAuthFailure('invalid_request', String(error))
-        if (failure.status === 503) response.setHeader('Retry-After', settings.retryAfter)
         sendJson(response, failure.status, { error: failure.code, error_description: failure.message })
         return true
       }

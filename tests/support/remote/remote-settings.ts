@@ -66,7 +66,7 @@ export interface RemoteSettings {
   /** Delay of the response of `/token`; rotation happens before it. */
   tokenDelayMs: number
   /** Replaces the responses to the next `tokenFaultTimes` requests of `/token`, before any token is spent. */
-  tokenFault: Fault | 'temporarily_unavailable' | undefined
+  tokenFault: Fault | undefined
   /** Number of requests affected by `tokenFault`. */
   tokenFaultTimes: number
 }
