@@ -1,15 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { join, posix, win32 } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { InstallSystem } from './client.ts'
 import { clientFile, clients, findClient } from './client-table.ts'
 import { clientOverview } from './client-overview.ts'
 import { snippetOf } from './plan-install.ts'
-import {
-  createInstallFixture,
-  type InstallFixture,
-  launchSample,
-} from '../../tests/support/bridge/install/install-fixture.ts'
+import { createInstallFixture, launchSample } from '../../tests/support/bridge/install/install-fixture.ts'
 
 function system(options: Partial<InstallSystem>): InstallSystem {
   return {
@@ -150,13 +146,8 @@ describe('a client that is not known', () => {
 })
 
 describe('the overview', () => {
-  let fixture: InstallFixture
-  beforeEach(() => {
-    fixture = createInstallFixture()
-  })
-  afterEach(() => fixture.remove())
-
   it('says of each client whether there is a file, and our entries in it', () => {
+    const fixture = createInstallFixture()
     const launcher = '/project/bridge-of-mine/launcher.cjs'
     fixture.file(
       findClient('cursor'),

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { applyPlan } from './apply-plan.ts'
 import type { Client } from './client.ts'
 import { clients, findClient } from './client-table.ts'
@@ -29,10 +29,7 @@ const now = Date.parse('2027-01-02T03:04:05Z') / 1000
 const backupName = /\.drawbridge-backup-20270102-030405$/
 
 let fixture: InstallFixture
-beforeEach(() => {
-  fixture = createInstallFixture()
-})
-afterEach(() => fixture.remove())
+beforeEach(() => void (fixture = createInstallFixture()))
 
 /** Builds a realistic file of a client, with comments, another server and other settings. */
 function filledFile({ format, keys }: Client): string {

@@ -1,13 +1,15 @@
 import { gzipSync } from 'node:zlib'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { FallbackTransport, SessionTransport } from './session-transport.ts'
 import { readMessageText, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Received } from '../../tests/support/remote/received.ts'
-import { type Remote, startRemote } from '../../tests/support/remote/remote.ts'
+import { startServer } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Remote } from '../../tests/support/remote/remote.ts'
 import {
   createHarness,
   exchange,
+  forTest,
   type TransportHarness,
 } from '../../tests/support/bridge/proxy/transport-harness.ts'
 import { until } from '../../tests/support/until.ts'
@@ -17,22 +19,14 @@ let harness: TransportHarness
 let transport: SessionTransport
 
 beforeEach(async () => {
-  server = await startRemote({ era: 'legacy', tools: [] })
+  server = await startServer({ tools: [] })
   harness = createHarness()
   transport = createTransport()
 })
 
-afterEach(async () => {
-  await transport.close(500)
-  harness.http.close()
-  await server.close()
-})
-
 function createTransport(cookies = true): SessionTransport {
-  return new SessionTransport(
-    { serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs: 1000, cookies },
-    harness.ports,
-  )
+  const config = { serverUrl: server.url, headers: { 'X-Mine': '1' }, retryMs: 1000, cookies }
+  return forTest(new SessionTransport(config, harness.ports))
 }
 
 const initialize = {

@@ -1,12 +1,14 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { StatelessTransport } from './stateless-transport.ts'
 import type { Transport } from './transport.ts'
 import type { Received } from '../../tests/support/remote/received.ts'
-import { type Remote, startRemote } from '../../tests/support/remote/remote.ts'
+import { startServer } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Remote } from '../../tests/support/remote/remote.ts'
 import {
   createHarness,
   exchange,
+  forTest,
   type TransportHarness,
 } from '../../tests/support/bridge/proxy/transport-harness.ts'
 import { until } from '../../tests/support/until.ts'
@@ -18,23 +20,11 @@ let answer: (request: Received) => void
 
 beforeEach(async () => {
   answer = (request) => request.answer({ result: {} })
-  peer = await startRemote({ handle: (request) => (answer(request), true) })
+  peer = await startServer({ handle: (request) => (answer(request), true) })
   harness = createHarness()
-  transport = new StatelessTransport(
-    {
-      serverUrl: `${peer.origin}/mcp`,
-      headers: { accept: 'x/y', 'X-Mine': '1' },
-      retryMs: 1000,
-      cookies: true,
-    },
-    harness.ports,
-  )
-})
-
-afterEach(async () => {
-  await transport.close(500)
-  harness.http.close()
-  await peer.close()
+  const headers = { accept: 'x/y', 'X-Mine': '1' }
+  const config = { serverUrl: peer.url, headers, retryMs: 1000, cookies: true }
+  transport = forTest(new StatelessTransport(config, harness.ports))
 })
 
 const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { CredentialStore } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
@@ -15,7 +15,7 @@ import {
   loginPorts,
 } from '../../../tests/support/bridge/oauth/login-parts.ts'
 import { createTestHttp } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
-import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { type OAuthServer, startOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { openFileStore, usualLoginId } from '../../../tests/support/bridge/credentials/usual-login.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
@@ -27,12 +27,11 @@ let id: string
 let ahead: number
 beforeEach(async () => {
   home = temporaryFolder()
-  server = await start()
+  server = await startOAuthServer()
   store = openFileStore(home)
   ahead = 0
   id = usualLoginId(server.serverUrl)
 })
-afterEach(() => server.close())
 
 const runtime = {
   ...systemRuntime,

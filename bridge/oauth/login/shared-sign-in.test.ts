@@ -1,13 +1,13 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { CredentialStore } from '../../credentials/credential-store.ts'
 import { ownProcessMark } from '../../credentials/lock/owner-process.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import { OAuthFailure, type SignInPrompt } from '../login-port.ts'
 import { Login } from './login.ts'
 import { loginConfig, loginCredential, loginPorts } from '../../../tests/support/bridge/oauth/login-parts.ts'
-import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { type OAuthServer, startOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { openFileStore, usualLoginId } from '../../../tests/support/bridge/credentials/usual-login.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
@@ -16,10 +16,9 @@ let server: OAuthServer
 let id: string
 beforeEach(async () => {
   home = temporaryFolder()
-  server = await start()
+  server = await startOAuthServer()
   id = usualLoginId(server.serverUrl)
 })
-afterEach(() => server.close())
 
 /** A user who signs in when the test says so. */
 interface Person {

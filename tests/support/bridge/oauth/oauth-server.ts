@@ -77,7 +77,7 @@ export interface OAuthServerPlaces {
   metadataPaths?: string[]
 }
 
-/** Starts a server for one test; see {@link start}. */
+/** Starts a server for one test. */
 export async function startOAuthServer(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
   const server = await start(places)
   onTestFinished(() => server.close())
@@ -101,7 +101,7 @@ export async function openOAuthServer(): Promise<{ server: OAuthServer; http: Ht
 }
 
 /** Starts a server on a free port of 127.0.0.1, which the caller closes. */
-export async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
+async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
   const seen: SeenRequest[] = []
   const settings: RemoteSettings = { ...usualSettings, deviceGrant: false }
   const counters = createCounters()
