@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { rootCertificates } from 'node:tls'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ConfigError } from '../../config/config.ts'
 import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
+import { recordedTerminal } from '../../../tests/support/bridge/cli/command-run.ts'
 import { readWords } from '../../../tests/support/bridge/cli/command-words.ts'
 import type { CommandInput, CommandOptions } from '../command.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
@@ -42,9 +42,7 @@ interface RunOptions {
 }
 
 async function run(words: readonly string[], given: RunOptions = {}): Promise<Run> {
-  const [out, notes]: [string[], string[]] = [[], []]
-  const input = new PassThrough()
-  if (given.answer !== undefined) input.end(given.answer)
+  const { terminal, stdout, stderr } = recordedTerminal(given.answer !== undefined, given.answer)
   const commandInput: CommandInput = {
     line: readWords(words),
     surroundings: {
@@ -56,14 +54,7 @@ async function run(words: readonly string[], given: RunOptions = {}): Promise<Ru
     json: given.json === true,
     options: given.options ?? {},
     runtime: { now: () => 1_800_000_000 } as Runtime,
-    terminal: {
-      print: (text) => void out.push(text),
-      note: (text) => void notes.push(text),
-      overwrite: (text) => void notes.push(text),
-      colour: (_, text) => text,
-      isInteractive: given.answer !== undefined,
-      input,
-    },
+    terminal,
   }
   const where = { ...place, projectFolder: join(home, 'project'), ...given.place }
   const result: Run = { code: undefined, error: undefined, out: '', notes: '' }
@@ -74,7 +65,7 @@ async function run(words: readonly string[], given: RunOptions = {}): Promise<Ru
     if (!(error instanceof CommandFailure)) throw error
     result.error = error
   }
-  return { ...result, out: out.join('\n'), notes: notes.join('\n') }
+  return { ...result, out: stdout(), notes: stderr() }
 }
 
 const cursorFile = (): string => join(home, '.cursor', 'mcp.json')
