@@ -121,7 +121,7 @@ describe('values of settings', () => {
     const pem = (
       { privateKey }: KeyPairKeyObjectResult,
       type: 'pkcs1' | 'pkcs8' | 'sec1' = 'pkcs8',
-    ): string => privateKey.export({ type: type as 'pkcs8', format: 'pem' }).toString()
+    ): string => privateKey.export({ type, format: 'pem' }).toString()
     const pems = {
       ES256: pem(generateKeyPairSync('ec', { namedCurve: 'P-256' }), 'sec1'),
       ES384: pem(generateKeyPairSync('ec', { namedCurve: 'P-384' })),

@@ -16,7 +16,6 @@ import { applyPlan } from './apply-plan.ts'
 import type { Client } from './client.ts'
 import { clients, findClient } from './client-table.ts'
 import { readEntries } from './edit/entry-edit.ts'
-import type { InstallError } from './install-error.ts'
 import { thrownBy } from '../../tests/support/thrown-by.ts'
 import { planUninstall } from './plan-uninstall.ts'
 import {
@@ -164,7 +163,7 @@ describe.each(everyClient)('install for %s', (_, client) => {
   it('leaves a broken file alone and says where it is broken', () => {
     const text = client.format === 'toml' ? 'a = 1\nb = = 2\n' : '{\n  "a": 1,,\n}\n'
     const path = fixture.file(client, text)
-    const error = thrownBy<InstallError>(() => fixture.plan(client))
+    const error = thrownBy(() => fixture.plan(client))
     expect(error).toMatchObject({
       fault: 'unreadable',
       message: expect.stringMatching(/: line 2, column \d+: /) as string,
@@ -179,7 +178,7 @@ describe.each(everyClient)('install for %s', (_, client) => {
     const path = fixture.file(client, filledFile(client))
     chmodSync(path, 0o444)
     const plan = fixture.plan(client)
-    expect(thrownBy<InstallError>(() => applyPlan(plan, now))?.fault).toBe('not_writable')
+    expect(thrownBy(() => applyPlan(plan, now))?.fault).toBe('not_writable')
     expect(readFileSync(path, 'utf8')).toBe(filledFile(client))
     expect(readdirSync(dirname(path))).toHaveLength(1)
   })
@@ -255,14 +254,14 @@ describe('what is around a file', () => {
 
   it('is a folder', () => {
     mkdirSync(fixture.file(cursor), { recursive: true })
-    const error = thrownBy<InstallError>(() => fixture.plan(cursor))
+    const error = thrownBy(() => fixture.plan(cursor))
     expect(error?.fault).toBe('unreadable')
     expect(error?.snippet).toContain('"app"')
   })
 
   it('has a file where its folder should be', () => {
     writeFileSync(join(fixture.home, '.cursor'), '')
-    expect(thrownBy<InstallError>(() => applyPlan(fixture.plan(cursor), now))).toMatchObject({
+    expect(thrownBy(() => applyPlan(fixture.plan(cursor), now))).toMatchObject({
       fault: 'not_writable',
     })
   })
@@ -270,7 +269,7 @@ describe('what is around a file', () => {
   it('is not UTF-8', () => {
     const path = fixture.file(cursor, '')
     writeFileSync(path, Buffer.from('{"é":1}', 'utf16le'))
-    expect(thrownBy<InstallError>(() => fixture.plan(cursor))?.message).toContain('is not UTF-8')
+    expect(thrownBy(() => fixture.plan(cursor))?.message).toContain('is not UTF-8')
   })
 
   it.each([
@@ -279,7 +278,7 @@ describe('what is around a file', () => {
     ['{"mcpServers":{},"mcpServers":{}}', '"mcpServers" is there twice'],
   ])('has another shape: %s', (text, message) => {
     fixture.file(cursor, text)
-    expect(thrownBy<InstallError>(() => fixture.plan(cursor))).toMatchObject({
+    expect(thrownBy(() => fixture.plan(cursor))).toMatchObject({
       fault: 'unreadable',
       message: expect.stringContaining(message) as string,
     })
@@ -287,7 +286,7 @@ describe('what is around a file', () => {
 
   it('has a form that is left to people', () => {
     fixture.file(findClient('codex'), 'mcp_servers = {}\n')
-    const error = thrownBy<InstallError>(() => fixture.plan(findClient('codex')))
+    const error = thrownBy(() => fixture.plan(findClient('codex')))
     expect(error).toMatchObject({ fault: 'unsupported', nextStep: 'Change the entry by hand.' })
     expect(error?.snippet).toMatch(/^\[mcp_servers\.app\]\ncommand = /)
   })
@@ -332,13 +331,13 @@ describe('uninstall', () => {
     ['which one', undefined, undefined, 'usage', '2 entries of ours: a, b'],
   ])('refuses an entry %s', (_, name, url, fault, message) => {
     write({ a: own('https://a.example/mcp'), b: own('https://b.example/mcp'), c: { command: 'c' } })
-    expect(thrownBy<InstallError>(() => uninstallPlan(cursor, name, url))).toMatchObject({
+    expect(thrownBy(() => uninstallPlan(cursor, name, url))).toMatchObject({
       fault,
       message: expect.stringContaining(message) as string,
     })
   })
 
   it('finds nothing where there is no file', () => {
-    expect(thrownBy<InstallError>(() => uninstallPlan(cursor))?.fault).toBe('missing')
+    expect(thrownBy(() => uninstallPlan(cursor))?.fault).toBe('missing')
   })
 })

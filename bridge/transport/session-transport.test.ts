@@ -38,6 +38,7 @@ const initialize = {
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
 const call = (id: number | string, name = 'echo') =>
   ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } }) as const
+const ask = (method: string, params: JsonObject) => ({ jsonrpc: '2.0', id: method, method, params }) as const
 const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' }) as const
 const ok = (id: unknown, more = '') =>
   `data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}}}\n\n`
@@ -385,20 +386,9 @@ describe('a lost session', () => {
     'by HTTP %s is made anew once for a burst of calls, each answered once',
     async (status) => {
       await open()
-      await exchange(transport, {
-        jsonrpc: '2.0',
-        id: 'l',
-        method: 'logging/setLevel',
-        params: { level: 'info' },
-      })
-      for (const uri of ['a:1', 'b:2'])
-        await exchange(transport, { jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } })
-      await exchange(transport, {
-        jsonrpc: '2.0',
-        id: 'u',
-        method: 'resources/unsubscribe',
-        params: { uri: 'b:2' },
-      })
+      await exchange(transport, ask('logging/setLevel', { level: 'info' }))
+      for (const uri of ['a:1', 'b:2']) await exchange(transport, ask('resources/subscribe', { uri }))
+      await exchange(transport, ask('resources/unsubscribe', { uri: 'b:2' }))
       await until(() => server.streams.size === 1)
       server.settings.lostSessionStatus = status
       server.dropSessions()
@@ -461,18 +451,8 @@ describe('a lost session', () => {
 
   it('is made anew without what the client chose before it opened its latest one', async () => {
     await open()
-    await exchange(transport, {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'logging/setLevel',
-      params: { level: 'info' },
-    })
-    await exchange(transport, {
-      jsonrpc: '2.0',
-      id: 2,
-      method: 'resources/subscribe',
-      params: { uri: 'a:1' },
-    })
+    await exchange(transport, ask('logging/setLevel', { level: 'info' }))
+    await exchange(transport, ask('resources/subscribe', { uri: 'a:1' }))
     await open()
     server.dropSessions()
     server.received.length = 0

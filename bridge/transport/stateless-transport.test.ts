@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { StatelessTransport } from './stateless-transport.ts'
 import type { Transport } from './transport.ts'
@@ -36,50 +37,24 @@ const call = (name: string, id: string | number = 1): JsonRpcMessage => ({
 })
 
 describe('headers', () => {
-  it.each<[string, JsonRpcMessage, Record<string, string | undefined>]>([
-    [
-      'a tool',
-      call('run_sql'),
-      { 'mcp-method': 'tools/call', 'mcp-name': 'run_sql', 'mcp-protocol-version': '2026-07-28' },
-    ],
-    ['a name beyond ASCII', call('größe'), { 'mcp-name': '=?base64?Z3LDtsOfZQ==?=' }],
-    [
-      'a resource',
-      {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'resources/read',
-        params: { uri: 'file:///a', name: 'n', _meta: meta },
-      },
-      { 'mcp-name': 'file:///a' },
-    ],
-    [
-      'a prompt',
-      { jsonrpc: '2.0', id: 1, method: 'prompts/get', params: { name: 'p' } },
-      { 'mcp-name': 'p' },
-    ],
+  const later = { _meta: { ...meta, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } }
+
+  it.each<[string, method: string, params: JsonObject | undefined, Record<string, string | undefined>]>([
+    ['a tool', 'tools/call', { name: 'run_sql' }, { 'mcp-method': 'tools/call', 'mcp-name': 'run_sql' }],
+    ['a name beyond ASCII', 'tools/call', { name: 'größe' }, { 'mcp-name': '=?base64?Z3LDtsOfZQ==?=' }],
+    ['a resource', 'resources/read', { uri: 'file:///a', name: 'n' }, { 'mcp-name': 'file:///a' }],
+    ['a prompt', 'prompts/get', { name: 'p' }, { 'mcp-name': 'p' }],
     [
       'another revision',
-      {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/list',
-        params: { _meta: { ...meta, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } },
-      },
+      'tools/list',
+      later,
       { 'mcp-protocol-version': '2099-01-01', 'mcp-name': undefined },
     ],
-    [
-      'no params',
-      { jsonrpc: '2.0', id: 1, method: 'server/discover' },
-      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' },
-    ],
-    [
-      'names that are no text',
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 7, _meta: [] } },
-      { 'mcp-name': undefined },
-    ],
-  ])('of %s', async (_what, message, headers) => {
-    await exchange(transport, message)
+    ['the revision', 'tools/list', { _meta: meta }, { 'mcp-protocol-version': '2026-07-28' }],
+    ['no params', 'server/discover', undefined, { 'mcp-protocol-version': '2026-07-28' }],
+    ['names that are no text', 'tools/call', { name: 7, _meta: [] }, { 'mcp-name': undefined }],
+  ])('of %s', async (_what, method, params, headers) => {
+    await exchange(transport, { jsonrpc: '2.0', id: 1, method, ...(params && { params }) })
     expect(peer.received[0]?.headers).toMatchObject({
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',

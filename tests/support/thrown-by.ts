@@ -1,9 +1,12 @@
+/** What the bridge throws, with the members that tell its errors apart. */
+type Thrown = Error & { fault?: string; nextStep?: string; snippet?: string }
+
 /** Returns what `work` throws; undefined if it throws nothing. */
-export function thrownBy<E = { fault?: string; message?: string }>(work: () => unknown): E | undefined {
+export function thrownBy(work: () => unknown): Thrown | undefined {
   try {
     work()
     return undefined
   } catch (error) {
-    return error as E
+    return error as Thrown
   }
 }

@@ -332,19 +332,6 @@ describe('a client that the server refuses', () => {
     return { status: 302, headers: { location: back.href } }
   }
 
-  /** Responses to the user's browser, after the bridge's own check. */
-  const toThePerson = (
-    isMeant: (request: SeenRequest) => boolean,
-    reply: (request: SeenRequest) => Reply | undefined,
-  ): void => {
-    let looks = 0
-    server.answers.set('/authorize', (request) => {
-      if (!isMeant(request)) return undefined
-      looks += 1
-      return looks === 1 ? { body: '<p>Sign in</p>' } : reply(request)
-    })
-  }
-
   const idsAt = (path: string): (string | null)[] =>
     server.requests(path).map(({ query, form }) => query.get('client_id') ?? form.get('client_id'))
 
@@ -372,7 +359,13 @@ describe('a client that the server refuses', () => {
     'a document that is refused with %s once the person is there: their browser is sent on, by the same link',
     async (error) => {
       server.metadata = takesDocuments
-      toThePerson(isDocument, (request) => sendBack(request, error))
+      let looks = 0
+      server.answers.set('/authorize', (request) => {
+        if (!isDocument(request)) return undefined
+        looks += 1
+        // The first look is the bridge's own.
+        return looks === 1 ? { body: '<p>Sign in</p>' } : sendBack(request, error)
+      })
       const { credential, arrival, prompts } = await signIn(server.serverUrl, {
         clientMetadataUrl: documentUrl,
       })

@@ -20,10 +20,3 @@ export async function visit(url: string): Promise<Arrival> {
   }
   throw new Error('The redirects do not end.')
 }
-
-/** Returns the redirect of an authorization request without following it. */
-export async function redirectOf(url: string): Promise<URL> {
-  const response = await fetch(url, { redirect: 'manual' })
-  await response.body?.cancel()
-  return new URL(response.headers.get('location') ?? '', url)
-}

@@ -264,7 +264,7 @@ function shortly(message: JsonObject): string {
 }
 
 /** Returns `_meta` for requests of 2026-07-28. */
-export function modernClaims(capabilities: JsonObject = {}): JsonObject {
+function modernClaims(capabilities: JsonObject = {}): JsonObject {
   return {
     [mcpMetaKey.protocolVersion]: modernRevision,
     [mcpMetaKey.clientInfo]: { name: 'test', version: '1' },
