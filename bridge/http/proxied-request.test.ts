@@ -38,8 +38,9 @@ async function stage(
   listener: Parameters<typeof serveHttp>[0],
   options: Partial<ProxyOptions> = {},
   config: Partial<NetworkConfig> = {},
+  certificate = certificates.valid,
 ): Promise<Stage> {
-  const server = await (scheme === 'https' ? serveTls(certificates.valid, listener) : serveHttp(listener))
+  const server = await (scheme === 'https' ? serveTls(certificate, listener) : serveHttp(listener))
   const proxy = await serveProxy({ targetPort: server.port, ...options })
   const credentials = options.credentials === undefined ? '' : 'user:pass%40word@'
   const kind = options.identity === undefined ? 'http' : 'https'
@@ -238,14 +239,8 @@ describe('a tunnel', () => {
   })
 
   it('to a server whose certificate is for another name', async () => {
-    const server = await serveTls(certificates.misnamed, (_request, response) => response.end())
-    const proxy = await serveProxy({ targetPort: server.port })
-    const proxyUrl = `http://127.0.0.1:${proxy.port}`
-    const client = testClient({
-      ca: certificates.authority,
-      proxy: { http: undefined, https: proxyUrl, noProxy: undefined },
-    })
-    const error = await networkErrorOf(exchange(client, 'https://mcp.test/'))
+    const { url, client, proxy } = await stage('https', () => {}, {}, {}, certificates.misnamed)
+    const error = await networkErrorOf(exchange(client, url))
     expect(error).toMatchObject({ fault: 'tls', sent: false })
     expect(error.message).toContain('the certificate of mcp.test is for another name')
     expect(proxy.lines).toHaveLength(1)

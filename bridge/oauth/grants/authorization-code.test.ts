@@ -1,4 +1,3 @@
-import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Credential } from '../../credentials/credential.ts'
 import {
@@ -8,21 +7,14 @@ import {
   openOAuthServer,
 } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { createTestRuntime } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
-import { visit } from '../../../tests/support/bridge/oauth/scripted-browser.ts'
+import { isReachable, visit } from '../../../tests/support/bridge/oauth/scripted-browser.ts'
 import { freePort } from '../../../tests/support/server/free-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { beginTrial, signIn } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
 
-function isFree(redirectUri: string): Promise<boolean> {
+async function isFree(redirectUri: string): Promise<boolean> {
   const { hostname, port } = new URL(redirectUri)
-  return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port) })
-    socket.on('connect', () => {
-      socket.destroy()
-      resolve(false)
-    })
-    socket.on('error', () => resolve(true))
-  })
+  return !(await isReachable(hostname, Number(port)))
 }
 
 /** A port that no other program is given as soon as it is free again. */

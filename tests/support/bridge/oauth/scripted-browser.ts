@@ -1,3 +1,14 @@
+import { connect } from 'node:net'
+
+/** Returns whether something listens there. */
+export function isReachable(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port })
+    socket.on('connect', () => resolve(true)).on('error', () => resolve(false))
+    socket.on('connect', () => socket.destroy())
+  })
+}
+
 /** Final page of a navigation. */
 export interface Arrival {
   url: string
