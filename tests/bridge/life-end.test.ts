@@ -51,13 +51,6 @@ const phases: Readonly<Record<string, Phase>> = {
     await until(() => sockets.size > 0, 'a connection')
     return { bridge }
   },
-  'the server takes its time with initialize': async (stage) => {
-    const remote = await stage.remote({ era: 'legacy', delayMs: 60_000 })
-    const bridge = bridgeOf(stage, remote.url)
-    void bridge.initialize().catch(() => {})
-    await until(() => remote.counters.requests['POST /mcp'] === 1, 'initialize')
-    return { bridge, remote }
-  },
   'a sign-in is pending': async (stage) => {
     const remote = await stage.remote({ auth: true, approval: 'wait' })
     const bridge = bridgeOf(stage, remote.url, ['--store', 'memory'])
@@ -79,15 +72,6 @@ const phases: Readonly<Record<string, Phase>> = {
     bridge.speakModern()
     void bridge.call('slow', { ms: 60_000 })
     await until(() => remote.counters.calls['slow'] === 1, 'the call')
-    return { bridge, remote }
-  },
-  'it subscribes to a server of 2026': async (stage) => {
-    const remote = await stage.remote({ era: 'modern' })
-    const bridge = bridgeOf(stage, remote.url)
-    bridge.speakModern()
-    await bridge.ask('server/discover')
-    void bridge.ask('subscriptions/listen', { notifications: { toolsListChanged: true } })
-    await until(() => remote.counters.streamsOpen === 1, 'the stream')
     return { bridge, remote }
   },
 }

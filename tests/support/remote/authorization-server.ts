@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { matchesCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
-import { pause, readText, sendJson, sendText, strike } from './exchange-parts.ts'
+import { pause, readText, sendJson, sendText } from './exchange-parts.ts'
 import { createGrants, newSecret, type Grants, type TokenAnswer } from './grants.ts'
 import { OAuthFailure } from './oauth-failure.ts'
 import type { RemoteCounters } from './remote-counters.ts'
@@ -34,7 +34,7 @@ export interface AuthorizationScript {
   beforeTokenAnswer?(): Promise<void>
 }
 
-/** The authorization server of all tests of the bridge. Its faults are in {@link RemoteSettings}. */
+/** The authorization server of all tests of the bridge. */
 export interface AuthorizationServer {
   /** Answers a request for one of its paths; false for any other. */
   handle(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean>
@@ -207,9 +207,6 @@ export function createAuthorizationServer(
 
   async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const form = new URLSearchParams(await readText(request))
-    const fault = settings.tokenFaultTimes > 0 ? settings.tokenFault : undefined
-    if (fault !== undefined) settings.tokenFaultTimes--
-    if (fault !== undefined) return strike(response, fault, settings)
     let answer: TokenAnswer
     try {
       answer = await serveToken(request, form)

@@ -1,5 +1,4 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Fault } from './exchange-parts.ts'
 import type { Received } from './received.ts'
 
 /** Behaviour of the remote. Every member may be changed while it runs. */
@@ -34,14 +33,6 @@ export interface RemoteSettings {
   streamStatus: number
   /** Delay of every response, on every path but `/control`. */
   delayMs: number
-  /** Replaces the responses to the next `faultTimes` POSTs of `/mcp`. */
-  fault: Fault | undefined
-  /** Number of POSTs affected by `fault`. */
-  faultTimes: number
-  /** Limits `fault` to requests with that JSON-RPC method; all when undefined. */
-  faultMethod: string | undefined
-  /** Value of `Retry-After` of 429 and 503, here and at `/token`. */
-  retryAfter: string
   /** Sets cookies that must come back, like a load balancer with sticky sessions. */
   cookies: boolean
 
@@ -65,10 +56,6 @@ export interface RemoteSettings {
   graceSeconds: number
   /** Delay of the response of `/token`; rotation happens before it. */
   tokenDelayMs: number
-  /** Replaces the responses to the next `tokenFaultTimes` requests of `/token`, before any token is spent. */
-  tokenFault: Fault | undefined
-  /** Number of requests affected by `tokenFault`. */
-  tokenFaultTimes: number
 }
 
 /** Settings of an ordinary server. */
@@ -85,10 +72,6 @@ export const usualSettings: RemoteSettings = {
   lostSessionStatus: 404,
   streamStatus: 200,
   delayMs: 0,
-  fault: undefined,
-  faultTimes: 0,
-  faultMethod: undefined,
-  retryAfter: '1',
   cookies: false,
   auth: false,
   token: undefined,
@@ -100,6 +83,4 @@ export const usualSettings: RemoteSettings = {
   tokenTtlSeconds: 3600,
   graceSeconds: 0,
   tokenDelayMs: 0,
-  tokenFault: undefined,
-  tokenFaultTimes: 0,
 }

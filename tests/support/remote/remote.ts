@@ -11,7 +11,7 @@ import {
   type RemoteClient,
 } from './authorization-server.ts'
 import type { Caller, EndpointWorld } from './endpoint-world.ts'
-import { pause, readText, sendJson, sendText, strike } from './exchange-parts.ts'
+import { pause, readText, sendJson, sendText } from './exchange-parts.ts'
 import type { TokenAnswer } from './grants.ts'
 import { answerWithRevisions, createLegacyEndpoint } from './legacy-endpoint.ts'
 import { createModernEndpoint } from './modern-endpoint.ts'
@@ -48,9 +48,6 @@ export interface Remote {
   readonly secrets: ReadonlySet<string>
   set(changes: Partial<RemoteSettings>): void
   resetCounters(): void
-  /** Makes the next `times` POSTs of `/mcp` fail that way. */
-  failNext(fault: RemoteSettings['fault'], times?: number, method?: string): void
-  failNextToken(fault: RemoteSettings['tokenFault'], times?: number): void
   /** Forgets all sessions, so that their ids get `lostSessionStatus`; streams stay open. */
   dropSessions(): void
   /** Resets the connections of all open streams. */
@@ -146,13 +143,6 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
       body = text === '' ? undefined : JSON.parse(text)
     } catch {
       return sendJson(response, 400, jsonRpcError(null, jsonRpcCode.parseError, 'Parse error'))
-    }
-    const method = typeof body === 'object' && body !== null && 'method' in body ? body.method : undefined
-    if (settings.fault !== undefined && settings.faultTimes > 0 && request.method === 'POST') {
-      if (settings.faultMethod === undefined || settings.faultMethod === method) {
-        settings.faultTimes--
-        return strike(response, settings.fault, settings)
-      }
     }
     if (!stick(request, response)) return
     const exchange = { request, response, caller, body }
@@ -257,12 +247,6 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     resetCounters() {
       const { sessionsOpen, streamsOpen } = counters
       Object.assign(counters, createCounters(), { sessionsOpen, streamsOpen })
-    },
-    failNext(fault, times = 1, method) {
-      Object.assign(settings, { fault, faultTimes: times, faultMethod: method })
-    },
-    failNextToken(fault, times = 1) {
-      Object.assign(settings, { tokenFault: fault, tokenFaultTimes: times })
     },
     dropSessions: legacy.dropSessions,
     dropStreams() {
