@@ -579,6 +579,15 @@ describe('client credentials', () => {
     expect(signIns).toBe(2)
   })
 
+  it('are not followed by new tokens more than five times when all of them are refused', async () => {
+    const login = create({ ...alone, ports: { flow } })
+    const refuse = async (): Promise<string> =>
+      (await login.refused({ status: 401, used: await login.authorization(), challenges: [] })).kind
+    const outcomes: string[] = []
+    for (let round = 0; round < 7; round++) outcomes.push(await refuse())
+    expect(outcomes).toEqual([...Array(5).fill('retry'), 'sign_in_needed', 'sign_in_needed'])
+  })
+
   it('that are refused are not asked for again and again', async () => {
     let asked = 0
     const refusing: LoginPorts['flow'] = async () => {
