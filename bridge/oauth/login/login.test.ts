@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
-import { beforeEach, describe, expect, it } from 'vitest'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { CredentialStore } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
@@ -33,9 +34,21 @@ beforeEach(async () => {
   id = usualLoginId(server.serverUrl)
 })
 
-const runtime = {
+let { sleep } = systemRuntime
+const runtime: Runtime = {
   ...systemRuntime,
   now: () => systemRuntime.now() + ahead,
+  sleep: (...given) => sleep(...given),
+}
+
+/** Makes the clock of pauses go on by itself, so that they take no time. */
+function skipPauses(): void {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  sleep = async (ms) => void vi.advanceTimersByTime(ms)
+  onTestFinished(() => {
+    vi.useRealTimers()
+    ;({ sleep } = systemRuntime)
+  })
 }
 
 function create(changes: { config?: Partial<OAuthConfig>; ports?: Partial<LoginPorts> } = {}): Login {
@@ -250,6 +263,7 @@ describe('a renewal that the server cannot do now', () => {
   it.each<[status: number, error?: string]>([[500], [400, 'slow_down']])(
     'is retried for a while, and reported when that does not help: %i %s',
     async (status, error) => {
+      skipPauses()
       await expired()
       fail(status, error)
       const failed = create().authorization()
@@ -273,6 +287,7 @@ describe('a renewal that the server cannot do now', () => {
   })
 
   it('is never taken for a refusal, however often tokens are refused meanwhile', async () => {
+    skipPauses()
     await signedIn()
     const login = create()
     await login.authorization()
@@ -280,7 +295,7 @@ describe('a renewal that the server cannot do now', () => {
     fail(500)
     for (let calls = 0; calls < 20 || server.requests('/token').length < 4; calls += 1) {
       await expect(call(server.origin, login)).rejects.toMatchObject({ fault: 'unavailable' })
-      await systemRuntime.sleep(100)
+      await runtime.sleep(100)
     }
     server.answers.clear()
     expect((await store.read(id))?.signInNeeded).toBeUndefined()
@@ -288,6 +303,7 @@ describe('a renewal that the server cannot do now', () => {
   })
 
   it('leaves no mark when the request was never sent', async () => {
+    skipPauses()
     const credential = await expired()
     await store.write(id, { ...credential, tokenEndpoint: 'http://127.0.0.1:1/token' })
     await expect(create().authorization()).rejects.toMatchObject({ fault: 'unavailable' })
@@ -297,6 +313,7 @@ describe('a renewal that the server cannot do now', () => {
   })
 
   it('leaves the mark of an earlier request when its own was never sent', async () => {
+    skipPauses()
     const credential = await expired()
     const pendingRefresh = { refreshHash: hashOf(credential.tokens?.refreshToken), at: 1 }
     await store.write(id, { ...credential, pendingRefresh, tokenEndpoint: 'http://127.0.0.1:1/token' })
@@ -306,6 +323,7 @@ describe('a renewal that the server cannot do now', () => {
   })
 
   it('counts as unanswered when the port fails', async () => {
+    skipPauses()
     await expired()
     const refresh = (): Promise<never> => Promise.reject(new Error('broken'))
     await expect(create({ ports: { refresh } }).authorization()).rejects.toMatchObject({
