@@ -74,6 +74,15 @@ const phases: Readonly<Record<string, Phase>> = {
     await until(() => remote.counters.calls['slow'] === 1, 'the call')
     return { bridge, remote }
   },
+  'it subscribes to a server of 2026': async (stage) => {
+    const remote = await stage.remote({ era: 'modern' })
+    const bridge = bridgeOf(stage, remote.url)
+    bridge.speakModern()
+    await bridge.ask('server/discover')
+    void bridge.ask('subscriptions/listen', { notifications: { toolsListChanged: true } })
+    await until(() => remote.counters.streamsOpen === 1, 'the stream')
+    return { bridge, remote }
+  },
 }
 
 /** The bridge gives itself 0.85 s of it. */

@@ -11,10 +11,7 @@ import {
 import { type Browser, createBrowser } from '../support/bridge/sign-in/browser.ts'
 import { until } from '../support/until.ts'
 
-async function withBrowser(
-  pauseMs: number | 'never',
-  work: (browser: Browser) => Promise<void>,
-): Promise<void> {
+async function withBrowser(pauseMs: number, work: (browser: Browser) => Promise<void>): Promise<void> {
   const browser = createBrowser(pauseMs)
   try {
     await work(browser)
