@@ -203,8 +203,6 @@ describe('the configuration', () => {
     ],
     [[url, '--resource', 'https://a.example', '--disable-resource-parameter'], /only one/],
     [[url, '--transport', 'http'], /expected http-first, sse-first, http-only or sse-only/],
-    [[url, '--header', 'X: ${MISSING}'], /variable MISSING to be set/],
-    [[url, '--home', 'relative'], /absolute path/],
   ])('%j is refused', (words, problem) => {
     const problems = problemsOf(words)
     expect(problems.join('\n')).toMatch(problem)

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import type { InstallSystem } from './client.ts'
 import { clientFile, clients, findClient } from './client-table.ts'
 import { clientOverview } from './client-overview.ts'
-import { snippetOf } from './plan-install.ts'
 import { createInstallFixture, launchSample } from '../../tests/support/bridge/install/install-fixture.ts'
 
 function system(options: Partial<InstallSystem>): InstallSystem {
@@ -124,18 +123,6 @@ describe('the entry', () => {
     expect(client.entry({ ...launchSample, env })).toEqual(entry)
     expect(client.keys).toEqual([key])
     expect(client.entry(launchSample)).not.toHaveProperty(id === 'opencode' ? 'environment' : 'env')
-  })
-
-  it('of Codex is pasted as a table', () => {
-    const codex = findClient('codex')
-    expect(snippetOf(codex, 'app', codex.entry({ ...launchSample, env }))).toBe(
-      [
-        '[mcp_servers.app]',
-        'command = "/opt/node/bin/node"',
-        'args = ["/opt/mcp-drawbridge/launcher.cjs", "https://app.example.com/mcp", "--profile", "work"]',
-        'env = { A = "b" }',
-      ].join('\n'),
-    )
   })
 })
 

@@ -119,10 +119,6 @@ describe('the manifest', () => {
     expect(manifest).toMatchObject({ compatibility: { platforms: ['win32'], runtimes: { node: '>=20.19' } } })
     expect(manifest['long_description']).toContain('Made for win32-x64-msvc.')
   })
-
-  it('starts the launcher', () => {
-    expect(manifest.server.mcp_config.args[0]).toBe(`\${__dirname}/${manifest.server.entry_point}`)
-  })
 })
 
 describe('native parts of the keychain', () => {
