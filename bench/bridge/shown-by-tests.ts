@@ -20,14 +20,26 @@ export const shownByTests: readonly ShownByTests[] = [
   {
     what: 'a login that is really dead, or none: one tab, one registration at most, and all calls succeed',
     tests: [
-      { file: 'tests/bridge/auth-server.test.ts', titles: ['an authorization server that has forgotten'] },
+      { file: 'tests/bridge/auth-revoked.test.ts', titles: ['an authorization server that has forgotten'] },
       { file: 'tests/bridge/sign-in-first.test.ts', titles: ['a first sign-in'] },
-      { file: 'tests/bridge/sign-in-callback.test.ts', titles: ['that is forged gets a page that says so'] },
+      {
+        file: 'bridge/oauth/grants/authorization-code.test.ts',
+        titles: ['that is forged, early or malformed ends nothing'],
+      },
     ],
   },
   {
     what: 'the session is lost with ten calls under way: ten of ten are answered',
-    tests: [{ file: 'tests/bridge/session-lost.test.ts', titles: ['a burst of ten calls'] }],
+    tests: [
+      {
+        file: 'bridge/transport/session-transport.test.ts',
+        titles: ['is made anew once for a burst of calls, each answered once'],
+      },
+      {
+        file: 'bridge/proxy/proxy-calls.test.ts',
+        titles: ['ten calls of a modern client whose session a legacy server has forgotten'],
+      },
+    ],
   },
   {
     what: 'stdin ends, or a signal comes, in every phase: exit 0 within a second',
@@ -36,12 +48,16 @@ export const shownByTests: readonly ShownByTests[] = [
         file: 'tests/bridge/life-end.test.ts',
         titles: ['that ends since %s, while %s: within a second, with exit code 0'],
       },
-      { file: 'tests/bridge/sign-in-first.test.ts', titles: ['is over with %s: exit 0 within a second'] },
     ],
   },
   {
     what: 'a sign-in is pending: initialize is answered at once all the same',
-    tests: [{ file: 'tests/bridge/sign-in-first.test.ts', titles: ['does not keep a client from starting'] }],
+    tests: [
+      {
+        file: 'bridge/proxy/proxy-sign-in.test.ts',
+        titles: ['is answered in time, gets a tool to sign in, and everything afterwards'],
+      },
+    ],
   },
 ]
 

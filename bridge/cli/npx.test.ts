@@ -1,9 +1,7 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { loginId } from '../credentials/credential-store.ts'
 import { runCommand } from '../../tests/support/bridge/cli/command-run.ts'
 import { storeLogin } from '../../tests/support/bridge/cli/stored-login.ts'
+import { damageLogin } from '../../tests/support/bridge/credentials/usual-login.ts'
 import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 
 const serverUrl = 'https://a.example/mcp'
@@ -53,8 +51,7 @@ describe('in front of somebody who started the bridge by npx', () => {
 
   it('status says so of a login that cannot be read', async () => {
     await storeLogin(home, serverUrl)
-    const id = loginId({ serverUrl, resource: undefined, client: undefined, profile: 'default' })
-    writeFileSync(join(home, '.drawbridge', 'credentials', 'records', `${id}.json`), 'x')
+    const [id] = damageLogin(home, serverUrl, 'x')
     expect((await runCommand(['status'], { home })).stdout).toContain(`-> npx mcp-drawbridge logout ${id}`)
   })
 })

@@ -203,8 +203,6 @@ describe('the configuration', () => {
     ],
     [[url, '--resource', 'https://a.example', '--disable-resource-parameter'], /only one/],
     [[url, '--transport', 'http'], /expected http-first, sse-first, http-only or sse-only/],
-    [[url, '--header', 'X: ${MISSING}'], /variable MISSING to be set/],
-    [[url, '--home', 'relative'], /absolute path/],
   ])('%j is refused', (words, problem) => {
     const problems = problemsOf(words)
     expect(problems.join('\n')).toMatch(problem)
@@ -307,11 +305,15 @@ describe('the configuration', () => {
     })
   })
 
-  it('lets --debug be switched off again', () => {
+  it('takes switches, and lets --debug be switched off again', () => {
     const environment = { DRAWBRIDGE_DEBUG: '1', DRAWBRIDGE_KEEP_ALIVE: 'on' }
     expect(read([url, '--no-debug'], { environment }).debug).toBe(false)
     expect(read([url], { environment }).proxy.pingMs).toBe(30_000)
     expect(read([url, '--ping-interval', '5'], { environment: {} }).proxy.pingMs).toBe(5000)
+    expect(read([url, '--ipv4', '--disable-cookies'])).toMatchObject({
+      network: { ipv4: true },
+      proxy: { cookies: false },
+    })
   })
 })
 

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto'
 import { assert as assertProperty, constantFrom, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
@@ -118,36 +118,22 @@ describe('values of settings', () => {
   })
 
   it('of private keys come with the algorithm that fits', () => {
-    const pems: [pem: string, algorithm: string][] = [
-      [
-        generateKeyPairSync('ec', { namedCurve: 'P-256' })
-          .privateKey.export({ type: 'sec1', format: 'pem' })
-          .toString(),
-        'ES256',
-      ],
-      [
-        generateKeyPairSync('ec', { namedCurve: 'P-384' })
-          .privateKey.export({ type: 'pkcs8', format: 'pem' })
-          .toString(),
-        'ES384',
-      ],
-      [
-        generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-        'EdDSA',
-      ],
-      [
-        generateKeyPairSync('rsa', { modulusLength: 2048 })
-          .privateKey.export({ type: 'pkcs1', format: 'pem' })
-          .toString(),
-        'RS256',
-      ],
-    ]
-    for (const [pem, algorithm] of pems) {
-      const key = fileValue.parsePrivateKeyFile('k', { ...source, readText: () => pem })
+    const pem = (
+      { privateKey }: KeyPairKeyObjectResult,
+      type: 'pkcs1' | 'pkcs8' | 'sec1' = 'pkcs8',
+    ): string => privateKey.export({ type, format: 'pem' }).toString()
+    const pems = {
+      ES256: pem(generateKeyPairSync('ec', { namedCurve: 'P-256' }), 'sec1'),
+      ES384: pem(generateKeyPairSync('ec', { namedCurve: 'P-384' })),
+      EdDSA: pem(generateKeyPairSync('ed25519')),
+      RS256: pem(generateKeyPairSync('rsa', { modulusLength: 2048 }), 'pkcs1'),
+    }
+    for (const [algorithm, text] of Object.entries(pems)) {
+      const key = fileValue.parsePrivateKeyFile('k', { ...source, readText: () => text })
       expect(key.algorithm).toBe(algorithm)
       expect(key.pem).toMatch(/^-----BEGIN PRIVATE KEY-----/)
     }
-    const other = generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    const other = pem(generateKeyPairSync('x25519'))
     expect(() => fileValue.parsePrivateKeyFile('k', { ...source, readText: () => other })).toThrow(/Ed25519/)
   })
 

@@ -4,43 +4,21 @@ import { readWords } from '../../tests/support/bridge/cli/command-words.ts'
 import { settingFlags } from './setting-argument.ts'
 import { settings } from './setting-table.ts'
 
-/** Every flag of mcp-remote 0.15.1, with whether it takes a value. */
-const mcpRemoteFlags: [flag: `--${string}`, takesValue: boolean][] = [
-  ['--host', true],
-  ['--callback-path', true],
-  ['--header', true],
-  ['--header-file', true],
-  ['--transport', true],
-  ['--protocol', true],
-  ['--resource', true],
-  ['--disable-resource-parameter', false],
-  ['--authorize-param', true],
-  ['--static-oauth-client-info', true],
-  ['--static-oauth-client-metadata', true],
-  ['--client-metadata-url', true],
-  ['--client-credentials', false],
-  ['--token-endpoint', true],
-  ['--device-code', false],
-  ['--use-id-token', false],
-  ['--auth-timeout', true],
-  ['--connect-timeout', true],
-  ['--headers-timeout', true],
-  ['--body-timeout', true],
-  ['--keep-alive', false],
-  ['--ping-interval', true],
-  ['--ipv4', false],
-  ['--allow-http', false],
-  ['--enable-proxy', false],
-  ['--ignore-tool', true],
-  ['--auth-success-url', true],
-  ['--disable-cookies', false],
-  ['--debug', false],
-  ['--silent', false],
-]
+/** Every flag of mcp-remote 0.15.1. */
+const withValue =
+  '--host --callback-path --header --header-file --transport --protocol --resource --authorize-param ' +
+  '--static-oauth-client-info --static-oauth-client-metadata --client-metadata-url --token-endpoint --auth-timeout ' +
+  '--connect-timeout --headers-timeout --body-timeout --ping-interval --ignore-tool --auth-success-url'
+const switches =
+  '--disable-resource-parameter --client-credentials --device-code --use-id-token --keep-alive --ipv4 --allow-http ' +
+  '--enable-proxy --disable-cookies --debug --silent'
 
 describe('the table of settings', () => {
-  it.each(mcpRemoteFlags)('takes %s as mcp-remote does', (flag, takesValue) => {
-    const words = ['https://mcp.example.com', flag, ...(takesValue ? ['value'] : []), '3334']
+  it.each([
+    ...withValue.split(' ').map((flag) => [flag, 'value']),
+    ...switches.split(' ').map((flag) => [flag]),
+  ])('takes %s as mcp-remote does', (...flag) => {
+    const words = ['https://mcp.example.com', ...flag, '3334']
     const { problems, operands } = readWords(words)
     expect(problems).toEqual([])
     expect(operands).toEqual(['https://mcp.example.com', '3334'])

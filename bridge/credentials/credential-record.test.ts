@@ -7,7 +7,7 @@ import {
   sealCredential,
   sealingKey,
 } from './credential-record.ts'
-import { CredentialError } from './credential-store.ts'
+import { thrownBy } from '../../tests/support/thrown-by.ts'
 import { sampleCredential } from '../../tests/support/bridge/credentials/sample-credential.ts'
 
 const id = 'a'.repeat(64)
@@ -15,15 +15,7 @@ const key = sealingKey(randomBytes(32))
 const credential = sampleCredential({ generation: 7 })
 const sealed = sealCredential(id, credential, key, randomBytes(12))
 
-function faultOf(work: () => unknown): string | undefined {
-  try {
-    work()
-    return undefined
-  } catch (error) {
-    if (error instanceof CredentialError) return error.fault
-    throw error
-  }
-}
+const faultOf = (work: () => unknown): string | undefined => thrownBy(work)?.fault
 
 function open(text: string, asId = id, withKey = key): unknown {
   return openCredentialRecord(asId, parseCredentialRecord(text), withKey)

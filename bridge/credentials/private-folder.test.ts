@@ -14,19 +14,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { CredentialError } from './credential-store.ts'
 import { createPrivateFolder, type PrivateFolder } from './private-folder.ts'
+import { thrownBy } from '../../tests/support/thrown-by.ts'
 import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 
-function faultOf(work: () => unknown): string {
-  try {
-    work()
-    return 'none'
-  } catch (error) {
-    if (error instanceof CredentialError) return error.fault
-    throw error
-  }
-}
+const faultOf = (work: () => unknown): string | undefined => thrownBy(work)?.fault
 
 function mode(path: string): string {
   return (lstatSync(path).mode & 0o777).toString(8)

@@ -237,13 +237,6 @@ describe('a damaged store is never an empty one:', () => {
 describe('the key is where it was put first:', () => {
   const keychainIndex = JSON.stringify({ version: 1, backend: 'keychain', kid: '0123456789abcdef' })
 
-  it('in a file, when the keychain does not work', async () => {
-    await open({ backend: undefined }).write(id, credential)
-    expect(await open({ backend: undefined }).backend()).toBe('file')
-    expect(announced).toHaveLength(1)
-    expect(announced[0]).toMatch(/^The keychain cannot be used: .*key/)
-  })
-
   it('in a keychain that cannot be reached, and nowhere else', async () => {
     await open().write(id, credential)
     const sealed = JSON.parse(text('records', `${id}.json`)) as { kid: string }

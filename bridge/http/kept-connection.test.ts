@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it, vi } from 'vitest'
-import type { HttpRequest } from './http-client.ts'
+import type { HttpClient, HttpRequest } from './http-client.ts'
 import {
   exchange,
   networkErrorOf,
@@ -13,6 +13,9 @@ import {
 } from '../../tests/support/bridge/http/server-fixture.ts'
 
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na'
+
+const get = (client: HttpClient, url: string): ReturnType<typeof exchange> =>
+  exchange(client, url, { method: 'GET', body: undefined as never })
 
 /** Answers the first request of each connection; what happens at the second is told. */
 async function serveOnce(seen: string[], atSecond: 'reset' | 'close'): Promise<TestServer> {
@@ -91,9 +94,7 @@ describe('a kept connection that the server has closed', () => {
     const client = testClient()
     await Promise.all([1, 2, 3].map(() => exchange(client, server.origin)))
     expect(server.sockets).toHaveLength(3)
-    expect((await exchange(client, server.origin, { method: 'GET', body: undefined as never })).status).toBe(
-      200,
-    )
+    expect((await get(client, server.origin)).status).toBe(200)
     expect(seen).toHaveLength(5)
     await vi.waitFor(() => expect(server.sockets.filter(({ destroyed }) => !destroyed)).toHaveLength(1))
   })
@@ -107,9 +108,7 @@ describe('a kept connection that the server has closed', () => {
     )
     const client = testClient()
     await exchange(client, server.origin)
-    const error = await networkErrorOf(
-      exchange(client, server.origin, { method: 'GET', body: undefined as never }),
-    )
+    const error = await networkErrorOf(get(client, server.origin))
     expect(error).toMatchObject({ fault: 'reset', sent: true })
     expect(server.sockets).toHaveLength(2)
   })

@@ -10,59 +10,37 @@ function coded(code: string, message = 'm'): Error {
 }
 
 describe('networkError', () => {
+  const server = 'mcp.example.com:443'
+  const certificate = 'the certificate of mcp.example.com'
+  const lookup = 'the address of mcp.example.com could not be looked up'
+
   it.each([
-    ['ENOTFOUND', 'dns', 'mcp.example.com has no address (ENOTFOUND)'],
-    [
-      'EAI_AGAIN',
-      'dns',
-      'the address of mcp.example.com could not be looked up now: no name server answered (EAI_AGAIN)',
-    ],
-    ['EAI_FAIL', 'dns', 'the address of mcp.example.com could not be looked up (EAI_FAIL)'],
-    ['ECONNREFUSED', 'refused', 'mcp.example.com:443 refused the connection (ECONNREFUSED)'],
-    ['EHOSTUNREACH', 'unreachable', 'mcp.example.com:443 cannot be reached (EHOSTUNREACH)'],
-    ['ENETUNREACH', 'unreachable', 'mcp.example.com:443 cannot be reached (ENETUNREACH)'],
-    ['ETIMEDOUT', 'connect_timeout', 'mcp.example.com:443 did not answer the connection attempt (ETIMEDOUT)'],
-    ['ECONNRESET', 'reset', 'mcp.example.com:443 closed the connection before it was ready (ECONNRESET)'],
-    [
-      'CERT_HAS_EXPIRED',
-      'tls',
-      'the certificate of mcp.example.com has expired, or the clock of this computer is wrong (CERT_HAS_EXPIRED)',
-    ],
-    [
-      'CERT_CHAIN_SOMETHING',
-      'tls',
-      'the certificate of mcp.example.com was not accepted (CERT_CHAIN_SOMETHING)',
-    ],
-    [
-      'ERR_SSL_WRONG_VERSION_NUMBER',
-      'tls',
-      'mcp.example.com does not speak TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER)',
-    ],
-    ['ERR_SSL_X', 'tls', 'the TLS handshake with mcp.example.com failed (ERR_SSL_X)'],
-    ['', 'unreachable', 'mcp.example.com:443 cannot be reached'],
-  ])('before the connection: %s is %s', (code, fault, message) => {
+    ['ENOTFOUND', 'dns', 'mcp.example.com has no address'],
+    ['EAI_AGAIN', 'dns', `${lookup} now: no name server answered`],
+    ['EAI_FAIL', 'dns', lookup],
+    ['ECONNREFUSED', 'refused', `${server} refused the connection`],
+    ['EHOSTUNREACH', 'unreachable', `${server} cannot be reached`],
+    ['ENETUNREACH', 'unreachable', `${server} cannot be reached`],
+    ['ETIMEDOUT', 'connect_timeout', `${server} did not answer the connection attempt`],
+    ['ECONNRESET', 'reset', `${server} closed the connection before it was ready`],
+    ['CERT_HAS_EXPIRED', 'tls', `${certificate} has expired, or the clock of this computer is wrong`],
+    ['CERT_CHAIN_SOMETHING', 'tls', `${certificate} was not accepted`],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls', 'mcp.example.com does not speak TLS on this port'],
+    ['ERR_SSL_X', 'tls', 'the TLS handshake with mcp.example.com failed'],
+    ['', 'unreachable', `${server} cannot be reached`],
+  ])('before the connection: %s is %s', (code, fault, said) => {
     const error = networkError(coded(code), { url, connected: false })
+    const message = code === '' ? said : `${said} (${code})`
     expect(error).toMatchObject({ fault, message, sent: false, origin: 'https://mcp.example.com' })
   })
 
   it.each([
-    [
-      'ECONNRESET',
-      'reset',
-      'https://mcp.example.com closed the connection before its answer was whole (ECONNRESET)',
-    ],
-    ['EPIPE', 'reset', 'https://mcp.example.com closed the connection before its answer was whole (EPIPE)'],
-    [
-      'ETIMEDOUT',
-      'reset',
-      'https://mcp.example.com is gone from the network: the connection is dead (ETIMEDOUT)',
-    ],
-    [
-      'HPE_INVALID_CONSTANT',
-      'protocol',
-      'https://mcp.example.com answered with something that is no HTTP (HPE_INVALID_CONSTANT)',
-    ],
-  ])('after it: %s is %s', (code, fault, message) => {
+    ['ECONNRESET', 'reset', 'closed the connection before its answer was whole'],
+    ['EPIPE', 'reset', 'closed the connection before its answer was whole'],
+    ['ETIMEDOUT', 'reset', 'is gone from the network: the connection is dead'],
+    ['HPE_INVALID_CONSTANT', 'protocol', 'answered with something that is no HTTP'],
+  ])('after it: %s is %s', (code, fault, said) => {
+    const message = `https://mcp.example.com ${said} (${code})`
     expect(networkError(coded(code), { url, connected: true })).toMatchObject({ fault, message, sent: true })
   })
 

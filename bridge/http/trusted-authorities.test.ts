@@ -68,16 +68,6 @@ describe('a handshake', () => {
     expect(error).toMatchObject({ fault: 'tls', sent: false })
     expect(error.message).toContain('speaks no version of TLS')
   })
-
-  it('with a server that wants a certificate of ours', async () => {
-    const server = await serveTls(
-      { ...certificates.valid, requestCert: true, rejectUnauthorized: true },
-      (_request, response) => response.end(),
-    )
-    const error = await networkErrorOf(exchange(testClient({ ca: certificates.authority }), server.origin))
-    // In TLS 1.3 the server says so after the handshake, when the request may be on its way.
-    expect(['tls', 'reset']).toContain(error.fault)
-  })
 })
 
 describe('authorities of the process', () => {

@@ -1,15 +1,10 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { join, posix, win32 } from 'node:path'
+import { describe, expect, it } from 'vitest'
 import type { InstallSystem } from './client.ts'
 import { clientFile, clients, findClient } from './client-table.ts'
 import { clientOverview } from './client-overview.ts'
-import { snippetOf } from './plan-install.ts'
-import {
-  createInstallFixture,
-  type InstallFixture,
-  launchSample,
-} from '../../tests/support/bridge/install/install-fixture.ts'
+import { createInstallFixture, launchSample } from '../../tests/support/bridge/install/install-fixture.ts'
 
 function system(options: Partial<InstallSystem>): InstallSystem {
   return {
@@ -35,52 +30,28 @@ const windows = system({
 })
 
 describe('the file of the user', () => {
-  it.each([
-    [
-      'claude-desktop',
-      '.config/Claude/claude_desktop_config.json',
-      'Library/Application Support/Claude/claude_desktop_config.json',
-      String.raw`AppData\Roaming\Claude\claude_desktop_config.json`,
-    ],
-    ['claude-code', '.claude.json', '.claude.json', '.claude.json'],
-    ['cursor', '.cursor/mcp.json', '.cursor/mcp.json', String.raw`.cursor\mcp.json`],
-    [
-      'vscode',
-      '.config/Code/User/mcp.json',
-      'Library/Application Support/Code/User/mcp.json',
-      String.raw`AppData\Roaming\Code\User\mcp.json`,
-    ],
-    [
-      'windsurf',
-      '.codeium/windsurf/mcp_config.json',
-      '.codeium/windsurf/mcp_config.json',
-      String.raw`.codeium\windsurf\mcp_config.json`,
-    ],
-    [
-      'devin',
-      '.config/devin/mcp_config.json',
-      '.config/devin/mcp_config.json',
-      String.raw`AppData\Roaming\devin\mcp_config.json`,
-    ],
-    ['codex', '.codex/config.toml', '.codex/config.toml', String.raw`.codex\config.toml`],
-    ['gemini', '.gemini/settings.json', '.gemini/settings.json', String.raw`.gemini\settings.json`],
-    [
-      'opencode',
-      '.config/opencode/opencode.jsonc',
-      '.config/opencode/opencode.jsonc',
-      String.raw`.config\opencode\opencode.jsonc`,
-    ],
-    [
-      'zed',
-      '.config/zed/settings.json',
-      '.config/zed/settings.json',
-      String.raw`AppData\Roaming\Zed\settings.json`,
-    ],
-  ])('of %s', (id, onLinux, onMac, onWindows) => {
+  /** The folders that desktop programs keep their settings in. */
+  const settings = ['.config', 'Library/Application Support', String.raw`AppData\Roaming`]
+  const [config, roaming] = [Array<string>(3).fill('.config'), ['.config', '.config', settings[2] ?? '']]
+
+  it.each<[id: string, folders: string[], file: string, onWindows?: string]>([
+    ['claude-desktop', settings, 'Claude/claude_desktop_config.json'],
+    ['claude-code', [], '.claude.json'],
+    ['cursor', [], '.cursor/mcp.json'],
+    ['vscode', settings, 'Code/User/mcp.json'],
+    ['windsurf', [], '.codeium/windsurf/mcp_config.json'],
+    ['devin', roaming, 'devin/mcp_config.json'],
+    ['codex', [], '.codex/config.toml'],
+    ['gemini', [], '.gemini/settings.json'],
+    ['opencode', config, 'opencode/opencode.jsonc'],
+    ['zed', roaming, 'zed/settings.json', String.raw`Zed\settings.json`],
+  ])('of %s', (id, folders, file, onWindows = file.replaceAll('/', '\\')) => {
     const client = findClient(id)
-    expect(clientFile(client, 'user', linux)).toBe(`/home/ada/${onLinux}`)
-    expect(clientFile(client, 'user', mac)).toBe(`/Users/ada/${onMac}`)
-    expect(clientFile(client, 'user', windows)).toBe(String.raw`C:\Users\ada` + `\\${onWindows}`)
+    const [onLinux, onMac, windowsFolder] = folders
+    expect(clientFile(client, 'user', linux)).toBe(posix.join('/home/ada', onLinux ?? '', file))
+    expect(clientFile(client, 'user', mac)).toBe(posix.join('/Users/ada', onMac ?? '', file))
+    const path = win32.join(String.raw`C:\Users\ada`, windowsFolder ?? '', onWindows)
+    expect(clientFile(client, 'user', windows)).toBe(path)
   })
 
   it.each([
@@ -153,18 +124,6 @@ describe('the entry', () => {
     expect(client.keys).toEqual([key])
     expect(client.entry(launchSample)).not.toHaveProperty(id === 'opencode' ? 'environment' : 'env')
   })
-
-  it('of Codex is pasted as a table', () => {
-    const codex = findClient('codex')
-    expect(snippetOf(codex, 'app', codex.entry({ ...launchSample, env }))).toBe(
-      [
-        '[mcp_servers.app]',
-        'command = "/opt/node/bin/node"',
-        'args = ["/opt/mcp-drawbridge/launcher.cjs", "https://app.example.com/mcp", "--profile", "work"]',
-        'env = { A = "b" }',
-      ].join('\n'),
-    )
-  })
 })
 
 describe('a client that is not known', () => {
@@ -174,13 +133,8 @@ describe('a client that is not known', () => {
 })
 
 describe('the overview', () => {
-  let fixture: InstallFixture
-  beforeEach(() => {
-    fixture = createInstallFixture()
-  })
-  afterEach(() => fixture.remove())
-
   it('says of each client whether there is a file, and our entries in it', () => {
+    const fixture = createInstallFixture()
     const launcher = '/project/bridge-of-mine/launcher.cjs'
     fixture.file(
       findClient('cursor'),

@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { applyPlan } from './apply-plan.ts'
 import type { Client } from './client.ts'
 import { clients, findClient } from './client-table.ts'
 import { readEntries } from './edit/entry-edit.ts'
-import { InstallError } from './install-error.ts'
+import { thrownBy } from '../../tests/support/thrown-by.ts'
 import { planUninstall } from './plan-uninstall.ts'
 import {
   createInstallFixture,
@@ -28,10 +28,7 @@ const now = Date.parse('2027-01-02T03:04:05Z') / 1000
 const backupName = /\.drawbridge-backup-20270102-030405$/
 
 let fixture: InstallFixture
-beforeEach(() => {
-  fixture = createInstallFixture()
-})
-afterEach(() => fixture.remove())
+beforeEach(() => void (fixture = createInstallFixture()))
 
 /** Builds a realistic file of a client, with comments, another server and other settings. */
 function filledFile({ format, keys }: Client): string {
@@ -60,16 +57,6 @@ function uninstallPlan(client: Client, name?: string, serverUrl?: string): Retur
   })
 }
 
-function faultOf(work: () => unknown): InstallError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof InstallError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
-
 const everyClient = clients.map((client) => [client.id, client] as const)
 
 describe.each(everyClient)('install for %s', (_, client) => {
@@ -84,12 +71,6 @@ describe.each(everyClient)('install for %s', (_, client) => {
     const umask = process.umask()
     expect(statSync(path).mode % 0o1000).toBe(client.isPrivate ? 0o600 : 0o666 & ~umask)
     expect(readdirSync(dirname(path))).not.toContainEqual(expect.stringMatching(/tmp|backup/))
-  })
-
-  it('fills an empty file', () => {
-    const path = fixture.file(client, '')
-    applyPlan(fixture.plan(client), now)
-    expect(entryIn(client, path)).toEqual(wanted)
   })
 
   it('adds one entry to a file with comments and other servers, and takes it out again', () => {
@@ -182,13 +163,13 @@ describe.each(everyClient)('install for %s', (_, client) => {
   it('leaves a broken file alone and says where it is broken', () => {
     const text = client.format === 'toml' ? 'a = 1\nb = = 2\n' : '{\n  "a": 1,,\n}\n'
     const path = fixture.file(client, text)
-    const error = faultOf(() => fixture.plan(client))
+    const error = thrownBy(() => fixture.plan(client))
     expect(error).toMatchObject({
       fault: 'unreadable',
       message: expect.stringMatching(/: line 2, column \d+: /) as string,
     })
-    expect(error.message).toContain(path)
-    expect(readEntries(error.snippet ?? '', client).get('app')).toEqual(wanted)
+    expect(error?.message).toContain(path)
+    expect(readEntries(error?.snippet ?? '', client).get('app')).toEqual(wanted)
     expect(readFileSync(path, 'utf8')).toBe(text)
     expect(readdirSync(dirname(path))).toHaveLength(1)
   })
@@ -197,7 +178,7 @@ describe.each(everyClient)('install for %s', (_, client) => {
     const path = fixture.file(client, filledFile(client))
     chmodSync(path, 0o444)
     const plan = fixture.plan(client)
-    expect(faultOf(() => applyPlan(plan, now)).fault).toBe('not_writable')
+    expect(thrownBy(() => applyPlan(plan, now))?.fault).toBe('not_writable')
     expect(readFileSync(path, 'utf8')).toBe(filledFile(client))
     expect(readdirSync(dirname(path))).toHaveLength(1)
   })
@@ -260,36 +241,35 @@ describe('what is around a file', () => {
     expect(statSync(join(fixture.home, '.codex')).mode % 0o1000).toBe(0o700)
   })
 
-  it('was written by another program after it was read: nothing is lost', () => {
-    const path = fixture.file(cursor, '{}')
-    const plan = fixture.plan(cursor)
-    writeFileSync(path, '{ "new": 1 }')
-    expect(faultOf(() => applyPlan(plan, now)).fault).toBe('changed')
-    expect(readFileSync(path, 'utf8')).toBe('{ "new": 1 }')
-  })
-
-  it('was made by another program after it was not there', () => {
-    const plan = fixture.plan(cursor)
-    fixture.file(cursor, '{ "new": 1 }')
-    expect(faultOf(() => applyPlan(plan, now)).fault).toBe('changed')
-  })
+  it.each([['{}'], [undefined]])(
+    'was written by another program after it was %s: nothing is lost',
+    (before) => {
+      const path = fixture.file(cursor, before)
+      const plan = fixture.plan(cursor)
+      fixture.file(cursor, '{ "new": 1 }')
+      expect(thrownBy(() => applyPlan(plan, now))?.fault).toBe('changed')
+      expect(readFileSync(path, 'utf8')).toBe('{ "new": 1 }')
+    },
+  )
 
   it('is a folder', () => {
     mkdirSync(fixture.file(cursor), { recursive: true })
-    const error = faultOf(() => fixture.plan(cursor))
-    expect(error.fault).toBe('unreadable')
-    expect(error.snippet).toContain('"app"')
+    const error = thrownBy(() => fixture.plan(cursor))
+    expect(error?.fault).toBe('unreadable')
+    expect(error?.snippet).toContain('"app"')
   })
 
   it('has a file where its folder should be', () => {
     writeFileSync(join(fixture.home, '.cursor'), '')
-    expect(faultOf(() => applyPlan(fixture.plan(cursor), now))).toMatchObject({ fault: 'not_writable' })
+    expect(thrownBy(() => applyPlan(fixture.plan(cursor), now))).toMatchObject({
+      fault: 'not_writable',
+    })
   })
 
   it('is not UTF-8', () => {
     const path = fixture.file(cursor, '')
     writeFileSync(path, Buffer.from('{"é":1}', 'utf16le'))
-    expect(faultOf(() => fixture.plan(cursor)).message).toContain('is not UTF-8')
+    expect(thrownBy(() => fixture.plan(cursor))?.message).toContain('is not UTF-8')
   })
 
   it.each([
@@ -298,7 +278,7 @@ describe('what is around a file', () => {
     ['{"mcpServers":{},"mcpServers":{}}', '"mcpServers" is there twice'],
   ])('has another shape: %s', (text, message) => {
     fixture.file(cursor, text)
-    expect(faultOf(() => fixture.plan(cursor))).toMatchObject({
+    expect(thrownBy(() => fixture.plan(cursor))).toMatchObject({
       fault: 'unreadable',
       message: expect.stringContaining(message) as string,
     })
@@ -306,9 +286,9 @@ describe('what is around a file', () => {
 
   it('has a form that is left to people', () => {
     fixture.file(findClient('codex'), 'mcp_servers = {}\n')
-    const error = faultOf(() => fixture.plan(findClient('codex')))
+    const error = thrownBy(() => fixture.plan(findClient('codex')))
     expect(error).toMatchObject({ fault: 'unsupported', nextStep: 'Change the entry by hand.' })
-    expect(error.snippet).toMatch(/^\[mcp_servers\.app\]\ncommand = /)
+    expect(error?.snippet).toMatch(/^\[mcp_servers\.app\]\ncommand = /)
   })
 })
 
@@ -351,13 +331,13 @@ describe('uninstall', () => {
     ['which one', undefined, undefined, 'usage', '2 entries of ours: a, b'],
   ])('refuses an entry %s', (_, name, url, fault, message) => {
     write({ a: own('https://a.example/mcp'), b: own('https://b.example/mcp'), c: { command: 'c' } })
-    expect(faultOf(() => uninstallPlan(cursor, name, url))).toMatchObject({
+    expect(thrownBy(() => uninstallPlan(cursor, name, url))).toMatchObject({
       fault,
       message: expect.stringContaining(message) as string,
     })
   })
 
   it('finds nothing where there is no file', () => {
-    expect(faultOf(() => uninstallPlan(cursor)).fault).toBe('missing')
+    expect(thrownBy(() => uninstallPlan(cursor))?.fault).toBe('missing')
   })
 })

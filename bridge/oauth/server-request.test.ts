@@ -1,56 +1,30 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createSignal } from '@drawbridge/shared/async.ts'
+import type { RequestListener } from 'node:http'
 import { afterEach, expect, it, vi } from 'vitest'
-import type { HttpClient } from '../http/http-client.ts'
-import { createHttpClient } from '../http/undici-client.ts'
+import { serveHttp, testClient } from '../../tests/support/bridge/http/server-fixture.ts'
 import { type ServerResponse, requestJson } from './server-request.ts'
 
-let server: Server
-let http: HttpClient
+afterEach(() => void vi.useRealTimers())
 
-async function start(answer: RequestListener): Promise<string> {
-  http = createHttpClient({
-    connectTimeoutMs: 0,
-    headersTimeoutMs: 0,
-    bodyTimeoutMs: 0,
-    ipv4: false,
-    ca: undefined,
-    proxy: undefined,
-    allowHttp: false,
-    userAgent: 'drawbridge-test',
-  })
-  server = createServer(answer)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/token?query`
+async function request(
+  listener: RequestListener,
+  { signal } = new AbortController(),
+): Promise<ServerResponse> {
+  const { origin } = await serveHttp(listener)
+  const http = testClient({ connectTimeoutMs: 0, headersTimeoutMs: 0, bodyTimeoutMs: 0 })
+  return requestJson({ method: 'GET', url: `${origin}/token?query`, headers: {} }, { http, signal })
 }
-
-function request(url: string, { signal } = new AbortController()): Promise<ServerResponse> {
-  return requestJson({ method: 'GET', url, headers: {} }, { http, signal })
-}
-
-afterEach(async () => {
-  vi.useRealTimers()
-  http.close()
-  await new Promise((resolve) => {
-    server.close(resolve)
-    server.closeAllConnections()
-  })
-})
 
 it.each<[name: string, answer: RequestListener]>([
   ['never answers', () => undefined],
   ['never ends its answer', (_request, reply) => void reply.writeHead(200).write('{')],
 ])('a server that %s times out after 15 seconds', async (_name, answer) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  let reach: () => void = () => undefined
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve
-  })
-  const url = await start((request, reply) => {
-    answer(request, reply)
+  const { given: reached, give: reach } = createSignal()
+  const exchange = request((asked, reply) => {
+    answer(asked, reply)
     reach()
   })
-  const exchange = request(url)
   let isOver = false
   exchange.catch(() => (isOver = true))
   await reached
@@ -64,8 +38,7 @@ it.each<[name: string, answer: RequestListener]>([
 
 it('a caller that gives up gets its own reason, not a timeout', async () => {
   const stop = new AbortController()
-  const url = await start(() => stop.abort())
-  const exchange = request(url, stop)
+  const exchange = request(() => stop.abort(), stop)
   await expect(exchange).rejects.toMatchObject({ name: 'NetworkError', fault: 'aborted' })
   // Less than the 15 seconds after which it would end anyway.
 }, 5000)
@@ -77,8 +50,7 @@ it.each([
   ['<p>no</p>', undefined],
   [JSON.stringify('x'.repeat(300_000)), undefined],
 ])('reads %.20s as %j', async (body, json) => {
-  const url = await start((_request, reply) => reply.writeHead(418, { 'x-kind': 'teapot' }).end(body))
-  const answer = await request(url)
+  const answer = await request((_request, reply) => reply.writeHead(418, { 'x-kind': 'teapot' }).end(body))
   expect(answer).toMatchObject({ status: 418, headers: { 'x-kind': 'teapot' } })
   expect(answer.json).toEqual(json)
 })

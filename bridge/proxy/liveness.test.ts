@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { NetworkError } from '../http/http-client.ts'
 import { Liveness } from './liveness.ts'
 import type { PendingCall } from './client-calls.ts'
 
@@ -22,7 +23,8 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
         calls: () => [...calls],
         fail(call, error) {
           calls.delete(call)
-          failed.push(`${String(call.id)}: ${(error as Error).message}`)
+          const { fault, message } = error as NetworkError
+          failed.push(`${String(call.id)}, ${fault}: ${message}`)
         },
         repeat(call) {
           if (call.method !== 'tools/list') return false
@@ -91,7 +93,7 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
   }
 }
 
-const gone = 'the computer slept while https://x.example worked, and the connection is gone'
+const gone = 'reset: the computer slept while https://x.example worked, and the connection is gone'
 
 describe('the watchdog', () => {
   it('asks after 12 s of silence, and gives the call up 5 s later', async () => {
@@ -105,7 +107,7 @@ describe('the watchdog', () => {
     expect(times.failed).toEqual([])
     await times.pass(1)
     expect(times.failed).toEqual([
-      'a: https://x.example has been silent for 12 s, and does not answer a ping',
+      'a, body_timeout: https://x.example has been silent for 12 s, and does not answer a ping',
     ])
     expect(call.abort.signal.aborted).toBe(true)
   })
@@ -132,7 +134,7 @@ describe('the watchdog', () => {
     times.hear(talking)
     await times.pass(5)
     expect(times.failed).toHaveLength(1)
-    expect(times.failed[0]).toContain('silent:')
+    expect(times.failed[0]).toMatch(/^silent,/)
   })
 
   it('does not blame the server for a token that is late', async () => {
@@ -172,7 +174,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
     expect(times.reopened).toEqual([])
     times.pings[0]?.answer()
     await times.pass(1)
-    expect(times.failed).toEqual([`old: ${gone}`, `listening: ${gone}`])
+    expect(times.failed).toEqual([`old, ${gone}`, `listening, ${gone}`])
     expect(times.reopened).toEqual([true])
     expect(times.drops()).toBe(0)
   })
@@ -198,7 +200,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
     await times.pass(1)
     times.pings[0]?.answer()
     await times.pass(1)
-    expect(times.failed).toEqual([`old: ${gone}`])
+    expect(times.failed).toEqual([`old, ${gone}`])
     expect(old.abort.signal.aborted).toBe(true)
     await times.pass(9)
     expect(times.pings).toHaveLength(1)
@@ -229,7 +231,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
     expect(times.failed).toEqual([])
     times.pings[1]?.answer()
     await times.pass(1)
-    expect(times.failed).toEqual([`old: ${gone}`])
+    expect(times.failed).toEqual([`old, ${gone}`])
   })
 
   it('drops the connections if the ping is not answered, unless somebody uses them again', async () => {
@@ -242,7 +244,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
       if (isUsed) times.hear(times.call('young'))
       await times.pass(5)
       expect(times.pings).toHaveLength(1)
-      expect(times.failed).toEqual([`old: ${gone}`])
+      expect(times.failed).toEqual([`old, ${gone}`])
       expect(times.reopened).toEqual([false])
       expect(times.drops()).toBe(isUsed ? 0 : 1)
     }

@@ -28,18 +28,25 @@ const eras = ['legacy', 'modern'] as const
 describe('bad input', () => {
   it.each([
     ['no JSON', '{"jsonrpc":', -32_700, null],
-    ['text', 'hello', -32_700, null],
+    ['colours of a shell', '\u001B[32mWelcome to bash\u001B[0m', -32_700, null],
+    ['what nests without end', '['.repeat(100_000), -32_700, null],
     ['no method', '{"jsonrpc":"2.0","id":7}', -32_600, 7],
     ['a list of nothing', '[]', -32_600, null],
     ['params that are no object', '{"jsonrpc":"2.0","id":"a","method":"x","params":[1]}', -32_600, 'a'],
     ['null as id', '{"jsonrpc":"2.0","id":null,"method":"x"}', -32_600, null],
-  ])('%s is answered with an error, and the next message is served', async (_, line, code, id) => {
-    const rig = startProxy(await startServer())
-    rig.write(line)
-    const answered = await rig.find(({ error }) => error !== undefined)
-    expect(answered).toMatchObject({ id, error: { code } })
-    expect((await initialize(rig))['result']).toBeDefined()
-  })
+  ])(
+    '%s is answered with an error, goes nowhere, and the next message is served',
+    async (_, line, code, id) => {
+      const to = await startServer()
+      const rig = startProxy(to)
+      rig.write(line)
+      const answered = await rig.find(({ error }) => error !== undefined)
+      const message = expect.stringMatching(/^[A-Z].*\.$/) as string
+      expect(answered).toMatchObject({ jsonrpc: '2.0', id, error: { code, message } })
+      expect((await initialize(rig))['result']).toBeDefined()
+      expect(to.methods()[0]).toBe('initialize')
+    },
+  )
 
   it('refuses an id that is waiting, and answers the first', async () => {
     const { to, calls } = await heldCalls('legacy')
@@ -65,10 +72,89 @@ describe('bad input', () => {
     rig.write(batch)
     expect((await rig.find(({ error }) => error !== undefined))['error'].code).toBe(-32_600)
     await rig.ask('initialize', { protocolVersion: '2025-03-26', capabilities: {} }, 'again')
+    const ping = '{"jsonrpc":"2.0","id":"p","method":"ping"}'
+    const nested = `${'['.repeat(200_000)}${ping}${']'.repeat(200_000)}`
+    for (const none of [nested, `[${Array(10_001).fill(ping).join()}]`, '[]']) rig.write(none)
     rig.write(batch)
     expect((await rig.find(({ id }) => id === 'b1'))['result'].tools).toHaveLength(1)
     expect((await rig.find(({ id }) => id === 'b2'))['result']).toEqual({})
+    expect(rig.messages.filter(({ id }) => id === null).map(({ error }) => error.code as unknown)).toEqual(
+      Array(4).fill(-32_600),
+    )
   })
+})
+
+describe.each(eras)('a %s client of a server of its own era', (era) => {
+  it('reaches methods that nobody knows, and what it writes arrives byte for byte', async () => {
+    const odd = [1, { '': null }]
+    const to = await startServer({
+      era,
+      handle({ body: { method }, answer }) {
+        if (method !== 'example/own') return false
+        answer({ result: { resultType: 'complete', odd } })
+        return true
+      },
+    })
+    const rig = startProxy(to)
+    await open(rig, era)
+    const params = { zzz: 1.5, nested: { '': [] }, ...own(era), 'example.com/odd': { a: [1, null] } }
+    const line = `{"method" : "example/own" ,"id":"an id",  "params":${JSON.stringify(params)},"jsonrpc":"2.0"}`
+    rig.write(line)
+    expect((await rig.find(({ id }) => id === 'an id'))['result'].odd).toEqual(odd)
+    expect(to.received.map(({ text }) => text)).toContain(line)
+    rig.write({ jsonrpc: '2.0', method: 'notifications/example', params: { x: 1 } })
+    await until(() => to.methods().includes('notifications/example'))
+  })
+})
+
+it.each([
+  ['legacy', 'legacy'],
+  ['modern', 'legacy'],
+  ['legacy', 'modern'],
+  ['legacy', 'sse'],
+] as const)(
+  'a %s client of a %s server that waits for no answer at all gets all of them',
+  async (client, server) => {
+    const to = await startServer(server === 'sse' ? { transport: 'sse' } : { era: server })
+    const rig = startProxy(server === 'sse' ? { url: to.sseUrl } : to)
+    const opening = client === 'legacy' ? [initialize(rig)] : []
+    if (client === 'legacy') rig.write({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    const answers = [
+      rig.ask('tools/list', own(client)),
+      rig.ask('tools/call', { ...own(client), name: 'echo' }),
+    ]
+    for (const answer of [...opening, ...answers]) expect(await answer).toHaveProperty('result')
+    expect(to.counters.sessionsOpened).toBe(server === 'modern' ? 0 : 1)
+  },
+)
+
+it('ten calls of a modern client whose session a legacy server has forgotten are made once each, in one new session', async () => {
+  const to = await startServer({ tools: undefined })
+  const rig = startProxy(to)
+  const call = (key: string): Promise<Json> =>
+    rig.ask('tools/call', { ...claims(), name: 'echo', arguments: { text: key, key } })
+  await call('first')
+  to.dropSessions()
+  const keys = Array.from({ length: 10 }, (_, index) => `k${index}`)
+  const answers = await Promise.all(keys.map(call))
+  expect(answers.map(({ result }) => result.content[0].text as unknown)).toEqual(keys)
+  expect(to.counters.calls).toEqual(Object.fromEntries(['first', ...keys].map((key) => [key, 1])))
+  expect(to.counters).toMatchObject({ sessionsOpened: 2, sessionsOpen: 1 })
+})
+
+it('a subscription at a modern server is back after a cut for a legacy client, which hears each change once', async () => {
+  const to = await startServer({ era: 'modern' })
+  const rig = startProxy(to)
+  await initialize(rig)
+  await until(() => to.counters.streamsOpen === 1)
+  to.dropStreams()
+  await until(() => to.counters.streamsOpened === 2 && to.counters.streamsOpen === 1)
+  const isNotice = ({ method }: Json): boolean => method === 'notifications/tools/list_changed'
+  const before = rig.messages.filter(isNotice).length
+  to.changeTools()
+  await until(() => rig.messages.filter(isNotice).length > before)
+  await rig.ask('tools/list')
+  expect(rig.messages.filter(isNotice)).toHaveLength(before + 1)
 })
 
 describe('a lost answer', () => {

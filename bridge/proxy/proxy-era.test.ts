@@ -177,6 +177,13 @@ describe('evidence', () => {
     expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
   })
 
+  it('a discovery that names only earlier revisions is the 2025 era', async () => {
+    const rig = startProxy(await startServer({ discoverable: true }))
+    expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
+    expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
+    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
+  })
+
   const lacksModern = { ...legacyMemory, lacks: { era: 'modern' as const, at: now } }
 
   it('a refusal that passes does not bind the bridge to an era', async () => {
@@ -289,8 +296,9 @@ describe('HTTP+SSE', () => {
   })
 })
 
-it('tells a dead server as an error, and goes on', async () => {
+it('tells a dead server as an error, whatever is known of it, and goes on', async () => {
   // A port of a server that has closed is soon another's.
-  const rig = startProxy({ url: 'http://127.0.0.1:9/mcp' })
+  const memory = { ...legacyMemory, initializeResult: { protocolVersion: '2025-11-25', capabilities: {} } }
+  const rig = startProxy({ url: 'http://127.0.0.1:9/mcp' }, { memory })
   for (const _ of [1, 2]) expect((await initialize(rig))['error'].data.fault).toBe('refused')
 })

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import {
-  claims,
   initialize,
   onCall,
   own,
@@ -34,19 +33,6 @@ it.each([
   end(rig)
   expect(await rig.over).toBe(0)
   expect(performance.now() - start).toBeLessThan(5000)
-})
-
-it('ends each session at the server once', async () => {
-  const to = await startServer()
-  for (const open of [initialize, (rig: Rig) => rig.ask('tools/list', claims())]) {
-    const rig = startProxy(to)
-    await open(rig)
-    if (open === initialize) await rig.ask('tools/list')
-    to.received.length = 0
-    rig.input.end()
-    await rig.over
-    expect(to.received.map(({ method }) => method)).toEqual(['DELETE'])
-  }
 })
 
 describe('silence', () => {

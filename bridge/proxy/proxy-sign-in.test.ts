@@ -16,10 +16,10 @@ import type { Json } from '../../tests/support/remote/received.ts'
 /** A server that serves whoever has signed in, and the sign-in. */
 async function guarded(
   era: Era,
-  { ports, ...options }: RigOptions = {},
+  { ports, prompt, ...options }: RigOptions & { prompt?: Parameters<typeof pendingSignIn>[0] } = {},
 ): Promise<{ to: Remote; rig: Rig; signIn: ReturnType<typeof pendingSignIn>; allow(): void }> {
   const to = await startServer({ era, auth: true })
-  const signIn = pendingSignIn()
+  const signIn = pendingSignIn(prompt)
   const rig = startProxy(to, {
     ...options,
     ports: {
@@ -94,7 +94,7 @@ describe.each(['legacy', 'modern'] as const)(
       expect(rig.memory()?.era).toBe(era)
     })
 
-    it('asks a client that opens links once, holds its calls, and goes on', async () => {
+    it('asks a client that opens links once, holds its calls, goes on, and says that it is complete', async () => {
       const { rig, allow } = await guarded(era)
       await initialize(rig, { elicitation: { form: {}, url: {} } })
       const first = rig.ask('tools/call', { name: 'echo', arguments: { n: 1 } })
@@ -105,6 +105,8 @@ describe.each(['legacy', 'modern'] as const)(
       allow()
       expect((await first)['result'].content[0].text).toBe('{"n":1}')
       expect((await second)['result'].content[0].text).toBe('{"n":2}')
+      const complete = await rig.find(({ method }) => method === 'notifications/elicitation/complete')
+      expect(complete['params']).toEqual({ elicitationId: elicited['params'].elicitationId })
       expect(rig.messages.filter(({ method }) => method === 'elicitation/create')).toHaveLength(1)
     })
 
@@ -163,16 +165,21 @@ describe.each(['legacy', 'modern'] as const)(
 )
 
 describe('sign-in', () => {
-  it('that the client has opened the link for is told of when the person is through', async () => {
-    const { rig, allow } = await guarded('legacy')
-    await initialize(rig, { elicitation: { url: {} } })
-    const called = rig.ask('tools/call', { name: 'echo', arguments: {} })
-    const elicited = await rig.find(({ method }) => method === 'elicitation/create')
-    rig.write({ jsonrpc: '2.0', id: elicited['id'], result: { action: 'accept' } })
-    allow()
-    const complete = await rig.find(({ method }) => method === 'notifications/elicitation/complete')
-    expect(complete['params']).toEqual({ elicitationId: elicited['params'].elicitationId })
-    expect((await called)['result'].content).toHaveLength(1)
+  it('at a page that nothing confirms is told with both hosts, by tools and elicitation, and not opened', async () => {
+    const prompt = { unconfirmed: { page: 'bank.example', namedBy: 'mcp.example' } }
+    const warning = expect.stringContaining('mcp.example sends you to bank.example to sign in.') as string
+    const { rig } = await guarded('legacy', { prompt })
+    await initialize(rig)
+    for (const name of ['echo', 'sign_in']) {
+      const called = await rig.ask('tools/call', { name, arguments: {} })
+      expect(called['result'].content[0].text).toEqual(warning)
+    }
+    const { rig: asking } = await guarded('legacy', { prompt })
+    await initialize(asking, { elicitation: { url: {} } })
+    void asking.ask('tools/call', { name: 'echo', arguments: {} })
+    const { params } = await asking.find(({ method }) => method === 'elicitation/create')
+    expect(params).toMatchObject({ mode: 'url', message: warning })
+    expect([...rig.opened, ...asking.opened]).toEqual([])
   })
 
   it('holds only the call that needs more scope', async () => {

@@ -3,16 +3,24 @@ import { describe, expect, it } from 'vitest'
 import { createSignal } from '@drawbridge/shared/async.ts'
 import { parseWireMessage, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { unheard, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
+import type { ServerMemory } from '../transport/server-memory.ts'
 import { TransportError } from '../transport/transport.ts'
 import { SignInStep } from './sign-in-step.ts'
 import { SignIns } from './sign-in-attempt.ts'
 import { pendingSignIn } from '../../tests/support/bridge/proxy/pending-sign-in.ts'
 import type { Json } from '../../tests/support/remote/received.ts'
 
+interface CreateOptions {
+  callWaitMs?: number
+  opens?: boolean
+  memory?: ServerMemory
+  signIn?: ReturnType<typeof pendingSignIn>['signIn']
+}
+
 /** A transport of the 2025 era whose server refuses some methods until somebody signs in. */
 function create(
   refused: (method: string) => boolean,
-  { opens = false, ...times }: { callWaitMs?: number; opens?: boolean } = {},
+  { opens = false, signIn, memory, ...times }: CreateOptions = {},
 ) {
   let isOpen = false
   const sent: string[] = []
@@ -29,7 +37,7 @@ function create(
   }
   const signIns = new SignIns({
     waitMs: 20,
-    signIn: pending.signIn,
+    signIn: signIn ?? pending.signIn,
     openBrowser: () => opens,
     say() {},
     succeeded() {},
@@ -41,7 +49,7 @@ function create(
     callWaitMs: 60,
     ...times,
     signIns,
-    memory: () => undefined,
+    memory: () => memory,
     describeFailure: (error) => ({ code: -31_000, message: (error as Error).message }),
     offered() {},
   })
@@ -172,11 +180,31 @@ it('waits longer when the tool to sign in is called again, and says so when it i
   expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain('Signed in')
 })
 
+it('answers the list of tools that is known with the one to sign in, and other lists that are announced with the link', async () => {
+  const capabilities = { resources: {}, prompts: {} }
+  const tools = [{ name: 'known' }]
+  const memory: ServerMemory = {
+    era: 'legacy',
+    transport: 'http',
+    at: 1,
+    initializeResult: { capabilities },
+    tools,
+  }
+  const { ask } = create(() => true, { memory })
+  expect((await ask('initialize'))['result'].capabilities).toMatchObject(capabilities)
+  const listed = (await ask('tools/list'))['result'].tools as { name: string }[]
+  expect(listed.map(({ name }) => name)).toEqual(['known', 'sign_in'])
+  for (const method of ['resources/list', 'resources/templates/list', 'prompts/list'])
+    expect((await ask(method))['error'].message).toContain('needs a sign-in')
+})
+
 it('answers a ping itself, a list that was not announced empty, and the rest with an error that has the link', async () => {
   const { ask } = create(() => true)
   await ask('initialize')
   expect((await ask('ping'))['result']).toEqual({})
   expect((await ask('prompts/list'))['result']).toEqual({ prompts: [] })
+  expect((await ask('resources/list'))['result']).toEqual({ resources: [] })
+  expect((await ask('resources/templates/list'))['result']).toEqual({ resourceTemplates: [] })
   const error = (await ask('prompts/get'))['error']
   expect(error.message).toContain('https://as.example')
   expect(error.data.signIn.url).toContain('https://as.example')
@@ -184,31 +212,13 @@ it('answers a ping itself, a list that was not announced empty, and the rest wit
 
 it('tells the client when sign-ins do not help', async () => {
   let begun = 0
-  const next: Send = () => Promise.reject(new TransportError('sign_in_needed', 'x', { status: 403 }))
-  const signIns = new SignIns({
-    waitMs: 20,
-    signIn: () => {
-      begun += 1
-      if (begun > 10) throw new Error('It signs in for ever.')
-      return { prompt: new Promise(() => {}), done: Promise.resolve(), cancel() {} }
-    },
-    openBrowser: () => false,
-    say() {},
-    succeeded() {},
-    randomId: () => 'r',
-    runtime: { now: () => 1000 },
-  })
-  const times = { waitMs: 50, callWaitMs: 50 }
-  const step = new SignInStep('legacy', {
-    version: '1',
-    ...times,
-    signIns,
-    memory: () => undefined,
-    describeFailure: () => ({ code: 1, message: '' }),
-    offered() {},
-  })
-  const call = toWireMessage({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'x' } })
-  await expect(step.send(call, unheard, next)).rejects.toThrow(TransportError)
+  const signIn: CreateOptions['signIn'] = () => {
+    begun += 1
+    if (begun > 10) throw new Error('It signs in for ever.')
+    return { prompt: new Promise(() => {}), done: Promise.resolve(), cancel() {} }
+  }
+  const { ask } = create(() => true, { signIn })
+  await expect(ask('tools/call', { name: 'x' })).rejects.toThrow(TransportError)
   expect(begun).toBe(2)
 })
 

@@ -1,11 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { gzipSync } from 'node:zlib'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { FallbackTransport, SessionTransport } from './session-transport.ts'
 import { readMessageText, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Received } from '../../tests/support/remote/received.ts'
-import { type Remote, startRemote } from '../../tests/support/remote/remote.ts'
+import { startServer } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Remote } from '../../tests/support/remote/remote.ts'
 import {
   createHarness,
   exchange,
+  forTest,
   type TransportHarness,
 } from '../../tests/support/bridge/proxy/transport-harness.ts'
 import { until } from '../../tests/support/until.ts'
@@ -15,22 +19,14 @@ let harness: TransportHarness
 let transport: SessionTransport
 
 beforeEach(async () => {
-  server = await startRemote({ era: 'legacy', tools: [] })
+  server = await startServer({ tools: [] })
   harness = createHarness()
   transport = createTransport()
 })
 
-afterEach(async () => {
-  await transport.close(500)
-  harness.http.close()
-  await server.close()
-})
-
-function createTransport(retryMs = 1000): SessionTransport {
-  return new SessionTransport(
-    { serverUrl: `${server.origin}/mcp`, headers: { 'X-Mine': '1' }, retryMs, cookies: true },
-    harness.ports,
-  )
+function createTransport(cookies = true): SessionTransport {
+  const config = { serverUrl: server.url, headers: { 'X-Mine': '1' }, retryMs: 1000, cookies }
+  return forTest(new SessionTransport(config, harness.ports))
 }
 
 const initialize = {
@@ -42,6 +38,7 @@ const initialize = {
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
 const call = (id: number | string, name = 'echo') =>
   ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } }) as const
+const ask = (method: string, params: JsonObject) => ({ jsonrpc: '2.0', id: method, method, params }) as const
 const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' }) as const
 const ok = (id: unknown, more = '') =>
   `data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}}}\n\n`
@@ -86,6 +83,14 @@ describe('opening a session', () => {
       })
   })
 
+  it('brings back the cookies of a balancer, unless told not to', async () => {
+    server.set({ cookies: true })
+    await open()
+    expect(await exchange(transport, list(1))).toHaveLength(1)
+    transport = createTransport(false)
+    await expect(open()).rejects.toMatchObject({ fault: 'not_found' })
+  })
+
   it('works without sessions, and without a GET stream', async () => {
     server.settings.sessions = false
     server.settings.streamStatus = 405
@@ -110,6 +115,27 @@ describe('opening a session', () => {
     })
     const { text } = (failure as { response: WireMessage }).response
     expect(JSON.parse(text)).toMatchObject({ id: 0, error })
+  })
+
+  it.each<[what: string, opening: JsonObject, revision: string | undefined]>([
+    ['with a line end', { protocolVersion: '2025-11-25\r\nX-Evil: 1' }, undefined],
+    ['that is not there yet', { protocolVersion: '2099-01-01' }, '2099-01-01'],
+    ['that is not said', { protocolVersion: undefined, capabilities: undefined }, undefined],
+  ])('names a revision %s later only if it can be named', async (_, opening, revision) => {
+    server.set({ opening, revisions: ['2025-11-25', '2099-01-01'] })
+    await open()
+    await exchange(transport, call(1))
+    const last = server.received.at(-1)?.headers
+    expect(last?.['mcp-protocol-version']).toBe(revision)
+    expect(last).not.toHaveProperty('x-evil')
+  })
+
+  it('takes a session id that can come back as it was, or none', async () => {
+    server.set({ headers: { 'Mcp-Session-Id': ['a', 'x'.repeat(60_000)] }, sessions: false })
+    await open()
+    expect(server.received.at(-1)?.headers['mcp-session-id']).toBe(`a, ${'x'.repeat(60_000)}`)
+    server.set({ headers: { 'Mcp-Session-Id': 'schlüssel' } })
+    await expect(exchange(createTransport(), initialize)).rejects.toThrow('session')
   })
 
   it('can open without initialize', async () => {
@@ -162,6 +188,16 @@ describe('answers', () => {
     ],
     ['garbage', (request) => request.json(200, '{"jsonrpc"'), 'no_mcp'],
     ['another id', (request) => request.json(200, { jsonrpc: '2.0', id: 77, result: {} }), 'no_mcp'],
+    ['its id as a text', (request) => request.json(200, { jsonrpc: '2.0', id: '5', result: {} }), 'no_mcp'],
+    ['its own request', (request) => request.json(200, request.body), 'no_mcp'],
+    ['both', ({ answer }) => answer({ result: {}, error: { code: 1, message: '' } }), 'no_mcp'],
+    ['not UTF-8', ({ json }) => json(200, Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), 'no_mcp'],
+    [
+      'compressed',
+      ({ json }) => json(200, gzipSync(Buffer.alloc(1_000_000)), { 'Content-Encoding': 'gzip' }),
+      'no_mcp',
+    ],
+    ['nested without end', ({ json }) => json(200, '['.repeat(400_000) + ']'.repeat(400_000)), 'no_mcp'],
     ['an empty batch', (request) => request.json(200, []), 'no_mcp'],
     [
       'a batch with something that is no message',
@@ -350,20 +386,9 @@ describe('a lost session', () => {
     'by HTTP %s is made anew once for a burst of calls, each answered once',
     async (status) => {
       await open()
-      await exchange(transport, {
-        jsonrpc: '2.0',
-        id: 'l',
-        method: 'logging/setLevel',
-        params: { level: 'info' },
-      })
-      for (const uri of ['a:1', 'b:2'])
-        await exchange(transport, { jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } })
-      await exchange(transport, {
-        jsonrpc: '2.0',
-        id: 'u',
-        method: 'resources/unsubscribe',
-        params: { uri: 'b:2' },
-      })
+      await exchange(transport, ask('logging/setLevel', { level: 'info' }))
+      for (const uri of ['a:1', 'b:2']) await exchange(transport, ask('resources/subscribe', { uri }))
+      await exchange(transport, ask('resources/unsubscribe', { uri: 'b:2' }))
       await until(() => server.streams.size === 1)
       server.settings.lostSessionStatus = status
       server.dropSessions()
@@ -426,18 +451,8 @@ describe('a lost session', () => {
 
   it('is made anew without what the client chose before it opened its latest one', async () => {
     await open()
-    await exchange(transport, {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'logging/setLevel',
-      params: { level: 'info' },
-    })
-    await exchange(transport, {
-      jsonrpc: '2.0',
-      id: 2,
-      method: 'resources/subscribe',
-      params: { uri: 'a:1' },
-    })
+    await exchange(transport, ask('logging/setLevel', { level: 'info' }))
+    await exchange(transport, ask('resources/subscribe', { uri: 'a:1' }))
     await open()
     server.dropSessions()
     server.received.length = 0
@@ -548,6 +563,25 @@ describe('the GET stream', () => {
     await until(() => server.streams.size === 1 && !server.streams.has(second!))
     const gets = server.received.filter(({ method }) => method === 'GET')
     expect(gets.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 's1', 's1'])
+  })
+
+  it('comes back with ids of any kind that can be sent', async () => {
+    const ids = ['plain', 'a\u0001b', 'ключ', '', 'next', 'x'.repeat(300_000)]
+    const given = [...ids]
+    server.settings.handle = ({ method, events }) => {
+      if (method !== 'GET') return false
+      const id = given.shift()
+      const stream = events()
+      if (id === undefined) stream.write(': open\n\n')
+      else stream.end(`retry: 20\nid: ${id}\n${notice('message')}`)
+      return true
+    }
+    await open()
+    const gets = (): Received[] => server.received.filter(({ method }) => method === 'GET')
+    await until(() => gets().length > ids.length)
+    const key = Buffer.from('ключ').toString('latin1')
+    const sent = gets().map(({ headers }) => headers['last-event-id'])
+    expect(sent).toEqual([undefined, 'plain', 'plain', key, key, 'next', 'next'])
   })
 
   it('waits before it comes back, also when the server asks for no wait at all', async () => {

@@ -1,12 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { StatelessTransport } from './stateless-transport.ts'
 import type { Transport } from './transport.ts'
 import type { Received } from '../../tests/support/remote/received.ts'
-import { type Remote, startRemote } from '../../tests/support/remote/remote.ts'
+import { startServer } from '../../tests/support/bridge/proxy/proxy-rig.ts'
+import type { Remote } from '../../tests/support/remote/remote.ts'
 import {
   createHarness,
   exchange,
+  forTest,
   type TransportHarness,
 } from '../../tests/support/bridge/proxy/transport-harness.ts'
 import { until } from '../../tests/support/until.ts'
@@ -18,23 +21,11 @@ let answer: (request: Received) => void
 
 beforeEach(async () => {
   answer = (request) => request.answer({ result: {} })
-  peer = await startRemote({ handle: (request) => (answer(request), true) })
+  peer = await startServer({ handle: (request) => (answer(request), true) })
   harness = createHarness()
-  transport = new StatelessTransport(
-    {
-      serverUrl: `${peer.origin}/mcp`,
-      headers: { accept: 'x/y', 'X-Mine': '1' },
-      retryMs: 1000,
-      cookies: true,
-    },
-    harness.ports,
-  )
-})
-
-afterEach(async () => {
-  await transport.close(500)
-  harness.http.close()
-  await peer.close()
+  const headers = { accept: 'x/y', 'X-Mine': '1' }
+  const config = { serverUrl: peer.url, headers, retryMs: 1000, cookies: true }
+  transport = forTest(new StatelessTransport(config, harness.ports))
 })
 
 const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
@@ -46,50 +37,24 @@ const call = (name: string, id: string | number = 1): JsonRpcMessage => ({
 })
 
 describe('headers', () => {
-  it.each<[string, JsonRpcMessage, Record<string, string | undefined>]>([
-    [
-      'a tool',
-      call('run_sql'),
-      { 'mcp-method': 'tools/call', 'mcp-name': 'run_sql', 'mcp-protocol-version': '2026-07-28' },
-    ],
-    ['a name beyond ASCII', call('größe'), { 'mcp-name': '=?base64?Z3LDtsOfZQ==?=' }],
-    [
-      'a resource',
-      {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'resources/read',
-        params: { uri: 'file:///a', name: 'n', _meta: meta },
-      },
-      { 'mcp-name': 'file:///a' },
-    ],
-    [
-      'a prompt',
-      { jsonrpc: '2.0', id: 1, method: 'prompts/get', params: { name: 'p' } },
-      { 'mcp-name': 'p' },
-    ],
+  const later = { _meta: { ...meta, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } }
+
+  it.each<[string, method: string, params: JsonObject | undefined, Record<string, string | undefined>]>([
+    ['a tool', 'tools/call', { name: 'run_sql' }, { 'mcp-method': 'tools/call', 'mcp-name': 'run_sql' }],
+    ['a name beyond ASCII', 'tools/call', { name: 'größe' }, { 'mcp-name': '=?base64?Z3LDtsOfZQ==?=' }],
+    ['a resource', 'resources/read', { uri: 'file:///a', name: 'n' }, { 'mcp-name': 'file:///a' }],
+    ['a prompt', 'prompts/get', { name: 'p' }, { 'mcp-name': 'p' }],
     [
       'another revision',
-      {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/list',
-        params: { _meta: { ...meta, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } },
-      },
+      'tools/list',
+      later,
       { 'mcp-protocol-version': '2099-01-01', 'mcp-name': undefined },
     ],
-    [
-      'no params',
-      { jsonrpc: '2.0', id: 1, method: 'server/discover' },
-      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' },
-    ],
-    [
-      'names that are no text',
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 7, _meta: [] } },
-      { 'mcp-name': undefined },
-    ],
-  ])('of %s', async (_what, message, headers) => {
-    await exchange(transport, message)
+    ['the revision', 'tools/list', { _meta: meta }, { 'mcp-protocol-version': '2026-07-28' }],
+    ['no params', 'server/discover', undefined, { 'mcp-protocol-version': '2026-07-28' }],
+    ['names that are no text', 'tools/call', { name: 7, _meta: [] }, { 'mcp-name': undefined }],
+  ])('of %s', async (_what, method, params, headers) => {
+    await exchange(transport, { jsonrpc: '2.0', id: 1, method, ...(params && { params }) })
     expect(peer.received[0]?.headers).toMatchObject({
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
@@ -136,25 +101,6 @@ describe('answers', () => {
       ])
     },
   )
-
-  it('that name no request are the error of a refusal', async () => {
-    answer = (request) => request.json(400, { jsonrpc: '2.0', error: { code: -32_000, message: 'm' } })
-    await expect(exchange(transport, call('a'))).rejects.toMatchObject({
-      fault: 'refused',
-      status: 400,
-      response: { envelope: { kind: 'response', id: 1 } },
-    })
-  })
-
-  it.each<[number, string]>([
-    [404, 'not_found'],
-    [405, 'not_found'],
-    [400, 'refused'],
-    [403, 'forbidden'],
-  ])('of HTTP %s without a body', async (status, fault) => {
-    answer = (request) => void request.response.writeHead(status).end()
-    await expect(exchange(transport, call('a'))).rejects.toMatchObject({ fault, status, response: undefined })
-  })
 })
 
 describe('a subscription', () => {
@@ -217,12 +163,4 @@ it('ends what is open when it is closed', async () => {
   await until(() => peer.received.length === 1)
   const [failed] = await Promise.allSettled([sending, transport.close(100)])
   expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
-})
-
-it('sends nothing for a signal that was aborted before', async () => {
-  await expect(exchange(transport, call('a'), { signal: AbortSignal.abort() })).rejects.toMatchObject({
-    fault: 'aborted',
-    sent: false,
-  })
-  expect(peer.received).toHaveLength(0)
 })

@@ -23,8 +23,6 @@ import {
 
 const missing = missingPackages()
 const isSkipped = missing.length > 0 && process.env['CI'] !== 'true'
-const withoutBus = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent', XDG_RUNTIME_DIR: '/nonexistent' }
-
 /** Runs `work` with sessions whose keychains are such. */
 async function withSessions(
   services: readonly SecretService[],
@@ -63,17 +61,6 @@ describe('the helper that asks the keychain', () => {
     const said = execFileSync(process.execPath, [helper], { input: '{}', encoding: 'utf8' })
     expect(JSON.parse(said)).toEqual({ kind: 'failed', message: expect.any(String) })
   })
-})
-
-describe.skipIf(process.platform !== 'linux')('a keychain', { concurrent: true, timeout: 60_000 }, () => {
-  it('that is asked for and absent: the reason, before anybody signs in for nothing', () =>
-    inAuthScene({}, async (scene) => {
-      const bridge = start(scene, withoutBus)
-      await bridge.open()
-      expect(await call(bridge)).toMatch(/^failed: .*keychain/i)
-      expect(scene.links()).toBe(0)
-      expect(scene.remote.counters.registrations).toBe(0)
-    }))
 })
 
 describe.skipIf(isSkipped)('a login in a keychain', { concurrent: true, timeout: 60_000 }, () => {

@@ -25,7 +25,8 @@ const moments: readonly Moment[] = [
   },
   {
     name: 'sent, and nothing was done about it',
-    hold: ({ remote }) => remote.failNextToken('hang', 1),
+    hold: ({ remote: { counters, set } }) =>
+      set({ handle: ({ path }) => path === '/token' && counters.requests['POST /token'] === 1 }),
     isReached: ({ remote }) => remote.counters.requests['POST /token'] === 1,
     release: () => {},
   },

@@ -48,21 +48,6 @@ describe('stored logins that are damaged', { concurrent: true, timeout: 60_000 }
         expect(everything(scene)).toBe(before)
       }),
   )
-
-  it('can be left behind as the next step says, while the bridge runs', () =>
-    inAuthScene({}, async (scene) => {
-      await scene.signedIn()
-      writeFileSync(recordOf(scene), 'damaged')
-      const bridge = scene.bridge()
-      expect(textOf(await bridge.open())).toContain('drawbridge logout')
-      const command = scene.command('logout')
-      expect(await command.ended).toBe(0)
-      expect(await bridge.open()).toHaveProperty('result')
-      const held = burst(bridge, 3)
-      await visit(await bridge.link())
-      expect(await held).toEqual(echoes(3))
-      expect(scene.links()).toBe(1)
-    }))
 })
 
 describe('stored logins that are gone', { concurrent: true, timeout: 60_000 }, () => {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
-import { type BridgeChild, errorOf, peakMegabytes } from '../support/bridge/process/bridge-child.ts'
+import { type BridgeChild, peakMegabytes } from '../support/bridge/process/bridge-child.ts'
 import { type Stage, staged } from '../support/bridge/process/stage.ts'
 import { until } from '../support/until.ts'
 
@@ -72,18 +72,6 @@ describe.concurrent('a batch', () => {
   const ping = (id: string): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"ping"}`
   const pings = (count: number): string =>
     `[${Array.from({ length: count }, (_, index) => ping(`p${index}`)).join()}]`
-
-  it(
-    'that is none is refused once, and the next line is served',
-    staged(async (stage) => {
-      const { bridge } = await openedOld(stage)
-      const nested = `${'['.repeat(200_000)}${ping('deep')}${']'.repeat(200_000)}`
-      for (const text of [nested, pings(10_001), '[]']) bridge.write(text)
-      expect(await bridge.call('echo', { text: 'next' })).toBe('next')
-      const refused = bridge.messages.filter(({ id }) => id === null)
-      expect(refused.map((message) => errorOf(message).code)).toEqual([-32_600, -32_600, -32_600])
-    }),
-  )
 
   it(
     'of more than may be under way at once is answered whole',

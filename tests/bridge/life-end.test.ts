@@ -1,15 +1,9 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Remote } from '../support/remote/remote.ts'
 import { slowness } from '../support/under-load.ts'
-import {
-  type BridgeChild,
-  bridgeLauncher,
-  environmentOf,
-  textOf,
-} from '../support/bridge/process/bridge-child.ts'
+import { type BridgeChild, textOf } from '../support/bridge/process/bridge-child.ts'
 import { muteServer } from '../support/bridge/process/socket-server.ts'
 import { type Stage, staged } from '../support/bridge/process/stage.ts'
 import { until } from '../support/until.ts'
@@ -56,13 +50,6 @@ const phases: Readonly<Record<string, Phase>> = {
     void bridge.initialize().catch(() => {})
     await until(() => sockets.size > 0, 'a connection')
     return { bridge }
-  },
-  'the server takes its time with initialize': async (stage) => {
-    const remote = await stage.remote({ era: 'legacy', delayMs: 60_000 })
-    const bridge = bridgeOf(stage, remote.url)
-    void bridge.initialize().catch(() => {})
-    await until(() => remote.counters.requests['POST /mcp'] === 1, 'initialize')
-    return { bridge, remote }
   },
   'a sign-in is pending': async (stage) => {
     const remote = await stage.remote({ auth: true, approval: 'wait' })
@@ -141,32 +128,6 @@ describe.concurrent('the end of a bridge', () => {
       remote.set({ delayMs: 60_000 })
       await endsInTime(bridge, () => bridge.endInput())
       expect(remote.counters.requests['DELETE /mcp']).toBe(1)
-    }),
-  )
-
-  it(
-    'comes when its parent is killed, although stdin stays open',
-    staged(async (stage) => {
-      const remote = await stage.remote({ era: 'legacy' })
-      const capabilities = {}
-      const params = { protocolVersion: '2025-11-25', capabilities }
-      const lines = [
-        { jsonrpc: '2.0', id: 1, method: 'initialize', params },
-        { jsonrpc: '2.0', method: 'notifications/initialized' },
-      ].map((message) => JSON.stringify(message))
-      // The shell is the parent of both sides, and the other side holds stdin open.
-      const script = '(echo "$1"; echo "$2"; exec sleep 15) | { shift 2; exec "$@"; }'
-      const words = [process.execPath, bridgeLauncher, remote.url, '--no-open']
-      const shell = spawn('/bin/sh', ['-c', script, 'sh', ...lines, ...words], {
-        env: environmentOf({ home: stage.home }),
-        stdio: 'ignore',
-      })
-      await until(() => remote.counters.streamsOpen === 1, 'the session')
-      shell.kill('SIGKILL')
-      const begin = performance.now()
-      await until(() => remote.counters.sessionsOpen === 0, 'the session is gone')
-      expect(performance.now() - begin).toBeLessThan(13_000)
-      expect(remote.counters.deletes).toBe(1)
     }),
   )
 })

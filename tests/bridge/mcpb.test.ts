@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   cpSync,
@@ -11,7 +11,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { unzipSync } from 'fflate'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -20,6 +19,8 @@ import { mcpbContent, type McpbSource } from '../../scripts/mcpb/mcpb-files.ts'
 import { mcpbManifest } from '../../scripts/mcpb/mcpb-manifest.ts'
 import { desktopParts, fetchPackage, installedParts, lockedPackage } from '../../scripts/mcpb/native-part.ts'
 import { zipArchive, type ZipEntry } from '../../scripts/mcpb/zip-archive.ts'
+import { type BridgeChild, talkTo } from '../support/bridge/process/bridge-child.ts'
+import { oldNode } from '../support/bridge/process/old-node.ts'
 import { startRemote } from '../support/remote/remote.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -118,10 +119,6 @@ describe('the manifest', () => {
     expect(manifest).toMatchObject({ compatibility: { platforms: ['win32'], runtimes: { node: '>=20.19' } } })
     expect(manifest['long_description']).toContain('Made for win32-x64-msvc.')
   })
-
-  it('starts the launcher', () => {
-    expect(manifest.server.mcp_config.args[0]).toBe(`\${__dirname}/${manifest.server.entry_point}`)
-  })
 })
 
 describe('native parts of the keychain', () => {
@@ -170,7 +167,7 @@ function startExtension(
   target: string,
   answers: Record<string, string>,
   node: string = process.execPath,
-): ChildProcess {
+): BridgeChild {
   const { server } = JSON.parse(readFileSync(join(target, 'manifest.json'), 'utf8')) as {
     server: { mcp_config: { command: string; args: string[] } }
   }
@@ -180,29 +177,7 @@ function startExtension(
       .replace('${__dirname}', target)
       .replaceAll(/\$\{user_config\.(\w+)\}/g, (_, key: string) => answers[key] ?? ''),
   )
-  return spawn(node, args, {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: { HOME: folder, PATH: process.env['PATH'] },
-  })
-}
-
-async function firstLine(child: ChildProcess): Promise<string> {
-  if (!child.stdout) throw new Error('no stdout')
-  for await (const line of createInterface({ input: child.stdout })) return line
-  throw new Error('the extension ended without a word')
-}
-
-const initialize = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-})
-
-/** The lowest Node that the bridge runs on, if it is here. */
-function nodeOfTheSystem(): string[] {
-  const node = '/usr/bin/node'
-  return existsSync(node) && execFileSync(node, ['--version']).toString().startsWith('v20.') ? [node] : []
+  return talkTo(spawn(node, args, { env: { HOME: folder, PATH: process.env['PATH'] } }))
 }
 
 describe('the extension', () => {
@@ -252,8 +227,9 @@ describe('the extension', () => {
     ])
     const target = join(folder, 'out with blank')
     unpack(zipArchive(entries), target)
-    const child = startExtension(target, { server_url: 'https://a.example/mcp', profile: 'work' })
-    expect(JSON.parse(await firstLine(child))).toEqual(['https://a.example/mcp', '--profile', 'work'])
+    const started = startExtension(target, { server_url: 'https://a.example/mcp', profile: 'work' })
+    await started.close()
+    expect(started.strayLines).toEqual(['["https://a.example/mcp","--profile","work"]'])
   })
 
   it.each([
@@ -285,7 +261,9 @@ describe('the extension', () => {
   const parts = installedParts(modules)
   const isBuilt = existsSync(join(bridge, 'dist', 'main.mjs'))
 
-  it.skipIf(!isBuilt || parts.length === 0).each([process.execPath, ...nodeOfTheSystem()])(
+  it
+    .skipIf(!isBuilt || parts.length === 0)
+    .each([process.execPath, oldNode()].filter((node) => node !== undefined))(
     'carries a client as it is built, on %s',
     async (node) => {
       const target = join(folder, 'out')
@@ -305,15 +283,11 @@ describe('the extension', () => {
       expect(execFileSync(node, ['-e', probe], { cwd: target }).toString()).toBe('function')
       const remote = await startRemote({ era: 'legacy' })
       const answers = { server_url: remote.url, profile: 'default' }
-      const child = startExtension(target, answers, node)
+      const started = startExtension(target, answers, node)
       try {
-        child.stdin?.write(`${initialize}\n`)
-        expect(JSON.parse(await firstLine(child))).toMatchObject({
-          id: 1,
-          result: { serverInfo: { name: 'remote' } },
-        })
+        expect(await started.initialize()).toMatchObject({ result: { serverInfo: { name: 'remote' } } })
       } finally {
-        child.kill('SIGKILL')
+        await started.close()
         await remote.close()
       }
     },

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Certificates, makeCertificates } from '../support/bridge/http/certificate-fixture.ts'
 import { serveProxy, type TestProxy } from '../support/bridge/http/proxy-fixture.ts'
-import { type BridgeOptions, errorOf } from '../support/bridge/process/bridge-child.ts'
+import type { BridgeOptions } from '../support/bridge/process/bridge-child.ts'
 import { type Stage, staged } from '../support/bridge/process/stage.ts'
 import { startTlsFront } from '../support/bridge/process/tls-front.ts'
 
@@ -64,20 +64,5 @@ describe('a proxy with a password', () => {
           expect(everything).not.toContain(form)
         }
       })(),
-  )
-
-  it(
-    'that is wrong: the client is told what to correct, and neither password is in what it is told',
-    staged(async (stage) => {
-      const { proxy, ca } = await setScene(stage)
-      const flags = ['--proxy', `http://somebody:wrongsecret@127.0.0.1:${proxy.port}`, '--ca', ca]
-      const bridge = stage.bridge('https://mcp.test/mcp', { flags: [...flags, '--retry', 'off', '--debug'] })
-      const { data, message } = errorOf(await bridge.initialize())
-      expect(data).toMatchObject({ code: 'network_proxy' })
-      expect(message).toContain('407')
-      expect(message).toContain('--proxy')
-      const files = [...stage.files().values()].join('\n')
-      expect(message + JSON.stringify(data) + bridge.stderr() + files).not.toContain('wrongsecret')
-    }),
   )
 })

@@ -1,7 +1,6 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import {
   cpSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -15,19 +14,13 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { oldNode } from '../support/bridge/process/old-node.ts'
 import { staged } from '../support/bridge/process/stage.ts'
 import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
 const bridgeFolder = fileURLToPath(new URL('../../bridge', import.meta.url))
 const rootLicense = fileURLToPath(new URL('../../LICENSE', import.meta.url))
-const systemNode = '/usr/bin/node'
-
-/** The lowest Node that the package promises to run on, if it is here. */
-function oldNode(): string | undefined {
-  if (!existsSync(systemNode)) return undefined
-  return execFileSync(systemNode, ['--version']).toString().startsWith('v20.') ? systemNode : undefined
-}
 
 const node20 = oldNode()
 

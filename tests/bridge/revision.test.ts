@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type BridgeHome, createBridgeHome, startBridge } from '../e2e/bridge-process.ts'
-import { type Remote, type RemoteOptions, startRemote } from '../support/remote/remote.ts'
+import type { RemoteOptions } from '../support/remote/remote.ts'
 import { buildGoServer, type GoServer, startGoServer } from '../support/bridge/process/go-server.ts'
 import { startCommand } from '../support/bridge/process/bridge-child.ts'
 import { readServerMemory } from '../support/bridge/process/server-memory.ts'
@@ -67,23 +67,6 @@ describe.skipIf(!isGoBuilt)('a server of the Go SDK', { timeout: 60_000 }, () =>
       state: 'ok',
       message: `"go" speaks ${revision} and has 1 tool on its first page.`,
     })
-  })
-})
-
-describe('a server that names only earlier revisions in its discovery', { timeout: 60_000 }, () => {
-  let remote: Remote
-  beforeEach(async () => {
-    remote = await startRemote({ era: 'legacy', discoverable: true })
-  })
-  afterEach(() => remote.close())
-
-  it('serves clients of both revisions', async () => {
-    for (const era of starts) await useOnce(remote.url, era)
-    expect(readServerMemory(home.path, remote.url)).toMatchObject({ era: 'legacy' })
-  })
-
-  it('fails in doctor where the configuration has clients speak 2026-07-28 to it', async () => {
-    expect(await sessionCheck(remote.url, '--protocol', 'modern')).toMatchObject({ state: 'fail' })
   })
 })
 

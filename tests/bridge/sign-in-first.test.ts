@@ -1,46 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import type { BridgeProcess } from '../e2e/bridge-process.ts'
-import { underLoad } from '../support/under-load.ts'
 import {
   type AuthScene,
   burst,
   call,
   echoes,
   inAuthScene,
-  textOf,
   visit,
 } from '../support/bridge/sign-in/auth-scene.ts'
 import { type Browser, createBrowser } from '../support/bridge/sign-in/browser.ts'
 import { until } from '../support/until.ts'
 
-async function withBrowser(
-  pauseMs: number | 'never',
-  work: (browser: Browser) => Promise<void>,
-): Promise<void> {
+async function withBrowser(pauseMs: number, work: (browser: Browser) => Promise<void>): Promise<void> {
   const browser = createBrowser(pauseMs)
   try {
     await work(browser)
   } finally {
     browser.remove()
   }
-}
-
-/** The port of this machine that the browser is to come back to. */
-function callbackOf(link: string): URL {
-  return new URL(new URL(link).searchParams.get('redirect_uri') ?? '')
-}
-
-async function isOpen(url: URL): Promise<boolean> {
-  return await fetch(url).then(
-    () => true,
-    () => false,
-  )
-}
-
-async function timeOf(work: Promise<unknown>): Promise<number> {
-  const begin = performance.now()
-  await work
-  return performance.now() - begin
 }
 
 function expectOneSignIn({ remote, links }: AuthScene): void {
@@ -64,36 +41,6 @@ describe('a sign-in that nobody finishes', { concurrent: true, timeout: 60_000 }
       expect(await held).toContain('clientId')
       expect(scene.remote.counters.codeGrants).toBe(1)
     }))
-
-  it('does not keep a client from starting', () =>
-    inAuthScene({ approval: 'wait' }, (scene) =>
-      withBrowser('never', async ({ environment, openings }) => {
-        const bridge = scene.bridge({ opens: true, environment })
-        const took = await timeOf(bridge.open())
-        expect(took).toBeLessThan(underLoad(2000))
-        await bridge.link()
-        expect(textOf(await bridge.request('ping'))).toBe('')
-        await until(() => openings().length === 1, 'the browser')
-      }),
-    ))
-
-  it.each<[how: string, end: (bridge: BridgeProcess) => unknown]>([
-    ['the end of stdin', (bridge) => void bridge.close()],
-    ['SIGTERM', (bridge) => bridge.signal('SIGTERM')],
-    ['SIGINT', (bridge) => bridge.signal('SIGINT')],
-  ])('is over with %s: exit 0 within a second, and the port is free', (_how, end) =>
-    inAuthScene({ approval: 'wait' }, async (scene) => {
-      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      void call(bridge)
-      const back = callbackOf(await bridge.link())
-      expect(await isOpen(back)).toBe(true)
-      end(bridge)
-      expect(await timeOf(bridge.ended)).toBeLessThan(underLoad(1000))
-      expect(await bridge.ended).toBe(0)
-      expect(await isOpen(back)).toBe(false)
-      expect(scene.remote.counters.codeGrants).toBe(0)
-    }),
-  )
 })
 
 describe('a sign-in where no browser can be opened', { concurrent: true, timeout: 60_000 }, () => {

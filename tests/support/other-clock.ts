@@ -1,6 +1,6 @@
 // Loaded into a bridge or a server first: its clock is ahead by CLOCK_AHEAD_SECONDS, and jumps by CLOCK_JUMP_SECONDS at each
-// SIGUSR2, as when a user sets it. With CLOCK_SLEEPS the time since boot jumps as well, as after a sleep of the
-// computer. The monotonic clock is unaffected, as on Linux. Reports on stderr when done.
+// SIGUSR2, and the time since boot with it, as after a sleep of the computer. The monotonic clock is unaffected, as on
+// Linux. Reports on stderr when done.
 import { syncBuiltinESMExports } from 'node:module'
 import os from 'node:os'
 
@@ -12,7 +12,7 @@ let sleptMs = 0
 
 process.on('SIGUSR2', () => {
   aheadMs += jumpMs
-  if (process.env['CLOCK_SLEEPS'] !== undefined) sleptMs += jumpMs
+  sleptMs += jumpMs
   process.stderr.write('the clock has jumped\n')
 })
 

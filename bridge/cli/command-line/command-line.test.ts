@@ -42,6 +42,12 @@ describe('the command line', () => {
     expect(stdout).toBe('')
   })
 
+  it('finds the command that a wrong word may mean', async () => {
+    const { code, stderr } = await runCommand(['lgoin', 'https://mcp.example.com/mcp'], { home })
+    expect(code).toBe(2)
+    expect(stderr).toContain('lgoin: there is no such command. Did you mean login?')
+  })
+
   it('tells all faults of a command at once, with what to do at the end', async () => {
     const { code, stderr } = await runCommand(['login', 'mcp.example.com', '--bad', '--retry', 'x'], { home })
     expect(code).toBe(2)

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { version } from '../../config/version.ts'
@@ -10,6 +11,7 @@ import {
   startBridgeChild,
   startCommand,
 } from '../../../tests/support/bridge/process/bridge-child.ts'
+import { filesIn } from '../../../tests/support/bridge/process/stage.ts'
 import { compileCache } from '../../../tests/support/compile-cache.ts'
 import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Remote } from '../../../tests/support/remote/remote.ts'
@@ -92,22 +94,32 @@ describe('a connection', () => {
 
   it('sends headers, and a token in place of a login', async () => {
     const { url, received } = await serve('sEcReT-token')
-    const environment = { DRAWBRIDGE_TOKEN: 'sEcReT-token', TEAM: 'blue' }
-    const bridge = start(url, ['--header', 'X-Team: ${TEAM}'], environment)
+    const file = join(home, 'headers')
+    writeFileSync(file, '# for the gateway\nX-File: ${TEAM} too\r\n')
+    const environment = { DRAWBRIDGE_TOKEN: 'sEcReT-token', TEAM: 'sEcReT-team' }
+    const flags = ['--header', 'X-Team: ${TEAM}', '--header-file', file, '--debug']
+    const bridge = start(url, flags, environment)
     await bridge.initialize()
     await bridge.close()
-    expect(received[0]?.headers).toMatchObject({ 'x-team': 'blue', authorization: 'Bearer sEcReT-token' })
+    const headers = { 'x-team': 'sEcReT-team', 'x-file': 'sEcReT-team too' }
+    for (const request of received)
+      expect(request.headers).toMatchObject({ ...headers, authorization: 'Bearer sEcReT-token' })
     expect(bridge.stderr()).toContain('token of DRAWBRIDGE_TOKEN')
-    expect(bridge.stderr()).not.toContain('sEcReT')
+    const written = filesIn(join(home, '.drawbridge'))
+    expect([...written.keys()].join()).toContain('logs/')
+    expect([bridge.stderr(), ...written.values()].join('\n')).not.toContain('sEcReT')
   })
 
-  it('with faults on its command line tells them all and is 2', async () => {
+  it('with faults on its command line and in its file, be it with a mark of UTF-8, tells them all and is 2', async () => {
+    mkdirSync(join(home, '.drawbridge'))
+    writeFileSync(join(home, '.drawbridge', 'config.json'), '\uFEFF{"retyr":"never"}')
     const command = startCommand(['ftp://x', '--transprot', 'sse', '--retry', 'x'], options())
     expect(await command.ended).toBe(2)
     expect(command.stdout()).toBe('')
     expect(command.stderr().trimEnd().split('\n')).toEqual([
       'drawbridge did not start.',
       expect.stringContaining('--transprot'),
+      expect.stringContaining('retyr of '),
       expect.stringContaining('--retry'),
       expect.stringContaining('ftp://x'),
       'Every flag: drawbridge --help',

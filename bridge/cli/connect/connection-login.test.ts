@@ -12,8 +12,10 @@ import {
   createConnectionLogin,
   isOpenedByItself,
   loginIdOf,
+  openConnectionLog,
 } from './connection-login.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { filesIn } from '../../../tests/support/bridge/process/stage.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const url = 'https://mcp.example.com/mcp'
@@ -61,14 +63,6 @@ describe('the login of a connection', () => {
     expect(await login.tokens.authorization()).toEqual({ header: 'Bearer sEcReT-access' })
   })
 
-  it('finds what another process stored after a refusal', async () => {
-    const login = open(configOf([]))
-    expect(await login.tokens.authorization()).toBeUndefined()
-    await storeLogin(home, url)
-    expect(await login.tokens.refused(refusal)).toEqual({ kind: 'retry' })
-    expect(await login.tokens.authorization()).toEqual({ header: 'Bearer sEcReT-access' })
-  })
-
   it('says that somebody has to sign in', async () => {
     const login = open(configOf([]))
     expect(await login.tokens.refused(refusal)).toEqual({ kind: 'sign_in_needed' })
@@ -82,6 +76,14 @@ describe('the login of a connection', () => {
     expect(login.signIn).toBeUndefined()
     expect(login.summary).toBe('token of DRAWBRIDGE_TOKEN')
     expect(open(configOf(['--header', 'Authorization: Bearer x'])).summary).toBe('token of a header')
+  })
+
+  it('has a debug log in which the values of its headers are not', async () => {
+    const log = await openConnectionLog(configOf(['--debug', '--header', 'X-Key: hunter22']))
+    log?.note('sent hunter22')
+    const written = [...filesIn(join(home, '.drawbridge', 'logs')).values()].join()
+    expect(written).toContain('sent ')
+    expect(written).not.toContain('hunter22')
   })
 
   it('of another Authorization header is in that header', async () => {

@@ -1,25 +1,20 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const module = fileURLToPath(new URL('./process-end.ts', import.meta.url))
 
 describe('what ends a process', () => {
   let folder: string
-  const pids: number[] = []
   beforeEach(() => void (folder = temporaryFolder()))
-  afterEach(() => {
-    for (const pid of pids.splice(0)) {
-      try {
-        process.kill(pid, 'SIGKILL')
-      } catch {
-        // It has ended already.
-      }
-    }
-  })
+
+  function killLater(pid: number): void {
+    expect(pid).toBeGreaterThan(1)
+    onTestFinished(() => void spawnSync('kill', ['-9', String(pid)]))
+  }
 
   /** A process that says why it was told to end, and then goes on. */
   function script(): string {
@@ -38,7 +33,7 @@ describe('what ends a process', () => {
     '%s is told once, and a second signal ends it',
     async (signal) => {
       const child = spawn(process.execPath, [script()], { stdio: ['ignore', 'pipe', 'inherit'] })
-      pids.push(child.pid ?? 0)
+      killLater(child.pid ?? 0)
       let out = ''
       child.stdout.on('data', (chunk) => (out += String(chunk)))
       await vi.waitFor(() => expect(out).toContain('pid'), 10_000)
@@ -65,7 +60,7 @@ describe('what ends a process', () => {
     let out = ''
     between.stdout.on('data', (chunk) => (out += String(chunk)))
     await vi.waitFor(() => expect(out).toContain('pid'), 10_000)
-    pids.push(Number(/pid (\d+)/.exec(out)?.[1]))
+    killLater(Number(/pid (\d+)/.exec(out)?.[1]))
     between.stdin.write('end')
     await vi.waitFor(() => expect(out).toContain('the parent process is gone'), 10_000)
   })

@@ -133,8 +133,6 @@ describe('doctor', () => {
   })
 
   it.each<[changes: Record<string, unknown>, resource: Record<string, unknown>, message: RegExp]>([
-    [{ issuer: 'https://other.example' }, {}, /other\.example/],
-    [{ token_endpoint: undefined }, {}, /token_endpoint/],
     [{ code_challenge_methods_supported: ['plain'] }, {}, /PKCE with S256/],
     [{ registration_endpoint: undefined }, {}, /does not register clients/],
     [{}, { resource: 'https://other.example/mcp' }, /is for another resource, "https:\/\/other/],
@@ -209,12 +207,6 @@ describe('doctor', () => {
     expect(checks.find(({ name }) => name === 'endpoint')?.message).toContain('ECONNREFUSED')
   })
 
-  it('of a host without address is 4', async () => {
-    const { code, checks } = await look(['https://nowhere.invalid/mcp'])
-    expect(code).toBe(4)
-    expect(stateOf(checks)).toMatchObject({ endpoint: 'fail' })
-  })
-
   it.each<[what: string, status: number, type: string, body: string, finding: object, code: number]>([
     ['a wrong path', 404, 'text/plain', '', { state: 'fail', message: expect.stringContaining('404') }, 1],
     [
@@ -265,6 +257,12 @@ describe('doctor', () => {
       state: 'fail',
       message: expect.stringContaining('no database'),
     })
+  })
+
+  it('fails where the configuration has clients speak 2026-07-28 to a server that says it has not', async () => {
+    const { url } = await startServer({ ...withoutMetadata(), discoverable: true })
+    expect(stateOf((await look([url])).checks)).toMatchObject({ session: 'ok' })
+    expect(stateOf((await look([url, '--protocol', 'modern'])).checks)).toMatchObject({ session: 'fail' })
   })
 
   it('lists no tools of a server that announces none', async () => {

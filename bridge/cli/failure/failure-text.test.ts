@@ -33,33 +33,23 @@ function errorOf(code: FailureCode): Error {
   return code === 'configuration' ? new ConfigError(['what happened']) : new Error('what happened')
 }
 
-describe('every failure', () => {
-  it.each(codes)('%s has a meaning and a next step', (code) => {
+it.each(codes)(
+  'the failure %s is found by its error, has a meaning, and a next step that can be taken',
+  (code) => {
     const { meaning, nextStep, exit = exitCode.failed } = failureTable[code]
     expect(meaning).toMatch(/^[A-Z].*\.$/)
     expect(nextStep).toMatch(/^(?:[A-Z].*|drawbridge \w.*)$/)
     expect(Object.values(exitCode)).toContain(exit)
     expect(exit).not.toBe(exitCode.ok)
-  })
-
-  it.each(codes)('%s is found by its error, whatever the error is', (code) => {
-    expect(describeError(errorOf(code), { serverUrl })).toMatchObject({
-      code,
-      exit: failureTable[code].exit ?? exitCode.failed,
-      nextStep: failureTable[code].nextStep.replaceAll('{url}', serverUrl),
-    })
-  })
-
-  it.each(codes)('%s names commands and flags that exist', (code) => {
-    const { nextStep } = failureTable[code]
+    const found = { code, exit, nextStep: nextStep.replaceAll('{url}', serverUrl) }
+    expect(describeError(errorOf(code), { serverUrl })).toMatchObject(found)
     const names = commandTable.map((row) => commandName(row))
     for (const [, name = ''] of nextStep.matchAll(/drawbridge ([a-z]+)(?: |$)/g))
       expect(names).toContain(name)
-    for (const [flag] of nextStep.matchAll(/--[a-z][\w-]+/g)) {
+    for (const [flag] of nextStep.matchAll(/--[a-z][\w-]+/g))
       expect([...settingFlags, '--all', '--force', '--help', '--version']).toContain(flag)
-    }
-  })
-})
+  },
+)
 
 describe('a failed command', () => {
   it('says what failed, why, and at last what to do', () => {

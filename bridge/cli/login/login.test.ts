@@ -2,14 +2,15 @@ import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { loginId } from '../../credentials/credential-store.ts'
 import { type CommandRun, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
 import { startLoginServer, withoutMetadata } from '../../../tests/support/bridge/cli/login-server.ts'
 import { startCommand } from '../../../tests/support/bridge/process/bridge-child.ts'
+import { filesIn } from '../../../tests/support/bridge/process/stage.ts'
 import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Remote } from '../../../tests/support/remote/remote.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
 import { until } from '../../../tests/support/until.ts'
+import { damageLogin } from '../../../tests/support/bridge/credentials/usual-login.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 describe('login and logout', () => {
@@ -40,13 +41,6 @@ describe('login and logout', () => {
   const opened = (): number =>
     existsSync(`${browser}.log`) ? readFileSync(`${browser}.log`, 'utf8').split('\n').length - 1 : 0
 
-  /** Writes `text` over the record of a login; answers its id. */
-  const damage = (serverUrl: string, text: string): string => {
-    const id = loginId({ serverUrl, resource: undefined, client: undefined, profile: 'default' })
-    writeFileSync(join(home, '.drawbridge', 'credentials', 'records', `${id}.json`), text)
-    return id
-  }
-
   const paths = (): string[] => server.received.map(({ path }) => path)
 
   it('at the address of a web app says that it is made for browsers', async () => {
@@ -72,11 +66,7 @@ describe('login and logout', () => {
     expect(new URL(asked ?? '', url).searchParams.get('scope')).toBe('mcp')
     expect(stderr).not.toContain('sEcReT')
     expect((await run(['token', url, '--show'])).stdout).toBe('sEcReT-access')
-    const folder = join(home, '.drawbridge')
-    for (const name of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-      if (name.isFile())
-        expect(readFileSync(join(name.parentPath, name.name), 'utf8')).not.toContain('sEcReT')
-    }
+    expect([...filesIn(home).values()].join()).not.toContain('sEcReT')
   })
 
   it('is done when it was done before, unless it is forced', async () => {
@@ -275,7 +265,7 @@ describe('login and logout', () => {
     const url = await serve()
     await run(['login', url])
     await storeLogin(home, 'https://a.example/mcp')
-    const id = damage('https://a.example/mcp', 'broken')
+    const [id] = damageLogin(home, 'https://a.example/mcp', 'broken')
     const { code, json } = await run(['logout', '--all', '--json'])
     expect(code).toBe(0)
     expect(paths().slice(-3)).toEqual(['/revoke', '/revoke', '/register/client-1'])
@@ -296,7 +286,7 @@ describe('login and logout', () => {
   it('logout --all keeps what can be read again one day, says so, and is 1', async () => {
     await storeLogin(home, 'https://a.example/mcp')
     await storeLogin(home, 'https://b.example/mcp')
-    const id = damage('https://a.example/mcp', '{"v":2}')
+    const [id] = damageLogin(home, 'https://a.example/mcp', '{"v":2}')
     const { code, stderr } = await run(['logout', '--all'])
     expect(code).toBe(1)
     expect(stderr).toMatch(new RegExp(`^Still there: the login ${id}\\. .*Update this drawbridge`, 'm'))
@@ -308,7 +298,7 @@ describe('login and logout', () => {
   it('logout of an id forgets what only its file tells of, and nothing else', async () => {
     await storeLogin(home, 'https://a.example/mcp')
     await storeLogin(home, 'https://b.example/mcp')
-    const id = damage('https://a.example/mcp', 'broken')
+    const [id] = damageLogin(home, 'https://a.example/mcp', 'broken')
     const { code, stderr } = await run(['logout', id])
     expect(code).toBe(0)
     expect(stderr).toBe(
@@ -322,7 +312,7 @@ describe('login and logout', () => {
 
   it('logout of the URL forgets what cannot be read, too', async () => {
     await storeLogin(home, 'https://a.example/mcp')
-    damage('https://a.example/mcp', 'broken')
+    damageLogin(home, 'https://a.example/mcp', 'broken')
     const { code, stderr } = await run(['logout', 'https://a.example/mcp'])
     expect(code).toBe(0)
     expect(stderr).toContain('as nobody can read them')

@@ -1,9 +1,7 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
-import { networkConfig } from '../../config/config-part.ts'
-import { createHttpClient } from '../../http/undici-client.ts'
+import { serveHttp, testClient } from '../../../tests/support/bridge/http/server-fixture.ts'
+import { createSignal } from '@drawbridge/shared/async.ts'
 import { pasteRedirect, redirectOf } from './paste-redirect.ts'
 
 const authorize = (redirectUri: string): string =>
@@ -39,21 +37,21 @@ describe('a pasted address', () => {
 
   it('is brought to the listener of the sign-in, and nothing is once that is over', async () => {
     const seen: string[] = []
-    const server = createServer((request, response) => {
+    const { origin } = await serveHttp((request, response) => {
       seen.push(request.url ?? '')
       if (seen.length === 1) response.writeHead(400).end()
       else response.writeHead(303, { location: 'https://as.example/authorize?state=two' }).end()
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cb`
+    const redirectUri = `${origin}/cb`
     const input = new PassThrough()
     const notes: string[] = []
-    const http = createHttpClient(networkConfig({}, { environment: {} }))
-    let finish = (): void => {}
-    const done = new Promise<void>((resolve) => {
-      finish = resolve
-    })
-    pasteRedirect(authorize(redirectUri), http, { input, note: (text) => void notes.push(text) }, done)
+    const { given: done, give: finish } = createSignal()
+    pasteRedirect(
+      authorize(redirectUri),
+      testClient(),
+      { input, note: (text) => void notes.push(text) },
+      done,
+    )
     input.write(`nonsense\n\n${redirectUri}?code=a\n`)
     await vi.waitFor(() => expect(notes).toContain('That address does not belong to this sign-in.'))
     expect(notes).toContain('That is not the address that the browser ends at.')
@@ -65,7 +63,5 @@ describe('a pasted address', () => {
     input.write(`${redirectUri}?code=c\n`)
     await new Promise((resolve) => setImmediate(resolve))
     expect(seen).toHaveLength(2)
-    http.close()
-    server.close()
   })
 })

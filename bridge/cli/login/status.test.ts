@@ -1,18 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { loginId } from '../../credentials/credential-store.ts'
 import { now, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { damageLogin, usualLoginId } from '../../../tests/support/bridge/credentials/usual-login.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
-
-/** Writes `text` over the record of a login. Answers its id and its file. */
-function damage(home: string, serverUrl: string, text: string): [id: string, file: string] {
-  const id = loginId({ serverUrl, resource: undefined, client: undefined, profile: 'default' })
-  const file = join(home, '.drawbridge', 'credentials', 'records', `${id}.json`)
-  writeFileSync(file, text)
-  return [id, file]
-}
 
 describe('status', () => {
   let home: string
@@ -98,14 +90,9 @@ describe('status', () => {
 
   it('finds a login by its id, be it one that cannot be read', async () => {
     await storeLogin(home, 'https://a.example/mcp')
-    const [id] = damage(home, 'https://a.example/mcp', 'x')
+    const [id] = damageLogin(home, 'https://a.example/mcp', 'x')
     await storeLogin(home, 'https://b.example/mcp')
-    const other = loginId({
-      serverUrl: 'https://b.example/mcp',
-      resource: undefined,
-      client: undefined,
-      profile: 'default',
-    })
+    const other = usualLoginId('https://b.example/mcp')
     expect((await runCommand(['status', other], { home })).code).toBe(0)
     const { code, stdout } = await runCommand(['status', id], { home })
     expect(code).toBe(3)
@@ -151,7 +138,7 @@ describe('status', () => {
   it('shows what cannot be read beside the others, with its file, the reason and what to run, and is 3', async () => {
     await storeLogin(home, 'https://b.example/mcp')
     await storeLogin(home, 'https://a.example/mcp')
-    const [id, file] = damage(home, 'https://a.example/mcp', 'damaged')
+    const [id, file] = damageLogin(home, 'https://a.example/mcp', 'damaged')
     const { code, stdout, stderr } = await runCommand(['status'], { home })
     expect(code).toBe(3)
     expect(stdout).toContain('https://b.example/mcp\n  signed in, since ')
@@ -180,7 +167,7 @@ describe('status', () => {
   it('of one server shows only what cannot be read of it', async () => {
     await storeLogin(home, 'https://b.example/mcp')
     await storeLogin(home, 'https://a.example/mcp')
-    damage(home, 'https://a.example/mcp', 'damaged')
+    damageLogin(home, 'https://a.example/mcp', 'damaged')
     expect((await runCommand(['status', 'https://b.example/mcp'], { home })).code).toBe(0)
     const { code, stdout } = await runCommand(['status', 'https://A.example/mcp/'], { home })
     expect(code).toBe(3)
@@ -190,7 +177,7 @@ describe('status', () => {
 
   it('is 1 for what a sign-in does not mend', async () => {
     await storeLogin(home, 'https://a.example/mcp')
-    damage(home, 'https://a.example/mcp', '{"v":2}')
+    damageLogin(home, 'https://a.example/mcp', '{"v":2}')
     const { code, stdout } = await runCommand(['status'], { home })
     expect(code).toBe(1)
     expect(stdout).toContain('  -> Update this drawbridge')
@@ -211,12 +198,5 @@ describe('status', () => {
       'credentials_key_missing',
     ])
     for (const login of unreadable) expect(login.next_step).toMatch(/drawbridge logout --all$/)
-  })
-
-  it('with a fault of the configuration is 2, for programs too', async () => {
-    const run = await runCommand(['status', '--json', '--retyr', '5'], { home })
-    expect(run.code).toBe(2)
-    expect(run.json()).toMatchObject({ ok: false, code: 'configuration' })
-    expect(run.stderr).toContain('Did you mean --retry?')
   })
 })

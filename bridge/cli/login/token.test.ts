@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { now, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
+import { filesIn } from '../../../tests/support/bridge/process/stage.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const url = 'https://mcp.example.com/mcp'
@@ -85,10 +86,7 @@ describe('token set', () => {
       ok: true,
       logins: [{ server: url, issuer: 'https://as.example', renews: false }],
     })
-    const records = join(home, '.drawbridge', 'credentials', 'records')
-    for (const name of readdirSync(records)) {
-      expect(readFileSync(join(records, name), 'utf8')).not.toContain(token)
-    }
+    expect([...filesIn(home).values()].join()).not.toContain(token)
   })
 
   it('replaces the login before', async () => {

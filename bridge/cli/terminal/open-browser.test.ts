@@ -1,8 +1,8 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert as assertProperty, constantFrom, property, string } from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { browserUrl, openBrowser } from './open-browser.ts'
 
 describe('the address for a browser', () => {
@@ -51,10 +51,7 @@ describe('the address for a browser', () => {
 
 describe('opening a browser on Linux', () => {
   let folder: string
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'drawbridge-browser-'))
-  })
-  afterAll(() => rmSync(folder, { recursive: true }))
+  beforeEach(() => void (folder = temporaryFolder()))
 
   function script(name: string, body: string): { path: string; seen: () => string } {
     const path = join(folder, name)

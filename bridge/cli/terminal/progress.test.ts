@@ -1,3 +1,4 @@
+import { createSignal } from '@drawbridge/shared/async.ts'
 import { describe, expect, it } from 'vitest'
 import { durationText, waitFor } from './progress.ts'
 
@@ -8,14 +9,6 @@ function fakeTerminal(isInteractive: boolean): {
 } {
   const shown: string[] = []
   return { shown, overwrite: (text) => void shown.push(text), isInteractive }
-}
-
-function later<T>(value: T): { promise: Promise<T>; finish: () => void } {
-  let finish = (): void => {}
-  const promise = new Promise<T>((resolve) => {
-    finish = () => resolve(value)
-  })
-  return { promise, finish }
 }
 
 describe('a wait', () => {
@@ -29,42 +22,32 @@ describe('a wait', () => {
 
   it('that lasts says what it waits for, again and again, and leaves nothing behind', async () => {
     const terminal = fakeTerminal(true)
-    const work = later('done')
+    const work = createSignal<string>()
     let asked = 0
     const what = (): string => {
       asked += 1
-      if (asked === 3) work.finish()
+      if (asked === 3) work.give('done')
       return `step ${asked}`
     }
-    expect(await waitFor(terminal, what, work.promise, { afterMs: 1, everyMs: 1 })).toBe('done')
+    expect(await waitFor(terminal, what, work.given, { afterMs: 1, everyMs: 1 })).toBe('done')
     expect(terminal.shown.slice(0, 3)).toEqual(['step 1 ...', 'step 2 ...', 'step 3 ...'])
     expect(terminal.shown.at(-1)).toBe('')
   })
 
   it('that fails leaves nothing behind either', async () => {
     const terminal = fakeTerminal(true)
-    let fail = (_error: Error): void => {}
-    const work = new Promise<void>((_resolve, reject) => {
-      fail = reject
-    })
-    const wait = waitFor(
-      terminal,
-      () => {
-        fail(new Error('no'))
-        return 'x'
-      },
-      work,
-      { afterMs: 1, everyMs: 1000 },
-    )
+    const { given, give } = createSignal()
+    const work = given.then(() => Promise.reject(new Error('no')))
+    const wait = waitFor(terminal, () => (give(), 'x'), work, { afterMs: 1, everyMs: 1000 })
     await expect(wait).rejects.toThrow('no')
     expect(terminal.shown).toEqual(['x ...', ''])
   })
 
   it('is silent where nobody looks', async () => {
     const terminal = fakeTerminal(false)
-    const work = later(1)
-    setTimeout(work.finish, 20)
-    await waitFor(terminal, () => 'x', work.promise, { afterMs: 1, everyMs: 1 })
+    const work = createSignal()
+    setTimeout(() => work.give(), 20)
+    await waitFor(terminal, () => 'x', work.given, { afterMs: 1, everyMs: 1 })
     expect(terminal.shown).toEqual([])
   })
 })

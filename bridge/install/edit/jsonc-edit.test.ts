@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseJsonc, readJsonEntries, removeJsonEntry, setJsonEntry } from './jsonc-edit.ts'
-
-import { TextFaultError } from './text.ts'
+import { thrownBy } from '../../../tests/support/thrown-by.ts'
 
 const entry = { command: 'node', args: ['a'] }
 const set = (text: string): string => setJsonEntry(text, ['mcpServers'], 'me', entry)
@@ -83,15 +82,7 @@ describe('a text that cannot be edited', () => {
     ['{ "mcpServers": {}, "mcpServers": {} }', { kind: 'duplicate', path: ['mcpServers'] }],
     ['{ "mcpServers": { "me": 1, "me": 2 } }', { kind: 'duplicate', path: ['mcpServers', 'me'] }],
   ])('%s', (text, fault) => {
-    for (const edit of [set, remove]) {
-      let found: unknown
-      try {
-        edit(text)
-      } catch (error) {
-        found = error instanceof TextFaultError ? error.fault : error
-      }
-      expect(found).toEqual(fault)
-    }
+    for (const edit of [set, remove]) expect(thrownBy(() => edit(text))).toHaveProperty('fault', fault)
   })
 })
 

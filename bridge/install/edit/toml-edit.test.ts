@@ -1,7 +1,8 @@
+import { inspect } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseToml, readTomlEntries, removeTomlEntry, setTomlEntry } from './toml-edit.ts'
-import { TextFaultError } from './text.ts'
+import { thrownBy } from '../../../tests/support/thrown-by.ts'
 
 const keys = ['mcp_servers']
 const entry = { command: '/node', args: ['launcher.cjs', 'https://a.example/mcp'] }
@@ -10,14 +11,6 @@ const none = (): boolean => false
 const set = (text: string, isKept: (key: string) => boolean = none): string =>
   setTomlEntry(text, keys, 'me', entry, isKept)
 const remove = (text: string): string => removeTomlEntry(text, keys, 'me')
-
-function faultOf(work: () => unknown): unknown {
-  try {
-    return work()
-  } catch (error) {
-    return error instanceof TextFaultError ? error.fault : error
-  }
-}
 
 describe('a new table', () => {
   it.each([
@@ -97,7 +90,7 @@ describe('a table that is there', () => {
     ['[mcp_servers.me.env]\nA = "b"', ['mcp_servers', 'me'], false],
     ['mcp_servers = { b = { command = "x" } }', ['mcp_servers'], false],
   ])('is refused in a form that cannot be edited alone: %j', (text, path, isKept) => {
-    expect(faultOf(() => set(text, () => isKept))).toEqual({ kind: 'form', path })
+    expect(thrownBy(() => set(text, () => isKept))).toHaveProperty('fault', { kind: 'form', path })
   })
 })
 
@@ -126,9 +119,8 @@ describe('a removed table', () => {
   })
 
   it('is refused within an inline table', () => {
-    expect(faultOf(() => remove('mcp_servers = { me = { command = "x" } }'))).toEqual({
-      kind: 'form',
-      path: ['mcp_servers'],
+    expect(thrownBy(() => remove('mcp_servers = { me = { command = "x" } }'))).toMatchObject({
+      fault: { kind: 'form', path: ['mcp_servers'] },
     })
   })
 })
@@ -140,11 +132,11 @@ describe('a text that is not read', () => {
     ['mcp_servers = 1', { kind: 'not_object', path: ['mcp_servers'] }],
     ['[[mcp_servers]]', { kind: 'not_object', path: ['mcp_servers'] }],
   ])('%j', (text, fault) => {
-    expect(faultOf(() => set(text))).toMatchObject(fault)
+    expect(thrownBy(() => set(text))).toMatchObject({ fault })
   })
 
   it('tells no line of it', () => {
-    expect(JSON.stringify(faultOf(() => set('token = "s3cret\n')))).not.toContain('s3cret')
+    expect(inspect(thrownBy(() => set('token = "s3cret\n')))).not.toContain('s3cret')
   })
 })
 

@@ -7,7 +7,7 @@ import {
   type LoopbackListenerConfig,
   openLoopbackListener,
 } from './loopback-listener.ts'
-import { visit } from '../../../tests/support/bridge/oauth/scripted-browser.ts'
+import { isReachable, visit } from '../../../tests/support/bridge/oauth/scripted-browser.ts'
 
 const open: LoopbackListener[] = []
 const others: Server[] = []
@@ -42,14 +42,6 @@ async function occupy(host: string, port = 0): Promise<number> {
   others.push(server)
   const address = server.address()
   return typeof address === 'object' ? (address?.port ?? 0) : 0
-}
-
-function isReachable(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port })
-    socket.on('connect', () => resolve(true)).on('error', () => resolve(false))
-    socket.on('connect', () => socket.destroy())
-  })
 }
 
 const portOf = ({ redirectUri }: LoopbackListener): number => Number(new URL(redirectUri).port)
@@ -197,16 +189,6 @@ describe('what it answers', () => {
       expect(status).toBe(200)
       expect(html).toContain('You are signed in')
     }
-  })
-
-  it('with the page of the user after it worked', async () => {
-    const target = await listen({ path: '/done' }, { state: 'x' })
-    await target.finish({ kind: 'signed_in' })
-    const listener = await listen({}, { successUrl: target.redirectUri })
-    const arriving = visit(`${listener.redirectUri}?state=right&code=c0de`)
-    await listener.response
-    await listener.finish({ kind: 'signed_in' })
-    expect((await arriving).url).toBe(target.redirectUri)
   })
 
   it('no browser that has disconnected, without waiting for it', async () => {

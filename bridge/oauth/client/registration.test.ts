@@ -29,6 +29,11 @@ function answer(reply: Reply): void {
   server.answers.set('/register', () => reply)
 }
 
+const supporting = (listed: string[] | undefined): RegistrationRequest['metadata'] => ({
+  issuer: server.issuer,
+  ...(listed === undefined ? {} : { token_endpoint_auth_methods_supported: listed }),
+})
+
 const sent = (): unknown => JSON.parse(server.seen[0]?.text ?? '')
 
 describe('what is registered', () => {
@@ -83,11 +88,7 @@ describe('what is registered', () => {
     [['client_secret_post'], 'client_secret_post'],
     [['private_key_jwt'], 'none'],
   ])('where %j is supported the method is %s', async (listed, method) => {
-    const metadata = {
-      issuer: server.issuer,
-      ...(listed === undefined ? {} : { token_endpoint_auth_methods_supported: listed }),
-    }
-    await ask({ metadata })
+    await ask({ metadata: supporting(listed) })
     expect(sent()).toMatchObject({ token_endpoint_auth_method: method })
   })
 })
@@ -111,11 +112,7 @@ describe('how the client proves itself then', () => {
       status: 201,
       body: { client_id: 'id', client_secret: secret, token_endpoint_auth_method: said },
     })
-    const metadata = {
-      issuer: server.issuer,
-      ...(listed === undefined ? {} : { token_endpoint_auth_methods_supported: listed }),
-    }
-    const client = await ask({ metadata })
+    const client = await ask({ metadata: supporting(listed) })
     expect(client.tokenEndpointAuthMethod).toBe(method)
     expect(client.clientSecret).toBe(secret)
   })

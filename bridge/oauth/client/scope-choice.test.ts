@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import type { Credential } from '../../credentials/credential.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { chooseScope } from './scope-choice.ts'
+import { loginAt } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { oauthConfig } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
 
 const issuer = 'https://as.example'
@@ -44,16 +44,8 @@ it.each<[name: string, Row, scope: string | undefined]>([
   ['an ID token needs openid alone', { config: { useIdToken: true } }, 'openid'],
 ])('%s', (_name, row, scope) => {
   const { challenge, resource, listed, granted, grantedBy, config } = row
-  const previous: Credential = {
-    generation: 1,
-    serverUrl: 'https://mcp.example/mcp',
-    profile: 'default',
-    issuer: grantedBy ?? issuer,
-    tokenEndpoint: `${issuer}/token`,
-    client: { clientId: 'id', tokenEndpointAuthMethod: 'none', origin: 'dynamic' },
-    tokens: { accessToken: 'a', issuedAt: 0, ...(granted === undefined ? {} : { scope: granted }) },
-    signedInAt: 0,
-  }
+  const tokens = { accessToken: 'a', issuedAt: 0, ...(granted === undefined ? {} : { scope: granted }) }
+  const previous = loginAt({ origin: grantedBy ?? issuer }, {}, { tokens })
   const server = {
     metadata: { issuer, ...(listed === undefined ? {} : { scopes_supported: listed }) },
     resource: undefined,

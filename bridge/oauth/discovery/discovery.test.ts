@@ -3,11 +3,12 @@ import type { Credential } from '../../credentials/credential.ts'
 import { discover, type DiscoveredServer } from './discovery.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import type { SignInRequest } from '../login-port.ts'
-import { createTestHttp, oauthContext } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
+import { oauthContext } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
 import {
   type OAuthServer,
   type OAuthServerPlaces,
   loginAt,
+  openOAuthServer,
   startOAuthServer,
 } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 
@@ -16,17 +17,14 @@ const rootForm = '/.well-known/oauth-protected-resource'
 const oauthRoot = '/.well-known/oauth-authorization-server'
 const openidRoot = '/.well-known/openid-configuration'
 
-async function find(
-  server: OAuthServer,
+const { server, http } = await openOAuthServer()
+
+function find(
   request: SignInRequest = {},
   changes: Partial<OAuthConfig> = {},
+  { serverUrl } = server,
 ): Promise<DiscoveredServer> {
-  const http = createTestHttp()
-  try {
-    return await discover(request, oauthContext(http, server.serverUrl, changes))
-  } finally {
-    http.close()
-  }
+  return discover(request, oauthContext(http, serverUrl, changes))
 }
 
 const usedBefore = (issuer: string): Credential => loginAt({ origin: issuer })
@@ -67,43 +65,38 @@ describe('what is asked for, and in which order', () => {
     ],
     ['a challenge that names nothing that is there', {}, '/nowhere', ['/nowhere', pathForm, oauthRoot]],
   ])('%s', async (_name, places, challengePath, asked) => {
-    const server = await startOAuthServer(places)
-    const request =
-      challengePath === undefined ? {} : { resourceMetadata: `${server.origin}${challengePath}` }
-    const { metadata, isAssumed } = await find(server, request)
-    expect(server.paths()).toEqual(asked)
-    expect(metadata.issuer).toBe(server.issuer)
+    const own = await startOAuthServer(places)
+    const request = challengePath === undefined ? {} : { resourceMetadata: `${own.origin}${challengePath}` }
+    const { metadata, isAssumed } = await find(request, {}, own)
+    expect(own.paths()).toEqual(asked)
+    expect(metadata.issuer).toBe(own.issuer)
     expect(isAssumed).toBe(false)
   })
 
   it('uses the exact resource', async () => {
     const odd = (origin: string): string => origin.replace('http:', 'HTTP:')
-    const server = await startOAuthServer({
-      resource: (origin) => ({ resource: odd(origin), scopes_supported: ['a'] }),
-    })
-    const { resource, resourceScopes } = await find(server)
+    server.places = { resource: (origin) => ({ resource: odd(origin), scopes_supported: ['a'] }) }
+    const { resource, resourceScopes } = await find()
     expect(resource).toBe(odd(server.origin))
     expect(resourceScopes).toEqual(['a'])
   })
 
   it('follows redirects of documents, and not to where no https is', async () => {
-    const server = await startOAuthServer({ resourcePaths: ['/moved'] })
+    server.places = { resourcePaths: ['/moved'] }
     server.answers.set(pathForm, () => ({ status: 308, headers: { location: '/moved' } }))
     server.answers.set(oauthRoot, () => ({ status: 302, headers: { location: 'http://as.example/' } }))
-    await expect(find(server)).rejects.toMatchObject({ fault: 'no_metadata' })
+    await expect(find()).rejects.toMatchObject({ fault: 'no_metadata' })
     expect(server.paths()).toEqual([pathForm, '/moved', oauthRoot, openidRoot])
   })
 
   it('follows three redirects, not a circle', async () => {
-    const server = await startOAuthServer()
     server.answers.set(pathForm, () => ({ status: 307, headers: { location: pathForm } }))
     server.answers.set(rootForm, () => ({ status: 307, headers: { location: 'file:///etc/passwd' } }))
-    expect((await find(server)).metadata.issuer).toBe(server.origin)
+    expect((await find()).metadata.issuer).toBe(server.origin)
     expect(server.paths()).toEqual([pathForm, pathForm, pathForm, pathForm, rootForm, oauthRoot])
   })
 
   it('reports any invalid document', async () => {
-    const server = await startOAuthServer()
     server.metadata = { filler: 'x'.repeat(300_000) }
     const fault = {
       fault: 'bad_metadata',
@@ -111,62 +104,60 @@ describe('what is asked for, and in which order', () => {
         /oauth-authorization-server: it is not valid JSON, or is larger than/,
       ) as string,
     }
-    await expect(find(server)).rejects.toMatchObject(fault)
+    await expect(find()).rejects.toMatchObject(fault)
     const headers = { 'content-type': 'application/json; charset=utf-8' }
     server.answers.set(oauthRoot, () => ({ headers, body: '{"issuer": "https://cut' }))
-    await expect(find(server)).rejects.toMatchObject(fault)
+    await expect(find()).rejects.toMatchObject(fault)
     server.answers.set(pathForm, () => ({ headers, body: '{,}' }))
     server.answers.set(oauthRoot, () => ({ status: 404 }))
-    await expect(find(server)).rejects.toMatchObject({
+    await expect(find()).rejects.toMatchObject({
       fault: 'bad_metadata',
       message: expect.stringContaining('protected-resource/mcp: it is not valid JSON') as string,
     })
   })
 
   it('takes nothing from what a document calls its prototype', async () => {
-    const server = await startOAuthServer()
     const polluted = { token_endpoint: 'https://evil.example/token', isAssumed: true }
     server.metadata = JSON.parse(
       JSON.stringify({ token_endpoint: null, PROTO: polluted }).replace('PROTO', '__proto__'),
     )
-    await expect(find(server)).rejects.toThrow(/The token_endpoint of .* is missing/)
+    await expect(find()).rejects.toThrow(/The token_endpoint of .* is missing/)
     expect({}).not.toHaveProperty('token_endpoint')
   })
 
   it('takes no place of a challenge that is plain http elsewhere', async () => {
-    const server = await startOAuthServer()
-    await find(server, { resourceMetadata: 'http://metadata.example/' })
+    await find({ resourceMetadata: 'http://metadata.example/' })
     expect(server.paths()).toEqual([pathForm, oauthRoot])
   })
 
   it('takes web pages, errors and refusals for nothing', async () => {
-    const server = await startOAuthServer({ resourcePaths: [rootForm] })
+    server.places = { resourcePaths: [rootForm] }
     server.answers.set(pathForm, () => ({ body: '<p>An app that answers everything</p>' }))
     server.answers.set(oauthRoot, () => ({ status: 401, body: { error: 'unauthorized' } }))
     server.answers.set(openidRoot, () => ({ body: { issuer: server.issuer } }))
-    await expect(find(server)).rejects.toMatchObject({ fault: 'bad_metadata' })
+    await expect(find()).rejects.toMatchObject({ fault: 'bad_metadata' })
     expect(server.paths()).toEqual([pathForm, rootForm, oauthRoot, openidRoot])
   })
 })
 
 describe('a server of 2025-03-26', () => {
   it('has its metadata at the origin, and no resource', async () => {
-    const server = await startOAuthServer({ resourcePaths: [] })
-    const found = await find(server)
+    server.places = { resourcePaths: [] }
+    const found = await find()
     expect(server.paths()).toEqual([pathForm, rootForm, oauthRoot])
     expect(found).toMatchObject({ resource: undefined, isAssumed: false })
     expect(found.metadata.authorization_endpoint).toBe(`${server.origin}/authorize`)
   })
 
   it('may write its origin with a slash', async () => {
-    const server = await startOAuthServer({ resourcePaths: [] })
+    server.places = { resourcePaths: [] }
     server.metadata = { issuer: `${server.origin}/` }
-    expect((await find(server)).metadata.issuer).toBe(`${server.origin}/`)
+    expect((await find()).metadata.issuer).toBe(`${server.origin}/`)
   })
 
   it('may have no metadata', async () => {
-    const server = await startOAuthServer({ resourcePaths: [], metadataPaths: [] })
-    const { metadata, isAssumed } = await find(server)
+    server.places = { resourcePaths: [], metadataPaths: [] }
+    const { metadata, isAssumed } = await find()
     expect(server.paths()).toEqual([pathForm, rootForm, oauthRoot, openidRoot])
     expect(isAssumed).toBe(true)
     expect(metadata).toEqual({
@@ -178,15 +169,15 @@ describe('a server of 2025-03-26', () => {
   })
 
   it('is none whose challenge knows metadata', async () => {
-    const server = await startOAuthServer({ resourcePaths: [], metadataPaths: [] })
+    server.places = { resourcePaths: [], metadataPaths: [] }
     const request = { resourceMetadata: `${server.origin}${pathForm}` }
-    await expect(find(server, request)).rejects.toMatchObject({ fault: 'no_metadata' })
+    await expect(find(request)).rejects.toMatchObject({ fault: 'no_metadata' })
   })
 
   it('may not answer in the name of another issuer', async () => {
-    const server = await startOAuthServer({ resourcePaths: [] })
+    server.places = { resourcePaths: [] }
     server.metadata = { issuer: 'https://honest.example' }
-    await expect(find(server)).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+    await expect(find()).rejects.toMatchObject({ fault: 'issuer_mismatch' })
   })
 })
 
@@ -212,15 +203,14 @@ describe('what ends a sign-in before the user is prompted', () => {
     ['no way to register', { registration_endpoint: undefined }, 'no_registration'],
     ['registering in plain text', { registration_endpoint: 'http://as.example/r' }, 'no_registration'],
   ])('%s', async (_name, metadata, fault) => {
-    const server = await startOAuthServer()
     server.metadata = metadata['issuer'] === 'SLASH' ? { issuer: `${server.issuer}/` } : metadata
-    await expect(find(server)).rejects.toMatchObject({ name: 'OAuthFailure', fault })
+    await expect(find()).rejects.toMatchObject({ name: 'OAuthFailure', fault })
     expect(server.requests('/register')).toEqual([])
   })
 
   it('metadata of another resource', async () => {
-    const server = await startOAuthServer({ resource: () => ({ resource: 'https://evil.example/mcp' }) })
-    await expect(find(server)).rejects.toMatchObject({ fault: 'resource_mismatch' })
+    server.places = { resource: () => ({ resource: 'https://evil.example/mcp' }) }
+    await expect(find()).rejects.toMatchObject({ fault: 'resource_mismatch' })
     expect(server.paths()).toEqual([pathForm])
   })
 
@@ -230,8 +220,8 @@ describe('what ends a sign-in before the user is prompted', () => {
     ['of another port', (origin) => `${origin.replace(/\d+$/, '1')}/mcp`, false],
     ['with what a shell reads', (origin) => `${origin}/mcp;id`, false],
   ])('a resource %s is offered as a command, or not', async (_name, resourceOf, isOffered) => {
-    const server = await startOAuthServer({ resource: () => ({ resource: resourceOf(server.issuer) }) })
-    const error: unknown = await find(server).catch((reason: unknown) => reason)
+    server.places = { resource: () => ({ resource: resourceOf(server.issuer) }) }
+    const error: unknown = await find().catch((reason: unknown) => reason)
     expect(error).toMatchObject({ fault: 'resource_mismatch' })
     expect((error as { nextStep?: string }).nextStep).toBe(
       isOffered ? `Did you mean: drawbridge login ${resourceOf(server.issuer)}` : undefined,
@@ -239,55 +229,55 @@ describe('what ends a sign-in before the user is prompted', () => {
   })
 
   it('but not when the user named the resource', async () => {
-    const server = await startOAuthServer({ resource: () => ({ resource: 'https://inside.example/mcp' }) })
-    const { resource } = await find(server, {}, { resource: 'urn:mine' })
+    server.places = { resource: () => ({ resource: 'https://inside.example/mcp' }) }
+    const { resource } = await find({}, { resource: 'urn:mine' })
     expect(resource).toBe('urn:mine')
   })
 
   it('a failing server, which is not mistaken for another kind', async () => {
-    const server = await startOAuthServer({ resourcePaths: [] })
+    server.places = { resourcePaths: [] }
     server.answers.set(rootForm, () => ({ status: 503, headers: { 'retry-after': '7' } }))
     const failure = { fault: 'unavailable', retryAfterSeconds: 7 }
-    await expect(find(server)).rejects.toMatchObject(failure)
+    await expect(find()).rejects.toMatchObject(failure)
     expect(server.paths()).toEqual([pathForm, rootForm])
   })
 
   it('but not one form of the metadata that is ill while another is well', async () => {
-    const server = await startOAuthServer({ metadataPaths: [openidRoot] })
+    server.places = { metadataPaths: [openidRoot] }
     server.answers.set(oauthRoot, () => ({ status: 500 }))
-    expect((await find(server)).metadata.issuer).toBe(server.issuer)
+    expect((await find()).metadata.issuer).toBe(server.issuer)
   })
 
   it('a server that does not respond', async () => {
-    const server = await startOAuthServer()
-    await server.close()
-    await expect(find(server)).rejects.toMatchObject({ name: 'NetworkError', fault: 'refused' })
+    const gone = await startOAuthServer()
+    await gone.close()
+    await expect(find({}, {}, gone)).rejects.toMatchObject({ name: 'NetworkError', fault: 'refused' })
   })
 })
 
 describe('several authorization servers', () => {
-  async function startWithTwo(): Promise<[OAuthServer, OAuthServer, OAuthServer]> {
+  async function startTwo(): Promise<[OAuthServer, OAuthServer]> {
     const [first, second] = [await startOAuthServer(), await startOAuthServer()]
-    const resource = (): object => ({ authorization_servers: [first.issuer, second.issuer] })
-    return [await startOAuthServer({ resource: () => ({ ...resource() }) }), first, second]
+    server.places = { resource: () => ({ authorization_servers: [first.issuer, second.issuer] }) }
+    return [first, second]
   }
 
   it('the first', async () => {
-    const [server, first, second] = await startWithTwo()
-    expect((await find(server)).metadata.issuer).toBe(first.issuer)
+    const [first, second] = await startTwo()
+    expect((await find()).metadata.issuer).toBe(first.issuer)
     expect(second.seen).toEqual([])
   })
 
   it('the one used before', async () => {
-    const [server, first, second] = await startWithTwo()
-    const { metadata } = await find(server, { previous: usedBefore(second.issuer) })
+    const [first, second] = await startTwo()
+    const { metadata } = await find({ previous: usedBefore(second.issuer) })
     expect(metadata.issuer).toBe(second.issuer)
     expect(first.seen).toEqual([])
   })
 
   it('not the one used before, when it is no longer named', async () => {
-    const [server, first] = await startWithTwo()
-    const { metadata } = await find(server, { previous: usedBefore('https://gone.example') })
+    const [first] = await startTwo()
+    const { metadata } = await find({ previous: usedBefore('https://gone.example') })
     expect(metadata.issuer).toBe(first.issuer)
   })
 
@@ -297,30 +287,30 @@ describe('several authorization servers', () => {
     ['has no PKCE', (first) => void (first.metadata = { code_challenge_methods_supported: [] })],
     ['has no registration', (first) => void (first.metadata = { registration_endpoint: '' })],
   ])('the second, when the first %s', async (_name, spoil) => {
-    const [server, first, second] = await startWithTwo()
+    const [first, second] = await startTwo()
     await spoil(first)
-    expect((await find(server)).metadata.issuer).toBe(second.issuer)
+    expect((await find()).metadata.issuer).toBe(second.issuer)
   })
 
   it('only the first few, however many are named', async () => {
     const others = await startOAuthServer({ metadataPaths: [] })
     const issuers = Array.from({ length: 100 }, (_, index) => `${others.origin}/${index}`)
-    const server = await startOAuthServer({ resource: () => ({ authorization_servers: issuers }) })
-    await expect(find(server)).rejects.toMatchObject({ fault: 'no_metadata' })
+    server.places = { resource: () => ({ authorization_servers: issuers }) }
+    await expect(find()).rejects.toMatchObject({ fault: 'no_metadata' })
     expect(others.seen).toHaveLength(15)
   })
 
   it('none, when the first claims another issuer', async () => {
-    const [server, first, second] = await startWithTwo()
+    const [first, second] = await startTwo()
     first.metadata = { issuer: second.issuer }
-    await expect(find(server)).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+    await expect(find()).rejects.toMatchObject({ fault: 'issuer_mismatch' })
     expect(second.seen).toEqual([])
   })
 
   it('the reason of the first, when none can be used', async () => {
-    const [server, first, second] = await startWithTwo()
+    const [first, second] = await startTwo()
     first.metadata = { code_challenge_methods_supported: [] }
     await second.close()
-    await expect(find(server)).rejects.toMatchObject({ fault: 'no_pkce' })
+    await expect(find()).rejects.toMatchObject({ fault: 'no_pkce' })
   })
 })

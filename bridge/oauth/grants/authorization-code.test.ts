@@ -1,29 +1,20 @@
-import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
+import type { Credential } from '../../credentials/credential.ts'
 import {
-  type OAuthServer,
   type Reply,
   type SeenRequest,
   loginAt,
-  startOAuthServer,
+  openOAuthServer,
 } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { createTestRuntime } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
-import { redirectOf, visit } from '../../../tests/support/bridge/oauth/scripted-browser.ts'
+import { isReachable, visit } from '../../../tests/support/bridge/oauth/scripted-browser.ts'
 import { freePort } from '../../../tests/support/server/free-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { beginTrial, signIn } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
 
-function isFree(redirectUri: string): Promise<boolean> {
+async function isFree(redirectUri: string): Promise<boolean> {
   const { hostname, port } = new URL(redirectUri)
-  return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port) })
-    socket.on('connect', () => {
-      socket.destroy()
-      resolve(false)
-    })
-    socket.on('error', () => resolve(true))
-  })
+  return !(await isReachable(hostname, Number(port)))
 }
 
 /** A port that no other program is given as soon as it is free again. */
@@ -35,9 +26,11 @@ const ownCallback = async (): Promise<OAuthConfig['callback']> => ({
 
 const redirectUriOf = (url: string): string => new URL(url).searchParams.get('redirect_uri') ?? ''
 
+const { server } = await openOAuthServer()
+
 describe('the authorization request', () => {
   it('has everything that it needs and nothing else', async () => {
-    const server = await startOAuthServer({ resource: () => ({ scopes_supported: ['mcp'] }) })
+    server.places = { resource: () => ({ scopes_supported: ['mcp'] }) }
     const { credential } = await signIn(server.serverUrl)
     const { query } = server.requests('/authorize')[0] ?? {}
     expect(Object.fromEntries(query ?? [])).toEqual({
@@ -64,7 +57,7 @@ describe('the authorization request', () => {
   })
 
   it('has no scope when nothing names one, and no resource without metadata of the resource', async () => {
-    const server = await startOAuthServer({ resourcePaths: [] })
+    server.places = { resourcePaths: [] }
     const { credential } = await signIn(server.serverUrl)
     const { query } = server.requests('/authorize')[0] ?? {}
     expect(query?.has('scope')).toBe(false)
@@ -75,7 +68,7 @@ describe('the authorization request', () => {
   })
 
   it('goes to the endpoints of 2025-03-26 when there is no metadata at all', async () => {
-    const server = await startOAuthServer({ resourcePaths: [], metadataPaths: [] })
+    server.places = { resourcePaths: [], metadataPaths: [] }
     server.response = { iss: undefined }
     const { credential } = await signIn(server.serverUrl)
     expect(server.paths().slice(-3)).toEqual(['/register', '/authorize', '/token'])
@@ -83,7 +76,6 @@ describe('the authorization request', () => {
   })
 
   it('keeps the query of the endpoint, and what the user adds, but not to the protocol', async () => {
-    const server = await startOAuthServer()
     server.metadata = { authorization_endpoint: `${server.origin}/authorize?tenant=a+b` }
     const authorizeParameters = {
       audience: 'api',
@@ -101,7 +93,7 @@ describe('the authorization request', () => {
   })
 
   it('has the exact resource, or none when the user wants none', async () => {
-    const server = await startOAuthServer({ resource: (origin) => ({ resource: origin }) })
+    server.places = { resource: (origin) => ({ resource: origin }) }
     await signIn(server.serverUrl)
     await signIn(server.serverUrl, { sendResource: false })
     const [first, second] = server.requests('/authorize')
@@ -114,7 +106,6 @@ describe('the authorization request', () => {
     ['client_secret_basic', `Basic ${Buffer.from('id%3A1:s%2Bcret+%25').toString('base64')}`, null],
     ['client_secret_post', undefined, 's+cret %'],
   ])('redeems the code with %s', async (method, authorization, secret) => {
-    const server = await startOAuthServer()
     server.metadata = { token_endpoint_auth_methods_supported: [method] }
     await signIn(server.serverUrl, { staticClient: { clientId: 'id:1', clientSecret: 's+cret %' } })
     const { headers, form } = server.requests('/token')[0] ?? {}
@@ -136,7 +127,6 @@ describe('the response', () => {
     ['iss-normalized', true, 'ISSUER/', false],
     ['empty', undefined, '', false],
   ])('%s', async (_name, advertised, iss, isTaken) => {
-    const server = await startOAuthServer()
     server.metadata = { authorization_response_iss_parameter_supported: advertised }
     server.response = { iss: iss?.replace('ISSUER', server.issuer) }
     const signedIn = signIn(server.serverUrl)
@@ -150,7 +140,6 @@ describe('the response', () => {
   })
 
   it('of another issuer is not quoted', async () => {
-    const server = await startOAuthServer()
     server.response = {
       iss: 'https://evil.example',
       code: undefined,
@@ -172,7 +161,6 @@ describe('the response', () => {
     ['invalid_target', 'refused', 502],
     ['__proto__', 'refused', 502],
   ])('%s is the fault %s', async (error, fault, status) => {
-    const server = await startOAuthServer()
     server.response = { iss: server.issuer, code: undefined, error, error_description: 'Because\n"so"' }
     const trial = beginTrial(server.serverUrl)
     const arriving = visit((await trial.prompt).url)
@@ -183,13 +171,11 @@ describe('the response', () => {
   })
 
   it('without a code is a refusal', async () => {
-    const server = await startOAuthServer()
     server.response = { iss: server.issuer, code: undefined }
     await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'refused' })
   })
 
   it('that is forged, early or malformed ends nothing', async () => {
-    const server = await startOAuthServer()
     const trial = beginTrial(server.serverUrl)
     const { url } = await trial.prompt
     const callback = redirectUriOf(url)
@@ -199,23 +185,10 @@ describe('the response', () => {
     expect((await visit(url)).status).toBe(200)
     expect((await trial.done).tokens?.accessToken).toMatch(/^remote-secret-at-/)
   })
-
-  it('that comes twice is redeemed once', async () => {
-    const server = await startOAuthServer()
-    const trial = beginTrial(server.serverUrl)
-    const callback = await redirectOf((await trial.prompt).url)
-    const arrivals = await Promise.all(
-      [visit(callback.href), visit(callback.href)].map(async (arriving) => (await arriving).status),
-    )
-    expect(arrivals).toEqual([200, 200])
-    await trial.done
-    expect(server.requests('/token')).toHaveLength(1)
-  })
 })
 
 describe('redeeming', () => {
   it('shows success only when there are tokens, and neither code nor verifier that a server quotes', async () => {
-    const server = await startOAuthServer()
     server.answers.set('/token', ({ form }) => ({
       status: 400,
       body: {
@@ -232,8 +205,12 @@ describe('redeeming', () => {
     expect(html).toContain('The sign-in failed')
   })
 
+  it('shows the page of the user after it worked', async () => {
+    const successUrl = `${server.origin}/done`
+    expect((await signIn(server.serverUrl, { successUrl })).arrival.url).toBe(successUrl)
+  })
+
   it('works without the resource that the token endpoint does not want, and remembers', async () => {
-    const server = await startOAuthServer()
     server.answers.set('/token', ({ form }) =>
       form.has('resource')
         ? { status: 400, body: { error: 'invalid_target', error_description: 'AADSTS9010010: no' } }
@@ -246,7 +223,6 @@ describe('redeeming', () => {
   })
 
   it('needs the ID token that is to be sent', async () => {
-    const server = await startOAuthServer()
     await expect(signIn(server.serverUrl, { useIdToken: true })).rejects.toThrow(/no ID token/)
     expect(server.requests('/authorize')[0]?.query.get('scope')).toBe('openid')
     server.tokens = { id_token: 'a.b.c' }
@@ -257,20 +233,19 @@ describe('redeeming', () => {
 
 describe('an earlier registration', () => {
   const redirectUris = ['http://127.0.0.1:48123/oauth/callback']
-  const old = (server: OAuthServer, client: Partial<ClientIdentity> = {}): Credential => {
+  const old = (): Credential => {
     const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() - 3600 }
-    return loginAt(server, { redirectUris, ...client }, { tokens })
+    return loginAt(server, { redirectUris }, { tokens })
   }
   /** Forgets every client registered so far. */
-  const forget = (server: OAuthServer, status: number): void => {
+  const forget = (status: number): void => {
     server.answers.set('/authorize', ({ query }) =>
       query.get('client_id') === 'before' ? { status, body: '<p>Unrecognized client_id</p>' } : undefined,
     )
   }
 
   it('is used again, and looked at before a person is', async () => {
-    const server = await startOAuthServer()
-    const { credential, prompts } = await signIn(server.serverUrl, {}, { previous: old(server) })
+    const { credential, prompts } = await signIn(server.serverUrl, {}, { previous: old() })
     expect(credential.client.clientId).toBe('before')
     expect(prompts).toHaveLength(1)
     expect(server.requests('/register')).toEqual([])
@@ -281,9 +256,8 @@ describe('an earlier registration', () => {
   it.each([400, 401, 404, 422])(
     'is replaced when the server answers %i, unnoticed by the user',
     async (status) => {
-      const server = await startOAuthServer()
-      forget(server, status)
-      const { credential, prompts } = await signIn(server.serverUrl, {}, { previous: old(server) })
+      forget(status)
+      const { credential, prompts } = await signIn(server.serverUrl, {}, { previous: old() })
       expect(credential.client.clientId).toMatch(/^client-/)
       expect(prompts).toHaveLength(1)
       expect(server.requests('/register')).toHaveLength(1)
@@ -295,20 +269,18 @@ describe('an earlier registration', () => {
   )
 
   it.each([403, 429, 500])('is not replaced when the server answers %i, as gateways do', async (status) => {
-    const server = await startOAuthServer()
     let isFirst = true
     server.answers.set('/authorize', () => {
       if (!isFirst) return undefined
       isFirst = false
       return { status, body: '<p>Are you a robot?</p>' }
     })
-    const { credential } = await signIn(server.serverUrl, {}, { previous: old(server) })
+    const { credential } = await signIn(server.serverUrl, {}, { previous: old() })
     expect(credential.client.clientId).toBe('before')
   })
 
   it('is not looked at when it got tokens a moment ago', async () => {
-    const server = await startOAuthServer()
-    const previous = old(server)
+    const previous = old()
     const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() - 10, scope: 'read' }
     const request = { previous: { ...previous, tokens }, challengeScope: 'write' }
     await signIn(server.serverUrl, {}, request)
@@ -318,17 +290,15 @@ describe('an earlier registration', () => {
   })
 
   it('is looked at when the refresh was refused, however new the tokens are', async () => {
-    const server = await startOAuthServer()
-    forget(server, 400)
+    forget(400)
     const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() }
-    const previous = { ...old(server), tokens, signInNeeded: 'invalid_grant' }
+    const previous = { ...old(), tokens, signInNeeded: 'invalid_grant' }
     const { credential } = await signIn(server.serverUrl, {}, { previous })
     expect(credential.client.clientId).toMatch(/^client-/)
   })
 
   it('is not used at another issuer', async () => {
-    const server = await startOAuthServer()
-    const previous = { ...old(server), issuer: 'https://as1.example', quirks: { refusesResource: true } }
+    const previous = { ...old(), issuer: 'https://as1.example', quirks: { refusesResource: true } }
     const { credential } = await signIn(server.serverUrl, {}, { previous })
     const sent = server.seen.map(({ text, query }) => `${text} ${query.toString()}`).join('\n')
     expect(sent).not.toContain('before')
@@ -337,7 +307,6 @@ describe('an earlier registration', () => {
   })
 
   it('is used with the earlier port where that is free', async () => {
-    const server = await startOAuthServer()
     const { credential } = await signIn(server.serverUrl)
     await signIn(server.serverUrl, {}, { previous: credential })
     const [first, second] = server.requests('/authorize').map(({ query }) => query.get('redirect_uri'))
@@ -347,16 +316,10 @@ describe('an earlier registration', () => {
 
 describe('a client that the server refuses', () => {
   const documentUrl = 'https://client.example/drawbridge.json'
+  const takesDocuments = { client_id_metadata_document_supported: true }
   const isDocument = ({ query }: SeenRequest): boolean => query.get('client_id') === documentUrl
 
-  /** Starts a server that announces support for documents. */
-  async function takesDocuments(): Promise<OAuthServer> {
-    const server = await startOAuthServer()
-    server.metadata = { client_id_metadata_document_supported: true }
-    return server
-  }
-
-  const sendBack = (server: OAuthServer, { query }: SeenRequest, error: string): Reply => {
+  const sendBack = ({ query }: SeenRequest, error: string): Reply => {
     const back = new URL(query.get('redirect_uri') ?? '')
     back.search = new URLSearchParams({
       error,
@@ -366,34 +329,18 @@ describe('a client that the server refuses', () => {
     return { status: 302, headers: { location: back.href } }
   }
 
-  /** Responses to the user's browser, after the bridge's own check. */
-  const toThePerson = (
-    server: OAuthServer,
-    isMeant: (request: SeenRequest) => boolean,
-    reply: (request: SeenRequest) => Reply | undefined,
-  ): void => {
-    let looks = 0
-    server.answers.set('/authorize', (request) => {
-      if (!isMeant(request)) return undefined
-      looks += 1
-      return looks === 1 ? { body: '<p>Sign in</p>' } : reply(request)
-    })
-  }
-
-  const idsAt = (server: OAuthServer, path: string): (string | null)[] =>
+  const idsAt = (path: string): (string | null)[] =>
     server.requests(path).map(({ query, form }) => query.get('client_id') ?? form.get('client_id'))
 
-  it.each<[how: string, reply: (server: OAuthServer, request: SeenRequest) => Reply]>([
+  it.each<[how: string, reply: (request: SeenRequest) => Reply]>([
     ['with 400', () => ({ status: 400, body: '<p>Unknown client</p>' })],
     ['with 403', () => ({ status: 403, body: '<p>Not allowed</p>' })],
-    ['by the browser', (server, request) => sendBack(server, request, 'unauthorized_client')],
+    ['by the browser', (request) => sendBack(request, 'unauthorized_client')],
   ])(
     'a document that is refused %s: a registration replaces it, unnoticed by the user',
     async (_how, reply) => {
-      const server = await takesDocuments()
-      server.answers.set('/authorize', (request) =>
-        isDocument(request) ? reply(server, request) : undefined,
-      )
+      server.metadata = takesDocuments
+      server.answers.set('/authorize', (request) => (isDocument(request) ? reply(request) : undefined))
       const { credential, prompts } = await signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
       expect(prompts).toHaveLength(1)
       expect(prompts[0]?.url).toContain(`client_id=${credential.client.clientId}`)
@@ -408,16 +355,22 @@ describe('a client that the server refuses', () => {
   it.each(['invalid_client', 'unauthorized_client'])(
     'a document that is refused with %s once the person is there: their browser is sent on, by the same link',
     async (error) => {
-      const server = await takesDocuments()
-      toThePerson(server, isDocument, (request) => sendBack(server, request, error))
+      server.metadata = takesDocuments
+      let looks = 0
+      server.answers.set('/authorize', (request) => {
+        if (!isDocument(request)) return undefined
+        looks += 1
+        // The first look is the bridge's own.
+        return looks === 1 ? { body: '<p>Sign in</p>' } : sendBack(request, error)
+      })
       const { credential, arrival, prompts } = await signIn(server.serverUrl, {
         clientMetadataUrl: documentUrl,
       })
       expect(prompts).toHaveLength(1)
       expect(arrival.html).toContain('You are signed in')
       const { clientId } = credential.client
-      expect(idsAt(server, '/authorize')).toEqual([documentUrl, documentUrl, clientId])
-      expect(idsAt(server, '/token')).toEqual([clientId])
+      expect(idsAt('/authorize')).toEqual([documentUrl, documentUrl, clientId])
+      expect(idsAt('/token')).toEqual([clientId])
       expect(credential.quirks).toEqual({ refusesDocument: documentUrl })
       const [, first, second] = server.requests('/authorize').map(({ query }) => query)
       for (const name of ['state', 'code_challenge']) expect(first?.get(name)).not.toBe(second?.get(name))
@@ -425,7 +378,7 @@ describe('a client that the server refuses', () => {
   )
 
   it('a document that is refused at the token endpoint, too', async () => {
-    const server = await takesDocuments()
+    server.metadata = takesDocuments
     server.answers.set('/token', ({ form }) =>
       form.get('client_id') === documentUrl ? { status: 401, body: { error: 'invalid_client' } } : undefined,
     )
@@ -434,25 +387,23 @@ describe('a client that the server refuses', () => {
     })
     expect(prompts).toHaveLength(1)
     expect(arrival.html).toContain('You are signed in')
-    expect(idsAt(server, '/token')).toEqual([documentUrl, credential.client.clientId])
+    expect(idsAt('/token')).toEqual([documentUrl, credential.client.clientId])
   })
 
   it('a registration that got tokens a moment ago, and is forgotten since', async () => {
-    const server = await startOAuthServer()
     const { credential: previous } = await signIn(server.serverUrl)
     const isOld = ({ query }: SeenRequest): boolean => query.get('client_id') === previous.client.clientId
     server.seen.length = 0
     server.answers.set('/authorize', (request) =>
-      isOld(request) ? sendBack(server, request, 'invalid_client') : undefined,
+      isOld(request) ? sendBack(request, 'invalid_client') : undefined,
     )
     const { credential, arrival, prompts } = await signIn(server.serverUrl, {}, { previous })
     expect(prompts).toHaveLength(1)
     expect(arrival.html).toContain('You are signed in')
-    expect(idsAt(server, '/authorize')).toEqual([previous.client.clientId, credential.client.clientId])
+    expect(idsAt('/authorize')).toEqual([previous.client.clientId, credential.client.clientId])
   })
 
   it('is checked first when the user signs in again, however new its tokens are', async () => {
-    const server = await startOAuthServer()
     const { credential: previous } = await signIn(server.serverUrl)
     const { clientId: old } = previous.client
     server.seen.length = 0
@@ -466,16 +417,15 @@ describe('a client that the server refuses', () => {
   })
 
   it('without registration is reported to the user, without a check before', async () => {
-    const server = await takesDocuments()
-    server.metadata = { ...server.metadata, registration_endpoint: undefined }
-    server.answers.set('/authorize', (request) => sendBack(server, request, 'unauthorized_client'))
+    server.metadata = { ...takesDocuments, registration_endpoint: undefined }
+    server.answers.set('/authorize', (request) => sendBack(request, 'unauthorized_client'))
     const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
     await expect(signedIn).rejects.toMatchObject({ fault: 'client_refused' })
-    expect(idsAt(server, '/authorize')).toEqual([documentUrl])
+    expect(idsAt('/authorize')).toEqual([documentUrl])
   })
 
   it('and then also its replacement, is reported: there is no endless loop', async () => {
-    const server = await takesDocuments()
+    server.metadata = takesDocuments
     server.answers.set('/token', () => ({ status: 401, body: { error: 'invalid_client' } }))
     const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
     await expect(signedIn).rejects.toMatchObject({ fault: 'client_refused' })
@@ -484,9 +434,8 @@ describe('a client that the server refuses', () => {
   })
 
   it('is not replaced because a private key is of no use', async () => {
-    const server = await takesDocuments()
     server.metadata = {
-      ...server.metadata,
+      ...takesDocuments,
       token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
     }
     const privateKey = { pem: 'none', algorithm: 'ES256' }
@@ -505,7 +454,6 @@ describe('an end in every phase', () => {
   ]
 
   it.each(phases)('cancelled while %s', async (_name, path) => {
-    const server = await startOAuthServer()
     const trial = beginTrial(server.serverUrl, { callback: await ownCallback() })
     server.answers.set(path, () => {
       trial.cancel()
@@ -521,7 +469,6 @@ describe('an end in every phase', () => {
   })
 
   it('cancelled while the person is away', async () => {
-    const server = await startOAuthServer()
     const trial = beginTrial(server.serverUrl, { callback: await ownCallback() })
     const { url } = await trial.prompt
     expect(await isFree(redirectUriOf(url))).toBe(false)
@@ -531,7 +478,6 @@ describe('an end in every phase', () => {
   })
 
   it('cancelled before it begins', async () => {
-    const server = await startOAuthServer()
     const trial = beginTrial(server.serverUrl)
     trial.cancel()
     await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
@@ -539,7 +485,6 @@ describe('an end in every phase', () => {
   })
 
   it('the person does not come back in time', async () => {
-    const server = await startOAuthServer()
     const trial = beginTrial(server.serverUrl, { signInTimeoutMs: 50, callback: await ownCallback() })
     const { url } = await trial.prompt
     await expect(trial.done).rejects.toMatchObject({ fault: 'timeout' })
@@ -547,13 +492,11 @@ describe('an end in every phase', () => {
   })
 
   it('after it worked', async () => {
-    const server = await startOAuthServer()
     await signIn(server.serverUrl, { callback: await ownCallback() })
     expect(await isFree(server.requests('/authorize')[0]?.query.get('redirect_uri') ?? '')).toBe(true)
   })
 
   it('a port that is taken, before anything is registered', async () => {
-    const server = await startOAuthServer()
     const first = beginTrial(server.serverUrl)
     const port = Number(new URL(redirectUriOf((await first.prompt).url)).port)
     const callback = { host: '127.0.0.1', port, path: '/oauth/callback' }

@@ -1,14 +1,16 @@
 import { importSPKI, jwtVerify } from 'jose'
 import { generateKeyPairSync } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Credential } from '../../credentials/credential.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
-import { type OAuthServer, startOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { openOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { beginTrial } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
+
+const { server } = await openOAuthServer()
 
 const staticClient = { clientId: 'robot', clientSecret: 's3cret' }
 
-async function signIn(server: OAuthServer, changes: Partial<OAuthConfig> = {}): Promise<Credential> {
+async function signIn(changes: Partial<OAuthConfig> = {}): Promise<Credential> {
   const trial = beginTrial(server.serverUrl, { grant: 'client_credentials', staticClient, ...changes })
   const credential = await trial.done
   expect(trial.prompts).toEqual([])
@@ -16,9 +18,9 @@ async function signIn(server: OAuthServer, changes: Partial<OAuthConfig> = {}): 
 }
 
 it('proves the client with its secret, and keeps no refresh token', async () => {
-  const server = await startOAuthServer({ resource: () => ({ scopes_supported: ['mcp'] }) })
+  server.places = { resource: () => ({ scopes_supported: ['mcp'] }) }
   server.metadata = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined }
-  const credential = await signIn(server)
+  const credential = await signIn()
   const { form, headers } = server.requests('/token')[0] ?? {}
   expect(Object.fromEntries(form ?? [])).toEqual({
     grant_type: 'client_credentials',
@@ -34,9 +36,8 @@ it('proves the client with its secret, and keeps no refresh token', async () => 
 it('proves the client with its key, to the issuer', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  const server = await startOAuthServer()
   server.metadata = { token_endpoint_auth_methods_supported: ['private_key_jwt'] }
-  await signIn(server, { staticClient: { clientId: 'robot' }, privateKey: { pem, algorithm: 'ES256' } })
+  await signIn({ staticClient: { clientId: 'robot' }, privateKey: { pem, algorithm: 'ES256' } })
   const form = server.requests('/token')[0]?.form
   expect(form?.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer')
   const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString()
@@ -45,9 +46,8 @@ it('proves the client with its key, to the issuer', async () => {
 })
 
 it('sends requests only to a configured token endpoint', async () => {
-  const server = await startOAuthServer()
   const changes = { tokenEndpoint: `${server.origin}/token`, serverUrl: `${server.serverUrl}?key=s3cret` }
-  const credential = await signIn(server, changes)
+  const credential = await signIn(changes)
   expect(server.paths()).toEqual(['/token'])
   expect(server.seen[0]?.form.get('resource')).toBe(server.serverUrl)
   expect(credential).toMatchObject({
@@ -56,37 +56,9 @@ it('sends requests only to a configured token endpoint', async () => {
   })
 })
 
-describe('a client that was in use at another issuer', () => {
-  async function credentialOfBefore(server: OAuthServer): Promise<Credential> {
-    const credential = await signIn(server)
-    server.seen.length = 0
-    return { ...credential, issuer: 'https://old.example', tokenEndpoint: 'https://old.example/token' }
-  }
-
-  it('is not taken to the one that the server names now', async () => {
-    const server = await startOAuthServer()
-    const previous = await credentialOfBefore(server)
-    const trial = beginTrial(server.serverUrl, { grant: 'client_credentials', staticClient }, { previous })
-    await expect(trial.done).rejects.toMatchObject({ fault: 'issuer_changed', issuer: server.issuer })
-    expect(server.requests('/token')).toEqual([])
-  })
-
-  it.each<[way: string, changes: (server: OAuthServer) => Partial<OAuthConfig>]>([
-    ['as its issuer', ({ issuer }) => ({ staticClient: { ...staticClient, issuer } })],
-    ['by its token endpoint', ({ origin }) => ({ tokenEndpoint: `${origin}/token` })],
-  ])('is taken there when that is configured %s', async (_, changes) => {
-    const server = await startOAuthServer()
-    const previous = await credentialOfBefore(server)
-    const config = { grant: 'client_credentials', staticClient, ...changes(server) } as const
-    await beginTrial(server.serverUrl, config, { previous }).done
-    expect(server.requests('/token')).toHaveLength(1)
-  })
-})
-
 it('needs a client that is configured', async () => {
-  const server = await startOAuthServer()
   const changes = { tokenEndpoint: `${server.origin}/token`, staticClient: undefined }
-  await expect(signIn(server, changes)).rejects.toMatchObject({ fault: 'no_registration' })
+  await expect(signIn(changes)).rejects.toMatchObject({ fault: 'no_registration' })
   expect(server.seen).toEqual([])
 })
 
@@ -99,9 +71,8 @@ it.each([
   [{ status: 400, body: { error: 'invalid_scope' } }, 'scope_refused', 'invalid_scope'],
   [{ status: 503, headers: { 'retry-after': '9' }, body: '' }, 'unavailable', 'status 503'],
 ])('says why there are no tokens: %j', async (reply, fault, message) => {
-  const server = await startOAuthServer()
   server.answers.set('/token', () => reply)
-  const signedIn = signIn(server)
+  const signedIn = signIn()
   await expect(signedIn).rejects.toMatchObject({ fault })
   await expect(signedIn).rejects.toThrow(message)
 })

@@ -2,12 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { Credential } from '../../credentials/credential.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { createTestRuntime, type TestRuntime } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
-import {
-  type OAuthServer,
-  type Reply,
-  startOAuthServer,
-} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { loginAt, type Reply, openOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { beginTrial, type SignInTrial } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
+
+const { server } = await openOAuthServer()
 
 const startedAt = (origin: string): object => ({
   device_code: 'd3vice',
@@ -18,23 +16,17 @@ const startedAt = (origin: string): object => ({
   interval: 5,
 })
 
-/**
- * Starts a device server that answers polls with `polls` in turn, then with tokens. `device` overrides its device
- * authorization response.
- */
-async function start(polls: Reply[] = [], device: object = {}): Promise<OAuthServer> {
-  const server = await startOAuthServer()
+/** Answers polls with `polls` in turn, then with tokens. `device` overrides the device authorization response. */
+function serve(polls: Reply[] = [], device: object = {}): void {
   server.metadata = { device_authorization_endpoint: `${server.origin}/device` }
   server.answers.set('/device', () => ({ body: { ...startedAt(server.origin), ...device } }))
   server.answers.set('/token', () => polls.shift())
-  return server
 }
 
 const error = (code: string, status = 400): Reply => ({ status, body: { error: code } })
 const pending = error('authorization_pending')
 
 function begin(
-  server: OAuthServer,
   options: { changes?: Partial<OAuthConfig>; previous?: Credential; runtime?: TestRuntime } = {},
 ): SignInTrial {
   const { changes, previous, runtime } = options
@@ -45,8 +37,8 @@ function begin(
 describe('a device', () => {
   it('tells the person where to go, and polls until the tokens are there', async () => {
     const runtime = createTestRuntime()
-    const server = await start([pending, pending])
-    const trial = begin(server, { runtime })
+    serve([pending, pending])
+    const trial = begin({ runtime })
     expect(await trial.prompt).toMatchObject({
       kind: 'device',
       url: `${server.origin}/enter`,
@@ -74,8 +66,8 @@ describe('a device', () => {
   it('slows down on request, and after lost requests', async () => {
     const runtime = createTestRuntime()
     const later: Reply = { status: 429, headers: { 'retry-after': '30' } }
-    const server = await start([error('slow_down'), pending, { status: 502, body: 'bad gateway' }, later])
-    await begin(server, { runtime }).done
+    serve([error('slow_down'), pending, { status: 502, body: 'bad gateway' }, later])
+    await begin({ runtime }).done
     expect(runtime.slept).toEqual([5000, 10_000, 10_000, 15_000, 30_000])
   })
 
@@ -85,19 +77,19 @@ describe('a device', () => {
     ['invalid_grant', 'refused'],
     ['invalid_client', 'client_refused'],
   ])('ends with %s', async (code, fault) => {
-    const server = await start([pending, error(code)])
-    await expect(begin(server).done).rejects.toMatchObject({ name: 'OAuthFailure', fault })
+    serve([pending, error(code)])
+    await expect(begin().done).rejects.toMatchObject({ name: 'OAuthFailure', fault })
   })
 
   it('ends when its code has', async () => {
-    const server = await start(Array<Reply>(100).fill(pending), { expires_in: 12 })
-    await expect(begin(server).done).rejects.toMatchObject({ fault: 'expired' })
+    serve(Array<Reply>(100).fill(pending), { expires_in: 12 })
+    await expect(begin().done).rejects.toMatchObject({ fault: 'expired' })
     expect(server.requests('/token').length).toBeLessThanOrEqual(2)
   })
 
   it('ends when the person gives up', async () => {
-    const server = await start(Array<Reply>(100_000).fill(pending), { expires_in: 86_000 })
-    const trial = begin(server)
+    serve(Array<Reply>(100_000).fill(pending), { expires_in: 86_000 })
+    const trial = begin()
     await trial.prompt
     trial.cancel()
     await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
@@ -105,8 +97,8 @@ describe('a device', () => {
 
   it('survives a server that is gone for a while', async () => {
     const runtime = createTestRuntime()
-    const server = await start([{ isCut: true }, pending])
-    await begin(server, { runtime }).done
+    serve([{ isCut: true }, pending])
+    await begin({ runtime }).done
     expect(server.requests('/token')).toHaveLength(3)
   })
 })
@@ -120,14 +112,14 @@ describe('what starts a device', () => {
     ['a code that moves the cursor', { user_code: '\u001B[2J' }, 'bad_metadata'],
     ['an error', { device_code: undefined, error: 'unauthorized_client' }, 'client_refused'],
   ])('%s is rejected', async (_name, device, fault) => {
-    const server = await start([], device)
-    const trial = begin(server)
+    serve([], device)
+    const trial = begin()
     await expect(trial.done).rejects.toMatchObject({ fault })
     expect(trial.prompts).toEqual([])
   })
 
   it('and does not, repeats nothing secret that it was sent', async () => {
-    const server = await start()
+    serve()
     server.answers.set('/device', ({ text }) => ({
       status: 400,
       body: { error: 'invalid_request', error_description: `Bad form: ${text}` },
@@ -137,7 +129,7 @@ describe('what starts a device', () => {
       clientSecret: 'top s3cret',
       tokenEndpointAuthMethod: 'client_secret_post',
     }
-    const failure = await begin(server, { changes: { staticClient } }).done.catch(String)
+    const failure = await begin({ changes: { staticClient } }).done.catch(String)
     expect(failure).toContain('client_secret=[secret]')
     expect(failure).not.toContain('s3cret')
   })
@@ -150,11 +142,11 @@ describe('what starts a device', () => {
       expires_in: undefined,
       verification_uri_complete: 'data:,',
     }
-    const server = await start([], device)
+    serve([], device)
     server.answers.set('/device', () => ({
       body: { ...startedAt(server.origin), ...device, verification_url: `${server.origin}/d` },
     }))
-    const trial = begin(server, { runtime })
+    const trial = begin({ runtime })
     const before = runtime.now()
     const prompt = await trial.prompt
     expect(prompt).toMatchObject({ url: `${server.origin}/d` })
@@ -165,32 +157,23 @@ describe('what starts a device', () => {
   })
 
   it('is a server that knows devices', async () => {
-    const server = await start()
+    serve()
     server.metadata = {}
-    await expect(begin(server).done).rejects.toThrow(/The device_authorization_endpoint of .* is missing/)
+    await expect(begin().done).rejects.toThrow(/The device_authorization_endpoint of .* is missing/)
   })
 
   it('needs no PKCE', async () => {
-    const server = await start()
+    serve()
     server.metadata = { ...server.metadata, code_challenge_methods_supported: undefined }
-    await begin(server).done
+    await begin().done
   })
 
   it('is registered again when the server has forgotten it', async () => {
-    const server = await start()
+    serve()
     server.answers.set('/device', ({ form }) =>
       form.get('client_id') === 'before' ? error('invalid_client', 401) : { body: startedAt(server.origin) },
     )
-    const previous: Credential = {
-      generation: 1,
-      serverUrl: server.serverUrl,
-      profile: 'default',
-      issuer: server.issuer,
-      tokenEndpoint: `${server.origin}/token`,
-      client: { clientId: 'before', tokenEndpointAuthMethod: 'none', origin: 'dynamic' },
-      signedInAt: 0,
-    }
-    const trial = begin(server, { previous })
+    const trial = begin({ previous: loginAt(server) })
     expect((await trial.done).client.clientId).toMatch(/^client-/)
     expect(trial.prompts).toHaveLength(1)
     expect(server.requests('/device')).toHaveLength(2)

@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Credential } from '../../credentials/credential.ts'
 import type { SignInRequest } from '../login-port.ts'
-import {
-  type OAuthServer,
-  type Reply,
-  startOAuthServer,
-} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { type Reply, openOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { beginTrial, signIn } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
 
+const { server } = await openOAuthServer()
+
 it('signs in at a server that nothing is known about, asking nothing twice', async () => {
-  const server = await startOAuthServer()
   const { credential, arrival, prompts } = await signIn(server.serverUrl)
   expect(server.paths()).toEqual([
     '/.well-known/oauth-protected-resource/mcp',
@@ -36,7 +33,7 @@ describe('a resource above the server', () => {
   const resource = (origin: string): Record<string, unknown> => ({ resource: origin })
 
   it('is named, with the setting that resolves it', async () => {
-    const server = await startOAuthServer({ resource })
+    server.places = { resource }
     const { credential, lines } = await signIn(server.serverUrl)
     expect(credential.resource).toBe(server.origin)
     expect(lines).toEqual([
@@ -49,13 +46,13 @@ describe('a resource above the server', () => {
     ['is not the one of the configuration', (origin) => ({ resource: `${origin}/mcp` })],
     ['is not sent', () => ({ sendResource: false })],
   ])('is not mentioned when it %s', async (_how, changes) => {
-    const server = await startOAuthServer({ resource })
+    server.places = { resource }
     const { lines } = await signIn(server.serverUrl, changes(server.origin))
     expect(lines).toEqual([])
   })
 
   it('is none when it is the server itself, with a slash or without', async () => {
-    const server = await startOAuthServer({ resource: (origin) => ({ resource: `${origin}/mcp/` }) })
+    server.places = { resource: (origin) => ({ resource: `${origin}/mcp/` }) }
     expect((await signIn(server.serverUrl)).lines).toEqual([])
   })
 })
@@ -91,7 +88,6 @@ describe('a login that does not do', () => {
       () => 'The server refused the token of the stored login.',
     ],
   ])('that %s is named before the next sign-in', async (_why, changes, request, line) => {
-    const server = await startOAuthServer()
     const { credential } = await signIn(server.serverUrl)
     const previous = { ...credential, ...changes }
     const { lines } = await signIn(server.serverUrl, {}, { ...request, previous })
@@ -99,7 +95,6 @@ describe('a login that does not do', () => {
   })
 
   it('is not named to a user who asked to sign in again', async () => {
-    const server = await startOAuthServer()
     const { credential: previous } = await signIn(server.serverUrl)
     expect((await signIn(server.serverUrl, {}, { previous, isForced: true })).lines).toEqual([])
   })
@@ -109,9 +104,8 @@ describe('where no browser can be opened', () => {
   const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
   const prefersDevice = true
 
-  /** Starts a server whose device endpoint answers with `reply`. */
-  async function startWithDevices(reply?: Reply): Promise<OAuthServer> {
-    const server = await startOAuthServer()
+  /** The device endpoint answers with `reply`. */
+  function withDevices(reply?: Reply): void {
     const body = {
       device_code: 'd',
       user_code: 'ABCD',
@@ -120,11 +114,10 @@ describe('where no browser can be opened', () => {
     }
     server.metadata = { device_authorization_endpoint: `${server.origin}/device_authorization` }
     server.answers.set('/device_authorization', () => reply ?? { body })
-    return server
   }
 
   it('a code on another device takes the place of the link, without being asked for', async () => {
-    const server = await startWithDevices()
+    withDevices()
     const trial = beginTrial(server.serverUrl, { prefersDevice })
     expect(await trial.prompt).toMatchObject({ kind: 'device', userCode: 'ABCD' })
     const { client } = await trial.done
@@ -137,14 +130,14 @@ describe('where no browser can be opened', () => {
     ['does not list it', { grant_types_supported: ['authorization_code', 'refresh_token'] }],
     ['has it where it is not safe', { device_authorization_endpoint: 'http://as.example/device' }],
   ])('the link is what there is, when the server %s', async (_why, metadata) => {
-    const server = await startWithDevices()
+    withDevices()
     server.metadata = { ...server.metadata, ...metadata }
     const { prompts } = await signIn(server.serverUrl, { prefersDevice })
     expect(prompts).toEqual([{ kind: 'browser', url: expect.stringContaining('/authorize?') }])
   })
 
   it('the device grant is taken that the server lists', async () => {
-    const server = await startWithDevices()
+    withDevices()
     server.metadata = { ...server.metadata, grant_types_supported: [deviceGrant] }
     const trial = beginTrial(server.serverUrl, { prefersDevice })
     expect((await trial.prompt).kind).toBe('device')
@@ -156,7 +149,7 @@ describe('where no browser can be opened', () => {
     ['it is not there after all', { status: 404, body: 'no' }],
     ['it is broken', { status: 500 }],
   ])('the link takes over where the device grant does not begin: %s', async (_why, reply) => {
-    const server = await startWithDevices(reply)
+    withDevices(reply)
     const staticClient = { clientId: 'configured' }
     const { prompts, credential } = await signIn(server.serverUrl, { prefersDevice, staticClient })
     expect(prompts).toEqual([{ kind: 'browser', url: expect.stringContaining('client_id=configured') }])
@@ -164,7 +157,7 @@ describe('where no browser can be opened', () => {
   })
 
   it('but not once a code was shown', async () => {
-    const server = await startWithDevices()
+    withDevices()
     server.answers.set('/token', () => ({ status: 400, body: { error: 'access_denied' } }))
     const trial = beginTrial(server.serverUrl, { prefersDevice })
     await expect(trial.done).rejects.toMatchObject({ fault: 'access_denied' })
@@ -172,7 +165,7 @@ describe('where no browser can be opened', () => {
   })
 
   it('a server with only the device grant can be used, and its refusal is reported', async () => {
-    const server = await startWithDevices()
+    withDevices()
     server.metadata = { ...server.metadata, authorization_endpoint: undefined }
     await beginTrial(server.serverUrl, { prefersDevice }).done
     server.answers.set('/device_authorization', () => ({
@@ -184,7 +177,7 @@ describe('where no browser can be opened', () => {
   })
 
   it('a device that was asked for is not replaced by a link', async () => {
-    const server = await startWithDevices({ status: 400, body: { error: 'unauthorized_client' } })
+    withDevices({ status: 400, body: { error: 'unauthorized_client' } })
     const trial = beginTrial(server.serverUrl, { grant: 'device_code', prefersDevice })
     await expect(trial.done).rejects.toMatchObject({ fault: 'client_refused' })
     expect(server.requests('/authorize')).toEqual([])

@@ -52,24 +52,19 @@ describe('the pace of renewals', () => {
     expect(pace.pauseMs()).toBe(1000)
   })
 
-  it('halves it by chance', () => {
+  it('halves it by chance, or does as the server says when that is longer', () => {
     const pace = new RefreshPace(
       () => 0,
       () => 0,
     )
-    pace.failed(undefined)
-    expect(pace.pauseMs()).toBe(500)
-  })
-
-  it('does as the server says when that is longer', () => {
-    const pace = new RefreshPace(
-      () => 0,
-      () => 0,
-    )
-    pace.failed(120)
-    expect(pace.pauseMs()).toBe(120_000)
-    pace.failed(0)
-    expect(pace.pauseMs()).toBe(1000)
+    for (const [seconds, pauseMs] of [
+      [undefined, 500],
+      [120, 120_000],
+      [0, 2000],
+    ] as const) {
+      pace.failed(seconds)
+      expect(pace.pauseMs()).toBe(pauseMs)
+    }
   })
 
   /** Returns the times at which a refusal is followed. */

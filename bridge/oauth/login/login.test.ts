@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type CredentialStore, loginId } from '../../credentials/credential-store.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { CredentialStore } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import { createCredentialStore } from '../../credentials/sealed-store.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import type { SignInRequest } from '../login-port.ts'
 import { Login, type LoginPorts } from './login.ts'
@@ -18,7 +16,8 @@ import {
   loginPorts,
 } from '../../../tests/support/bridge/oauth/login-parts.ts'
 import { createTestHttp } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
-import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { type OAuthServer, startOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { openFileStore, usualLoginId } from '../../../tests/support/bridge/credentials/usual-login.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 let home: string
@@ -29,21 +28,27 @@ let id: string
 let ahead: number
 beforeEach(async () => {
   home = temporaryFolder()
-  server = await start()
-  store = open()
+  server = await startOAuthServer()
+  store = openFileStore(home)
   ahead = 0
-  id = loginId({ serverUrl: server.serverUrl, resource: undefined, client: undefined, profile: 'default' })
+  id = usualLoginId(server.serverUrl)
 })
-afterEach(() => server.close())
 
-const runtime = {
+let { sleep } = systemRuntime
+const runtime: Runtime = {
   ...systemRuntime,
   now: () => systemRuntime.now() + ahead,
+  sleep: (...given) => sleep(...given),
 }
 
-function open(): CredentialStore {
-  const config = { home, backend: 'file' as const, keychainTimeoutMs: 2500 }
-  return createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
+/** Makes the clock of pauses go on by itself, so that they take no time. */
+function skipPauses(): void {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  sleep = async (ms) => void vi.advanceTimersByTime(ms)
+  onTestFinished(() => {
+    vi.useRealTimers()
+    ;({ sleep } = systemRuntime)
+  })
 }
 
 function create(changes: { config?: Partial<OAuthConfig>; ports?: Partial<LoginPorts> } = {}): Login {
@@ -134,26 +139,17 @@ describe('a login', () => {
     expect(server.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, refreshesRefused: 0 })
   })
 
-  it('finds what another process renewed, without asking the server', async () => {
-    await signedIn()
-    const [first, second] = [create(), create()]
-    await Promise.all([first.authorization(), second.authorization()])
-    server.revokeAccessTokens()
-    expect(await call(server.origin, first)).toBe(200)
-    expect(await call(server.origin, second)).toBe(200)
-    expect(server.counters.refreshesOk).toBe(1)
-  })
-
   it('stores the successor before it is used', async () => {
     await expired()
     const { header } = (await create().authorization()) ?? {}
-    expect(header).toBe(`Bearer ${(await open().read(id))?.tokens?.accessToken}`)
+    expect(header).toBe(`Bearer ${(await openFileStore(home).read(id))?.tokens?.accessToken}`)
   })
 
   it('marks a refresh token as spent before it is sent', async () => {
     const { tokens } = await expired()
     const seen: unknown[] = []
-    server.beforeTokenAnswer = async () => void seen.push((await open().read(id))?.pendingRefresh)
+    server.beforeTokenAnswer = async () =>
+      void seen.push((await openFileStore(home).read(id))?.pendingRefresh)
     await create().authorization()
     expect(seen).toMatchObject([{ refreshHash: hashOf(tokens?.refreshToken) }])
   })
@@ -243,18 +239,6 @@ describe('a renewal that is due while the token is still good', () => {
     })
     expect(server.counters.refreshesOk).toBe(0)
   })
-
-  it.each([
-    [3, 1],
-    [30, 0],
-    [90, 0],
-  ])('of a lifetime of %i s costs at most %i request for many calls', async (lifetimeSeconds, most) => {
-    server.settings.tokenTtlSeconds = lifetimeSeconds
-    await signedIn()
-    const login = create()
-    for (let round = 0; round < 20; round++) expect(await call(server.origin, login)).toBe(200)
-    expect(server.counters.refreshesOk).toBeLessThanOrEqual(most)
-  })
 })
 
 describe('a renewal that the server cannot do now', () => {
@@ -279,6 +263,7 @@ describe('a renewal that the server cannot do now', () => {
   it.each<[status: number, error?: string]>([[500], [400, 'slow_down']])(
     'is retried for a while, and reported when that does not help: %i %s',
     async (status, error) => {
+      skipPauses()
       await expired()
       fail(status, error)
       const failed = create().authorization()
@@ -302,6 +287,7 @@ describe('a renewal that the server cannot do now', () => {
   })
 
   it('is never taken for a refusal, however often tokens are refused meanwhile', async () => {
+    skipPauses()
     await signedIn()
     const login = create()
     await login.authorization()
@@ -309,7 +295,7 @@ describe('a renewal that the server cannot do now', () => {
     fail(500)
     for (let calls = 0; calls < 20 || server.requests('/token').length < 4; calls += 1) {
       await expect(call(server.origin, login)).rejects.toMatchObject({ fault: 'unavailable' })
-      await systemRuntime.sleep(100)
+      await runtime.sleep(100)
     }
     server.answers.clear()
     expect((await store.read(id))?.signInNeeded).toBeUndefined()
@@ -317,6 +303,7 @@ describe('a renewal that the server cannot do now', () => {
   })
 
   it('leaves no mark when the request was never sent', async () => {
+    skipPauses()
     const credential = await expired()
     await store.write(id, { ...credential, tokenEndpoint: 'http://127.0.0.1:1/token' })
     await expect(create().authorization()).rejects.toMatchObject({ fault: 'unavailable' })
@@ -326,6 +313,7 @@ describe('a renewal that the server cannot do now', () => {
   })
 
   it('leaves the mark of an earlier request when its own was never sent', async () => {
+    skipPauses()
     const credential = await expired()
     const pendingRefresh = { refreshHash: hashOf(credential.tokens?.refreshToken), at: 1 }
     await store.write(id, { ...credential, pendingRefresh, tokenEndpoint: 'http://127.0.0.1:1/token' })
@@ -335,6 +323,7 @@ describe('a renewal that the server cannot do now', () => {
   })
 
   it('counts as unanswered when the port fails', async () => {
+    skipPauses()
     await expired()
     const refresh = (): Promise<never> => Promise.reject(new Error('broken'))
     await expect(create({ ports: { refresh } }).authorization()).rejects.toMatchObject({
@@ -544,18 +533,6 @@ describe('clocks', () => {
     ahead = 7200
     expect(await call(server.origin, create())).toBe(200)
   })
-
-  it('do not matter without a known end', async () => {
-    await signedIn({ without: 'expiresAt' })
-    const login = create()
-    ahead = 1_000_000
-    expect(await call(server.origin, login)).toBe(200)
-    expect(server.counters.refreshesOk).toBe(0)
-    ahead = 0
-    server.revokeAccessTokens()
-    expect(await call(server.origin, login)).toBe(200)
-    expect(server.counters.refreshesOk).toBe(1)
-  })
 })
 
 describe('signing out', () => {
@@ -567,16 +544,6 @@ describe('signing out', () => {
     return report
   }
 
-  it('revokes and forgets', async () => {
-    await signedIn()
-    expect(await leave()).toEqual({ found: true, readable: true, revoked: true })
-    expect(server.requests('/revoke')).toHaveLength(2)
-    const login = create()
-    expect(await login.authorization()).toBeUndefined()
-    expect(await login.state()).toEqual({ kind: 'none' })
-    expect(await leave()).toEqual({ found: false, readable: true, revoked: undefined })
-  })
-
   it.each<[string, Revoke, boolean | undefined]>([
     ['the server has no way to', async () => undefined, undefined],
     ['the server refuses', async () => false, false],
@@ -584,14 +551,6 @@ describe('signing out', () => {
   ])('forgets also when %s', async (_what, revoke, revoked) => {
     await signedIn()
     expect(await leave(revoke)).toEqual({ found: true, readable: true, revoked })
-    expect(await store.read(id)).toBeUndefined()
-  })
-
-  it('forgets what cannot be read', async () => {
-    await signedIn()
-    writeFileSync(join(home, 'credentials', 'records', `${id}.json`), 'damaged')
-    await expect(create().authorization()).rejects.toMatchObject({ fault: 'corrupt' })
-    expect(await leave()).toEqual({ found: true, readable: false, revoked: false })
     expect(await store.read(id)).toBeUndefined()
   })
 
@@ -638,6 +597,15 @@ describe('client credentials', () => {
     expect(signIns).toBe(2)
   })
 
+  it('are not followed by new tokens more than five times when all of them are refused', async () => {
+    const login = create({ ...alone, ports: { flow } })
+    const refuse = async (): Promise<string> =>
+      (await login.refused({ status: 401, used: await login.authorization(), challenges: [] })).kind
+    const outcomes: string[] = []
+    for (let round = 0; round < 7; round++) outcomes.push(await refuse())
+    expect(outcomes).toEqual([...Array(5).fill('retry'), 'sign_in_needed', 'sign_in_needed'])
+  })
+
   it('that are refused are not asked for again and again', async () => {
     let asked = 0
     const refusing: LoginPorts['flow'] = async () => {
@@ -650,20 +618,5 @@ describe('client credentials', () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => call(server.origin, login)))
     expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
     expect(asked).toBe(1)
-  })
-})
-
-describe('nothing secret', () => {
-  it('is in the notes', async () => {
-    await expired()
-    const notes: string[] = []
-    const login = create({ ports: { note: (text) => notes.push(text) } })
-    await login.authorization()
-    await login.signIn().done
-    expect(notes.length).toBeGreaterThan(0)
-    expect(notes.join('\n')).not.toMatch(/remote-secret/)
-    expect(readFileSync(join(home, 'credentials', 'records', `${id}.json`), 'utf8')).not.toMatch(
-      /remote-secret/,
-    )
   })
 })

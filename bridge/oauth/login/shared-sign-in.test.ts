@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type CredentialStore, loginId } from '../../credentials/credential-store.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { CredentialStore } from '../../credentials/credential-store.ts'
 import { ownProcessMark } from '../../credentials/lock/owner-process.ts'
-import { createCredentialStore } from '../../credentials/sealed-store.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import { OAuthFailure, type SignInPrompt } from '../login-port.ts'
 import { Login } from './login.ts'
 import { loginConfig, loginCredential, loginPorts } from '../../../tests/support/bridge/oauth/login-parts.ts'
-import { type OAuthServer, start } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { type OAuthServer, startOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { openFileStore, usualLoginId } from '../../../tests/support/bridge/credentials/usual-login.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 let home: string
@@ -16,10 +16,9 @@ let server: OAuthServer
 let id: string
 beforeEach(async () => {
   home = temporaryFolder()
-  server = await start()
-  id = loginId({ serverUrl: server.serverUrl, resource: undefined, client: undefined, profile: 'default' })
+  server = await startOAuthServer()
+  id = usualLoginId(server.serverUrl)
 })
-afterEach(() => server.close())
 
 /** A user who signs in when the test says so. */
 interface Person {
@@ -46,10 +45,7 @@ function person(): Person {
   return made
 }
 
-function open(): CredentialStore {
-  const config = { home, backend: 'file' as const, keychainTimeoutMs: 2500 }
-  return createCredentialStore(config, { runtime: systemRuntime, announce: () => undefined })
-}
+const open = (): CredentialStore => openFileStore(home)
 
 function login(who: Person, timeoutMs = 30_000): Login {
   const ports = loginPorts({ origin: server.origin, store: open(), person: who.wait })

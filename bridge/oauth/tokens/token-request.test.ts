@@ -1,10 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { oauthContext } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
 import { type Reply, loginAt, openOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { serveHttp } from '../../../tests/support/bridge/http/server-fixture.ts'
 import type { TokenAnswer } from './token-response.ts'
 import { refreshTokens } from './token-request.ts'
 
@@ -160,12 +159,11 @@ describe('a refresh', () => {
   })
 
   it('tells whether it was sent, when the network fails', async () => {
-    const gone = createServer((request) => request.socket.destroy())
-    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve))
-    const tokenEndpoint = `http://127.0.0.1:${(gone.address() as AddressInfo).port}/token`
+    const gone = await serveHttp((request) => request.socket.destroy())
+    const tokenEndpoint = `${gone.origin}/token`
     const reset = await refresh(credential({ tokenEndpoint }))
     expect(reset).toMatchObject({ kind: 'unavailable', sent: true, cause: { name: 'NetworkError' } })
-    await new Promise((resolve) => gone.close(resolve))
+    await gone.close()
     const nowhere = await refresh(credential({ tokenEndpoint }))
     expect(nowhere).toMatchObject({ kind: 'unavailable', sent: false })
   })

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { matchesCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
-import { pause, readText, sendJson, sendText, strike } from './exchange-parts.ts'
+import { pause, readText, sendJson, sendText } from './exchange-parts.ts'
 import { createGrants, newSecret, type Grants, type TokenAnswer } from './grants.ts'
 import { OAuthFailure } from './oauth-failure.ts'
-import { count, type RemoteCounters } from './remote-counters.ts'
+import type { RemoteCounters } from './remote-counters.ts'
 import type { RemoteSettings } from './remote-settings.ts'
 
 /** A client known to the authorization server. */
@@ -34,7 +34,7 @@ export interface AuthorizationScript {
   beforeTokenAnswer?(): Promise<void>
 }
 
-/** The authorization server of all tests of the bridge. Its faults are in {@link RemoteSettings}. */
+/** The authorization server of all tests of the bridge. */
 export interface AuthorizationServer {
   /** Answers a request for one of its paths; false for any other. */
   handle(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean>
@@ -82,7 +82,7 @@ export function createAuthorizationServer(
     const at = new URL(issuer()).origin
     return {
       issuer: issuer(),
-      authorization_endpoint: `${settings.pageOrigin ?? at}/authorize`,
+      authorization_endpoint: `${at}/authorize`,
       token_endpoint: `${at}/token`,
       registration_endpoint: `${at}/register`,
       revocation_endpoint: `${at}/revoke`,
@@ -96,7 +96,7 @@ export function createAuthorizationServer(
       ],
       token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
       code_challenge_methods_supported: ['S256'],
-      ...(settings.iss === 'none' ? {} : { authorization_response_iss_parameter_supported: true }),
+      authorization_response_iss_parameter_supported: true,
       ...script.metadata,
     }
   }
@@ -146,10 +146,9 @@ export function createAuthorizationServer(
     if (client === undefined) return sendText(response, 400, 'unknown client')
     if (!allowsRedirect(client, redirectUri)) return sendText(response, 400, 'redirect_uri does not fit')
     const error = requestError(query) ?? ((await isAllowed(response)) ? undefined : 'access_denied')
-    const iss = settings.iss === 'wrong' ? 'https://other.example' : issuer()
     const answer = {
       state: query.get('state') ?? undefined,
-      ...(settings.iss !== 'none' && { iss }),
+      iss: issuer(),
       ...(error === undefined ? { code: newCode(client.clientId, redirectUri, query) } : { error }),
       ...script.response,
     }
@@ -208,12 +207,6 @@ export function createAuthorizationServer(
 
   async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const form = new URLSearchParams(await readText(request))
-    const fault = settings.tokenFaultTimes > 0 ? settings.tokenFault : undefined
-    if (fault !== undefined) settings.tokenFaultTimes--
-    if (fault !== undefined && !settings.tokenAnswerLost) {
-      if (fault === 'temporarily_unavailable') throw new OAuthFailure(fault, 'later', 503)
-      return strike(response, fault, settings)
-    }
     let answer: TokenAnswer
     try {
       answer = await serveToken(request, form)
@@ -221,7 +214,6 @@ export function createAuthorizationServer(
       await script.beforeTokenAnswer?.()
     }
     await pause(settings.tokenDelayMs)
-    if (fault !== undefined && fault !== 'temporarily_unavailable') return strike(response, fault, settings)
     sendJson(response, 200, { ...answer, ...script.tokens })
   }
 
@@ -287,8 +279,8 @@ export function createAuthorizationServer(
     sendJson(response, 200, {
       device_code: deviceCode,
       user_code: userCode,
-      verification_uri: `${settings.pageOrigin ?? issuer()}/device`,
-      verification_uri_complete: `${settings.pageOrigin ?? issuer()}/device?user_code=${userCode}`,
+      verification_uri: `${issuer()}/device`,
+      verification_uri_complete: `${issuer()}/device?user_code=${userCode}`,
       expires_in: 600,
       interval: 1,
     })
@@ -368,8 +360,6 @@ export function createAuthorizationServer(
       } catch (error) {
         const failure =
           error instanceof OAuthFailure ? error : new OAuthFailure('invalid_request', String(error))
-        if (url.pathname === '/token') count(counters.tokenErrors, failure.code)
-        if (failure.status === 503) response.setHeader('Retry-After', settings.retryAfter)
         sendJson(response, failure.status, { error: failure.code, error_description: failure.message })
         return true
       }

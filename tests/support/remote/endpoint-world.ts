@@ -18,7 +18,7 @@ export interface EndpointWorld {
   allows(caller: Caller, message: JsonRpcMessage, response: ServerResponse): boolean
 }
 
-/** One request that has passed authorization and faults, with its body. */
+/** One request that has passed authorization, with its body. */
 export interface McpExchange {
   request: IncomingMessage
   response: ServerResponse

@@ -4,15 +4,13 @@ import { eventStreamHead } from './exchange-parts.ts'
 /** The messages of one stream, kept so that it can be resumed, and its current response. */
 export class EventStream {
   readonly id: string
-  readonly #retryMs: number
   readonly #kept: string[] = []
   #response: ServerResponse | undefined
   #sent = 0
   #ended = false
 
-  constructor(id: string, retryMs: number) {
+  constructor(id: string) {
     this.id = id
-    this.#retryMs = retryMs
   }
 
   /** Returns whether a response is attached. */
@@ -30,8 +28,7 @@ export class EventStream {
     this.#response?.end()
     this.#response = response
     response.writeHead(200, eventStreamHead)
-    if (this.#retryMs > 0) response.write(`retry: ${this.#retryMs}\n\n`)
-    else response.flushHeaders()
+    response.flushHeaders()
     response.on('close', () => {
       if (this.#response === response) this.#response = undefined
       onGone()
@@ -40,13 +37,9 @@ export class EventStream {
     this.#flush()
   }
 
-  /** Sends an event with an id and no message, which makes a stream resumable from its start (2025-11-25). */
-  prime(): void {
-    this.#keep('')
-  }
-
   send(message: unknown): void {
-    this.#keep(JSON.stringify(message))
+    this.#kept.push(JSON.stringify(message))
+    this.#flush()
   }
 
   /** Marks the stream as complete. */
@@ -55,21 +48,10 @@ export class EventStream {
     this.#flush()
   }
 
-  /** Ends the response but not the stream: the client should return with `Last-Event-ID`. */
-  detach(): void {
-    this.#response?.end()
-    this.#response = undefined
-  }
-
   /** Resets the connection. */
   cut(): void {
     this.#response?.socket?.resetAndDestroy()
     this.#response = undefined
-  }
-
-  #keep(data: string): void {
-    this.#kept.push(data)
-    this.#flush()
   }
 
   #flush(): void {

@@ -1,27 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** A staged fault of a response. */
-export type Fault =
-  /** A login page with status 200. */
-  | 'html'
-  /** JSON other than JSON-RPC, status 200. */
-  | 'json'
-  /** A reset connection instead of a response. */
-  | 'reset'
-  /** No response at all. */
-  | 'hang'
-  /** Half a response, then a reset connection. */
-  | 'cut'
-  | 400
-  | 403
-  | 405
-  /** With `Retry-After` of `retryAfter`. */
-  | 429
-  | 500
-  | 502
-  /** With `Retry-After` of `retryAfter`. */
-  | 503
-
 const texts = new WeakMap<IncomingMessage, Promise<string>>()
 
 /**
@@ -74,31 +52,4 @@ export function sendText(response: ServerResponse, status: number, text: string)
 /** Resolves after `ms` milliseconds; synchronously for 0. */
 export function pause(ms: number): Promise<void> | undefined {
   return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined
-}
-
-/** Applies a fault to a response. */
-export function strike(response: ServerResponse, fault: Fault, settings: { retryAfter: string }): void {
-  switch (fault) {
-    case 'hang':
-      return
-    case 'reset':
-      response.socket?.resetAndDestroy()
-      return
-    case 'cut':
-      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': 1000 })
-      response.write('{"jsonrpc":"2.0",', () => response.socket?.resetAndDestroy())
-      return
-    case 'html':
-      response.writeHead(200, { 'Content-Type': 'text/html' })
-      response.end('<!doctype html><title>Sign in</title>')
-      return
-    case 'json':
-      return sendJson(response, 200, { hello: 'world' })
-    case 429:
-    case 503:
-      response.setHeader('Retry-After', settings.retryAfter)
-      return sendText(response, fault, 'later')
-    default:
-      return sendText(response, fault, 'staged')
-  }
 }

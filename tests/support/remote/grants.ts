@@ -7,8 +7,8 @@ import type { RemoteSettings } from './remote-settings.ts'
 export interface TokenAnswer {
   access_token: string
   token_type: 'Bearer'
-  expires_in?: number
-  refresh_token?: string
+  expires_in: number
+  refresh_token: string
   scope: string
 }
 
@@ -48,14 +48,14 @@ export function createGrants(settings: RemoteSettings, counters: RemoteCounters)
   const refreshTokens = new Map<string, RefreshToken>()
   const secrets = new Set<string>()
 
-  function issue(grant: Grant, scope: string, refreshToken: string | undefined): TokenAnswer {
+  function issue(grant: Grant, scope: string, refreshToken: string): TokenAnswer {
     const accessToken = secret('at')
     accessTokens.set(accessToken, { grant, expiresAt: Date.now() + settings.tokenTtlSeconds * 1000 })
     return {
       access_token: accessToken,
       token_type: 'Bearer',
-      ...(settings.expiresIn ? { expires_in: settings.tokenTtlSeconds } : {}),
-      ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+      expires_in: settings.tokenTtlSeconds,
+      refresh_token: refreshToken,
       scope,
     }
   }

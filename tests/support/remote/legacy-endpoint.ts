@@ -42,7 +42,7 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
   const streams = new Set<ServerResponse>()
 
   function openSession(): HttpSession {
-    const standing = new EventStream(shortId(), world.settings.sseRetryMs)
+    const standing = new EventStream(shortId())
     const session = new LegacySession(world, (message) => standing.send(message))
     const opened = { session, standing, streams: new Map([[standing.id, standing]]) }
     sessions.set(session.id, opened)
@@ -97,29 +97,24 @@ export function createLegacyEndpoint(world: EndpointWorld): LegacyEndpoint {
     opens: boolean,
   ): void {
     if (opens && world.settings.sessions) response.setHeader(mcpHeader.sessionId, found.session.id)
-    void found.session.answer(message, caller, postReply(found, response, opens))
+    void found.session.answer(message, caller, postReply(found, response))
   }
 
   /** Replies with JSON unless a message precedes the response. */
-  function postReply(found: HttpSession, response: ServerResponse, opens: boolean): Reply {
+  function postReply(found: HttpSession, response: ServerResponse): Reply {
     let stream: EventStream | undefined
     const open = (): EventStream => {
       if (stream !== undefined) return stream
-      const opened = new EventStream(shortId(), world.settings.sseRetryMs)
+      const opened = new EventStream(shortId())
       found.streams.set(opened.id, opened)
       flowing.add(opened)
       opened.attach(response, 0, () => flowing.delete(opened))
       return (stream = opened)
     }
-    const mode = opens && world.settings.reply === 'polled' ? 'json' : world.settings.reply
-    if (mode === 'polled') {
-      open().prime()
-      open().detach()
-    }
     return {
       interim: (message) => open().send(message),
       finish(message) {
-        if (stream === undefined && mode === 'json') {
+        if (stream === undefined) {
           if (message === undefined) return void response.end()
           return sendJson(response, 200, message)
         }

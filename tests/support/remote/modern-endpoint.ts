@@ -96,7 +96,7 @@ export function createModernEndpoint(world: EndpointWorld): ModernEndpoint {
   }
 
   function finish(response: ServerResponse, message: JsonObject): void {
-    if (response.headersSent || world.settings.reply === 'sse') {
+    if (response.headersSent) {
       writeEvent(response, message)
       return void response.end()
     }

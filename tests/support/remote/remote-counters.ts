@@ -36,8 +36,6 @@ export interface RemoteCounters {
   /** Tokens of an ended or unknown grant. */
   refreshesRefused: number
   revocations: number
-  /** Errors of `/token`, by code. */
-  tokenErrors: Record<string, number>
 }
 
 export function createCounters(): RemoteCounters {
@@ -63,7 +61,6 @@ export function createCounters(): RemoteCounters {
     refreshesReused: 0,
     refreshesRefused: 0,
     revocations: 0,
-    tokenErrors: {},
   }
 }
 

@@ -1,5 +1,4 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Fault } from './exchange-parts.ts'
 import type { Received } from './received.ts'
 
 /** Behaviour of the remote. Every member may be changed while it runs. */
@@ -15,10 +14,6 @@ export interface RemoteSettings {
   transport: 'http' | 'sse' | 'both'
   /** Legacy revisions that `initialize` may negotiate, newest first. */
   revisions: string[]
-  /** Format of responses that need no stream. `polled`: an event id, the end, and the response after a resume. */
-  reply: 'json' | 'sse' | 'polled'
-  /** `retry:` of streams; 0 for none. */
-  sseRetryMs: number
   /**
    * Sees every request first, on any path. Answers it itself, byte by byte if need be, where it returns true; throwing
    * makes a 500.
@@ -38,14 +33,6 @@ export interface RemoteSettings {
   streamStatus: number
   /** Delay of every response, on every path but `/control`. */
   delayMs: number
-  /** Replaces the responses to the next `faultTimes` POSTs of `/mcp`. */
-  fault: Fault | undefined
-  /** Number of POSTs affected by `fault`. */
-  faultTimes: number
-  /** Limits `fault` to requests with that JSON-RPC method; all when undefined. */
-  faultMethod: string | undefined
-  /** Value of `Retry-After` of 429 and 503, here and at `/token`. */
-  retryAfter: string
   /** Sets cookies that must come back, like a load balancer with sticky sessions. */
   cookies: boolean
 
@@ -55,34 +42,20 @@ export interface RemoteSettings {
   token: string | undefined
   /** The scope required by `/mcp`, also named in challenges; the tool `admin` requires `mcp:admin` as well. */
   scope: string
-  /** `bare`: no parameters; `none`: no header at all. */
-  challenge: 'full' | 'bare' | 'none'
-  /** Serves protected resource metadata. */
-  protectedResourceMetadata: boolean
-  /** Replaces the `resource` of that. */
+  /** `bare`: no parameters. */
+  challenge: 'full' | 'bare'
+  /** Replaces the `resource` of the protected resource metadata. */
   resource: string | undefined
 
-  /** Origin of the login page and device page, if not the issuer. */
-  pageOrigin: string | undefined
-  /** `wrong` and `none` affect the authorization response; metadata announces it unless `none`. */
-  iss: 'right' | 'wrong' | 'none'
   /** Offers the device grant. */
   deviceGrant: boolean
   /** Decision of `/authorize` and device codes: approve at once, wait for `approve()` or `deny()`, or deny at once. */
   approval: 'auto' | 'wait' | 'deny'
   tokenTtlSeconds: number
-  /** Includes `expires_in` in responses. */
-  expiresIn: boolean
   /** Period in which a used refresh token is answered with the same successor. Later use ends the grant. */
   graceSeconds: number
   /** Delay of the response of `/token`; rotation happens before it. */
   tokenDelayMs: number
-  /** Replaces the responses to the next `tokenFaultTimes` requests of `/token`, before any token is spent. */
-  tokenFault: Fault | 'temporarily_unavailable' | undefined
-  /** Number of requests affected by `tokenFault`. */
-  tokenFaultTimes: number
-  /** Like `tokenFault`, but the request takes effect first, including rotation. */
-  tokenAnswerLost: boolean
 }
 
 /** Settings of an ordinary server. */
@@ -91,8 +64,6 @@ export const usualSettings: RemoteSettings = {
   discoverable: false,
   transport: 'http',
   revisions: ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
-  reply: 'json',
-  sseRetryMs: 0,
   handle: undefined,
   tools: undefined,
   opening: {},
@@ -101,26 +72,15 @@ export const usualSettings: RemoteSettings = {
   lostSessionStatus: 404,
   streamStatus: 200,
   delayMs: 0,
-  fault: undefined,
-  faultTimes: 0,
-  faultMethod: undefined,
-  retryAfter: '1',
   cookies: false,
   auth: false,
   token: undefined,
   scope: 'mcp',
   challenge: 'full',
-  protectedResourceMetadata: true,
   resource: undefined,
-  pageOrigin: undefined,
-  iss: 'right',
   deviceGrant: true,
   approval: 'auto',
   tokenTtlSeconds: 3600,
-  expiresIn: true,
   graceSeconds: 0,
   tokenDelayMs: 0,
-  tokenFault: undefined,
-  tokenFaultTimes: 0,
-  tokenAnswerLost: false,
 }

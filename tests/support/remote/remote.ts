@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { jsonRpcCode, jsonRpcError, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { eraOfMessage } from '@drawbridge/shared/mcp/mcp-protocol.ts'
@@ -11,7 +11,7 @@ import {
   type RemoteClient,
 } from './authorization-server.ts'
 import type { Caller, EndpointWorld } from './endpoint-world.ts'
-import { pause, readText, sendJson, sendText, strike } from './exchange-parts.ts'
+import { pause, readText, sendJson, sendText } from './exchange-parts.ts'
 import type { TokenAnswer } from './grants.ts'
 import { answerWithRevisions, createLegacyEndpoint } from './legacy-endpoint.ts'
 import { createModernEndpoint } from './modern-endpoint.ts'
@@ -20,10 +20,8 @@ import { nameOf, receive, type Received } from './received.ts'
 import { usualSettings, type RemoteSettings } from './remote-settings.ts'
 import { createSseEndpoint } from './sse-endpoint.ts'
 
-/** Settings fixed at the start, and initial {@link RemoteSettings}. */
+/** Initial {@link RemoteSettings}, and what a test makes of the authorization server. */
 export interface RemoteOptions extends Partial<RemoteSettings> {
-  /** Puts the authorization server on a separate origin. */
-  ownAuthorizationServer?: boolean
   authorization?: AuthorizationScript
 }
 
@@ -50,15 +48,10 @@ export interface Remote {
   readonly secrets: ReadonlySet<string>
   set(changes: Partial<RemoteSettings>): void
   resetCounters(): void
-  /** Makes the next `times` POSTs of `/mcp` fail that way. */
-  failNext(fault: RemoteSettings['fault'], times?: number, method?: string): void
-  failNextToken(fault: RemoteSettings['tokenFault'], times?: number): void
   /** Forgets all sessions, so that their ids get `lostSessionStatus`; streams stay open. */
   dropSessions(): void
   /** Resets the connections of all open streams. */
   dropStreams(): void
-  /** Resets every connection. */
-  dropConnections(): void
   /** Invalidates all access tokens, but not refresh tokens. */
   revokeAccessTokens(): void
   /** Invalidates every token. */
@@ -84,19 +77,14 @@ export interface Remote {
 
 /** Starts a remote MCP server with its own authorization server. */
 export async function startRemote(options: RemoteOptions = {}): Promise<Remote> {
-  const { ownAuthorizationServer = false, authorization, ...changes } = options
+  const { authorization, ...changes } = options
   const settings: RemoteSettings = { ...usualSettings, ...changes }
   const counters = createCounters()
   const extraTools: string[] = []
   const sockets = new Set<Socket>()
   const servers: Server[] = []
-  const origins = { mcp: '', issuer: '' }
-  const authorizationServer = createAuthorizationServer(
-    settings,
-    counters,
-    () => origins.issuer,
-    authorization,
-  )
+  let origin = ''
+  const authorizationServer = createAuthorizationServer(settings, counters, () => origin, authorization)
   const received: Received[] = []
 
   const { grants } = authorizationServer
@@ -111,9 +99,8 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
   }
 
   function challenge(scope: string, error?: string): Record<string, string> {
-    if (settings.challenge === 'none') return {}
     if (settings.challenge === 'bare') return { 'WWW-Authenticate': 'Bearer' }
-    const resourceMetadata = `${origins.mcp}/.well-known/oauth-protected-resource/mcp`
+    const resourceMetadata = `${origin}/.well-known/oauth-protected-resource/mcp`
     return { 'WWW-Authenticate': bearerChallenge({ resourceMetadata, scope, error }) }
   }
 
@@ -157,13 +144,6 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     } catch {
       return sendJson(response, 400, jsonRpcError(null, jsonRpcCode.parseError, 'Parse error'))
     }
-    const method = typeof body === 'object' && body !== null && 'method' in body ? body.method : undefined
-    if (settings.fault !== undefined && settings.faultTimes > 0 && request.method === 'POST') {
-      if (settings.faultMethod === undefined || settings.faultMethod === method) {
-        settings.faultTimes--
-        return strike(response, settings.fault, settings)
-      }
-    }
     if (!stick(request, response)) return
     const exchange = { request, response, caller, body }
     if (url.pathname !== '/mcp') return sse.handle(exchange, url)
@@ -190,11 +170,11 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
 
   function serveWellKnown(request: IncomingMessage, response: ServerResponse, url: URL): boolean {
     const name = '/.well-known/oauth-protected-resource'
-    if (request.method !== 'GET' || !settings.protectedResourceMetadata) return false
+    if (request.method !== 'GET') return false
     if (url.pathname !== name && url.pathname !== `${name}/mcp`) return false
     sendJson(response, 200, {
-      resource: settings.resource ?? `${origins.mcp}/mcp`,
-      authorization_servers: [origins.issuer],
+      resource: settings.resource ?? `${origin}/mcp`,
+      authorization_servers: [origin],
       scopes_supported: [settings.scope],
       bearer_methods_supported: ['header'],
     })
@@ -205,18 +185,16 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     return received.filter(({ path }) => path === '/mcp').map(nameOf)
   }
 
-  async function serve(request: IncomingMessage, response: ServerResponse, roles: string): Promise<void> {
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://remote')
     count(counters.requests, `${request.method} ${url.pathname}`)
     const one = await receive(request, response)
     received.push(one)
     if ((await settings.handle?.(one)) === true) return
     await pause(settings.delayMs)
-    if (roles.includes('mcp')) {
-      if (isMcpPath(url.pathname)) return serveMcp(request, response, url)
-      if (serveWellKnown(request, response, url)) return
-    }
-    if (roles.includes('issuer') && (await authorizationServer.handle(request, response, url))) return
+    if (isMcpPath(url.pathname)) return serveMcp(request, response, url)
+    if (serveWellKnown(request, response, url)) return
+    if (await authorizationServer.handle(request, response, url)) return
     sendText(response, 404, 'Not found')
   }
 
@@ -224,53 +202,40 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
     return path === '/mcp' || (settings.transport !== 'http' && (path === '/sse' || path === '/messages'))
   }
 
-  async function listen(at: number, roles: string): Promise<string> {
+  /** Keeps the port, also after a stop; other programs could take a random one meanwhile. */
+  async function start(): Promise<void> {
+    const at = origin === '' ? await freePort() : Number(new URL(origin).port)
     const server = createServer(
       { keepAliveTimeout: 120_000, maxHeaderSize: 1024 * 1024 },
       (request, response) => {
-        serve(request, response, roles).catch((error: unknown) => {
+        serve(request, response).catch((error: unknown) => {
           if (response.headersSent) response.destroy()
           else sendText(response, 500, String(error))
         })
       },
     )
     server.on('connection', (socket) => {
-      if (roles.includes('mcp')) counters.connections++
+      counters.connections++
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket))
     })
     await new Promise<void>((resolve, reject) => server.listen(at, '127.0.0.1', resolve).on('error', reject))
     servers.push(server)
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  }
-
-  async function start(): Promise<void> {
-    origins.mcp = await listen(await portOf(origins.mcp), ownAuthorizationServer ? 'mcp' : 'mcp issuer')
-    if (ownAuthorizationServer) origins.issuer = await listen(await portOf(origins.issuer), 'issuer')
-    else origins.issuer = origins.mcp
-  }
-
-  /** Keeps the port, also after a stop; other programs could take a random one meanwhile. */
-  async function portOf(origin: string): Promise<number> {
-    return origin === '' ? await freePort() : Number(new URL(origin).port)
-  }
-
-  function dropConnections(): void {
-    for (const socket of sockets) socket.resetAndDestroy()
+    origin = `http://127.0.0.1:${at}`
   }
 
   async function stop(): Promise<void> {
     const closing = servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve)))
-    dropConnections()
+    for (const socket of sockets) socket.resetAndDestroy()
     await Promise.all(closing)
   }
 
   await start()
   return {
-    origin: origins.mcp,
-    url: `${origins.mcp}/mcp`,
-    sseUrl: `${origins.mcp}/sse`,
-    issuer: origins.issuer,
+    origin,
+    url: `${origin}/mcp`,
+    sseUrl: `${origin}/sse`,
+    issuer: origin,
     settings,
     counters,
     received,
@@ -283,17 +248,10 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
       const { sessionsOpen, streamsOpen } = counters
       Object.assign(counters, createCounters(), { sessionsOpen, streamsOpen })
     },
-    failNext(fault, times = 1, method) {
-      Object.assign(settings, { fault, faultTimes: times, faultMethod: method })
-    },
-    failNextToken(fault, times = 1) {
-      Object.assign(settings, { tokenFault: fault, tokenFaultTimes: times })
-    },
     dropSessions: legacy.dropSessions,
     dropStreams() {
       for (const endpoint of [legacy, modern, sse]) endpoint.dropStreams()
     },
-    dropConnections,
     revokeAccessTokens: grants.revokeAccessTokens,
     revokeGrants: grants.revokeAll,
     forgetClients: authorizationServer.forgetClients,

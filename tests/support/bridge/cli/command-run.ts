@@ -13,6 +13,23 @@ export interface CommandRun {
   json: () => Record<string, unknown>
 }
 
+/** A terminal at which a user types `typed`, or a pipe with that, and what was printed on it. */
+export function recordedTerminal(
+  isInteractive: boolean,
+  typed = '',
+): { terminal: Terminal; stdout(): string; stderr(): string } {
+  const [out, err]: [string[], string[]] = [[], []]
+  const terminal: Terminal = {
+    print: (text) => void out.push(text),
+    note: (text) => void err.push(text),
+    overwrite: (text) => void err.push(text),
+    colour: (_colour, text) => text,
+    isInteractive,
+    input: Readable.from(typed === '' ? [] : [typed]),
+  }
+  return { terminal, stdout: () => out.join('\n'), stderr: () => err.join('\n') }
+}
+
 /**
  * Runs one command line in this process, with `home` as the home folder and exactly `environment` as the environment.
  * `isInteractive`: a user types `stdin` at a terminal.
@@ -26,15 +43,7 @@ export async function runCommand(
     isInteractive = false,
   }: { home: string; environment?: Record<string, string>; stdin?: string; isInteractive?: boolean },
 ): Promise<CommandRun> {
-  const [out, err]: [string[], string[]] = [[], []]
-  const terminal: Terminal = {
-    print: (text) => void out.push(text),
-    note: (text) => void err.push(text),
-    overwrite() {},
-    colour: (_colour, text) => text,
-    isInteractive,
-    input: Readable.from(stdin === '' ? [] : [stdin]),
-  }
+  const recorded = recordedTerminal(isInteractive, stdin)
   const code = await runCommandLine(
     words,
     {
@@ -43,10 +52,15 @@ export async function runCommand(
       platform: 'linux',
       readText: (path) => readFileSync(path, 'utf8'),
     },
-    terminal,
+    recorded.terminal,
   )
-  const stdout = out.join('\n')
-  return { code, stdout, stderr: err.join('\n'), json: () => JSON.parse(stdout) as Record<string, unknown> }
+  const stdout = recorded.stdout()
+  return {
+    code,
+    stdout,
+    stderr: recorded.stderr(),
+    json: () => JSON.parse(stdout) as Record<string, unknown>,
+  }
 }
 
 /** The real clock, since stored values have to be valid now. */

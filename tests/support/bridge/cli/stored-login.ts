@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Credential } from '../../../../bridge/credentials/credential.ts'
 import { loginId } from '../../../../bridge/credentials/credential-store.ts'
-import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
+import { openFileStore } from '../credentials/usual-login.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
 
 /** Stores a login under `home`, with its key in a file. Returns its credential. */
@@ -31,10 +31,9 @@ export async function storeLogin(
   }
   const { profile, client: identity } = credential
   const client = identity.origin === 'static' ? identity.clientId : undefined
-  const store = createCredentialStore(
-    { home: join(home, '.drawbridge'), backend: 'file', keychainTimeoutMs: 1000 },
-    { runtime: systemRuntime, announce: () => {} },
+  await openFileStore(join(home, '.drawbridge')).write(
+    loginId({ serverUrl, resource: undefined, client, profile }),
+    credential,
   )
-  await store.write(loginId({ serverUrl, resource: undefined, client, profile }), credential)
   return credential
 }

@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
 import type { Client, InstallSystem } from '../../../../bridge/install/client.ts'
 import { clientFile } from '../../../../bridge/install/client-table.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { planInstall, type Plan } from '../../../../bridge/install/plan-install.ts'
 
 /** A separate home folder for one test. */
@@ -13,7 +13,6 @@ export interface InstallFixture {
   /** Returns the client's file if it exists; `content` creates it. */
   file(client: Client, content?: string): string
   plan(client: Client, options?: { launch?: Launch; name?: string }): Plan
-  remove(): void
 }
 
 /** The command for a client to start. */
@@ -23,9 +22,9 @@ export const launchSample: Launch = {
   env: {},
 }
 
-/** Creates the folder. The caller removes it. */
+/** Creates the folder for one test. */
 export function createInstallFixture(): InstallFixture {
-  const home = realpathSync(mkdtempSync(join(tmpdir(), 'drawbridge-install-')))
+  const home = temporaryFolder()
   const system: InstallSystem = {
     platform: 'linux',
     home,
@@ -48,6 +47,5 @@ export function createInstallFixture(): InstallFixture {
     file,
     plan: (client, { launch = launchSample, name = 'app' } = {}) =>
       planInstall({ client, path: file(client), name, launch }),
-    remove: () => rmSync(home, { recursive: true, force: true }),
   }
 }

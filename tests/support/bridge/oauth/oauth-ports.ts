@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { HttpClient } from '../../../../bridge/http/http-client.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
+import { networkConfig } from '../http/server-fixture.ts'
 import type { OAuthConfig } from '../../../../bridge/oauth/oauth-config.ts'
 import type { OAuthContext } from '../../../../bridge/oauth/server-request.ts'
 
@@ -33,16 +34,7 @@ export function createTestRuntime(): TestRuntime {
 
 /** Creates the bridge's HTTP client for direct use on loopback. */
 export function createTestHttp(): HttpClient {
-  return createHttpClient({
-    connectTimeoutMs: 5000,
-    headersTimeoutMs: 5000,
-    bodyTimeoutMs: 5000,
-    ipv4: false,
-    ca: undefined,
-    proxy: undefined,
-    allowHttp: false,
-    userAgent: 'drawbridge-test',
-  })
+  return createHttpClient(networkConfig())
 }
 
 /** Returns the context of a bridge at this server, whose user does not give up. */

@@ -41,6 +41,8 @@ export interface OAuthServer {
   /** `${origin}/mcp` */
   serverUrl: string
   issuer: string
+  /** Where its documents are; its issuer is that of the start. */
+  places: OAuthServerPlaces
   seen: SeenRequest[]
   /** Returns the requested paths in order. */
   paths(): string[]
@@ -75,20 +77,21 @@ export interface OAuthServerPlaces {
   metadataPaths?: string[]
 }
 
-/** Starts a server for one test; see {@link start}. */
+/** Starts a server for one test. */
 export async function startOAuthServer(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
   const server = await start(places)
   onTestFinished(() => server.close())
   return server
 }
 
-/** Starts a server and a client of HTTP for all tests of a file; each test begins without requests and answers. */
+/** Starts a server and a client of HTTP for all tests of a file; each test begins with a server as it usually is. */
 export async function openOAuthServer(): Promise<{ server: OAuthServer; http: HttpClient }> {
   const server = await start()
   const http = createTestHttp()
   beforeEach(() => {
     server.seen.length = 0
     server.answers.clear()
+    Object.assign(server, { places: {}, metadata: {}, tokens: {}, response: {} })
   })
   afterAll(async () => {
     http.close()
@@ -98,7 +101,7 @@ export async function openOAuthServer(): Promise<{ server: OAuthServer; http: Ht
 }
 
 /** Starts a server on a free port of 127.0.0.1, which the caller closes. */
-export async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
+async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer> {
   const seen: SeenRequest[] = []
   const settings: RemoteSettings = { ...usualSettings, deviceGrant: false }
   const counters = createCounters()
@@ -115,11 +118,6 @@ export async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const issuer = origin + (places.issuerPath ?? '')
-  const {
-    resourcePaths = ['/.well-known/oauth-protected-resource/mcp'],
-    metadataPaths = [`/.well-known/oauth-authorization-server${places.issuerPath ?? ''}`],
-    resource = () => ({}),
-  } = places
   const script: AuthorizationScript = {
     anybody: usualClientId,
     get metadata() {
@@ -140,6 +138,7 @@ export async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer
     origin,
     serverUrl: `${origin}/mcp`,
     issuer,
+    places,
     seen,
     paths: () => seen.map(({ path }) => path),
     requests: (path) => seen.filter((request) => request.path === path),
@@ -176,6 +175,11 @@ export async function start(places: OAuthServerPlaces = {}): Promise<OAuthServer
     const { path } = request
     const special = await oauth.answers.get(path)?.(request)
     if (special !== undefined) return special
+    const {
+      resourcePaths = ['/.well-known/oauth-protected-resource/mcp'],
+      metadataPaths = [`/.well-known/oauth-authorization-server${places.issuerPath ?? ''}`],
+      resource = () => ({}),
+    } = oauth.places
     if (resourcePaths.includes(path))
       return { body: { resource: oauth.serverUrl, authorization_servers: [issuer], ...resource(origin) } }
     if (metadataPaths.includes(path)) return { body: authorizationServer.metadata() }

@@ -1,3 +1,14 @@
+import { connect } from 'node:net'
+
+/** Returns whether something listens there. */
+export function isReachable(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port })
+    socket.on('connect', () => resolve(true)).on('error', () => resolve(false))
+    socket.on('connect', () => socket.destroy())
+  })
+}
+
 /** Final page of a navigation. */
 export interface Arrival {
   url: string
@@ -19,11 +30,4 @@ export async function visit(url: string): Promise<Arrival> {
     place = new URL(location, place).href
   }
   throw new Error('The redirects do not end.')
-}
-
-/** Returns the redirect of an authorization request without following it. */
-export async function redirectOf(url: string): Promise<URL> {
-  const response = await fetch(url, { redirect: 'manual' })
-  await response.body?.cancel()
-  return new URL(response.headers.get('location') ?? '', url)
 }

@@ -2,8 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { underLoad } from '../../under-load.ts'
+import { createLineClient, type LineClient } from './line-client.ts'
 
 /** Script that starts the built bridge. */
 export const bridgeLauncher = fileURLToPath(new URL('../../../../bridge/launcher.cjs', import.meta.url))
@@ -32,37 +31,17 @@ export interface ProcessEnd {
 }
 
 /** A built bridge and its line-by-line client. */
-export interface BridgeChild {
+export interface BridgeChild extends LineClient {
   child: ChildProcess
-  /** All messages received, in order. */
-  messages: readonly JsonObject[]
-  /** Lines on stdout that are not JSON. */
-  strayLines: readonly string[]
   stderr(): string
-  /** Sends text unchanged, with a line end. */
-  write(message: JsonObject | string): void
-  /** Sends a request and resolves with the whole response. */
-  ask(method: string, params?: JsonObject, id?: number | string): Promise<JsonObject>
   /** Calls a tool; returns the text of its result, or the failure. */
   call(name: string, args?: JsonObject, id?: number | string): Promise<string>
-  /** Returns the first matching message, including past ones. Rejects after a while. */
-  find(fits: (message: JsonObject) => boolean): Promise<JsonObject>
-  /** Opens a session as a client of 2025-11-25 does. */
-  initialize(capabilities?: JsonObject, protocolVersion?: string): Promise<JsonObject>
-  /** Makes every later request of `ask` and `call` claim 2026-07-28. */
-  speakModern(capabilities?: JsonObject): void
-  /** Answers later requests of the server: a result by method, or by a function. */
-  answerWith(results: Results): void
   endInput(): void
   kill(signal: NodeJS.Signals): void
   over: Promise<ProcessEnd>
   /** Closes stdin and waits for the end, after some seconds by force. */
   close(): Promise<void>
 }
-
-type Results =
-  | Readonly<Record<string, JsonObject>>
-  | ((method: string, params: JsonObject) => JsonObject | undefined)
 
 const endGraceMs = 3000
 
@@ -113,139 +92,28 @@ export function environmentOf({ environment, home }: BridgeOptions): Record<stri
 export function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
   const { stdin, stdout, stderr: errors } = child
   if (stdin === null || stdout === null || errors === null) throw new Error('A bridge without pipes.')
-  const messages: JsonObject[] = []
-  const strayLines: string[] = []
-  const waiting = new Set<() => void>()
-  let results: Results = {}
-  let claims: JsonObject | undefined
   let stderr = ''
-  let rest: Buffer[] = []
-  let lastId = 0
-
-  // A bridge that has exited accepts no more lines.
-  stdin.on('error', () => {})
-  errors.on('data', (chunk: Buffer) => {
-    stderr += chunk.toString()
-    for (const look of waiting) look()
-  })
-  stdout.on('data', (chunk: Buffer) => {
-    let start = 0
-    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-      take(Buffer.concat([...rest, chunk.subarray(start, end)]).toString())
-      rest = []
-      start = end + 1
-    }
-    rest.push(chunk.subarray(start))
-    for (const look of waiting) look()
-  })
-
-  function take(line: string): void {
-    let message: unknown
-    try {
-      message = JSON.parse(line)
-    } catch {
-      strayLines.push(line)
-      return
-    }
-    if (!isJsonObject(message)) return void strayLines.push(line)
-    messages.push(message)
-    const { id, method, params } = message
-    if (id === undefined || typeof method !== 'string') return
-    const given = isJsonObject(params) ? params : {}
-    const result = typeof results === 'function' ? results(method, given) : results[method]
-    if (result !== undefined) write({ jsonrpc: '2.0', id, result })
-  }
-
-  function write(message: JsonObject | string): void {
-    stdin?.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`)
-  }
-
+  const client = createLineClient(stdin, stdout, () => stderr)
+  errors.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   const over = new Promise<ProcessEnd>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal, at: performance.now() }))
   })
-  let isOver = false
   // Nothing more comes from stdout after this.
   const closed = new Promise<void>((resolve) => {
     child.once('close', () => {
-      isOver = true
-      for (const look of waiting) look()
+      client.end()
       resolve()
     })
   })
 
-  function find(fits: (message: JsonObject) => boolean): Promise<JsonObject> {
-    const found = new Promise<JsonObject>((resolve, reject) => {
-      let seen = 0
-      const give = (error: Error): void => {
-        waiting.delete(look)
-        clearTimeout(timer)
-        reject(error)
-      }
-      const why = (what: string): Error =>
-        new Error(`${what}\nLast: ${messages.slice(-3).map(shortly).join('\n')}\nstderr: ${stderr}`)
-      const timer = setTimeout(() => give(why('What was waited for never came.')), underLoad(12_500))
-      function look(): void {
-        for (; seen < messages.length; seen += 1) {
-          const message = messages[seen]
-          if (message === undefined || !fits(message)) continue
-          waiting.delete(look)
-          clearTimeout(timer)
-          return resolve(message)
-        }
-        return isOver ? give(why('The bridge ended.')) : undefined
-      }
-      waiting.add(look)
-      look()
-    })
-    // Not every caller waits for messages of a bridge that is stopped on purpose.
-    found.catch(() => {})
-    return found
-  }
-
-  function ask(
-    method: string,
-    params?: JsonObject,
-    id: number | string = (lastId += 1),
-  ): Promise<JsonObject> {
-    const given = { ...(isJsonObject(params?.['_meta']) && params['_meta']), ...claims }
-    const all = claims === undefined ? params : { ...params, _meta: given }
-    const from = messages.length
-    write({ jsonrpc: '2.0', id, method, ...(all && { params: all }) })
-    // An id may be reused once it has its answer.
-    let seen = 0
-    return find((message) => {
-      seen += 1
-      return seen > from && message['id'] === id && message['method'] === undefined
-    })
-  }
-
   return {
+    ...client,
     child,
-    messages,
-    strayLines,
     stderr: () => stderr,
-    write,
-    ask,
-    find,
     call(name, args = {}, id) {
-      const said = ask('tools/call', { name, arguments: args }, id).then(textOf)
+      const said = client.ask('tools/call', { name, arguments: args }, id).then(textOf)
       said.catch(() => {})
       return said
-    },
-    async initialize(capabilities = {}, protocolVersion = '2025-11-25') {
-      const answer = await ask('initialize', {
-        protocolVersion,
-        capabilities,
-        clientInfo: { name: 'test', version: '1' },
-      })
-      write({ jsonrpc: '2.0', method: 'notifications/initialized' })
-      return answer
-    },
-    speakModern(capabilities = {}) {
-      claims = modernClaims(capabilities)
-    },
-    answerWith(given) {
-      results = given
     },
     endInput: () => void stdin.end(),
     kill: (signal) => void child.kill(signal),
@@ -259,19 +127,6 @@ export function talkTo(child: ReturnType<typeof spawn>): BridgeChild {
       await closed
       force.forEach(clearTimeout)
     },
-  }
-}
-
-function shortly(message: JsonObject): string {
-  return JSON.stringify(message).slice(0, 400)
-}
-
-/** Returns `_meta` for requests of 2026-07-28. */
-export function modernClaims(capabilities: JsonObject = {}): JsonObject {
-  return {
-    [mcpMetaKey.protocolVersion]: modernRevision,
-    [mcpMetaKey.clientInfo]: { name: 'test', version: '1' },
-    [mcpMetaKey.clientCapabilities]: capabilities,
   }
 }
 

@@ -1,15 +1,14 @@
+import type { AuthorizationPrompt } from '../../../../bridge/http/http-client.ts'
 import type { McpProxyPorts } from '../../../../bridge/proxy/proxy.ts'
 
-/** Creates a sign-in whose outcome a test decides. */
-export function pendingSignIn(): {
+/** Creates a sign-in whose outcome a test decides. `more` is what its prompt says besides the link. */
+export function pendingSignIn(more: Pick<AuthorizationPrompt, 'unconfirmed'> = {}): {
   signIn: NonNullable<McpProxyPorts['signIn']>
   begun(): number
   succeed(): void
   fail(error: Error): void
-  cancelled(): boolean
 } {
   let begun = 0
-  let isCancelled = false
   let settle: { resolve(): void; reject(error: Error): void } = { resolve() {}, reject() {} }
   return {
     signIn() {
@@ -18,17 +17,13 @@ export function pendingSignIn(): {
         settle = { resolve, reject }
       })
       return {
-        prompt: Promise.resolve({ kind: 'browser', url: `https://as.example/authorize?n=${begun}` }),
+        prompt: Promise.resolve({ kind: 'browser', url: `https://as.example/authorize?n=${begun}`, ...more }),
         done,
-        cancel() {
-          isCancelled = true
-          settle.reject(new Error('cancelled'))
-        },
+        cancel: () => settle.reject(new Error('cancelled')),
       }
     },
     begun: () => begun,
     succeed: () => settle.resolve(),
     fail: (error) => settle.reject(error),
-    cancelled: () => isCancelled,
   }
 }

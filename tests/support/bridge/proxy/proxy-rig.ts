@@ -1,5 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { onTestFinished } from 'vitest'
+import { createLineClient, type LineClient, modernClaims } from '../process/line-client.ts'
+import { networkConfig } from '../http/server-fixture.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
 import { McpProxy, type McpProxyPorts, type McpProxyConfig } from '../../../../bridge/proxy/proxy.ts'
 import type { ServerMemory } from '../../../../bridge/transport/server-memory.ts'
@@ -7,23 +9,22 @@ import type { Json, Received } from '../../remote/received.ts'
 import { type Remote, type RemoteOptions, startRemote } from '../../remote/remote.ts'
 
 /** A proxy between two streams, with the client at their other ends. */
-export interface Rig {
+export interface Rig extends Pick<LineClient, 'write'> {
   proxy: McpProxy
   /** Resolves with the exit code. */
   over: Promise<number>
   input: PassThrough
   output: PassThrough
-  /** All messages received by the client, in order. */
-  messages: Json[]
+  messages: readonly Json[]
   said: string[]
   notes: string[]
   opened: string[]
   memory(): ServerMemory | undefined
-  write(message: Json | string): void
   /** Sends a request and resolves with its response. */
   ask(method: string, params?: Json, id?: number | string): Promise<Json>
   /** Resolves with the first matching message, including past ones. */
   find(fits: (message: Json) => boolean): Promise<Json>
+  initialize(capabilities?: Json): Promise<Json>
   /** Stops the proxy unless it has ended. */
   stop(): Promise<void>
 }
@@ -52,32 +53,14 @@ export function startProxy({ url: serverUrl }: { url: string }, options: RigOpti
   const { ports, memory: before, ...config } = options
   const input = new PassThrough()
   const output = new PassThrough()
-  const messages: Json[] = []
   const said: string[] = []
   const notes: string[] = []
   const opened: string[] = []
-  const waiting = new Set<() => void>()
   let memory = before
-  let rest = ''
-  let lastId = 0
-  output.on('data', (chunk: Buffer) => {
-    rest += chunk.toString('utf8')
-    const lines = rest.split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) messages.push(JSON.parse(line) as Json)
-    // In a later turn, as over a pipe.
-    setImmediate(() => waiting.forEach((look) => look()))
-  })
-  const http = createHttpClient({
-    connectTimeoutMs: 30_000,
-    headersTimeoutMs: 0,
-    bodyTimeoutMs: 0,
-    ipv4: false,
-    ca: undefined,
-    proxy: undefined,
-    allowHttp: true,
-    userAgent: 'test',
-  })
+  const client = createLineClient(input, output, () => notes.join('\n'))
+  const http = createHttpClient(
+    networkConfig({ connectTimeoutMs: 30_000, headersTimeoutMs: 0, bodyTimeoutMs: 0, allowHttp: true }),
+  )
   const proxy = new McpProxy(
     {
       version: '1.2.3',
@@ -123,34 +106,15 @@ export function startProxy({ url: serverUrl }: { url: string }, options: RigOpti
   )
   const over = proxy.run()
   const rig: Rig = {
+    ...client,
     proxy,
     over,
     input,
     output,
-    messages,
     said,
     notes,
     opened,
     memory: () => memory,
-    write(message) {
-      input.write(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`)
-    },
-    async ask(method, params, id = ++lastId) {
-      rig.write({ jsonrpc: '2.0', id, method, ...(params && { params }) })
-      return rig.find((message) => message['id'] === id && message['method'] === undefined)
-    },
-    find(fits) {
-      return new Promise((resolve) => {
-        const look = (): void => {
-          const found = messages.find(fits)
-          if (found === undefined) return
-          waiting.delete(look)
-          resolve(found)
-        }
-        waiting.add(look)
-        look()
-      })
-    },
     async stop() {
       proxy.stop('test')
       await over
@@ -162,15 +126,7 @@ export function startProxy({ url: serverUrl }: { url: string }, options: RigOpti
 }
 
 /** Returns `_meta` for a request of 2026-07-28. */
-export function claims(capabilities: Json = {}): Json {
-  return {
-    _meta: {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': capabilities,
-    },
-  }
-}
+export const claims = (capabilities: Json = {}): Json => ({ _meta: modernClaims(capabilities) })
 
 /** A client's side of a protocol era, to run a test with both. */
 export type Era = 'legacy' | 'modern'
@@ -185,12 +141,4 @@ export async function open(rig: Rig, era: Era): Promise<void> {
 }
 
 /** Opens a session as a client of 2025-11-25 does. */
-export async function initialize(rig: Rig, capabilities: Json = {}): Promise<Json> {
-  const answered = await rig.ask('initialize', {
-    protocolVersion: '2025-11-25',
-    capabilities,
-    clientInfo: { name: 'test', version: '1' },
-  })
-  rig.write({ jsonrpc: '2.0', method: 'notifications/initialized' })
-  return answered
-}
+export const initialize = (rig: Rig, capabilities: Json = {}): Promise<Json> => rig.initialize(capabilities)

@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { onTestFinished } from 'vitest'
 import { type JsonRpcMessage, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type {
-  Authorization,
-  HttpClient,
-  Refusal,
-  RefusalOutcome,
-} from '../../../../bridge/http/http-client.ts'
+import type { Authorization, Refusal, RefusalOutcome } from '../../../../bridge/http/http-client.ts'
+import { networkConfig } from '../http/server-fixture.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
 import type { StatelessTransportPorts } from '../../../../bridge/transport/stateless-transport.ts'
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
@@ -14,7 +11,6 @@ import type { Transport } from '../../../../bridge/transport/transport.ts'
 /** Ports of a transport that record its actions. */
 export interface TransportHarness {
   ports: StatelessTransportPorts
-  http: HttpClient
   /** Messages received on the GET stream. */
   unsolicited: JsonRpcMessage[]
   notes: string[]
@@ -27,20 +23,11 @@ export interface TransportHarness {
   onRefusal(refusal: Refusal): RefusalOutcome
 }
 
-/** Uses real sockets and real time, with waits shortened by the factor `haste`. */
+/** Opens it for one test, with real sockets and real time; waits are shortened by the factor `haste`. */
 export function createHarness(haste = 1): TransportHarness {
-  const http = createHttpClient({
-    connectTimeoutMs: 2000,
-    headersTimeoutMs: 10_000,
-    bodyTimeoutMs: 10_000,
-    ipv4: false,
-    ca: undefined,
-    proxy: undefined,
-    allowHttp: false,
-    userAgent: 'drawbridge-test',
-  })
+  const http = createHttpClient(networkConfig({ headersTimeoutMs: 10_000, bodyTimeoutMs: 10_000 }))
+  onTestFinished(() => http.close())
   const harness: TransportHarness = {
-    http,
     unsolicited: [],
     notes: [],
     refusals: [],
@@ -76,6 +63,12 @@ export function createHarness(haste = 1): TransportHarness {
     },
   }
   return harness
+}
+
+/** Closes a transport when its test is over. */
+export function forTest<T extends Transport>(transport: T): T {
+  onTestFinished(() => transport.close(500))
+  return transport
 }
 
 /** Sends one message and returns the messages delivered for it. */

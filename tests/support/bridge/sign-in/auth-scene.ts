@@ -1,16 +1,13 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import {
-  type CredentialStore,
-  type LoginId,
-  loginId,
-} from '../../../../bridge/credentials/credential-store.ts'
+import type { CredentialStore, LoginId } from '../../../../bridge/credentials/credential-store.ts'
 import type { Credential } from '../../../../bridge/credentials/credential.ts'
-import { createCredentialStore } from '../../../../bridge/credentials/sealed-store.ts'
 import { systemRuntime } from '../../../../bridge/config/system-runtime.ts'
 import type { Answer, LocalEra } from '../../../conformance/client/local-client.ts'
 import { type BridgeProcess, withLinks } from '../../../e2e/bridge-process.ts'
+import { openFileStore, usualLoginId } from '../credentials/usual-login.ts'
+import { loginAt } from '../oauth/oauth-server.ts'
 import { type BridgeOptions, type CommandProcess, startCommand } from '../process/bridge-child.ts'
 import { type Stage, staged } from '../process/stage.ts'
 import type { Remote, RemoteOptions } from '../../remote/remote.ts'
@@ -72,11 +69,8 @@ function createScene(
   commands: CommandProcess[],
 ): AuthScene {
   const { home } = stage
-  const store = createCredentialStore(
-    { home: join(home, '.drawbridge'), backend: 'file', keychainTimeoutMs: 2500 },
-    { runtime: systemRuntime, announce: () => {} },
-  )
-  const id = loginId({ serverUrl: remote.url, resource: undefined, client: undefined, profile: 'default' })
+  const store = openFileStore(join(home, '.drawbridge'))
+  const id = usualLoginId(remote.url)
 
   function bridge({ era, flags = [], ...options }: SceneBridgeOptions = {}): BridgeProcess {
     const all = ['--debug', ...(flags.includes('--store') ? [] : ['--store', 'file']), ...flags]
@@ -115,30 +109,17 @@ function storedLogin(remote: Remote, agoSeconds: number): Credential {
   const redirectUris = ['http://127.0.0.1/oauth/callback']
   const issued = remote.issueTokens({ clientId: remote.addClient({ redirectUris }).clientId })
   const issuedAt = systemRuntime.now() - agoSeconds
-  return {
-    generation: 1,
-    serverUrl: remote.url,
-    profile: 'default',
-    issuer: remote.issuer,
-    tokenEndpoint: `${remote.issuer}/token`,
-    revocationEndpoint: `${remote.issuer}/revoke`,
-    resource: remote.url,
-    client: {
-      clientId: issued.client_id,
-      tokenEndpointAuthMethod: 'none',
-      origin: 'dynamic',
-      redirectUris,
-    },
-    tokens: {
-      accessToken: issued.access_token,
-      issuedAt,
-      ...(issued.expires_in === undefined ? {} : { expiresAt: issuedAt + issued.expires_in }),
-      ...(issued.refresh_token === undefined ? {} : { refreshToken: issued.refresh_token }),
-      scope: issued.scope,
-    },
-    signedInAt: issuedAt,
-    signInId: 'seeded',
+  const client = { clientId: issued.client_id, redirectUris }
+  const tokens = {
+    accessToken: issued.access_token,
+    issuedAt,
+    expiresAt: issuedAt + issued.expires_in,
+    refreshToken: issued.refresh_token,
+    scope: issued.scope,
   }
+  const { url } = remote
+  const changes = { serverUrl: url, resource: url, tokens, signedInAt: issuedAt, signInId: 'seeded' }
+  return loginAt({ origin: remote.issuer }, client, changes)
 }
 
 /** Calls a tool; returns its text, or that of the error. */

@@ -14,8 +14,8 @@ export interface Browser {
   remove(): void
 }
 
-/** Creates a browser whose user finishes after `pauseMs`, or never. */
-export function createBrowser(pauseMs: number | 'never'): Browser {
+/** Creates a browser whose user finishes after `pauseMs`. */
+export function createBrowser(pauseMs: number): Browser {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-browser-'))
   const log = join(folder, 'openings')
   writeFileSync(log, '')
