@@ -34,7 +34,6 @@ export interface CommandOptions {
   print?: boolean
   project?: boolean
   show?: boolean
-  trace?: boolean
   yes?: boolean
 }
 
