@@ -1,15 +1,8 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { InstallSystem } from './client.ts'
 import { clientFile, clients, findClient } from './client-table.ts'
-import { clientOverview } from './client-overview.ts'
 import { snippetOf } from './plan-install.ts'
-import {
-  createInstallFixture,
-  type InstallFixture,
-  launchSample,
-} from '../../tests/support/bridge/install/install-fixture.ts'
+import { launchSample } from '../../tests/support/bridge/install/install-fixture.ts'
 
 function system(options: Partial<InstallSystem>): InstallSystem {
   return {
@@ -170,38 +163,5 @@ describe('the entry', () => {
 describe('a client that is not known', () => {
   it('is reported with the known ones', () => {
     expect(() => findClient('claude')).toThrow('"claude" is not a known client')
-  })
-})
-
-describe('the overview', () => {
-  let fixture: InstallFixture
-  beforeEach(() => {
-    fixture = createInstallFixture()
-  })
-  afterEach(() => fixture.remove())
-
-  it('says of each client whether there is a file, and our entries in it', () => {
-    const launcher = '/project/bridge-of-mine/launcher.cjs'
-    fixture.file(
-      findClient('cursor'),
-      JSON.stringify({
-        mcpServers: {
-          a: { command: 'node', args: [launcher, 'https://a.example/mcp'] },
-          b: { command: 'b' },
-        },
-      }),
-    )
-    fixture.file(findClient('codex'), '[')
-    mkdirSync(join(fixture.home, '.gemini', 'settings.json'), { recursive: true })
-    const states = Object.fromEntries(
-      clientOverview(fixture.system, launcher).map(({ client, state }) => [client.id, state]),
-    )
-    expect(states['cursor']).toEqual({
-      kind: 'read',
-      own: [{ name: 'a', serverUrl: 'https://a.example/mcp' }],
-    })
-    expect(states['codex']).toMatchObject({ kind: 'fault' })
-    expect(states['gemini']).toMatchObject({ kind: 'fault' })
-    expect(states['zed']).toEqual({ kind: 'absent' })
   })
 })

@@ -98,10 +98,7 @@ export const commandTable: readonly CommandRow[] = [
     usage: 'doctor <url>',
     description: 'Look at everything that a connection depends on, and say what to do. Changes nothing.',
     group: 'Looking',
-    examples: [
-      'doctor https://mcp.example.com/mcp',
-      'doctor https://mcp.example.com/mcp --json',
-    ],
+    examples: ['doctor https://mcp.example.com/mcp', 'doctor https://mcp.example.com/mcp --json'],
     json: {
       ok: 'whether nothing failed',
       checks: 'list: name (stable), state ("ok", "warn" or "fail"), message, fix',
@@ -119,7 +116,6 @@ export const commandTable: readonly CommandRow[] = [
       'install codex https://mcp.example.com/mcp --name work --profile work',
       'install vscode https://mcp.example.com/mcp --project',
       'install claude-desktop https://mcp.example.com/mcp --print',
-      'install --list',
     ],
     switches: {
       '--name <name>': 'what the entry is called (default: made of the host)',
@@ -128,7 +124,6 @@ export const commandTable: readonly CommandRow[] = [
       '--dry-run': 'only print the change',
       '--yes': 'do not ask; without a terminal nobody is asked',
       '--force': 'replace another entry of that name; install from a folder that does not last',
-      '--list': 'only print the clients that are known, their files, and our entries in them',
     },
     json: {
       ok: 'whether the entry is there now, or was shown',
@@ -140,7 +135,6 @@ export const commandTable: readonly CommandRow[] = [
       diff: 'the change for people, with what looks like a secret masked; null with --print',
       entry: 'the entry itself',
       snippet: 'text to paste, with --print; else null',
-      clients: 'with --list, in place of all but ok: client, title, file, exists, fault, entries',
     },
     run: async (input) => (await import('../install/install.ts')).install(input),
   },
