@@ -49,13 +49,12 @@ export function createSandbox(
   const webApp = createWebApp(
     {
       appUrl,
-      authUrl: providerUrl,
       cookieName,
       database: databases.demo,
       mcpUrl: `${baseUrl}/mcp`,
       connectionsUrl: `${baseUrl}/account/connections`,
     },
-    { runtime, authFetch: provider.fetch, mails: () => provider.services.mailbox.list() },
+    provider.services,
   )
   const isOwnHost = createHostGuard(appUrl)
   return {

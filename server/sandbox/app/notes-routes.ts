@@ -1,6 +1,6 @@
 import { Hono, type Context } from 'hono'
 import type { BrowserSessions, Visitor } from './browser-session.ts'
-import { type PageResponder, readFlash } from './page-frame.ts'
+import type { PageResponder } from './page-frame.ts'
 import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
 import { notesPage, type ServerLinks } from './pages.ts'
 
@@ -26,25 +26,19 @@ export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutes
     return pages.redirect(c, '/', { setCookies: visitor.setCookies })
   }
 
-  function describe({ user }: SignedIn): {
-    email: string
-    notes: ReturnType<Notes['list']>
-    links: ServerLinks
-  } {
-    return { email: user.email, notes: notes.list(user.id), links }
+  function show(
+    c: Context,
+    { user, setCookies }: SignedIn,
+    draft?: { text: string; error: string },
+  ): Response {
+    const page = notesPage({ email: user.email, notes: notes.list(user.id), links, draft })
+    return pages.show(c, page, { status: draft ? 422 : 200, setCookies })
   }
 
-  routes.get('/notes', (c) =>
-    forUser(c, (visitor) =>
-      pages.show(c, notesPage({ ...describe(visitor), flash: readFlash(c.req.raw) }), {
-        setCookies: visitor.setCookies,
-      }),
-    ),
-  )
+  routes.get('/notes', (c) => forUser(c, (visitor) => show(c, visitor)))
 
   routes.post('/notes', (c) =>
     forUser(c, async (visitor) => {
-      const { setCookies } = visitor
       const typed = new URLSearchParams(await c.req.text()).get('text') ?? ''
       const text = parseNoteText(typed)
       if (text === undefined) {
@@ -52,19 +46,18 @@ export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutes
           typed.trim() === ''
             ? 'Write something first.'
             : `That note is too long: ${maxNoteLength.toLocaleString('en')} characters fit.`
-        const page = notesPage({ ...describe(visitor), draft: { text: typed, error } })
-        return pages.show(c, page, { status: 422, setCookies })
+        return show(c, visitor, { text: typed, error })
       }
       notes.add(visitor.user.id, text)
-      return pages.redirect(c, '/notes', { setCookies, flash: 'note-added' })
+      return pages.redirect(c, '/notes', { setCookies: visitor.setCookies })
     }),
   )
 
   routes.post('/notes/delete', (c) =>
     forUser(c, async ({ user, setCookies }) => {
       const id = new URLSearchParams(await c.req.text()).get('id') ?? ''
-      const flash = notes.remove(user.id, id) ? 'note-deleted' : 'note-gone'
-      return pages.redirect(c, '/notes', { setCookies, flash })
+      notes.remove(user.id, id)
+      return pages.redirect(c, '/notes', { setCookies })
     }),
   )
 

@@ -9,8 +9,8 @@ const links = {
   connectionsUrl: 'http://localhost:8787/account/connections',
 }
 const PAGES = {
-  landing: landingPage({}, 'You are signed out.').toString(),
-  'landing with an error': landingPage({ email: HOSTILE, error: HOSTILE }, HOSTILE).toString(),
+  landing: landingPage({}).toString(),
+  'landing with an error': landingPage({ email: HOSTILE, error: HOSTILE }).toString(),
   'sign-up': signUpPage({}).toString(),
   'sign-up with an error': signUpPage({ email: HOSTILE, error: HOSTILE }).toString(),
   notes: notesPage({

@@ -9,9 +9,9 @@ export interface FormState {
 }
 
 /** Renders the first page: an introduction, and the sign-in form. */
-export function landingPage(form: FormState, flash?: string): SafeHtml {
+export function landingPage(form: FormState): SafeHtml {
   return framePage(
-    { title: titled('Sign in', form), flash },
+    { title: titled('Sign in', form) },
     html`<div class="welcome">
       <div class="pitch">
         <h1>Jot it down here. Ask for it <em>anywhere</em>.</h1>
@@ -63,18 +63,16 @@ export interface NotesPage {
   email: string
   notes: readonly Note[]
   links: ServerLinks
-  flash?: string | undefined
   /** Refused text, shown again. */
-  draft?: { text: string; error: string }
+  draft?: { text: string; error: string } | undefined
 }
 
 /** Renders the notes of a user, and how to give an assistant access to them. */
-export function notesPage({ email, notes, links, flash, draft }: NotesPage): SafeHtml {
+export function notesPage({ email, notes, links, draft }: NotesPage): SafeHtml {
   return framePage(
     {
       title: titled('Your notes', { ...(draft && { error: draft.error }) }),
       email,
-      flash,
       mcpUrl: links.mcpUrl,
     },
     html`<div class="desk">

@@ -64,9 +64,8 @@ button:focus-visible{border-radius:8px}
 .link.delete{color:var(--danger)}
 .or{display:flex;align-items:center;gap:.9rem;color:var(--soft);font-size:.875rem}
 .or::before,.or::after{content:"";flex:1;height:1px;background:var(--line)}
-.alert,.flash{border-radius:8px;padding:.7rem .95rem;font-size:.9375rem;border:1px solid}
+.alert{border-radius:8px;padding:.7rem .95rem;font-size:.9375rem;border:1px solid}
 .alert{color:var(--danger);background:var(--danger-wash);border-color:currentColor}
-.flash{color:var(--accent);background:var(--wash);border-color:currentColor;margin-bottom:1.5rem;width:fit-content;max-width:100%}
 .desk{display:grid;gap:2rem}
 @media(min-width:54rem){.desk{grid-template-columns:minmax(0,1fr) 20rem;align-items:start}.connect{position:sticky;top:1.5rem}}
 .desk h1{font-size:clamp(1.9rem,1.5rem + 2vw,2.6rem);margin-bottom:1.25rem}

@@ -1,9 +1,7 @@
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { AuthClient } from './auth-client.ts'
 import { BrowserSessions } from './browser-session.ts'
-import type { Mail } from '../provider/email/mailbox.ts'
+import type { AuthServices } from '../provider/auth-services.ts'
 import { createMailRoutes } from './mail-routes.ts'
 import { createNotesApi } from './notes-api.ts'
 import { createNotesRoutes } from './notes-routes.ts'
@@ -17,7 +15,6 @@ const maxFormBytes = 64 * 1024
 
 export interface WebAppConfig {
   appUrl: string
-  authUrl: string
   /** Base name of the session cookie. */
   cookieName: string
   /** SQLite path of the notes, or `:memory:`. */
@@ -33,24 +30,15 @@ export interface WebApp {
   close(): void
 }
 
-/** Creates Fieldnotes, the demo web app. It reaches the session provider through `authFetch`. */
-export function createWebApp(
-  config: WebAppConfig,
-  ports: {
-    runtime: Runtime
-    authFetch: (request: Request) => Promise<Response>
-    mails: () => readonly Mail[]
-  },
-): WebApp {
-  const { appUrl, authUrl } = config
-  const { runtime, authFetch, mails } = ports
-  const auth = new AuthClient(authUrl, authFetch)
-  const sessions = new BrowserSessions(config.cookieName, { auth, runtime })
-  const notes = new Notes(config.database, runtime)
-  const pages = createPageResponder(new URL(authUrl).origin, new URL(config.mcpUrl).origin)
+/** Creates Fieldnotes, the demo web app, whose users are those of the embedded provider. */
+export function createWebApp(config: WebAppConfig, services: AuthServices): WebApp {
+  const { appUrl } = config
+  const sessions = new BrowserSessions(config.cookieName, services)
+  const notes = new Notes(config.database, services.runtime)
+  const pages = createPageResponder(new URL(services.config.url).origin, new URL(config.mcpUrl).origin)
 
   const app = new Hono()
-  app.route('/api/notes', createNotesApi(notes, auth))
+  app.route('/api/notes', createNotesApi(notes, services))
   app.all('/api/*', (c) => c.json({ error: 'not_found', message: 'Page not found.' }, 404))
   app.get('/favicon.svg', (c) =>
     c.body(ICON, 200, { 'content-type': 'image/svg+xml', 'cache-control': 'public, max-age=86400' }),
@@ -70,8 +58,8 @@ export function createWebApp(
       onError: (c) => pages.show(c, plainPage('Too long', 'Your input is too long.'), { status: 413 }),
     }),
   )
-  site.route('/', createSignInRoutes({ appUrl, auth, sessions, pages, runtime }))
-  site.route('/', createMailRoutes({ mails, pages }))
+  site.route('/', createSignInRoutes({ appUrl, services, sessions, pages }))
+  site.route('/', createMailRoutes({ mails: () => services.mailbox.list(), pages }))
   site.route('/', createNotesRoutes({ links: config, notes, sessions, pages }))
   app.route('/', site)
   app.notFound((c) =>
