@@ -119,16 +119,6 @@ function take(folder: string, name: string, number: number): LockAttempt {
   }
 }
 
-/** Returns for how many seconds nobody has touched the lock of that name in `folder`; undefined if it is free. */
-export function untouchedSeconds(folder: string, name: string): number | undefined {
-  const number = existsSync(folder) ? Math.max(0, ...numbersOf(folder, name)) : 0
-  if (number === 0) return undefined
-  const file = join(folder, `${name}.${number}`)
-  const { mtimeMs } = lstatSync(file, { throwIfNoEntry: false }) ?? {}
-  if (mtimeMs === undefined || readOwner(file).owner === 'none') return undefined
-  return Math.max(0, Math.round((Date.now() - mtimeMs) / 1000))
-}
-
 function touch(file: string): void {
   try {
     const now = new Date()
