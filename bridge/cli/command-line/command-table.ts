@@ -35,8 +35,7 @@ export const commandTable: readonly CommandRow[] = [
   },
   {
     usage: 'logout [url]',
-    description:
-      'Revoke the tokens of a login at its server, and forget it. For a login that cannot be read, give the id that status shows.',
+    description: 'Revoke the tokens of a login at its server, and forget it.',
     group: 'Sign-in',
     examples: ['logout https://mcp.example.com/mcp', 'logout --all'],
     switches: { '--all': 'every stored login' },

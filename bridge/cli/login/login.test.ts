@@ -289,21 +289,6 @@ describe('login and logout', () => {
     expect(left.json()).toMatchObject({ logins: [], unreadable: [{ id }], key: 'file' })
   })
 
-  it('logout of an id forgets what only its file tells of, and nothing else', async () => {
-    await storeLogin(home, 'https://a.example/mcp')
-    await storeLogin(home, 'https://b.example/mcp')
-    const id = damage('https://a.example/mcp', 'broken')
-    const { code, stderr } = await run(['logout', id])
-    expect(code).toBe(0)
-    expect(stderr).toBe(
-      `Signed out of the login ${id}: the tokens are forgotten, but not revoked, as nobody can read them. They end by themselves.`,
-    )
-    expect((await run(['status'])).code).toBe(0)
-    const again = await run(['logout', id, '--json'])
-    expect(again.code).toBe(0)
-    expect(again.json()).toMatchObject({ ok: true, logins: [{ id, found: false }] })
-  })
-
   it('logout of the URL forgets what cannot be read, too', async () => {
     await storeLogin(home, 'https://a.example/mcp')
     damage('https://a.example/mcp', 'broken')

@@ -96,22 +96,6 @@ describe('status', () => {
     expect(run.json()).toMatchObject({ ok: false, code: 'configuration' })
   })
 
-  it('finds a login by its id, be it one that cannot be read', async () => {
-    await storeLogin(home, 'https://a.example/mcp')
-    const [id] = damage(home, 'https://a.example/mcp', 'x')
-    await storeLogin(home, 'https://b.example/mcp')
-    const other = loginId({
-      serverUrl: 'https://b.example/mcp',
-      resource: undefined,
-      client: undefined,
-      profile: 'default',
-    })
-    expect((await runCommand(['status', other], { home })).code).toBe(0)
-    const { code, stdout } = await runCommand(['status', id], { home })
-    expect(code).toBe(3)
-    expect(stdout).toContain(`-> drawbridge logout ${id}`)
-  })
-
   it('takes plain http without a flag: nobody is asked', async () => {
     await storeLogin(home, 'http://b.example/mcp')
     expect((await runCommand(['status', 'http://b.example/mcp'], { home })).code).toBe(0)
@@ -156,7 +140,7 @@ describe('status', () => {
     expect(code).toBe(3)
     expect(stdout).toContain('https://b.example/mcp\n  signed in, since ')
     expect(stdout).toContain(
-      `${file}\n  cannot be read\n  reason   The stored login is cut off or no JSON.\n  -> drawbridge logout ${id}\n`,
+      `${file}\n  cannot be read\n  reason   The stored login is cut off or no JSON.\n  -> Remove it and sign in again: drawbridge logout <url>\n`,
     )
     expect(stderr).toBe('')
     const run = await runCommand(['status', '--json'], { home })
@@ -171,7 +155,7 @@ describe('status', () => {
           file,
           code: 'credentials_corrupt',
           reason: 'The stored login is cut off or no JSON.',
-          next_step: `drawbridge logout ${id}`,
+          next_step: 'Remove it and sign in again: drawbridge logout <url>',
         },
       ],
     })

@@ -25,7 +25,6 @@ async function listen(
     callback: { host: '127.0.0.1', port: undefined, path: '/oauth/callback', ...changes },
     preferredPort: undefined,
     state: 'right',
-    successUrl: undefined,
     ...more,
   })
   open.push(listener)
@@ -197,16 +196,6 @@ describe('what it answers', () => {
       expect(status).toBe(200)
       expect(html).toContain('You are signed in')
     }
-  })
-
-  it('with the page of the user after it worked', async () => {
-    const target = await listen({ path: '/done' }, { state: 'x' })
-    await target.finish({ kind: 'signed_in' })
-    const listener = await listen({}, { successUrl: target.redirectUri })
-    const arriving = visit(`${listener.redirectUri}?state=right&code=c0de`)
-    await listener.response
-    await listener.finish({ kind: 'signed_in' })
-    expect((await arriving).url).toBe(target.redirectUri)
   })
 
   it('no browser that has disconnected, without waiting for it', async () => {

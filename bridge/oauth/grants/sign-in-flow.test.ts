@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  type OAuthServer,
-  type Reply,
-  startOAuthServer,
-} from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import { type OAuthServer, startOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { beginTrial, signIn } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
 
 it('signs in at a server that nothing is known about, asking nothing twice', async () => {
@@ -62,8 +58,7 @@ describe('where no browser can be opened', () => {
   const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
   const prefersDevice = true
 
-  /** Starts a server whose device endpoint answers with `reply`. */
-  async function startWithDevices(reply?: Reply): Promise<OAuthServer> {
+  async function startWithDevices(): Promise<OAuthServer> {
     const server = await startOAuthServer()
     const body = {
       device_code: 'd',
@@ -72,7 +67,7 @@ describe('where no browser can be opened', () => {
       interval: 1,
     }
     server.metadata = { device_authorization_endpoint: `${server.origin}/device_authorization` }
-    server.answers.set('/device_authorization', () => reply ?? { body })
+    server.answers.set('/device_authorization', () => ({ body }))
     return server
   }
 
@@ -104,26 +99,6 @@ describe('where no browser can be opened', () => {
     await trial.done
   })
 
-  it.each<[why: string, reply: Reply]>([
-    ['the client may not', { status: 400, body: { error: 'unauthorized_client' } }],
-    ['it is not there after all', { status: 404, body: 'no' }],
-    ['it is broken', { status: 500 }],
-  ])('the link takes over where the device grant does not begin: %s', async (_why, reply) => {
-    const server = await startWithDevices(reply)
-    const staticClient = { clientId: 'configured' }
-    const { prompts, credential } = await signIn(server.serverUrl, { prefersDevice, staticClient })
-    expect(prompts).toEqual([{ kind: 'browser', url: expect.stringContaining('client_id=configured') }])
-    expect(credential.client.clientId).toBe('configured')
-  })
-
-  it('but not once a code was shown', async () => {
-    const server = await startWithDevices()
-    server.answers.set('/token', () => ({ status: 400, body: { error: 'access_denied' } }))
-    const trial = beginTrial(server.serverUrl, { prefersDevice })
-    await expect(trial.done).rejects.toMatchObject({ fault: 'access_denied' })
-    expect(trial.prompts.map(({ kind }) => kind)).toEqual(['device'])
-  })
-
   it('a server with only the device grant can be used, and its refusal is reported', async () => {
     const server = await startWithDevices()
     server.metadata = { ...server.metadata, authorization_endpoint: undefined }
@@ -134,12 +109,5 @@ describe('where no browser can be opened', () => {
     }))
     const refused = beginTrial(server.serverUrl, { prefersDevice }).done
     await expect(refused).rejects.toMatchObject({ fault: 'client_refused' })
-  })
-
-  it('a device that was asked for is not replaced by a link', async () => {
-    const server = await startWithDevices({ status: 400, body: { error: 'unauthorized_client' } })
-    const trial = beginTrial(server.serverUrl, { grant: 'device_code', prefersDevice })
-    await expect(trial.done).rejects.toMatchObject({ fault: 'client_refused' })
-    expect(server.requests('/authorize')).toEqual([])
   })
 })

@@ -2,7 +2,7 @@ import type { Credential } from '../../credentials/credential.ts'
 import { configuredClient } from '../client/client-choice.ts'
 import { chooseScope } from '../client/scope-choice.ts'
 import { type DiscoveredServer, discover } from '../discovery/discovery.ts'
-import { grantAt, takesDocument, whyUnusable } from '../discovery/server-use.ts'
+import { grantAt, takesDocument } from '../discovery/server-use.ts'
 import { coversMore } from '../discovery/server-url.ts'
 import { type AnnounceSignIn, OAuthFailure, type SignInFlow, type SignInRequest } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
@@ -81,9 +81,7 @@ function askForGrant(
     case 'authorization_code':
       return signInWithCode(request, context, announce)
     case 'device_code':
-      return grant === config.grant
-        ? signInWithDevice(request, context, announce)
-        : signInWithDeviceOrCode(request, context, announce)
+      return signInWithDevice(request, { ...context, config: { ...config, grant } }, announce)
     case 'client_credentials':
       return signInAsClient(request, context)
   }
@@ -98,30 +96,6 @@ async function signInAsClient(request: GrantRequest, context: OAuthContext): Pro
   const granted = grantedTokens(client, answer, request.server.metadata.issuer, config)
   const { refreshToken: _unwanted, ...tokens } = granted.tokens
   return { ...granted, tokens }
-}
-
-/** Falls back to the authorization code grant if the server refuses the device grant, except after a mix-up. */
-async function signInWithDeviceOrCode(
-  request: GrantRequest,
-  context: OAuthContext,
-  announce: AnnounceSignIn,
-): Promise<GrantedTokens> {
-  const { config, signal } = context
-  let isAnnounced = false
-  const announceDevice: AnnounceSignIn = (prompt) => {
-    isAnnounced = true
-    announce(prompt)
-  }
-  try {
-    const byDevice: OAuthConfig = { ...config, grant: 'device_code' }
-    return await signInWithDevice(request, { ...context, config: byDevice }, announceDevice)
-  } catch (error) {
-    const byBrowser = { ...config, prefersDevice: false }
-    const isRefused = error instanceof OAuthFailure && error.fault !== 'issuer_mismatch'
-    const isOver = isAnnounced || signal.aborted || !isRefused
-    if (isOver || whyUnusable(request.server.metadata, byBrowser) !== undefined) throw error
-    return await signInWithCode(request, { ...context, config: byBrowser }, announce)
-  }
 }
 
 function credentialOf(

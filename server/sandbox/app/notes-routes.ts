@@ -2,7 +2,7 @@ import { Hono, type Context } from 'hono'
 import type { BrowserSessions, Visitor } from './browser-session.ts'
 import type { PageResponder } from './page-frame.ts'
 import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
-import { notesPage, type ServerLinks } from './pages.ts'
+import { notesPage, plainPage, type ServerLinks } from './pages.ts'
 
 export interface NotesRoutesParts {
   links: ServerLinks
@@ -26,30 +26,25 @@ export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutes
     return pages.redirect(c, '/', { setCookies: visitor.setCookies })
   }
 
-  function show(
-    c: Context,
-    { user, setCookies }: SignedIn,
-    draft?: { text: string; error: string },
-  ): Response {
-    const page = notesPage({ email: user.email, notes: notes.list(user.id), links, draft })
-    return pages.show(c, page, { status: draft ? 422 : 200, setCookies })
-  }
-
-  routes.get('/notes', (c) => forUser(c, (visitor) => show(c, visitor)))
+  routes.get('/notes', (c) =>
+    forUser(c, ({ user, setCookies }) => {
+      const page = notesPage({ email: user.email, notes: notes.list(user.id), links })
+      return pages.show(c, page, { setCookies })
+    }),
+  )
 
   routes.post('/notes', (c) =>
-    forUser(c, async (visitor) => {
-      const typed = new URLSearchParams(await c.req.text()).get('text') ?? ''
-      const text = parseNoteText(typed)
+    forUser(c, async ({ user, setCookies }) => {
+      const text = parseNoteText(new URLSearchParams(await c.req.text()).get('text'))
       if (text === undefined) {
-        const error =
-          typed.trim() === ''
-            ? 'Write something first.'
-            : `That note is too long: ${maxNoteLength.toLocaleString('en')} characters fit.`
-        return show(c, visitor, { text: typed, error })
+        const page = plainPage(
+          'Not added',
+          `A note has 1 to ${maxNoteLength.toLocaleString('en')} characters.`,
+        )
+        return pages.show(c, page, { status: 422, setCookies })
       }
-      notes.add(visitor.user.id, text)
-      return pages.redirect(c, '/notes', { setCookies: visitor.setCookies })
+      notes.add(user.id, text)
+      return pages.redirect(c, '/notes', { setCookies })
     }),
   )
 

@@ -1,27 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { copyScriptSource } from '../../http/pages/copy-button.ts'
 import { ICON, STYLE, styleSource } from './style.ts'
-
-// The clipboard is available over https and on this computer only; elsewhere the address is selected, for the user to copy.
-const SCRIPT = `
-const [button, field, status] = ['copy-url', 'mcp-url', 'copied'].map((id) => document.getElementById(id))
-button.hidden = false
-button.addEventListener('click', async () => {
-  field.select()
-  try {
-    await navigator.clipboard.writeText(field.value)
-    status.textContent = 'Copied.'
-  } catch {
-    status.textContent = 'Selected. Copy it now.'
-  }
-})
-`
-
-/** Makes the button with the id `copy-url` copy the text of `mcp-url`. Place it after both and the text `copied`. */
-export const copyScript: SafeHtml = rawHtml(`<script>${SCRIPT}</script>`)
-
-const scriptSource = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`
 
 // In one piece, because its hash in the policy covers every space between the tags.
 const styleElement = rawHtml(`<style>${STYLE}</style>`)
@@ -43,7 +23,7 @@ function pageHeaders(
     'content-security-policy': [
       "default-src 'none'",
       `style-src ${styleSource}`,
-      `script-src ${scriptSource}`,
+      `script-src ${copyScriptSource}`,
       "img-src 'self'",
       `form-action ${["'self'", ...formTargets].join(' ')}`,
       // Not for the page's own script, which only copies; for the console, where users may call /mcp with the session cookie.

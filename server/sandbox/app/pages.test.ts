@@ -18,12 +18,6 @@ const PAGES = {
     notes: [{ ...NOTE, id: HOSTILE, text: HOSTILE }],
     links: { mcpUrl: HOSTILE, connectionsUrl: HOSTILE },
   }).toString(),
-  'notes with a draft': notesPage({
-    email: 'a@b',
-    notes: [],
-    links,
-    draft: { text: `</textarea>${HOSTILE}`, error: HOSTILE },
-  }).toString(),
   plain: plainPage(HOSTILE, HOSTILE).toString(),
 }
 

@@ -45,7 +45,7 @@ footer p{border-top:1px solid var(--line);padding-top:1rem}
 form{margin:0}
 .stack{display:grid;gap:1.1rem}
 .stack h1,.stack h2{font-size:1.6rem}
-label{display:block;font-weight:600;margin-bottom:.35rem;font-size:.9375rem}
+label,.label{display:block;font-weight:600;margin-bottom:.35rem;font-size:.9375rem}
 input,textarea{width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--field);border-radius:8px;padding:.65rem .8rem;min-height:2.9rem}
 textarea{display:block;min-height:calc(8.35rem + 1px);resize:vertical;padding-block:.35rem 0;font:1.125rem/2rem var(--serif);
 background:var(--paper) repeating-linear-gradient(transparent 0 calc(2rem - 1px),var(--rule) calc(2rem - 1px) 2rem) 0 .35rem local}
@@ -57,8 +57,8 @@ button:hover{background:var(--accent-hover)}
 button:focus-visible{border-radius:8px}
 .wide{width:100%}
 [hidden]{display:none}
-.quiet{background:transparent;color:var(--ink);border-color:var(--field)}
-.quiet:hover{background:var(--wash);border-color:var(--accent)}
+.quiet,.secondary{background:transparent;color:var(--ink);border-color:var(--field)}
+.quiet:hover,.secondary:hover{background:var(--wash);border-color:var(--accent)}
 .link{background:none;border:0;min-height:2.75rem;padding:0 .25rem;color:var(--accent);text-decoration:underline;text-underline-offset:.2em;font-weight:500;font-size:.9375rem}
 .link:hover{background:none;color:var(--accent-hover)}
 .link.delete{color:var(--danger)}
@@ -82,9 +82,10 @@ button:focus-visible{border-radius:8px}
 .connect{padding:1.25rem}
 .connect h2{font-size:1.35rem}
 .connect ol{margin:0;padding-left:1.2rem;display:grid;gap:.5rem;color:var(--soft)}
-.connect input{font-family:var(--mono);font-size:.875rem}
-.address{display:flex;flex-wrap:wrap;gap:.5rem}
-.address input{flex:1 1 14rem;width:auto;min-width:0}
+.connect code{font:.875rem var(--mono);user-select:all}
+.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.address{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem}
+.address code{flex:1 1 14rem;min-width:0;overflow-wrap:anywhere}
 .plain{max-width:32rem;margin-inline:auto}
 .narrow{max-width:27rem;margin-inline:auto}
 @media(prefers-reduced-motion:no-preference){button,.brand,a{transition:background-color .15s,color .15s,border-color .15s}}
