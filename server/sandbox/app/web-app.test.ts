@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { createFakeBrowser } from '../../../tests/support/sandbox/browser-fixture.ts'
 import { openWebApp, SITE, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
-import { isSameOrigin } from './web-app.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 const COOKIE = 'sb-localhost-auth-token'
@@ -254,26 +253,6 @@ describe('a failure inside', () => {
     expect(page.text).toContain('That did not work')
     expect(page.text).not.toMatch(/sqlite|at file|Error:/i)
   })
-})
-
-const APP = 'http://localhost:8788'
-
-it.each([
-  { site: 'same-origin', origin: APP, same: true },
-  { site: 'same-origin', origin: undefined, same: true },
-  { site: 'same-origin', origin: 'null', same: true },
-  { site: undefined, origin: APP, same: true },
-  { site: 'same-origin', origin: 'http://localhost:9999', same: false },
-  { site: 'same-site', origin: APP, same: false },
-  { site: 'cross-site', origin: APP, same: false },
-  { site: undefined, origin: undefined, same: false },
-  { site: undefined, origin: 'null', same: false },
-  { site: undefined, origin: 'https://localhost:8788', same: false },
-])('Sec-Fetch-Site $site with Origin $origin is the same origin: $same', ({ site, origin, same }) => {
-  const headers = new Headers()
-  if (site !== undefined) headers.set('sec-fetch-site', site)
-  if (origin !== undefined) headers.set('origin', origin)
-  expect(isSameOrigin(headers, APP)).toBe(same)
 })
 
 describe('the mail of this machine', () => {

@@ -1,5 +1,7 @@
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { csrf } from 'hono/csrf'
+import { HTTPException } from 'hono/http-exception'
 import { BrowserSessions } from './browser-session.ts'
 import type { AuthServices } from '../provider/auth-services.ts'
 import { createMailRoutes } from './mail-routes.ts'
@@ -45,13 +47,8 @@ export function createWebApp(config: WebAppConfig, services: AuthServices): WebA
   )
 
   const site = new Hono()
-  site.use(async (c, next) => {
-    if (c.req.method === 'POST' && !isSameOrigin(c.req.raw.headers, new URL(appUrl).origin)) {
-      const text = 'This form did not come from a page of Fieldnotes. Open the app and try again.'
-      return pages.show(c, plainPage('Refused', text), { status: 403 })
-    }
-    return next()
-  })
+  // SameSite cookies alone would accept the pages of other ports of localhost.
+  site.use(csrf({ origin: new URL(appUrl).origin }))
   site.use(
     bodyLimit({
       maxSize: maxFormBytes,
@@ -65,24 +62,15 @@ export function createWebApp(config: WebAppConfig, services: AuthServices): WebA
   app.notFound((c) =>
     pages.show(c, plainPage('Nothing here', 'There is no page at this address.'), { status: 404 }),
   )
-  app.onError((_error, c) => {
+  app.onError((error, c) => {
+    if (error instanceof HTTPException && error.status === 403) {
+      const text = 'This form did not come from a page of Fieldnotes. Open the app and try again.'
+      return pages.show(c, plainPage('Refused', text), { status: 403 })
+    }
     const text = 'Something went wrong. Try again.'
     if (c.req.path.startsWith('/api/')) return c.json({ error: 'internal', message: text }, 500)
     return pages.show(c, plainPage('That did not work', text), { status: 500 })
   })
 
   return { fetch: async (request) => app.fetch(request), close: () => notes.close() }
-}
-
-/**
- * Returns whether a form was sent by a page of this origin. Browsers say so in `Sec-Fetch-Site` and `Origin`; a request with
- * neither is refused. Other ports of localhost are another origin, though the same site: SameSite cookies alone would accept their
- * pages.
- */
-export function isSameOrigin(headers: Headers, appOrigin: string): boolean {
-  const site = headers.get('sec-fetch-site')
-  const origin = headers.get('origin')
-  if (site !== null && site !== 'same-origin') return false
-  if (origin === null || origin === 'null') return site === 'same-origin'
-  return origin === appOrigin
 }
