@@ -1,6 +1,7 @@
 import { decodeBase64url, decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
+import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import {
   readSessionCookie,
   staleSessionCookies,
@@ -98,19 +99,12 @@ function cookiesOf(request: Request): WireCookie[] {
  * it. So this reads only the layout that this app writes.
  */
 function readRefreshToken(cookies: readonly WireCookie[], name: string): string | undefined {
-  const value = joinCookie(cookies, name)
+  const value = cookies
+    .filter((cookie) => isSessionCookieName(cookie.name, { name }))
+    .toSorted((one, other) => one.name.localeCompare(other.name))
+    .map((cookie) => cookie.value)
+    .join('')
   const bytes = value.startsWith('base64-') ? decodeBase64url(value.slice('base64-'.length)) : undefined
   const token = bytes && parseJsonObject(decodeUtf8(bytes) ?? '')?.['refresh_token']
   return typeof token === 'string' ? token : undefined
-}
-
-function joinCookie(cookies: readonly WireCookie[], name: string): string {
-  const values = new Map(cookies.map((cookie) => [cookie.name, cookie.value]))
-  let joined = values.get(name) ?? ''
-  for (let index = 0; joined === '' || index > 0; index++) {
-    const chunk = values.get(`${name}.${index}`)
-    if (chunk === undefined) break
-    joined += chunk
-  }
-  return joined
 }
