@@ -36,7 +36,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
       baseUrl: 'http://localhost:8787',
       cookieName: 'sb-localhost-auth-token',
       tokenTtlSeconds: 3600,
-      databases: { provider: ':memory:', demo: ':memory:' },
+      database: ':memory:',
     }
     sandbox = createSandbox(config, createFakeRuntime())
     server = serve({ hostname: '127.0.0.1', port, fetch: (request) => sandbox.fetch(request) })

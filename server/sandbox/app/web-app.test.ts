@@ -246,12 +246,14 @@ describe('every page', () => {
 
 describe('a failure inside', () => {
   it('is a page without details', async () => {
-    const { browser, app } = await signedUp()
-    app.close()
+    const { browser, provider } = await signedUp()
+    vi.spyOn(provider.services.accounts, 'get').mockImplementationOnce(() => {
+      throw new Error('The disk is full.')
+    })
     const page = await browser.get('/notes')
     expect(page.status).toBe(500)
     expect(page.text).toContain('That did not work')
-    expect(page.text).not.toMatch(/sqlite|at file|Error:/i)
+    expect(page.text).not.toMatch(/disk|at file|Error:/i)
   })
 })
 

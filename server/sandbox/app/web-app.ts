@@ -19,8 +19,6 @@ export interface WebAppConfig {
   appUrl: string
   /** Base name of the session cookie. */
   cookieName: string
-  /** SQLite path of the notes, or `:memory:`. */
-  database: string
   /** Address shown to users for their assistant. */
   mcpUrl: string
   connectionsUrl: string
@@ -29,14 +27,13 @@ export interface WebAppConfig {
 /** A small web application with users and data, as a team might put behind Drawbridge. */
 export interface WebApp {
   fetch(request: Request): Promise<Response>
-  close(): void
 }
 
 /** Creates Fieldnotes, the demo web app, whose users are those of the embedded provider. */
 export function createWebApp(config: WebAppConfig, services: AuthServices): WebApp {
   const { appUrl } = config
   const sessions = new BrowserSessions(config.cookieName, services)
-  const notes = new Notes(config.database, services.runtime)
+  const notes = new Notes(services)
   const pages = createPageResponder(new URL(services.config.url).origin, new URL(config.mcpUrl).origin)
 
   const app = new Hono()
@@ -72,5 +69,5 @@ export function createWebApp(config: WebAppConfig, services: AuthServices): WebA
     return pages.show(c, plainPage('That did not work', text), { status: 500 })
   })
 
-  return { fetch: async (request) => app.fetch(request), close: () => notes.close() }
+  return { fetch: async (request) => app.fetch(request) }
 }

@@ -96,7 +96,6 @@ export function openWebApp(provider: ProviderFixture): WebApp {
     {
       appUrl: SITE,
       cookieName: 'sb-localhost-auth-token',
-      database: ':memory:',
       mcpUrl: 'http://localhost:8787/mcp',
       connectionsUrl: 'http://localhost:8787/account/connections',
     },
