@@ -226,7 +226,7 @@ describe('login and logout', () => {
         },
       ],
     })
-    expect(paths().slice(-3)).toEqual(['/revoke', '/revoke', '/register/client-1'])
+    expect(paths().slice(-2)).toEqual(['/revoke', '/revoke'])
     expect((await run(['status'])).code).toBe(3)
     const again = await run(['logout', url])
     expect(again.code).toBe(0)
@@ -262,7 +262,7 @@ describe('login and logout', () => {
     const id = damage('https://a.example/mcp', 'broken')
     const { code, json } = await run(['logout', '--all', '--json'])
     expect(code).toBe(0)
-    expect(paths().slice(-3)).toEqual(['/revoke', '/revoke', '/register/client-1'])
+    expect(paths().slice(-2)).toEqual(['/revoke', '/revoke'])
     const { logins } = json() as { logins: { id: string }[] }
     expect(logins).toHaveLength(2)
     expect(logins).toContainEqual({

@@ -104,12 +104,12 @@ async function revoke(
   credential: Credential,
   { read: { values }, input: { runtime, surroundings } }: Place,
 ): Promise<boolean | undefined> {
-  const { giveBack } = await import('../../oauth/login/sign-out.ts')
+  const { revokeTokens } = await import('../../oauth/login/sign-out.ts')
   const given = { ...values, profile: credential.profile, allowHttp: true }
   const oauth = oauthConfig(credential.serverUrl, given, undefined, surroundings)
   const http = createHttpClient(networkConfig(given, surroundings))
   try {
-    return await giveBack(credential, oauth, { http, runtime })
+    return await revokeTokens(credential, oauth, { http, runtime })
   } finally {
     http.close()
   }
