@@ -45,7 +45,9 @@ describe('the memory of a server', () => {
   it('that is not there, or cannot be written, ends nothing', () => {
     expect(open().read()).toBeUndefined()
     writeFileSync(join(home, 'file'), '')
-    open(join(home, 'file')).write({ era: 'legacy', transport: 'http', at: 1 })
+    const file = open(join(home, 'file'))
+    expect(file.read()).toBeUndefined()
+    file.write({ era: 'legacy', transport: 'http', at: 1 })
     expect(notes).toHaveLength(1)
   })
 })

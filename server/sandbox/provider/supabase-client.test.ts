@@ -35,6 +35,19 @@ describe('an unmodified supabase-js client', () => {
     expect(weak.error).toMatchObject({ code: 'weak_password', status: 422 })
   })
 
+  it('learns that a refresh token was tampered with', async () => {
+    const { admin, client } = startProvider()
+    await admin.createUser(ADA)
+    const { auth } = client()
+    const { data } = await auth.signInWithPassword(ADA)
+    await auth.refreshSession()
+    const [id, , mac = ''] = (data.session?.refresh_token ?? '').split('.')
+    for (const forged of [`${id}.0.${mac}x`, `${id}.1.${mac}`, `${id}.0`]) {
+      const { error } = await client().auth.refreshSession({ refresh_token: forged })
+      expect(error?.code).toBe('validation_failed')
+    }
+  })
+
   it('ends every session without the second factor, and what was issued before it, by proving it', async () => {
     const { admin, client, runtime } = startProvider()
     const { id } = await admin.createUser(ADA)
