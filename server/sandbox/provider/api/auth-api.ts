@@ -103,6 +103,7 @@ async function signOut(services: AuthServices, c: Context): Promise<Response> {
   return c.body(null, 204)
 }
 
+/** Rejects with `AuthError`. */
 export async function signIn(services: AuthServices, email: string, password: string): Promise<SessionBody> {
   const { accounts } = services
   if (email === '') throw new AuthError(400, 'validation_failed', 'missing email or phone')
@@ -117,6 +118,7 @@ export async function signIn(services: AuthServices, email: string, password: st
   return startSession(services, account.id, 'password')
 }
 
+/** `rotated` is false for a replay that gets the active token again. */
 export async function refresh(
   services: AuthServices,
   token: string,

@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
 import type { Database } from '../../database.ts'
@@ -96,7 +97,11 @@ export class Sessions {
     const [, id, count] = /^([\da-f-]{36})\.(\d+)\./.exec(refreshToken) ?? []
     const row = id === undefined ? undefined : this.#row(id)
     const counter = Number(count)
-    if (!row || refreshTokenOf(row, counter) !== refreshToken || counter > row.refresh_counter) {
+    if (
+      !row ||
+      !constantTimeEqual(refreshTokenOf(row, counter), refreshToken) ||
+      counter > row.refresh_counter
+    ) {
       throw new AuthError(400, 'validation_failed', 'Refresh token is not valid')
     }
     return { session: toSession(row), counter }
