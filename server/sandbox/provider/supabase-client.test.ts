@@ -64,6 +64,20 @@ describe('an unmodified supabase-js client', () => {
     }
     expect(errors).toEqual(['refresh_token_already_used', 'refresh_token_not_found'])
   })
+
+  it('changes its password and its metadata in a session with the second factor, if the account has one', async () => {
+    const { admin, client, runtime } = startProvider()
+    const { id } = await admin.createUser(ADA)
+    const { factorId, secret } = admin.enrollTotp(id)
+    const { auth } = client()
+    await auth.signInWithPassword(ADA)
+    const refused = await auth.updateUser({ password: 'battery staple' })
+    expect(refused.error).toMatchObject({ code: 'insufficient_aal', status: 401 })
+    await auth.mfa.challengeAndVerify({ factorId, code: computeTotp(secret, runtime.now()) })
+    const changed = await auth.updateUser({ password: 'battery staple', data: { nickname: 'countess' } })
+    expect(changed.data.user?.user_metadata['nickname']).toBe('countess')
+    expect((await client().auth.signInWithPassword(ADA)).error?.code).toBe('invalid_credentials')
+  })
 })
 
 describe('single sign-on', () => {

@@ -30,7 +30,11 @@ export class Factors {
     return factor
   }
 
-  enroll({ id: accountId }: Account, friendlyName: string): Factor {
+  enroll({ id: accountId, factors }: Account, friendlyName: string): Factor {
+    if (factors.some((factor) => factor.friendlyName === friendlyName)) {
+      const message = `A factor with the friendly name ${JSON.stringify(friendlyName)} for this user already exists`
+      throw new AuthError(422, 'mfa_factor_name_conflict', message)
+    }
     const secret = encodeBase32(this.#runtime.randomBytes(20))
     const factor: Factor = { id: randomUUID(), friendlyName, status: 'unverified', secret }
     this.#accounts.update(accountId, (account) => void account.factors.push(factor))

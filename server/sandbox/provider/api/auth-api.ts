@@ -1,7 +1,7 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { type Context, Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
-import type { Metadata } from '../accounts/account.ts'
+import { hasVerifiedFactor, mergeMetadata, type Metadata } from '../accounts/account.ts'
 import {
   type AuthServices,
   describeSession,
@@ -56,6 +56,7 @@ export function createAuthApi(services: AuthServices): Hono {
     const { account } = await authenticate(services, c.req.raw)
     return c.json(describeUser(account))
   })
+  api.put('/user', async (c) => updateUser(services, c))
   api.post('/logout', async (c) => signOut(services, c))
   return api
 }
@@ -84,12 +85,38 @@ export async function signUp(
   { email, password, data }: { email: string; password: string; data?: Metadata | null | undefined },
 ): Promise<SessionBody> {
   const { accounts, runtime } = services
+  if (email === '') {
+    throw new AuthError(422, 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled')
+  }
   if (password === '') throw new AuthError(400, 'validation_failed', 'Signup requires a valid password')
   validatePassword(password)
   const passwordHash = await hashPassword(password, runtime.randomBytes(16))
   const metadata = data ?? {}
   const { id } = accounts.create({ kind: 'email', email, passwordHash, confirmed: true, metadata })
   return startSession(services, id, 'password')
+}
+
+async function updateUser(services: AuthServices, c: Context): Promise<Response> {
+  const { accounts, runtime, sessions } = services
+  const { account, session } = await authenticate(services, c.req.raw)
+  const shape = { email: text, password: text, data: object }
+  const { email, password, data } = await readJsonBody(c.req.raw, shape)
+  if (email !== '' && email.toLowerCase() !== account.email) {
+    throw new AuthError(400, 'validation_failed', 'The embedded provider does not change addresses')
+  }
+  if (password !== '') {
+    validatePassword(password)
+    if (session.aal !== 'aal2' && hasVerifiedFactor(account)) {
+      const message = 'AAL2 session is required to update email or password when MFA is enabled.'
+      throw new AuthError(401, 'insufficient_aal', message)
+    }
+    const passwordHash = await hashPassword(password, runtime.randomBytes(16))
+    accounts.update(account.id, (changed) => {
+      changed.passwordHash = passwordHash
+    })
+    sessions.endAll(account.id, session.id)
+  }
+  return c.json(describeUser(accounts.update(account.id, (changed) => mergeMetadata(changed, data ?? {}))))
 }
 
 /** Ends sessions; issued access tokens stay valid until they expire, for services that check only the signature. */
@@ -99,6 +126,7 @@ async function signOut(services: AuthServices, c: Context): Promise<Response> {
   const { account, session } = await authenticate(services, c.req.raw)
   if (scope === 'global') sessions.endAll(account.id)
   else if (scope === 'local') sessions.end(session.id)
+  else if (scope === 'others') sessions.endAll(account.id, session.id)
   else throw new AuthError(400, 'validation_failed', `Unsupported logout scope ${JSON.stringify(scope)}`)
   return c.body(null, 204)
 }

@@ -144,8 +144,8 @@ export class Sessions {
     this.#database.run('DELETE FROM user_session WHERE id = ?', id)
   }
 
-  endAll(accountId: string): void {
-    this.#database.run('DELETE FROM user_session WHERE account_id = ?', accountId)
+  endAll(accountId: string, exceptId = ''): void {
+    this.#database.run('DELETE FROM user_session WHERE account_id = ? AND id <> ?', accountId, exceptId)
   }
 
   #isForgiven(row: SessionRow, counter: number, now: number): boolean {
