@@ -335,6 +335,20 @@ describe('a TLS server', () => {
     expect(found?.fix).toContain('NODE_EXTRA_CA_CERTS')
   })
 
+  it('without an intermediate that only this machine knows', async () => {
+    const intermediate = certificates.chained.cert.split(/(?<=-----END CERTIFICATE-----\n)/)[1] ?? ''
+    // Before this process knows it: a server of OpenSSL sends what it knows.
+    const baseUrl = await serve(leafOf(certificates.chained))
+    setDefaultCACertificates([...known, certificates.authority, intermediate])
+    const found = await chainAt(baseUrl)
+    setDefaultCACertificates([...known, certificates.authority])
+    expect(found).toMatchObject({
+      state: 'fail',
+      message: expect.stringContaining('does not send intermediate, which this machine knows'),
+    })
+    expect(found?.fix).toContain('fullchain.pem')
+  })
+
   it('that does not speak TLS', async () => {
     expect(await readChain('https://localhost:1')).toBeUndefined()
   })

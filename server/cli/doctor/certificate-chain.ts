@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { isIP } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import { fail, ok, type Outcome } from '@drawbridge/shared/terminal/check.ts'
 import { remedy } from './remedy.ts'
 import { connect, type DetailedPeerCertificate, type PeerCertificate } from 'node:tls'
@@ -8,26 +9,38 @@ const timeoutMs = 5000
 
 /** What a TLS server sends, its own certificate first, and how this machine judges it. */
 export interface CertificateChain {
-  /** With the authority, if this machine knows it. */
   sent: readonly PeerCertificate[]
+  /** The same, completed with the authorities that this machine knows. */
+  found: readonly PeerCertificate[]
   /** OpenSSL's code, such as `CERT_HAS_EXPIRED`; undefined if this machine trusts the certificate for the host. */
   fault: string | undefined
 }
 
-/** Reads the chain of the server at an https URL. Undefined if there is no TLS connection within five seconds. */
+/**
+ * Reads the chain of the server at an https URL. Node completes what it shows with the authorities that it knows, so a second
+ * connection knows none. Undefined if there is no TLS connection within five seconds.
+ */
 export async function readChain(url: string): Promise<CertificateChain | undefined> {
+  try {
+    const [judged, bare] = await Promise.all([look(url), look(url, [])])
+    return { sent: bare.chain, found: judged.chain, fault: judged.fault }
+  } catch {
+    return undefined
+  }
+}
+
+async function look(url: string, ca?: string[]): Promise<{ chain: PeerCertificate[]; fault?: string }> {
   const { hostname, port } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
+  const trust = { rejectUnauthorized: false, ...(ca && { ca }) }
   const name = isIP(host) === 0 ? { servername: host } : {}
-  const socket = connect({ host, port: Number(port || 443), ...name, rejectUnauthorized: false })
+  const socket = connect({ host, port: Number(port || 443), ...name, ...trust })
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(timeoutMs) })
     // A code, although the types say an error.
     const fault: unknown = socket.authorizationError
-    const sent = chainOf(socket.getPeerCertificate(true))
-    return { sent, fault: typeof fault === 'string' ? fault : undefined }
-  } catch {
-    return undefined
+    const chain = chainOf(socket.getPeerCertificate(true))
+    return typeof fault === 'string' ? { chain, fault } : { chain }
   } finally {
     socket.destroy()
   }
@@ -40,21 +53,20 @@ function chainOf(first: DetailedPeerCertificate): PeerCertificate[] {
   return [...chain]
 }
 
-/** Judges a chain as this machine does. */
+/** Judges a chain as programs do that know the usual authorities and no intermediate. */
 export function chainOutcome(chain: CertificateChain, host: string, now: Date): Outcome {
-  const { sent, fault } = chain
-  if (fault === undefined) return ok(`The chain is complete: ${sent.map(subjectOf).join(', ')}.`)
-  return (outcomes[fault] ?? ofUnknownAuthority)(chain, host, now)
+  const { sent, found, fault } = chain
+  if (fault !== undefined) return (outcomes[fault] ?? ofUnknownAuthority)(chain, host, now)
+  const missing = found.filter((one) => !isRoot(one) && !sent.some((other) => isSame(one, other)))
+  if (missing.length === 0) return ok(`The chain is complete: ${found.map(subjectOf).join(', ')}.`)
+  return incomplete(`${missing.map(subjectOf).join(', ')}, which this machine knows and clients do not`)
 }
 
 type Judge = (chain: CertificateChain, host: string, now: Date) => Outcome
 
 const outcomes: Readonly<Record<string, Judge>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: ({ sent: [own] }) =>
-    fail(
-      `The server does not send the certificate of its issuer, ${nameIn(own?.issuer)}.`,
-      remedy('chain', 'Send the intermediate certificates too, behind its own.'),
-    ),
+    incomplete(`the certificate of its issuer, ${nameIn(own?.issuer)}`),
   CERT_HAS_EXPIRED({ sent }, _, now) {
     const old = sent.find(({ valid_to: end }) => new Date(end) < now) ?? sent[0]
     return fail(
@@ -86,6 +98,14 @@ function ofUnknownAuthority({ sent, fault }: CertificateChain): Outcome {
   )
 }
 
+function incomplete(missing: string): Outcome {
+  const fix = remedy('chain', 'Send the intermediate certificates too, behind its own.')
+  return fail(`The server does not send ${missing}.`, fix)
+}
+
 const clock = (now: Date): string => `The clock of this machine says ${now.toISOString()}.`
+const isRoot = ({ subject, issuer }: PeerCertificate): boolean => isDeepStrictEqual(subject, issuer)
+const isSame = (one: PeerCertificate, other: PeerCertificate): boolean =>
+  one.fingerprint256 === other.fingerprint256
 const subjectOf = (certificate: PeerCertificate | undefined): string => nameIn(certificate?.subject)
 const nameIn = (name: PeerCertificate['subject'] | undefined): string => String(name?.CN ?? name?.O)

@@ -26,7 +26,7 @@ async function examine(
     createCommandFixture({ STORE: `sqlite:${folder}/server.db`, ...settings }, { json: isJson, runtime }),
   )
   if (!plain || !json) throw new Error('There are two.')
-  const whole = async (): Promise<CertificateChain> => ({ sent: [], fault: undefined })
+  const whole = async (): Promise<CertificateChain> => ({ sent: [], found: [], fault: undefined })
   const code = await doctor(plain.input, whole)
   expect(await doctor(json.input, whole)).toBe(code)
   const facts = json.facts() as unknown as {

@@ -97,6 +97,9 @@ describe('discovery', () => {
 
 describe('features', () => {
   it.each<[what: string, changes: Record<string, unknown>, name: string, state: string | undefined]>([
+    ['S256 is offered', {}, 'pkce', undefined],
+    ['nothing is said about PKCE', { code_challenge_methods_supported: undefined }, 'pkce', 'ok'],
+    ['only plain is offered', { code_challenge_methods_supported: ['plain'] }, 'pkce', 'fail'],
     ['refresh tokens are offered', {}, 'refresh-tokens', 'ok'],
     [
       'no refresh tokens are offered',
@@ -108,6 +111,7 @@ describe('features', () => {
     ['offline_access is unknown', { scopes_supported: ['openid'] }, 'refresh-tokens', 'warn'],
     ['nothing is said about scopes', { scopes_supported: undefined }, 'refresh-tokens', 'ok'],
     ['sessions can be revoked', {}, 'sign-out', 'ok'],
+    ['it tells who signs out', { backchannel_logout_supported: true }, 'backchannel-logout', 'ok'],
     ['sessions cannot be revoked', { revocation_endpoint: undefined }, 'sign-out', 'warn'],
   ])('%s', (_, changes, name, state) => {
     expect(states(findingsOf(oidcChecks, facts(changes)))[name]).toBe(state)

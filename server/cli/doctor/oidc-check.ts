@@ -76,6 +76,16 @@ export const oidcChecks: Checks<OidcFacts> = {
       `Set DRAWBRIDGE_PROVIDER_URL=${String(issuer)} to the letter; a slash at its end counts.`,
     )
   }),
+  pkce: discovered((_document, _config, lists) => {
+    const isSupported = lists('code_challenge_methods_supported', 'S256')
+    if (isSupported) return undefined
+    return isSupported === undefined
+      ? note(
+          'The provider does not say that it supports PKCE; it is used all the same.',
+          'Nothing to do unless signing in fails at the provider.',
+        )
+      : fail('The provider does not support PKCE with S256.', 'Switch it on for this client at the provider.')
+  }),
   'refresh-tokens': discovered((_document, { providerScope }, lists) => {
     if (lists('grant_types_supported', 'refresh_token') === false) {
       return fail(
@@ -107,6 +117,13 @@ export const oidcChecks: Checks<OidcFacts> = {
       'Take the setting out, unless the provider keeps one refresh token for each person.',
     )
   }),
+  'backchannel-logout': discovered((document, { baseUrl }) =>
+    document['backchannel_logout_supported'] === true
+      ? ok(
+          `The provider can end connections the moment somebody signs out there: register ${baseUrl}/oauth/backchannel_logout.`,
+        )
+      : undefined,
+  ),
 }
 
 function documentOf(discovery: Visit): JsonObject | undefined {

@@ -25,6 +25,7 @@ describe('a Postgres', () => {
       store: 'ok',
       'store-schema': 'ok',
       'store-durability': 'ok',
+      'store-connections': 'ok',
     })
     expect(isRunning).toBeUndefined()
     expect(await server.query(url, `SELECT to_regclass('drawbridge_schema')::text AS made`)).toEqual([
@@ -57,6 +58,8 @@ describe('a Postgres', () => {
   it('answers what it says about itself', async () => {
     const facts = await askPostgres(server.url('postgres'))
     expect(facts).toMatchObject({ encoding: 'UTF8', synchronousCommit: 'on', isStandby: false, schema: 0 })
+    expect(facts.maxConnections).toBe(300)
+    expect(facts.usedConnections).toBeGreaterThan(0)
   })
 })
 
@@ -68,6 +71,8 @@ describe('what a Postgres says about itself', () => {
     encoding: 'UTF8',
     synchronousCommit: 'on',
     isStandby: false,
+    usedConnections: 5,
+    maxConnections: 100,
     schema: 1,
   }
 
@@ -79,6 +84,7 @@ describe('what a Postgres says about itself', () => {
     ['a standby', { isStandby: true }, 'store', 'fail'],
     ['forgetful', { synchronousCommit: 'off' }, 'store-durability', 'fail'],
     ['synchronous to a local disk', { synchronousCommit: 'local' }, 'store-durability', 'ok'],
+    ['nearly full', { usedConnections: 95 }, 'store-connections', 'warn'],
   ])('%s', (_, changes, name, state) => {
     const findings = findingsOf(postgresChecks, { ...sound, ...changes })
     expect(states(findings)[name]).toBe(state)

@@ -1,9 +1,10 @@
-import { type Checks, fail, ok, type Outcome } from '@drawbridge/shared/terminal/check.ts'
+import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import { storeName } from '../../config/store-address.ts'
 import { readPostgresFailure } from '../../store/postgres/error.ts'
 import { parsePostgresUrl } from '../../store/postgres/url.ts'
 
 const oldestServer = 150_000
+const fewConnections = 10
 
 export interface PostgresFacts {
   url: string
@@ -12,6 +13,8 @@ export interface PostgresFacts {
   encoding: string
   synchronousCommit: string
   isStandby: boolean
+  maxConnections: number
+  usedConnections: number
   /** 0 without a schema of ours. */
   schema: number
 }
@@ -28,7 +31,8 @@ export async function askPostgres(url: string): Promise<PostgresFacts> {
     const { rows } = await client.query<Omit<PostgresFacts, 'url' | 'schema'> & { isMade: boolean }>(
       `SELECT current_setting('server_version') AS server, current_setting('server_version_num')::int AS "serverNumber",
          current_setting('server_encoding') AS encoding, current_setting('synchronous_commit') AS "synchronousCommit",
-         pg_is_in_recovery() AS "isStandby",
+         current_setting('max_connections')::int AS "maxConnections", pg_is_in_recovery() AS "isStandby",
+         (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS "usedConnections",
          to_regclass('drawbridge_schema') IS NOT NULL AS "isMade"`,
     )
     const { isMade, ...facts } = rows[0]!
@@ -66,4 +70,13 @@ export const postgresChecks: Checks<PostgresFacts> = {
           'ALTER DATABASE ... SET synchronous_commit = on',
         )
       : ok(`synchronous_commit is ${synchronousCommit}.`),
+  'store-connections': ({ usedConnections: used, maxConnections: max }) => {
+    const text = `${used} of ${max} connections are in use`
+    return max - used < fewConnections
+      ? warn(
+          `${text}; each server takes up to 10.`,
+          'Raise max_connections, add pool_max=N to the address, or put a pooler in between (pooler=transaction).',
+        )
+      : ok(`${text}.`)
+  },
 }
