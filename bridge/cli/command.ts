@@ -27,6 +27,7 @@ export interface CommandInput {
 /** The flags of commands that are not settings, as given. */
 export interface CommandOptions {
   all?: boolean
+  dryRun?: boolean
   force?: boolean
   name?: string
   print?: boolean

@@ -144,7 +144,7 @@ describe('what the package says about itself', () => {
 
   it.each<[words: string, exit: number]>([
     ['doctor http://127.0.0.1:1/mcp', 4],
-    ['install cursor https://mcp.example.com/mcp --print', 0],
+    ['install cursor https://mcp.example.com/mcp --dry-run', 0],
     ['token https://mcp.example.com/mcp', 3],
   ])('is true of --json and exit codes: %s', async (words, exit) => {
     const child = run(process.execPath, [launcher(), ...words.split(' '), '--json'], {

@@ -12,15 +12,16 @@ describe('asking an endpoint', () => {
   const serve = async (answer: (request: Received) => unknown): Promise<string> =>
     (await startServer({ handle: (request) => (answer(request), true) })).url
 
-  it('takes a stream for an answer, also one that does not end', async () => {
+  it('reads the response in a stream that does not end', async () => {
     const url = await serve(({ method, response }) => {
       // The session cannot be ended.
       if (method === 'DELETE') return void response.destroy()
       response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Mcp-Session-Id': 's' })
-      response.write(': hello\n\n')
+      response.write(': hello\n\ndata: {"jsonrpc":"2.0","method":"notifications/message"}\n\n')
+      response.write('id: 1\r\ndata: {"jsonrpc":"2.0",\r\ndata: "id":1,"result":{"a":1}}\r\n\r\n')
     })
     const answer = await askFirst(http, url, {})
-    expect(answer).toMatchObject({ status: 200, isMcp: true })
+    expect(answer).toMatchObject({ status: 200, message: { result: { a: 1 } } })
   })
 
   it('takes anything for an answer', async () => {
@@ -29,7 +30,7 @@ describe('asking an endpoint', () => {
       response.end('<html>')
     })
     const answer = await askFirst(http, url, {})
-    expect(answer).toMatchObject({ status: 403, isMcp: false })
+    expect(answer).toMatchObject({ status: 403, message: undefined })
     expect(answer.challenges[0]?.params.get('scope')).toBe('a b')
     expect(Math.abs((answer.date ?? 0) - Date.now() / 1000)).toBeLessThan(30)
   })

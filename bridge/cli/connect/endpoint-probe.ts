@@ -1,10 +1,11 @@
+import { createParser } from 'eventsource-parser'
 import {
   type AuthenticateChallenge,
   parseWwwAuthenticate,
 } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { readMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { discard, type HttpClient, type HttpResponse, readBody } from '../../http/http-client.ts'
+import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { type HttpClient, type HttpResponse, readBody } from '../../http/http-client.ts'
 import { findProtectedResource } from '../../oauth/discovery/metadata.ts'
 import type { OAuthConfig } from '../../oauth/oauth-config.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
@@ -17,8 +18,8 @@ export interface FirstAnswer {
   challenges: readonly AuthenticateChallenge[]
   /** The server's clock in epoch seconds, from the `Date` header. */
   date: number | undefined
-  /** A JSON-RPC response, or a stream of events. */
-  isMcp: boolean
+  /** The JSON-RPC response in the body, of JSON or of the first events. */
+  message: Readonly<Record<string, unknown>> | undefined
   /** HTTP+SSE of MCP 2024-11-05: the URL has a stream to GET, and nothing to POST to. */
   isSse: boolean
 }
@@ -59,48 +60,54 @@ export async function askFirst(
     body: JSON.stringify(initializeRequest),
     signal: AbortSignal.timeout(timeoutMs),
   })
-  const answer = await answerOf(opened)
+  const answer = answerOf(opened)
+  const text = isStream(answer)
+    ? await firstEvent(opened)
+    : (await readBody(opened, maxBytes).catch(() => Buffer.alloc(0))).toString('utf8')
   const sessionId = headerOf(opened, mcpHeader.sessionId.toLowerCase())
   if (sessionId !== undefined) {
     const signal = AbortSignal.timeout(endMs)
-    const ending = { ...headers, [mcpHeader.sessionId]: sessionId }
+    const request = {
+      method: 'DELETE' as const,
+      url,
+      headers: { ...headers, [mcpHeader.sessionId]: sessionId },
+      signal,
+    }
     // Sessions end by themselves too.
-    await http.send({ method: 'DELETE', url, headers: ending, signal }).then(discard, () => {})
+    await http.send(request).then(
+      ({ body }) => body.destroy(),
+      () => {},
+    )
   }
-  if (answer.status !== 404 && answer.status !== 405) return answer
+  if (answer.status !== 404 && answer.status !== 405) return { ...answer, message: parseJsonObject(text) }
   const response = await http.send({
     method: 'GET',
     url,
     headers: { Accept: 'text/event-stream', ...headers },
     signal: AbortSignal.timeout(timeoutMs),
   })
-  const streamed = await answerOf(response)
+  response.body.on('error', () => {})
+  response.body.destroy()
+  const streamed = answerOf(response)
   const isSse = streamed.status === 200 && isStream(streamed)
-  return isSse || streamed.status === 401 ? { ...streamed, isSse } : answer
+  return isSse || streamed.status === 401
+    ? { ...streamed, isSse }
+    : { ...answer, message: parseJsonObject(text) }
 }
 
-async function answerOf(response: HttpResponse): Promise<FirstAnswer> {
-  const { status } = response
+function answerOf(response: HttpResponse): FirstAnswer {
   const date = Date.parse(headerOf(response, 'date') ?? '')
-  const answer = {
-    status,
+  return {
+    status: response.status,
     contentType: headerOf(response, 'content-type') ?? '',
     challenges: parseWwwAuthenticate(headerOf(response, 'www-authenticate') ?? ''),
     date: Number.isNaN(date) ? undefined : Math.floor(date / 1000),
-    isMcp: false,
+    message: undefined,
     isSse: false,
   }
-  if (isStream(answer)) {
-    // It may be without end.
-    discard(response)
-    return { ...answer, isMcp: status < 300 }
-  }
-  const body = await readBody(response, maxBytes).catch(() => Buffer.alloc(0))
-  // Other APIs say `error` as well, and mean something else by it.
-  return { ...answer, isMcp: readMessage(body).envelope.kind === 'response' }
 }
 
-function isStream({ contentType }: Pick<FirstAnswer, 'contentType'>): boolean {
+function isStream({ contentType }: FirstAnswer): boolean {
   return contentType.startsWith('text/event-stream')
 }
 
@@ -114,4 +121,29 @@ export async function namesSignIn(config: OAuthConfig, ports: OAuthPorts): Promi
 function headerOf({ headers }: HttpResponse, name: string): string | undefined {
   const value = headers[name]
   return Array.isArray(value) ? value.join(', ') : value
+}
+
+/** Returns the first event with a response, without waiting for the end of the stream. */
+async function firstEvent(response: HttpResponse): Promise<string> {
+  let found = ''
+  const parser = createParser({
+    onEvent({ data }) {
+      const message = parseJsonObject(data)
+      if (found === '' && message !== undefined && ('result' in message || 'error' in message)) found = data
+    },
+  })
+  try {
+    response.body.setEncoding('utf8')
+    let length = 0
+    for await (const chunk of response.body as AsyncIterable<string>) {
+      parser.feed(chunk)
+      length += chunk.length
+      if (found !== '' || length > maxBytes) break
+    }
+  } catch {
+    // A stream that breaks off has no response.
+  } finally {
+    response.body.destroy()
+  }
+  return found
 }

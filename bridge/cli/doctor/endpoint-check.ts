@@ -1,3 +1,4 @@
+import { parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import { chooseProxy } from '../../http/route.ts'
@@ -25,7 +26,7 @@ export const endpointChecks: Checks<EndpointFacts> = {
   endpoint({ config, answer, error, namesSignIn }) {
     if (answer === undefined) return failed(error, failureContextOf(config))
     if (answer.status === 401) return signInSaid(answer)
-    if (!answer.isMcp) return strange(answer)
+    if (!isMcp(answer)) return strange(answer)
     const text = answer.isSse ? 'It answers with the older HTTP+SSE transport' : 'It answers'
     return ok(
       namesSignIn
@@ -53,7 +54,7 @@ export function signInNeed({
 }: EndpointFacts): 'wanted' | 'offered' | 'none' | undefined {
   if (answer === undefined) return undefined
   if (answer.status === 401) return 'wanted'
-  if (answer.isMcp) return namesSignIn ? 'offered' : 'none'
+  if (isMcp(answer)) return namesSignIn ? 'offered' : 'none'
   return answer.status === 403 ? 'wanted' : undefined
 }
 
@@ -64,6 +65,11 @@ function signInSaid({ challenges }: FirstAnswer): Outcome {
     'It wants a sign-in (401), without WWW-Authenticate: Bearer, at which other clients stop.',
     'Tell the operator of the server: a proxy in front of it may take that header away.',
   )
+}
+
+/** Other APIs say `error` as well, and mean something else by it. */
+function isMcp({ isSse, message }: FirstAnswer): boolean {
+  return isSse || (message !== undefined && parseJsonRpcMessage(message).kind === 'response')
 }
 
 function strange({ status, contentType }: FirstAnswer): Outcome {

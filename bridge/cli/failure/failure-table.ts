@@ -172,7 +172,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   oauth_issuer_changed: {
     meaning:
       'The server names another authorization server than the one that the configured client belongs to. Nothing was sent there.',
-    nextStep: `If the server has moved, name the new one as issuer in --static-oauth-client-info; then: ${login} --force`,
+    nextStep: `If the server has moved, say so when you are asked: ${login} --force. An issuer in --static-oauth-client-info has to be changed there.`,
     exit: signInNeeded,
   },
   oauth_resource_mismatch: {

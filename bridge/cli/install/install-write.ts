@@ -61,27 +61,28 @@ interface Report {
 export async function carryOut(plan: Plan, input: CommandInput, report: Report): Promise<ExitCode> {
   const { terminal, json, options } = input
   const { change, file, name, diff } = plan
-  if (change !== 'same' && (!json || terminal.isInteractive)) terminal.note(`${shownPath(file)}\n${diff}`)
-  const isDone = change === 'same' || (await isAgreed(plan, input))
-  const did = isDone ? done[change] : 'declined'
+  if (change !== 'same' && (!json || terminal.isInteractive)) {
+    const show = options.dryRun && !json ? terminal.print : terminal.note
+    show(`${shownPath(file)}\n${diff}`)
+  }
+  const did = await decide(plan, input)
+  const isDone = did !== 'planned' && did !== 'declined'
   const backup = isDone && did !== 'unchanged' ? applyPlan(plan, input.runtime.now()).backup : undefined
   for (const note of report.notes) terminal.note(asTyped(note))
-  const facts = {
-    ok: isDone,
-    did,
-    client: report.client.id,
-    name,
-    file: file.path,
-    backup: backup ?? null,
-    diff,
-  }
+  const ok = did !== 'declined'
+  const facts = { ok, did, client: report.client.id, name, file: file.path, backup: backup ?? null, diff }
   printResult(input, { ...facts, ...report.facts }, () => {
-    if (did === 'declined') return terminal.note('Nothing is written.')
+    if (!isDone) return terminal.note(`Nothing is written${did === 'planned' ? ': --dry-run' : ''}.`)
     terminal.note(`${report.client.title} ${headlines[did](name, shownPath(file))}.`)
     if (backup !== undefined) terminal.note(backupText(backup, options.project === true))
     if (did !== 'unchanged') for (const text of report.nextSteps) terminal.note(asTyped(text))
   })
-  return isDone ? exitCode.ok : exitCode.failed
+  return ok ? exitCode.ok : exitCode.failed
+}
+
+async function decide(plan: Plan, input: CommandInput): Promise<Done | 'planned' | 'declined'> {
+  if (plan.change !== 'same' && input.options.dryRun) return 'planned'
+  return plan.change === 'same' || (await isAgreed(plan, input)) ? done[plan.change] : 'declined'
 }
 
 async function isAgreed({ change, file, name }: Plan, { options, terminal }: CommandInput): Promise<boolean> {

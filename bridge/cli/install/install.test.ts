@@ -171,6 +171,13 @@ describe('install', () => {
     )
   })
 
+  it('shows the difference and writes nothing with --dry-run', async () => {
+    const { out, code } = await run(['cursor', url], { options: { dryRun: true } })
+    expect(code).toBe(0)
+    expect(out).toContain('+    "example-com": {')
+    expect(() => readFileSync(cursorFile())).toThrow('ENOENT')
+  })
+
   it('shows what to paste with --print, also from a cache', async () => {
     const launcher = '/home/ada/.npm/_npx/1/node_modules/mcp-drawbridge/launcher.cjs'
     const { out, notes } = await run(['codex', url], { options: { print: true }, place: { launcher } })
@@ -202,6 +209,8 @@ describe('install', () => {
       exit: 1,
       nextStep: expect.stringContaining('Install the bridge (npm ') as string,
     })
+    const shown = await run(['cursor', url], { place: { launcher }, options: { dryRun: true } })
+    expect(shown).toMatchObject({ code: 0, notes: expect.stringContaining('will not stay there') as string })
     expect(() => readFileSync(cursorFile())).toThrow('ENOENT')
     expect((await run(['cursor', url], { place: { launcher }, options: { force: true } })).code).toBe(0)
   })
@@ -410,9 +419,10 @@ describe('uninstall', () => {
     expect(notes).toContain('.drawbridge-backup-20270115-080000')
   })
 
-  it('asks a person, and answers programs', async () => {
+  it('asks a person, shows with --dry-run, answers programs', async () => {
     await run(['cursor', url])
     expect((await run(['cursor'], { command, answer: 'n\n' })).code).toBe(1)
+    expect((await run(['cursor'], { command, options: { dryRun: true } })).out).toContain('-')
     expect(cursorEntries()).toHaveProperty('example-com')
     const { out } = await run(['cursor', url], { command, json: true })
     expect(JSON.parse(out)).toMatchObject({ ok: true, did: 'removed', client: 'cursor', name: 'example-com' })

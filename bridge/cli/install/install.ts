@@ -40,7 +40,7 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
       })
       return exitCode.ok
     }
-    if (!options.force) checkLasting([place.node, place.launcher], place.temporaryFolders)
+    if (!options.dryRun && !options.force) checkLasting([place.node, place.launcher], place.temporaryFolders)
     const within = options.project ? place.projectFolder : undefined
     const plan = planInstall({ client, path, within, name, launch })
     return carryOut(plan, input, {
@@ -48,6 +48,7 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
       notes: [
         ...notes,
         ...plan.warnings,
+        ...(options.dryRun ? passingNotes(place) : []),
         ...(options.project
           ? ['The paths in the entry are those of this computer: others who get the file have others.']
           : []),

@@ -121,27 +121,43 @@ describe('login and logout', () => {
       token_endpoint_auth_method: client.tokenEndpointAuthMethod,
     }
 
-    const secretsSent = (): number => server.received.filter(({ text }) => text.includes(secret)).length
-
-    it('is refused there, and nothing is sent, unless the new one is named as its issuer', async () => {
+    async function begin(
+      options: { isInteractive?: boolean; stdin?: string; issuer?: string } = {},
+    ): Promise<CommandRun & { url: string }> {
       const url = await serve()
       await storeLogin(home, url, { ...old, client, signInNeeded: 'invalid_grant' })
-      const login = (issuer?: string): Promise<CommandRun> =>
-        run(['login', url], {
-          DRAWBRIDGE_STATIC_OAUTH_CLIENT_INFO: JSON.stringify({ ...info, issuer }),
-        })
-      for (const issuer of [undefined, 'https://old.example']) {
-        const { code, stderr } = await login(issuer)
-        expect(code).toBe(3)
-        expect(stderr).toContain(
-          `belongs to "https://old.example", and the server now names "${server.origin}"`,
-        )
-        expect(stderr).toContain('name the new one as issuer')
-      }
-      expect([secretsSent(), opened()]).toEqual([0, 0])
-      expect((await login(server.origin)).code).toBe(0)
+      const text = JSON.stringify({ ...info, issuer: options.issuer })
+      const environment = { DRAWBRIDGE_STATIC_OAUTH_CLIENT_INFO: text, BROWSER: browser }
+      return { url, ...(await runCommand(['login', url], { home, environment, ...options })) }
+    }
+
+    const secretsSent = (): number => server.received.filter(({ text }) => text.includes(secret)).length
+
+    it.each([
+      ['where nobody can be asked', {}],
+      ['when a person says no', { isInteractive: true, stdin: 'no\n' }],
+      ['when a person says nothing', { isInteractive: true, stdin: '\n' }],
+      ['that is configured', { isInteractive: true, stdin: 'y\n', issuer: 'https://old.example' }],
+    ])('is refused, and nothing is sent, %s', async (_, options) => {
+      const { code, stderr, url } = await begin(options)
+      expect(code).toBe(3)
+      expect(stderr).toContain(
+        `belongs to "https://old.example", and the server now names "${server.origin}"`,
+      )
+      expect(stderr).toContain(`say so when you are asked: drawbridge login ${url} --force`)
+      expect(secretsSent()).toBe(0)
+      expect(opened()).toBe(0)
+    })
+
+    it('signs in at the new one when a person says so, and is of that one from then on', async () => {
+      const { code, stderr, url } = await begin({ isInteractive: true, stdin: 'y\n' })
+      expect(code).toBe(0)
+      expect(stderr).toContain(`Signed in to ${url} at ${server.origin}.`)
       expect(secretsSent()).toBe(1)
-      expect((await login()).code).toBe(0)
+      const environment = { DRAWBRIDGE_STATIC_OAUTH_CLIENT_INFO: JSON.stringify(info) }
+      const again = await run(['login', url, '--force'], environment)
+      expect(again.code).toBe(0)
+      expect(secretsSent()).toBe(2)
     })
   })
 

@@ -1,6 +1,6 @@
 import type { HttpClient } from '../../http/http-client.ts'
 import type { BridgeConfig } from '../../config/config.ts'
-import { durationText, waitFor } from '../terminal/progress.ts'
+import { confirmed, durationText, waitFor } from '../terminal/progress.ts'
 import type { Login } from '../../oauth/login/login.ts'
 import { OAuthFailure, type PendingSignIn, type SignInPrompt } from '../../oauth/login-port.ts'
 import type { LoginState } from '../../oauth/tokens/stored-tokens.ts'
@@ -13,6 +13,7 @@ import { isOpenedByItself } from '../connect/connection-login.ts'
 import { stateView } from '../connect/login-view.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
+import { pasteRedirect } from './paste-redirect.ts'
 import { withLogin } from './with-login.ts'
 
 type Outcome = 'signed_in' | 'already_signed_in' | 'not_needed'
@@ -27,11 +28,41 @@ export async function login(input: CommandInput): Promise<ExitCode> {
     printResult(input, { ok: true, did: 'not_needed' satisfies Outcome }, () => {})
     return exitCode.ok
   }
+  try {
+    await signIn(config, input)
+  } catch (error) {
+    const moved = await agreedMove(error, config, input)
+    if (moved === undefined) throw error
+    await signIn(moved, input)
+  }
+  return exitCode.ok
+}
+
+async function signIn(config: BridgeConfig, input: CommandInput): Promise<void> {
   await withLogin(config, input, async (own, http) => {
     const did = await signInUnlessDone(own, config, http, input)
     report(did, await own.state(), config, input)
   })
-  return exitCode.ok
+}
+
+/**
+ * The configuration with which a configured client goes to the authorization server that is new, if a person says that it
+ * may. The login that is stored then is of that one. An issuer that was configured is not asked about.
+ */
+async function agreedMove(
+  error: unknown,
+  config: BridgeConfig,
+  { terminal }: CommandInput,
+): Promise<BridgeConfig | undefined> {
+  const { staticClient } = config.oauth
+  if (!(error instanceof OAuthFailure) || error.fault !== 'issuer_changed') return undefined
+  if (staticClient === undefined || staticClient.issuer !== undefined) return undefined
+  if (!terminal.isInteractive || error.issuer === undefined) return undefined
+  terminal.note(error.message)
+  const question = 'Has it moved, and may the client, with its secret, go to the new one?'
+  if (!(await confirmed(question, false, terminal))) return undefined
+  const oauth = { ...config.oauth, staticClient: { ...staticClient, issuer: error.issuer } }
+  return { ...config, oauth }
 }
 
 async function signInUnlessDone(
@@ -61,7 +92,7 @@ async function signInUnlessDone(
   process.on('SIGINT', interrupt)
   try {
     pending.prompt.catch(() => {})
-    await showPrompt(pending, config, input)
+    await showPrompt(pending, config, http, input)
     await finish(pending, config, input)
     return 'signed_in'
   } catch (error) {
@@ -77,7 +108,7 @@ async function askServer(
   { serverUrl, proxy, oauth }: BridgeConfig,
   ports: OAuthPorts,
 ): Promise<{ need: 'person' | 'none' | 'done'; isPage: boolean }> {
-  const { status, challenges, isMcp, isSse, contentType } = await askFirst(
+  const { status, challenges, message, isSse, contentType } = await askFirst(
     ports.http,
     serverUrl,
     proxy.headers,
@@ -87,7 +118,7 @@ async function askServer(
     const outcome = await own.refused({ status, used: undefined, challenges })
     return { need: outcome.kind === 'retry' ? 'done' : 'person', isPage }
   }
-  if (!isSse && !isMcp) return { need: 'person', isPage }
+  if (!isSse && (message === undefined || !('result' in message))) return { need: 'person', isPage }
   return { need: (await namesSignIn(oauth, ports)) ? 'person' : 'none', isPage }
 }
 
@@ -104,6 +135,7 @@ function webPage({ serverUrl }: Pick<BridgeConfig, 'serverUrl'>): CommandFailure
 async function showPrompt(
   pending: PendingSignIn,
   config: BridgeConfig,
+  http: HttpClient,
   { terminal, surroundings: { environment, platform } }: CommandInput,
 ): Promise<void> {
   const { expandedVariables: secretVariables } = config
@@ -113,9 +145,7 @@ async function showPrompt(
     if (config.openBrowser && isOpenedByItself(prompt))
       void openShownLink(linkOf(prompt), { environment, platform, secretVariables }, terminal.note)
     if (prompt.kind === 'browser' && terminal.isInteractive) {
-      terminal.note(
-        'If the browser runs on another computer, call the address here that it ends at: curl "ADDRESS"',
-      )
+      pasteRedirect(prompt.url, http, terminal, pending.done)
     }
   }
   const first = await waitFor(

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type OAuthServer, startOAuthServer } from '../../../tests/support/bridge/oauth/oauth-server.ts'
+import type { Credential } from '../../credentials/credential.ts'
+import type { SignInRequest } from '../login-port.ts'
+import {
+  type OAuthServer,
+  type Reply,
+  startOAuthServer,
+} from '../../../tests/support/bridge/oauth/oauth-server.ts'
 import { beginTrial, signIn } from '../../../tests/support/bridge/oauth/sign-in-trial.ts'
 
 it('signs in at a server that nothing is known about, asking nothing twice', async () => {
@@ -51,6 +57,51 @@ describe('a resource above the server', () => {
   it('is none when it is the server itself, with a slash or without', async () => {
     const server = await startOAuthServer({ resource: (origin) => ({ resource: `${origin}/mcp/` }) })
     expect((await signIn(server.serverUrl)).lines).toEqual([])
+  })
+})
+
+describe('a login that does not do', () => {
+  const scope = 'notes:read'
+
+  it.each<
+    [why: string, changes: Partial<Credential>, request: SignInRequest, line: (issuer: string) => string]
+  >([
+    [
+      'has ended',
+      { signInNeeded: 'invalid_grant' },
+      {},
+      (issuer) => `The stored login has ended: ${issuer} answered invalid_grant.`,
+    ],
+    [
+      'has too few scopes',
+      { tokens: { accessToken: 'a', issuedAt: 1, scope } },
+      { challengeScope: `${scope} notes:write` },
+      () => 'The stored login lacks what the server requires: "notes:write".',
+    ],
+    [
+      'has a token of the past',
+      { tokens: { accessToken: 'a', issuedAt: 1, expiresAt: 2, scope } },
+      { challengeScope: scope },
+      () => 'The token of the stored login has expired.',
+    ],
+    [
+      'is refused',
+      { tokens: { accessToken: 'a', issuedAt: 1, scope } },
+      { challengeScope: scope },
+      () => 'The server refused the token of the stored login.',
+    ],
+  ])('that %s is named before the next sign-in', async (_why, changes, request, line) => {
+    const server = await startOAuthServer()
+    const { credential } = await signIn(server.serverUrl)
+    const previous = { ...credential, ...changes }
+    const { lines } = await signIn(server.serverUrl, {}, { ...request, previous })
+    expect(lines).toEqual([line(server.issuer)])
+  })
+
+  it('is not named to a user who asked to sign in again', async () => {
+    const server = await startOAuthServer()
+    const { credential: previous } = await signIn(server.serverUrl)
+    expect((await signIn(server.serverUrl, {}, { previous, isForced: true })).lines).toEqual([])
   })
 })
 

@@ -7,7 +7,8 @@ import { coversMore } from '../discovery/server-url.ts'
 import { type AnnounceSignIn, OAuthFailure, type SignInFlow, type SignInRequest } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import type { OAuthContext, OAuthPorts } from '../server-request.ts'
-import { quoteServerText } from '../server-text.ts'
+import { quoteServerError, quoteServerText } from '../server-text.ts'
+import { hasEnded } from '../tokens/stored-tokens.ts'
 import { cancelled } from '../wait.ts'
 import { signInWithCode } from './authorization-code.ts'
 import { signInWithDevice } from './device-code.ts'
@@ -15,8 +16,8 @@ import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } fr
 
 /**
  * Creates the flow from a refusal to tokens: discovery, scope, client, grant. Sends requests only to the server, for its
- * metadata, and to the authorization server; neither sees a header or token meant for the other. `tell` receives a line
- * when the login is valid for more than the server.
+ * metadata, and to the authorization server; neither sees a header or token meant for the other. `tell` receives a line when
+ * an existing login is not usable, and when the new one is valid for more than the server.
  */
 export function createSignInFlow(
   config: OAuthConfig,
@@ -26,6 +27,7 @@ export function createSignInFlow(
   return async (request, announce, signal) => {
     const context = { ...ports, config, signal }
     try {
+      if (config.grant !== 'client_credentials') tellWhyAgain(request, ports.runtime.now(), tell)
       const server = await findServer(request, context)
       tellWiderResource(server, config, tell)
       const scope = chooseScope(request, server, config)
@@ -36,6 +38,26 @@ export function createSignInFlow(
       if (!signal.aborted || (error instanceof OAuthFailure && error.fault === 'cancelled')) throw error
       throw cancelled(error)
     }
+  }
+}
+
+/** Tells a user with an earlier login why they have to sign in again. */
+function tellWhyAgain(
+  { previous, challengeScope = '', isForced }: SignInRequest,
+  now: number,
+  tell: (line: string) => void,
+): void {
+  if (previous === undefined || isForced === true) return
+  const { issuer, tokens, signInNeeded } = previous
+  if (signInNeeded !== undefined) {
+    tell(`The stored login has ended: ${issuer} answered ${quoteServerError(signInNeeded, undefined)}.`)
+  } else if (tokens !== undefined) {
+    const granted = tokens.scope?.split(' ')
+    const missing = challengeScope.split(' ').filter((scope) => granted?.includes(scope) === false)
+    if (missing.length > 0 && challengeScope !== '') {
+      tell(`The stored login lacks what the server requires: ${quoteServerText(missing.join(' '))}.`)
+    } else if (hasEnded(tokens, now)) tell('The token of the stored login has expired.')
+    else tell('The server refused the token of the stored login.')
   }
 }
 

@@ -1,0 +1,71 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { describe, expect, it, vi } from 'vitest'
+import { networkConfig } from '../../config/config-part.ts'
+import { createHttpClient } from '../../http/undici-client.ts'
+import { pasteRedirect, redirectOf } from './paste-redirect.ts'
+
+const authorize = (redirectUri: string): string =>
+  `https://as.example/authorize?response_type=code&redirect_uri=${encodeURIComponent(redirectUri)}`
+
+describe('a pasted address', () => {
+  const url = authorize('http://127.0.0.1:4711/oauth/callback')
+
+  it.each([
+    [
+      ' http://127.0.0.1:4711/oauth/callback?code=a&state=b\n',
+      'http://127.0.0.1:4711/oauth/callback?code=a&state=b',
+    ],
+    [
+      'http://127.0.0.1:4711/oauth/callback?error=access_denied',
+      'http://127.0.0.1:4711/oauth/callback?error=access_denied',
+    ],
+    ['http://127.0.0.1:4711/oauth/callback', undefined],
+    ['http://127.0.0.1:4712/oauth/callback?code=a', undefined],
+    ['http://127.0.0.1:4711/other?code=a', undefined],
+    ['http://localhost:4711/oauth/callback?code=a', undefined],
+    ['https://as.example/?code=a', undefined],
+    ['http://me@127.0.0.1:4711/oauth/callback?code=a', undefined],
+    ['code', undefined],
+  ])('%s is called as %s', (pasted, called) => {
+    expect(redirectOf(url, pasted)).toBe(called)
+  })
+
+  it('of a sign-in without redirect URI is none', () => {
+    expect(redirectOf('https://as.example/authorize', 'http://127.0.0.1:1/?code=a')).toBeUndefined()
+    expect(redirectOf('nonsense', 'http://127.0.0.1:1/?code=a')).toBeUndefined()
+  })
+
+  it('is brought to the listener of the sign-in, and nothing is once that is over', async () => {
+    const seen: string[] = []
+    const server = createServer((request, response) => {
+      seen.push(request.url ?? '')
+      if (seen.length === 1) response.writeHead(400).end()
+      else response.writeHead(303, { location: 'https://as.example/authorize?state=two' }).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cb`
+    const input = new PassThrough()
+    const notes: string[] = []
+    const http = createHttpClient(networkConfig({}, { environment: {} }))
+    let finish = (): void => {}
+    const done = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    pasteRedirect(authorize(redirectUri), http, { input, note: (text) => void notes.push(text) }, done)
+    input.write(`nonsense\n\n${redirectUri}?code=a\n`)
+    await vi.waitFor(() => expect(notes).toContain('That address does not belong to this sign-in.'))
+    expect(notes).toContain('That is not the address that the browser ends at.')
+    input.write(`${redirectUri}?code=b\n`)
+    await vi.waitFor(() => expect(seen).toEqual(['/cb?code=a', '/cb?code=b']))
+    await vi.waitFor(() => expect(notes).toContain('It goes on here: https://as.example/authorize?state=two'))
+    finish()
+    await done
+    input.write(`${redirectUri}?code=c\n`)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(seen).toHaveLength(2)
+    http.close()
+    server.close()
+  })
+})
