@@ -33,6 +33,7 @@ export interface CommandOptions {
   print?: boolean
   project?: boolean
   show?: boolean
+  trace?: boolean
   yes?: boolean
 }
 

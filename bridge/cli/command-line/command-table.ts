@@ -97,13 +97,28 @@ export const commandTable: readonly CommandRow[] = [
     usage: 'doctor <url>',
     description: 'Look at everything that a connection depends on, and say what to do. Changes nothing.',
     group: 'Looking',
-    examples: ['doctor https://mcp.example.com/mcp', 'doctor https://mcp.example.com/mcp --json'],
+    examples: [
+      'doctor https://mcp.example.com/mcp',
+      'doctor https://mcp.example.com/mcp --json',
+      'doctor https://mcp.example.com/mcp --trace',
+    ],
+    switches: {
+      '--trace': 'only print the steps of a connection, with what the operator needs to find them',
+    },
     json: {
       ok: 'whether nothing failed',
       checks: 'list: name (stable), state ("ok", "warn" or "fail"), message, fix',
       settings: 'names of the settings by where they were set: flag, variable, file',
+      url: 'with --trace, in place of all above: of the server, without its query',
+      result: 'with --trace: "connected", "failed" or "not signed in"',
+      steps:
+        'with --trace, list: step (as in drawbridge-server attempts), at (epoch seconds), status (null without a response), ok, request_id (X-Request-Id; null without), duration_ms, detail (of a step that failed)',
+      advice: 'with --trace: what to do next; null when there is nothing',
     },
-    run: async (input) => (await import('../doctor/doctor.ts')).doctor(input),
+    run: async (input) =>
+      input.options.trace
+        ? (await import('../doctor/trace.ts')).trace(input)
+        : (await import('../doctor/doctor.ts')).doctor(input),
   },
   {
     usage: 'install <client> <url> [port]',

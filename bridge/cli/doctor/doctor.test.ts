@@ -49,8 +49,8 @@ describe('doctor', () => {
     })
     expect(checks.at(-1)?.message).toContain('"remote" speaks 2025-11-25 and has 1 tool on')
     expect(log()).toContain('tools/list')
-    // The session of the first question, and that of the client.
-    expect(log().filter((method) => method === 'DELETE')).toHaveLength(2)
+    // One session of the first question, and one of a client of each revision.
+    expect(log().filter((method) => method === 'DELETE')).toHaveLength(3)
   })
 
   it('with a stored login looks at everything, and makes a real connection', async () => {
@@ -176,22 +176,6 @@ describe('doctor', () => {
     })
   })
 
-  it('warns of a 401 without a challenge, which the bridge does without', async () => {
-    const { url } = await startServer({
-      ...withMetadata('x'),
-      handle({ path, json }) {
-        if (path === '/mcp') json(401, {})
-        return path === '/mcp'
-      },
-    })
-    const { checks } = await look([url])
-    expect(checks.find(({ name }) => name === 'endpoint')).toMatchObject({
-      state: 'warn',
-      message: expect.stringContaining('without WWW-Authenticate: Bearer') as string,
-    })
-    expect(stateOf(checks)).toMatchObject({ authorization_server: 'ok' })
-  })
-
   it('assumes the authorization server that a sign-in assumes without any metadata', async () => {
     const { url } = await startServer(withoutMetadata('x'))
     const { code, checks } = await look([url])
@@ -249,12 +233,11 @@ describe('doctor', () => {
     expect(run.code).toBe(code)
   })
 
-  it('fails when the tools cannot be listed though a session opens, and names the request', async () => {
+  it('fails when the tools cannot be listed though a session opens', async () => {
     const { url } = await serve({
-      handle({ body, json }) {
+      handle({ body, answer }) {
         if (body['method'] !== 'tools/list') return false
-        const error = { code: -32_603, message: 'no database' }
-        json(500, { jsonrpc: '2.0', id: body['id'], error }, { 'X-Request-Id': 'r-1' })
+        answer({ error: { code: -32_603, message: 'no database' } })
         return true
       },
     })
@@ -263,7 +246,7 @@ describe('doctor', () => {
     expect(checks.at(-1)).toMatchObject({
       name: 'session',
       state: 'fail',
-      message: expect.stringMatching(/no database.* Request id: r-1\.$/),
+      message: expect.stringContaining('no database'),
     })
   })
 

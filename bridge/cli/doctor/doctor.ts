@@ -4,7 +4,6 @@ import { findingsOf, warn } from '@drawbridge/shared/terminal/check.ts'
 import { type Finding, findingSummary, findingText } from '@drawbridge/shared/terminal/finding.ts'
 import { createBridgeConfig, namesByOrigin, readSettings } from '../../config/config-reader.ts'
 import { type BridgeConfig, ConfigError } from '../../config/config.ts'
-import type { HttpClient } from '../../http/http-client.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { type CommandInput, credentialsOf } from '../command.ts'
@@ -58,14 +57,12 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
     say([{ name: 'endpoint', ...warn('The rest is checked once the configuration has no faults.') }])
   } else {
     const http = createHttpClient(config.network)
-    let refused: string | undefined
-    const watched = watchRefusals(http, (id) => (refused = id))
-    const findings = examine(config, { http: watched, runtime: input.runtime })
+    const findings = examine(config, { http, runtime: input.runtime })
     try {
       for (;;) {
         const { value, done } = await waitFor(terminal, () => 'checking', findings.next())
         if (done) break
-        say(value.map((finding) => withRequestId(finding, refused)))
+        say(value)
       }
     } finally {
       http.close()
@@ -78,30 +75,8 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   return code
 }
 
-/** Hands `refused` the `X-Request-Id` of each refusal, by which the operator of the server finds it in its log and its attempts. */
-function watchRefusals(http: HttpClient, refused: (id: string | undefined) => void): HttpClient {
-  return {
-    async send(request) {
-      const response = await http.send(request)
-      const id = response.headers['x-request-id']
-      const isUsable = typeof id === 'string' && /^[\w.:-]{1,100}$/.test(id)
-      if (response.status >= 400) refused(isUsable ? id : undefined)
-      return response
-    },
-    close: () => http.close(),
-  }
-}
-
-/** Adds the id of the last refusal to what failed because of the server. */
-function withRequestId(finding: Finding, id: string | undefined): Finding {
-  if (id === undefined || finding.state !== 'fail' || !serverChecks.has(finding.name)) return finding
-  return { ...finding, message: `${finding.message} Request id: ${id}.` }
-}
-
-const serverChecks: ReadonlySet<string> = new Set(['endpoint', 'authorization_server', 'session'])
-
 /** Walks a connection from the first question to the list of tools, as far as the stored login goes. */
-async function* examine(config: BridgeConfig, ports: OAuthPorts): Findings {
+export async function* examine(config: BridgeConfig, ports: OAuthPorts): Findings {
   const { runtime } = ports
   const facts = await askEndpoint(config, ports)
   yield findingsOf(endpointChecks, facts)

@@ -25,7 +25,7 @@ export const endpointChecks: Checks<EndpointFacts> = {
   },
   endpoint({ config, answer, error, namesSignIn }) {
     if (answer === undefined) return failed(error, failureContextOf(config))
-    if (answer.status === 401) return signInSaid(answer)
+    if (answer.status === 401) return ok('It wants a sign-in (401).')
     if (!isMcp(answer)) return strange(answer)
     const text = answer.isSse ? 'It answers with the older HTTP+SSE transport' : 'It answers'
     return ok(
@@ -56,15 +56,6 @@ export function signInNeed({
   if (answer.status === 401) return 'wanted'
   if (isMcp(answer)) return namesSignIn ? 'offered' : 'none'
   return answer.status === 403 ? 'wanted' : undefined
-}
-
-/** The bridge finds the sign-in without a challenge; many clients do not. */
-function signInSaid({ challenges }: FirstAnswer): Outcome {
-  if (challenges.some(({ scheme }) => scheme === 'bearer')) return ok('It wants a sign-in (401).')
-  return warn(
-    'It wants a sign-in (401), without WWW-Authenticate: Bearer, at which other clients stop.',
-    'Tell the operator of the server: a proxy in front of it may take that header away.',
-  )
 }
 
 /** Other APIs say `error` as well, and mean something else by it. */

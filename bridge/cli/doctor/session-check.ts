@@ -1,8 +1,11 @@
-import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
-import { within } from '@drawbridge/shared/async.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { legacyRevisions, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import {
+  legacyRevisions,
+  type McpEra,
+  mcpMetaKey,
+  modernRevision,
+} from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Checks, fail, ok, type Outcome } from '@drawbridge/shared/terminal/check.ts'
 import type { BridgeConfig } from '../../config/config.ts'
@@ -23,9 +26,10 @@ interface SessionPorts {
   remembered: ServerMemory | undefined
 }
 
-/** The tools as a client sees them. */
+/** The tools as one client sees them. */
 interface Listing {
   config: BridgeConfig
+  client: McpEra
   opened: JsonObject | undefined
   /** The last response, of `tools/list` unless the server has no tools; undefined: none in time. */
   listed: JsonObject | undefined
@@ -37,16 +41,38 @@ interface Listing {
 
 const answerMs = 20_000
 
+const revisions: Record<McpEra, string> = { legacy: legacyRevisions[0], modern: modernRevision }
+
 /**
- * Lists the tools as a client of 2025-11-25 does, through the bridge itself. Looks at the first page, renews no login and
- * remembers nothing.
+ * Lists the tools as clients do, through the bridge itself: once as a client of 2025-11-25, and once as one of 2026-07-28.
+ * Looks at the first page, renews no login and remembers nothing.
  */
-export async function listTools(
+export async function listTools(config: BridgeConfig, ports: SessionPorts): Promise<Listing[]> {
+  const legacy = await listAs('legacy', config, ports)
+  return isListed(legacy) ? [legacy, await listAs('modern', config, ports)] : [legacy]
+}
+
+export const sessionChecks: Checks<readonly Listing[]> = {
+  session(listings) {
+    const refused = listings.find((listing) => !isListed(listing))
+    if (refused !== undefined) return refusal(refused)
+    const name = listings.map(nameOf).find((known) => known !== undefined) ?? 'The server'
+    const spoken = [...new Set(listings.map(revisionOf))].join(' and ')
+    const count = Math.max(...listings.map(toolCountOf))
+    const tools = count === 0 ? 'no tools' : `${count} ${count === 1 ? 'tool' : 'tools'} on its first page`
+    return ok(`${JSON.stringify(name)} speaks ${spoken} and has ${tools}.`)
+  },
+}
+
+/** Runs one connection from start to end. */
+async function listAs(
+  client: McpEra,
   config: BridgeConfig,
   { token, remembered, ...ports }: SessionPorts,
 ): Promise<Listing> {
   const listing: Listing = {
     config,
+    client,
     opened: undefined,
     listed: undefined,
     failure: undefined,
@@ -76,17 +102,14 @@ export async function listTools(
     },
   )
   const ended = proxy.run()
-  const lines = createInterface({ input: output })[Symbol.asyncIterator]()
-  const ask = (id: number, method: string, params: JsonObject): Promise<JsonObject | undefined> => {
-    input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
-    return within(answerMs, answerTo(id, lines))
-  }
+  const ask = createClient(input, output)
   try {
-    listing.opened = listing.listed = await ask(1, 'initialize', opening)
-    input.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    listing.opened = listing.listed = await ask(...openings[client])
+    if (client === 'legacy') input.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     const { capabilities } = resultOf(listing.opened) ?? {}
     // Servers of prompts or resources alone have no tools.
-    if (isJsonObject(capabilities) && 'tools' in capabilities) listing.listed = await ask(2, 'tools/list', {})
+    if (isJsonObject(capabilities) && 'tools' in capabilities)
+      listing.listed = await ask('tools/list', client === 'modern' ? claims : {})
     return listing
   } finally {
     proxy.stop('nothing more is asked')
@@ -94,34 +117,46 @@ export async function listTools(
   }
 }
 
-const opening: JsonObject = {
-  protocolVersion: legacyRevisions[0],
-  capabilities: {},
-  clientInfo: { name: 'drawbridge', version },
-}
-
-async function answerTo(id: number, lines: AsyncIterator<string>): Promise<JsonObject | undefined> {
-  for (;;) {
-    const { value, done } = await lines.next()
-    if (done) return undefined
-    const message = parseJsonObject(value)
-    if (message?.['id'] === id && !('method' in message)) return message
-  }
-}
-
-export const sessionChecks: Checks<Listing> = {
-  session(listing) {
-    const { opened, listed, memory } = listing
-    const result = resultOf(listed)
-    if (result === undefined) return refusal(listing)
-    const { serverInfo, protocolVersion } = resultOf(opened) ?? {}
-    const named = isJsonObject(serverInfo) ? serverInfo['name'] : undefined
-    const name = typeof named === 'string' ? named : 'The server'
-    const revision = memory?.era === 'modern' ? modernRevision : protocolVersion
-    const count = Array.isArray(result['tools']) ? result['tools'].length : 0
-    const tools = count === 0 ? 'no tools' : `${count} ${count === 1 ? 'tool' : 'tools'} on its first page`
-    return ok(`${JSON.stringify(name)} speaks ${String(revision)} and has ${tools}.`)
+const clientInfo = { name: 'drawbridge', version }
+const claims = {
+  _meta: {
+    [mcpMetaKey.protocolVersion]: revisions.modern,
+    [mcpMetaKey.clientInfo]: clientInfo,
+    [mcpMetaKey.clientCapabilities]: {},
   },
+}
+const openings: Record<McpEra, [method: string, params: JsonObject]> = {
+  legacy: ['initialize', { protocolVersion: revisions.legacy, capabilities: {}, clientInfo }],
+  modern: ['server/discover', claims],
+}
+
+/** Creates a client at the other end of a proxy. It resolves with the response, or undefined if none comes in time. */
+function createClient(
+  input: PassThrough,
+  output: PassThrough,
+): (method: string, params: JsonObject) => Promise<JsonObject | undefined> {
+  const waiting = new Map<unknown, (response: JsonObject) => void>()
+  let id = 0
+  let rest = ''
+  output.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const message = parseJsonObject(line)
+      if (message !== undefined && !('method' in message)) waiting.get(message['id'])?.(message)
+    }
+  })
+  return (method, params) => {
+    id += 1
+    input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(undefined), answerMs)
+      waiting.set(id, (response) => {
+        clearTimeout(timer)
+        resolve(response)
+      })
+    })
+  }
 }
 
 function resultOf(response: JsonObject | undefined): JsonObject | undefined {
@@ -129,7 +164,29 @@ function resultOf(response: JsonObject | undefined): JsonObject | undefined {
   return isJsonObject(result) ? result : undefined
 }
 
-function refusal({ config, listed, failure }: Listing): Outcome {
+function isListed({ listed }: Listing): boolean {
+  return resultOf(listed) !== undefined
+}
+
+function nameOf({ opened }: Listing): string | undefined {
+  const result = resultOf(opened)
+  const meta = result?.['_meta']
+  const info = result?.['serverInfo'] ?? (isJsonObject(meta) ? meta[mcpMetaKey.serverInfo] : undefined)
+  return isJsonObject(info) && typeof info['name'] === 'string' ? info['name'] : undefined
+}
+
+function revisionOf({ client, memory }: Listing): string {
+  const settled = memory?.initializeResult?.['protocolVersion']
+  if ((memory?.era ?? client) === 'modern') return revisions.modern
+  return typeof settled === 'string' ? settled : revisions.legacy
+}
+
+function toolCountOf({ listed }: Listing): number {
+  const tools = resultOf(listed)?.['tools']
+  return Array.isArray(tools) ? tools.length : 0
+}
+
+function refusal({ config, client, listed, failure }: Listing): Outcome {
   const context = failureContextOf(config)
   if (failure instanceof TransportError && (failure.status === 401 || failure.status === 403)) {
     const { status } = failure
@@ -139,13 +196,10 @@ function refusal({ config, listed, failure }: Listing): Outcome {
     return fail(text, fill('drawbridge login {url} --force', context), exitCode.signInNeeded)
   }
   if (failure !== undefined) return failed(failure, context)
+  const asked = `A client of ${revisions[client]} cannot list the tools`
   const fix = fill('Tell the operator of the server. What a client sees: drawbridge {url} --debug', context)
-  if (listed === undefined)
-    return fail(`The tools cannot be listed: no answer within ${answerMs / 1000} s.`, fix)
+  if (listed === undefined) return fail(`${asked}: no answer within ${answerMs / 1000} s.`, fix)
   const { error } = listed
   const said = isJsonObject(error) ? error['message'] : undefined
-  return fail(
-    `The tools cannot be listed: the server says ${JSON.stringify(String(said).slice(0, 200))}.`,
-    fix,
-  )
+  return fail(`${asked}: the server says ${JSON.stringify(String(said).slice(0, 200))}.`, fix)
 }

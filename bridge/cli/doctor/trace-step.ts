@@ -1,0 +1,73 @@
+import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
+import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
+import type { ObservedRequest } from '../../http/observed-client.ts'
+
+/** The steps that can be walked without a person, and without leaving a registration behind. */
+export type TraceStep = Extract<
+  AttemptStep,
+  'challenge' | 'resource_metadata' | 'server_metadata' | 'page' | 'first_call' | 'list'
+>
+
+/** A request that belongs to a step of a connection. */
+export interface StepRequest extends ObservedRequest {
+  step: TraceStep
+}
+
+/** Returns the step that a request belongs to, given those before it; undefined for one that decides nothing. */
+export function stepOf(
+  { request: { method, url, body } }: ObservedRequest,
+  before: readonly StepRequest[],
+  serverUrl: string,
+): TraceStep | undefined {
+  const { href, pathname } = new URL(url)
+  if (method === 'GET' && href !== new URL(serverUrl).href) return documentStep(pathname, before)
+  const opening = before.every(({ step }) => step === 'challenge') ? 'challenge' : 'first_call'
+  if (method === 'GET') {
+    // HTTP+SSE opens with it. After an opening that succeeded it asks for a stream, which no server has to have.
+    const opened = before.findLast(({ step }) => step === opening)
+    return opened !== undefined && isAccepted(opened) ? undefined : opening
+  }
+  const called = methodOf(body)
+  if (called === 'tools/list') return 'list'
+  return called === 'initialize' || called === 'server/discover' ? opening : undefined
+}
+
+function methodOf(body: Uint8Array | string | undefined): unknown {
+  const text = typeof body === 'object' ? new TextDecoder().decode(body) : body
+  return parseJsonObject(text ?? '')?.['method']
+}
+
+function documentStep(path: string, before: readonly StepRequest[]): TraceStep {
+  if (/\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/.test(path)) {
+    // Once the server is found, what the host of its sign-in page publishes is looked at.
+    const isFound = before.some((each) => each.step === 'server_metadata' && isDocument(each))
+    return isFound ? 'page' : 'server_metadata'
+  }
+  // Any other place was named by the challenge, or by a redirect.
+  const last = before.at(-1)?.step
+  return last === 'server_metadata' || last === 'page' ? last : 'resource_metadata'
+}
+
+/** Returns whether there was a response that refuses nothing. */
+export function isAccepted({ response }: ObservedRequest): boolean {
+  return response !== undefined && response.status < 400
+}
+
+/** Returns whether there is a document, and no web page in its place. */
+export function isDocument(seen: ObservedRequest): boolean {
+  return seen.response?.status === 200 && mediaTypeOf(seen) !== 'text/html'
+}
+
+/** Returns whether a 401 says nothing of bearer tokens, which many clients need to go on. */
+export function hasNoChallenge({ response }: ObservedRequest): boolean {
+  if (response?.status !== 401) return false
+  const challenges = parseWwwAuthenticate(String(response.headers['www-authenticate'] ?? ''))
+  return challenges.every(({ scheme }) => scheme !== 'bearer')
+}
+
+/** Returns the media type of a response, without its parameters. */
+export function mediaTypeOf({ response }: ObservedRequest): string {
+  const [type = ''] = String(response?.headers['content-type'] ?? '').split(';')
+  return type.trim().toLowerCase()
+}
