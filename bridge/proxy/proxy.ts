@@ -6,7 +6,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { pipeline } from '@drawbridge/shared/mcp/pipeline.ts'
+import { type AnyStep, pipeline } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpClient } from '../http/http-client.ts'
 import { subscriptionNotice } from '../sign-in/authorization-prompt.ts'
@@ -47,6 +47,8 @@ export interface McpProxyPorts {
   openBrowser(url: string): boolean
   memory: { read(): ServerMemory | undefined; write(memory: ServerMemory): void }
   describeFailure: DescribeFailure
+  /** Spans of the client's messages, and of the requests to the server. */
+  tracing?: { fromClient: AnyStep; toServer: AnyStep } | undefined
   say(line: string): void
   note(text: string): void
 }
@@ -79,7 +81,7 @@ export class McpProxy {
 
   constructor(config: McpProxyConfig, ports: McpProxyPorts) {
     this.#ports = ports
-    const { describeFailure, input, note, output, say: warn } = ports
+    const { describeFailure, input, note, output, say: warn, tracing } = ports
     const stdio = (this.#stdio = new Stdio(input, output))
     const inFlight = (this.#inFlight = new InFlight(stdio, output))
     const { write } = inFlight
@@ -101,6 +103,7 @@ export class McpProxy {
     const servers = new ServerConnections(config, {
       transport: {
         ...ports,
+        tracing: tracing?.toServer,
         randomId,
         warn,
         unsolicited: pending.unsolicited,
@@ -120,7 +123,8 @@ export class McpProxy {
 
     /** A line of stdin passes these, in this order, and then the steps of the server that it goes to. */
     const rules = filter.hasRules ? [filter] : []
-    const steps = [inFlight, client, ...rules, pending, new InitializeOrder()]
+    const spans = tracing ? [tracing.fromClient] : []
+    const steps = [inFlight, client, ...spans, ...rules, pending, new InitializeOrder()]
     const send = pipeline<ClientContext>(steps, revision.send)
     this.#start = () => stdio.start(send, { era: 'legacy', deliver: write }, () => void this.#inputEnded())
   }

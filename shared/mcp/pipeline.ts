@@ -21,6 +21,11 @@ export interface Step<C extends Context = Context> {
   send(message: WireMessage, context: C, next: Send<C>): Promise<void>
 }
 
+/** A step of any pipeline, to which its context does not matter. */
+export interface AnyStep {
+  send<C extends Context>(message: WireMessage, context: C, next: Send<C>): Promise<void>
+}
+
 /** Joins the steps, in order, into one function that ends with `last`. */
 export function pipeline<C extends Context>(steps: readonly Step<C>[], last: Send<C>): Send<C> {
   return steps.reduceRight<Send<C>>(

@@ -7,14 +7,20 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../support/server/free-port.ts'
 
 let folder: string
+let bridgeFolder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'drawbridge-chunks-'))
   cpSync(fileURLToPath(new URL('../../server/dist', import.meta.url)), folder, { recursive: true })
+  bridgeFolder = mkdtempSync(join(tmpdir(), 'drawbridge-chunks-'))
+  cpSync(fileURLToPath(new URL('../../bridge/dist', import.meta.url)), bridgeFolder, { recursive: true })
   for (const chunk of ['sandbox', 'doctor', 'migrate', 'keys-rotate', 'clients-add', 'grants'])
     remove(folder, (name) => name.startsWith(`${chunk}-`))
   remove(folder, (name) => name.endsWith('.mjs') && isOf(name, '@opentelemetry/'))
+  remove(bridgeFolder, (name) => name.startsWith('open-tracing-'))
 })
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => {
+  for (const each of [folder, bridgeFolder]) rmSync(each, { recursive: true })
+})
 
 /** True if that chunk of the server has code of a package whose name begins like this. */
 function isOf(chunk: string, name: string): boolean {
@@ -73,16 +79,33 @@ it('the embedded provider loads it', async () => {
   expect(text).not.toContain('is ready.')
 })
 
-it('OTEL_EXPORTER_OTLP_ENDPOINT alone loads OpenTelemetry', async () => {
+const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
+
+it('OTEL_EXPORTER_OTLP_ENDPOINT alone loads OpenTelemetry in the server', async () => {
   const settings = {
     DRAWBRIDGE_PROVIDER_URL: 'https://auth.example.com/auth/v1',
     DRAWBRIDGE_PROVIDER_KEY: 'k',
   }
-  const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
   const given = { ...outside, ...settings, DRAWBRIDGE_PROVIDER: 'supabase', ...collector }
   const missing = /Cannot find module .*open-telemetry-/
   expect(await start(given)).toMatch(missing)
   expect(await start({ ...given, OTEL_SDK_DISABLED: 'true' })).not.toMatch(missing)
+})
+
+it('and in the bridge', async () => {
+  const run = async (environment: Record<string, string>): Promise<string> => {
+    const child = spawn(process.execPath, [join(bridgeFolder, 'main.mjs'), 'http://127.0.0.1:1/mcp'], {
+      env: { PATH: process.env['PATH'], HOME: folder, ...environment },
+    })
+    let text = ''
+    child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    child.stdin.end()
+    return new Promise((resolve) => void child.on('close', (code) => resolve(`${text}${code}`)))
+  }
+  expect(await run({})).toMatch(/0$/)
+  // Its texts name no file.
+  expect(await run(collector)).toMatch(/Something unexpected happened .*1$/s)
+  expect(await run({ ...collector, OTEL_SDK_DISABLED: 'true' })).toMatch(/0$/)
 })
 
 it('a gateway in front of an HTTP server does without the MCP SDK', async () => {

@@ -10,6 +10,7 @@ import type { DebugLog } from './debug-log.ts'
 import { failureContextOf, placeOf, rpcFailure, shellWord } from '../failure/failure-text.ts'
 import { memoryOf } from './memory-file.ts'
 import { watchProcessEnd } from './process-end.ts'
+import { openTracing } from './tracing.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
 interface ConnectPorts {
@@ -25,6 +26,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
   const failureContext = failureContextOf(config)
   const log = await openConnectionLog(config)
   const note = log?.note ?? ((): void => {})
+  const tracing = await openTracing(ports.environment, note)
   const http = createHttpClient(config.network)
   const login = createConnectionLogin(config, {
     http,
@@ -48,6 +50,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     },
     memory: memoryOf(config, note),
     describeFailure: (error) => rpcFailure(error, failureContext),
+    tracing,
     say,
     note,
   })
@@ -58,7 +61,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
   try {
     return await proxy.run()
   } finally {
-    await login.settle()
+    await Promise.all([login.settle(), tracing?.close()])
     http.close()
     end.release()
     faults.release()
