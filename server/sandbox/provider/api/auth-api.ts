@@ -1,7 +1,7 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { type Context, Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
-import { hasVerifiedFactor, mergeMetadata, type Metadata } from '../accounts/account.ts'
+import { hasVerifiedFactor, type Metadata } from '../accounts/account.ts'
 import {
   type AuthServices,
   describeSession,
@@ -116,7 +116,7 @@ async function updateUser(services: AuthServices, c: Context): Promise<Response>
     })
     sessions.endAll(account.id, session.id)
   }
-  return c.json(describeUser(accounts.update(account.id, (changed) => mergeMetadata(changed, data ?? {}))))
+  return c.json(describeUser(accounts.update(account.id, (changed) => Object.assign(changed.metadata, data))))
 }
 
 /** Ends sessions; issued access tokens stay valid until they expire, for services that check only the signature. */
