@@ -29,7 +29,6 @@ export interface CommandOptions {
   all?: boolean
   dryRun?: boolean
   force?: boolean
-  list?: boolean
   name?: string
   print?: boolean
   project?: boolean

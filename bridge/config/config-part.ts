@@ -96,7 +96,6 @@ export function oauthConfig(
       port,
       path: '/oauth/callback',
     },
-    successUrl: values.authSuccessUrl,
     useIdToken: values.useIdToken,
     signInTimeoutMs: values.timeout || maxSignInMs,
     allowHttp: values.allowHttp,
@@ -110,8 +109,8 @@ function grantOf(values: SettingValues): OAuthConfig['grant'] {
 
 /** Returns whether a setting asks for the browser link, opened automatically or not. */
 function isForBrowser(given: GivenValues, port: number | undefined): boolean {
-  const { open, deviceCode, callback, host, authorizeParameters, authSuccessUrl } = given
-  const set = [open, deviceCode, callback, host, authorizeParameters, authSuccessUrl, port]
+  const { open, deviceCode, callback, host, authorizeParameters } = given
+  const set = [open, deviceCode, callback, host, authorizeParameters, port]
   return set.some((value) => value !== undefined)
 }
 

@@ -381,7 +381,6 @@ describe('the browser', () => {
     [{}, ['--host', 'localhost'], false],
     [{}, ['3118'], false],
     [{}, ['--authorize-param', 'audience=api'], false],
-    [{}, ['--auth-success-url', 'https://done.example/'], false],
     [{}, ['--scope', 'mcp', '--profile', 'work'], true],
   ])('in %j with %j gives way to a code on another device: %s', (environment, words, prefers) => {
     const { oauth } = read([url, ...words], { environment, platform: 'linux' })

@@ -58,11 +58,6 @@ export function parseSecureUrl(text: string): string {
   throw new TypeError('expected an https URL; http is for this machine only')
 }
 
-export function parseWebUrl(text: string): string {
-  if (webUrl(text) === undefined) throw new TypeError('expected a URL that begins with https:// or http://')
-  return text
-}
-
 /** Parses the URL of a client ID metadata document: https, with a path, without fragment and dot segments (CIMD section 3). */
 export function parseDocumentUrl(text: string): string {
   const url = webUrl(text)

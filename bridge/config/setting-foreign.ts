@@ -8,6 +8,7 @@ const replaced = (by: string): ForeignFlag => ({ by })
 export const foreignFlags: Readonly<Record<`--${string}`, ForeignFlag>> = {
   '--enable-proxy': mcpRemote('the proxies of the environment are used anyway; --no-proxy switches them off'),
   '--silent': mcpRemote('the bridge prints only what a person should see'),
+  '--auth-success-url <url>': mcpRemote('a page of the bridge says how the sign-in ended'),
   '--callback-path <path>': mcpRemote('use --callback with the whole redirect URI'),
   '--auth-timeout <seconds>': mcpRemote('--timeout limits the sign-in too'),
   '--connect-timeout <seconds>': mcpRemote('connecting may take 10 seconds, or --timeout if that is less'),

@@ -10,7 +10,6 @@ import {
   parseResource,
   parseScope,
   parseSecureUrl,
-  parseWebUrl,
   type ValueSource,
 } from './config-value.ts'
 
@@ -121,12 +120,6 @@ export const signInTable = {
     parse: parseCallbackHost,
     defaultText: '127.0.0.1; with a port localhost, like mcp-remote',
     doc: 'Host name of the redirect URI.',
-  },
-  authSuccessUrl: {
-    value: 'url',
-    parse: parseWebUrl,
-    defaultText: 'a page of the bridge',
-    doc: 'Where to send the browser after a successful sign-in.',
   },
   open: {
     parse: parseSwitch,

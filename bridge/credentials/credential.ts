@@ -6,9 +6,6 @@ export interface ClientIdentity {
   tokenEndpointAuthMethod: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
   /** Configured, a client ID metadata document, or dynamic registration. */
   origin: 'static' | 'metadata_document' | 'dynamic'
-  /** Set by a dynamic registration (RFC 7592). */
-  registrationClientUri?: string | undefined
-  registrationAccessToken?: string | undefined
   /** Epoch seconds; undefined: never. */
   secretExpiresAt?: number | undefined
   /** The registered redirect URIs. */

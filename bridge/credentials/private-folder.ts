@@ -25,7 +25,7 @@ import { CredentialError } from './credential-store.ts'
 // Synchronous: the files are small, and loading node:fs/promises would cost every start of a client 5 ms.
 
 /** Larger than any file of ours; a larger one is not read into memory. */
-const maxBytes = 1_000_000
+const maxBytes = 16_000_000
 /** Drafts older than this were left by killed processes. */
 const abandonedMs = 600_000
 /** Windows has no file modes, and cannot sync a folder. */

@@ -105,7 +105,7 @@ describe('a credential store', () => {
     await store.write(id, credential)
     await store.write(id, { ...credential, generation: 2 })
     const all = everything()
-    for (const secret of ['access-secret', 'refresh-secret', 'client-secret', 'registration-secret'])
+    for (const secret of ['access-secret', 'refresh-secret', 'client-secret'])
       expect(all).not.toContain(secret)
     expect(Object.keys(JSON.parse(text('index.json')) as object).sort()).toEqual([
       'backend',

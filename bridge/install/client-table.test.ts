@@ -1,10 +1,8 @@
-import { mkdirSync } from 'node:fs'
-import { join, posix, win32 } from 'node:path'
+import { posix, win32 } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { InstallSystem } from './client.ts'
 import { clientFile, clients, findClient } from './client-table.ts'
-import { clientOverview } from './client-overview.ts'
-import { createInstallFixture, launchSample } from '../../tests/support/bridge/install/install-fixture.ts'
+import { launchSample } from '../../tests/support/bridge/install/install-fixture.ts'
 
 function system(options: Partial<InstallSystem>): InstallSystem {
   return {
@@ -129,33 +127,5 @@ describe('the entry', () => {
 describe('a client that is not known', () => {
   it('is reported with the known ones', () => {
     expect(() => findClient('claude')).toThrow('"claude" is not a known client')
-  })
-})
-
-describe('the overview', () => {
-  it('says of each client whether there is a file, and our entries in it', () => {
-    const fixture = createInstallFixture()
-    const launcher = '/project/bridge-of-mine/launcher.cjs'
-    fixture.file(
-      findClient('cursor'),
-      JSON.stringify({
-        mcpServers: {
-          a: { command: 'node', args: [launcher, 'https://a.example/mcp'] },
-          b: { command: 'b' },
-        },
-      }),
-    )
-    fixture.file(findClient('codex'), '[')
-    mkdirSync(join(fixture.home, '.gemini', 'settings.json'), { recursive: true })
-    const states = Object.fromEntries(
-      clientOverview(fixture.system, launcher).map(({ client, state }) => [client.id, state]),
-    )
-    expect(states['cursor']).toEqual({
-      kind: 'read',
-      own: [{ name: 'a', serverUrl: 'https://a.example/mcp' }],
-    })
-    expect(states['codex']).toMatchObject({ kind: 'fault' })
-    expect(states['gemini']).toMatchObject({ kind: 'fault' })
-    expect(states['zed']).toEqual({ kind: 'absent' })
   })
 })

@@ -70,7 +70,7 @@ function choose(
     throw new InstallError(
       'missing',
       `There is no ${what}${server} in ${path}.`,
-      `drawbridge install --list shows what ${client.title} and the others have.`,
+      `Look into that file: ${client.title} may have the entry elsewhere.`,
     )
   }
   if (found.length === 1) return first

@@ -36,8 +36,6 @@ export interface OAuthConfig {
   tokenEndpoint: string | undefined
   /** The address that the browser returns to; port undefined: any free port. */
   callback: { host: string; port: number | undefined; path: string }
-  /** Redirects the browser after a successful sign-in; undefined: a page of ours. */
-  successUrl: string | undefined
   /** Send the ID token instead of the access token. */
   useIdToken: boolean
   /** Limits the time a user has to sign in. */

@@ -34,26 +34,10 @@ it('is cut when it is long', () => {
 
 describe('a secret', () => {
   it.each<[secret: string, text: string, expected: string]>([
-    // One to three characters: a value, never a letter or a word.
-    ['a', 'a client that was not allowed', 'a client that was not allowed'],
-    ['is', 'The secret is what it is', 'The secret is what it is'],
-    ['401', '401 from https://mcp.example.com', '401 from https://mcp.example.com'],
-    ['a', 'client_id=a1&client_secret=a&x=ab', 'client_id=a1&client_secret=[secret]&x=ab'],
-    ['a', `The secret "a" is wrong, 'a' too`, `The secret "[secret]" is wrong, '[secret]' too`],
-    ['ab', '{"client_secret":"ab","hint":"abc"}', '{"client_secret":"[secret]","hint":"abc"}'],
-    ['ab', 'client_secret: ab, key:ab, drab: ab', 'client_secret: [secret], key:[secret], drab: ab'],
-    ['ab', 'body%3Dab%26', 'body%3D[secret]%26'],
-    ['.*', 'every=.*&all=xx', 'every=[secret]&all=xx'],
-    // Four to seven: a whole word.
-    ['hunt', 'the hunter hunts; hunt is wrong', 'the hunter hunts; [secret] is wrong'],
-    ['hunter2', 'Wrong:hunter2.', 'Wrong:[secret].'],
-    ['hunter2', 'client_secret%3Dhunter2%26x', 'client_secret%3D[secret]%26x'],
-    ['!pass', 'so!pass is, !passed not', 'so[secret] is, !passed not'],
-    ['pass!', 'pass!x', '[secret]x'],
-    ['über', 'herüber über', 'herüber [secret]'],
-    // Eight or more: anywhere.
     ['hunter22', 'xhunter22x', 'x[secret]x'],
-    ['$&$&$&$&', 'x$&$&$&$&x', 'x[secret]x'],
+    ['hunter2', 'client_secret%3Dhunter2%26x', 'client_secret%3D[secret]%26x'],
+    ['$&$&', 'x$&$&x', 'x[secret]x'],
+    ['is', 'The secret is what it is', 'The secret is what it is'],
     ['', 'abc', 'abc'],
   ])('%s in "%s"', (secret, text, expected) => {
     expect(redactSecrets(text, [secret], '[secret]')).toBe(expected)
@@ -61,20 +45,5 @@ describe('a secret', () => {
 
   it('that is a part of another one leaves nothing of it', () => {
     expect(redactSecrets('x long-secret-1 x', ['secret', 'long-secret-1'], '*')).toBe('x * x')
-  })
-
-  it.each([
-    ['of any kind never stays as the value of a form', 1],
-    ['of eight characters never stays anywhere', 8],
-  ])('%s', (_, least) => {
-    fc.assert(
-      fc.property(fc.string({ minLength: least, maxLength: 12, unit: 'grapheme' }), (secret) => {
-        const value = least === 1 ? new URLSearchParams({ v: secret }).toString().slice(2) : secret
-        const [before, after] = least === 1 ? ['client_secret=', '&\u0001'] : ['\u0001', '\u0001']
-        const text = `${before}${value}${after}`
-        const expected = `${before}\u0000${after}`
-        expect(redactSecrets(text, [value], '\u0000')).toBe(expected)
-      }),
-    )
   })
 })

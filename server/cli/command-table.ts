@@ -147,11 +147,9 @@ export const commandTable: readonly CommandRow[] = [
   },
   {
     usage: 'access test',
-    description:
-      'Say which access rule decides about a person, and what it allows. Reads an access token of the provider from stdin, unless the person is described.',
+    description: 'Say which access rule decides about a person, and what it allows.',
     json: factsAsJson,
     examples: [
-      'access test < token.txt',
       'access test --email ada@example.com',
       `access test --sub 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b --claims '{"app_metadata":{"role":"partner"}}' --json`,
     ],
@@ -163,10 +161,8 @@ export const commandTable: readonly CommandRow[] = [
       '--claims <json>': 'the claims, as a JSON object',
     },
     shown: ['access', 'provider', 'providerUrl'],
-    async run(input, _operands, options) {
-      const { readToken, testAccess } = await import('./access/access-test.ts')
-      return testAccess(input, options, () => readToken(input.terminal))
-    },
+    run: async (input, _operands, options) =>
+      (await import('./access/access-test.ts')).testAccess(input, options),
   },
   {
     usage: 'texts [language]',

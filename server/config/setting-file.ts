@@ -11,7 +11,7 @@ import {
 } from './document-file.ts'
 import type { DocumentReading } from '../core/document.ts'
 import { readClientFile } from './client-file.ts'
-import { parseSecretKeys, embeddedDatabases, type KeySource, keySourceOf } from './store-address.ts'
+import { embeddedDatabase, parseSecretKeys, type KeySource, keySourceOf } from './store-address.ts'
 import { providers } from './provider.ts'
 import type { ServerConfig } from './setting-table.ts'
 import { keyFileEntries } from '../store/secret-key-file.ts'
@@ -152,16 +152,11 @@ function storeFaults({ store, provider }: ServerConfig): Fault[] {
   if (store.kind !== 'sqlite') return []
   const { path } = store
   const fault = existsSync(path) ? databaseFault(path) : newDatabaseFault(path)
-  const besides = providers[provider].isTrial ? Object.values(embeddedDatabases) : []
-  return [
-    ...(fault ? [fault] : []),
-    ...besides.flatMap((name) => {
-      const beside = join(dirname(path), name)
-      const problem = existsSync(beside) ? databaseFault(beside)?.problem : undefined
-      const nextStep = 'Move it away, or name a store in another folder.'
-      return problem === undefined ? [] : [{ problem, nextStep }]
-    }),
-  ]
+  const beside = join(dirname(path), embeddedDatabase)
+  const isChecked = providers[provider].isTrial && existsSync(beside)
+  const problem = isChecked ? databaseFault(beside)?.problem : undefined
+  const nextStep = 'Move it away, or name a store in another folder.'
+  return [...(fault ? [fault] : []), ...(problem === undefined ? [] : [{ problem, nextStep }])]
 }
 
 function databaseFault(path: string): Fault | undefined {

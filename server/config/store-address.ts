@@ -31,8 +31,8 @@ export function storeName(store: StoreAddress): string {
   }
 }
 
-/** Files next to the store: accounts and sessions of the embedded provider, and notes of its demo web app. */
-export const embeddedDatabases = { provider: 'provider.db', demo: 'demo.db' } as const
+/** The file next to the store with accounts and sessions of the embedded provider, and the notes of its demo web app. */
+export const embeddedDatabase = 'provider.db'
 
 export type SecretKeySource = { kind: 'ring'; keys: readonly SealingKey[] } | { kind: 'file'; path: string }
 

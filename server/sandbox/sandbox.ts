@@ -10,8 +10,8 @@ export interface SandboxConfig {
   baseUrl: string
   cookieName: string
   tokenTtlSeconds: number
-  /** Paths of its SQLite databases, or `:memory:`. */
-  databases: { provider: string; demo: string }
+  /** Path of its SQLite database, or `:memory:`. */
+  database: string
 }
 
 /** Everything at APP_URL if no other provider is configured. */
@@ -35,27 +35,25 @@ export function createSandbox(
   runtime: Runtime,
   openProvider: typeof createEmbeddedProvider = createEmbeddedProvider,
 ): Sandbox {
-  const { appUrl, providerUrl, baseUrl, cookieName, tokenTtlSeconds, databases } = config
+  const { appUrl, providerUrl, baseUrl, cookieName, tokenTtlSeconds, database } = config
   const provider = openProvider(
     {
       url: providerUrl,
       siteUrl: appUrl,
       redirectAllowList: [`${baseUrl}/oauth/callback`],
       tokenTtlSeconds,
-      database: databases.provider,
+      database,
     },
     runtime,
   )
   const webApp = createWebApp(
     {
       appUrl,
-      authUrl: providerUrl,
       cookieName,
-      database: databases.demo,
       mcpUrl: `${baseUrl}/mcp`,
       connectionsUrl: `${baseUrl}/account/connections`,
     },
-    { runtime, authFetch: provider.fetch, mails: () => provider.services.mailbox.list() },
+    provider.services,
   )
   const isOwnHost = createHostGuard(appUrl)
   return {
@@ -71,9 +69,6 @@ export function createSandbox(
         ? provider.fetch(request)
         : webApp.fetch(request)
     },
-    close() {
-      webApp.close()
-      provider.close()
-    },
+    close: provider.close,
   }
 }

@@ -5,7 +5,7 @@ import { createGotrueProvider } from '../providers/supabase/supabase.ts'
 import { createOidcProvider } from '../providers/openid-connect/openid-connect.ts'
 import { providers } from '../config/provider.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
-import { embeddedDatabases } from '../config/store-address.ts'
+import { embeddedDatabase } from '../config/store-address.ts'
 import type { Sandbox, SandboxConfig } from '../sandbox/sandbox.ts'
 
 /** A sandbox that loads while the server starts. */
@@ -35,21 +35,16 @@ export function openSandbox(
   }
 }
 
-/** Its databases are next to the store. */
+/** Its database is next to the store. */
 function sandboxConfig(config: ServerConfig): SandboxConfig {
   const { appUrl, providerUrl, baseUrl, cookieName, embeddedTokenTtl, store } = config
-  const databaseAt = (name: string): string =>
-    store.kind === 'sqlite' ? join(dirname(store.path), name) : ':memory:'
   return {
     appUrl,
     providerUrl,
     baseUrl,
     cookieName,
     tokenTtlSeconds: embeddedTokenTtl,
-    databases: {
-      provider: databaseAt(embeddedDatabases.provider),
-      demo: databaseAt(embeddedDatabases.demo),
-    },
+    database: store.kind === 'sqlite' ? join(dirname(store.path), embeddedDatabase) : ':memory:',
   }
 }
 

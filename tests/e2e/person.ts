@@ -12,13 +12,13 @@ export interface Person {
 }
 
 /** Creates an account in the embedded provider, as the web app's sign-up does. */
-export async function createPerson(server: ServerProcess): Promise<Person> {
+export async function createPerson(server: ServerProcess, metadata?: object): Promise<Person> {
   const email = `${randomUUID().slice(0, 8)}@example.com`
   const password = `correct horse ${randomUUID()}`
   const response = await server.fetch(`${server.appUrl}/auth/v1/signup`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password }),
+    body: JSON.stringify({ email, password, data: metadata }),
   })
   if (!response.ok) throw new Error(`Signing up answered ${response.status}.`)
   const browser = createServerBrowser(server)

@@ -25,7 +25,7 @@ const headerOf = (jar: CookieJar): string => [...jar].map(([name, value]) => `${
 
 /** Signs in to the web app with the vendor's own library, which stores the session in cookies. */
 async function signInToApp(metadata?: object): Promise<CookieJar> {
-  const person = await createPerson(server)
+  const person = await createPerson(server, metadata)
   const jar = new Map<string, string>()
   const supabase = createBrowserClient(server.appUrl, publishableKey, {
     isSingleton: false,
@@ -43,10 +43,6 @@ async function signInToApp(metadata?: object): Promise<CookieJar> {
   })
   const { error } = await supabase.auth.signInWithPassword(person)
   if (error) throw error
-  if (metadata) {
-    const updated = await supabase.auth.updateUser({ data: metadata })
-    if (updated.error) throw updated.error
-  }
   return jar
 }
 

@@ -127,7 +127,6 @@ describe.each(targets)('the wire at $name', (target) => {
 
     it.for<[scope: string, here: number, there: number]>([
       ['local', 403, 200],
-      ['others', 200, 403],
       ['global', 403, 403],
     ])('signed out with scope %s: this one %i, the other %i', async ([scope, here, there], context) => {
       skipFor(context, server.lacks.accounts)

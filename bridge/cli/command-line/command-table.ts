@@ -35,8 +35,7 @@ export const commandTable: readonly CommandRow[] = [
   },
   {
     usage: 'logout [url]',
-    description:
-      'Revoke the tokens of a login at its server, and forget it. For a login that cannot be read, give the id that status shows.',
+    description: 'Revoke the tokens of a login at its server, and forget it.',
     group: 'Sign-in',
     examples: ['logout https://mcp.example.com/mcp', 'logout --all'],
     switches: { '--all': 'every stored login' },
@@ -131,7 +130,6 @@ export const commandTable: readonly CommandRow[] = [
       'install codex https://mcp.example.com/mcp --name work --profile work',
       'install vscode https://mcp.example.com/mcp --project',
       'install claude-desktop https://mcp.example.com/mcp --print',
-      'install --list',
     ],
     switches: {
       '--name <name>': 'what the entry is called (default: made of the host)',
@@ -140,7 +138,6 @@ export const commandTable: readonly CommandRow[] = [
       '--dry-run': 'only print the change',
       '--yes': 'do not ask; without a terminal nobody is asked',
       '--force': 'replace another entry of that name; install from a folder that does not last',
-      '--list': 'only print the clients that are known, their files, and our entries in them',
     },
     json: {
       ok: 'whether the entry is there now, or was shown',
@@ -152,7 +149,6 @@ export const commandTable: readonly CommandRow[] = [
       diff: 'the change for people, with what looks like a secret masked; null with --print',
       entry: 'the entry itself',
       snippet: 'text to paste, with --print; else null',
-      clients: 'with --list, in place of all but ok: client, title, file, exists, fault, entries',
     },
     run: async (input) => (await import('../install/install.ts')).install(input),
   },

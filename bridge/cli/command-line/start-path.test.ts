@@ -49,6 +49,7 @@ describe('what a connection loads before its first message', () => {
     expect(loaded.filter((file) => file.startsWith('oauth/')).sort()).toEqual(['oauth/login-port.ts'])
     expect(loaded.filter((file) => file.startsWith('credentials/')).sort()).toEqual([
       'credentials/credential-store.ts',
+      'credentials/private-folder.ts',
     ])
     expect(loaded.filter((file) => file.startsWith('cli/terminal/')).sort()).toEqual([
       'cli/terminal/output.ts',

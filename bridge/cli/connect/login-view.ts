@@ -4,7 +4,6 @@ import type { StoredLogin } from '../../credentials/credential-store.ts'
 import { type LoginState, loginStateOf } from '../../oauth/tokens/stored-tokens.ts'
 import type { ExitCode } from '../failure/failure-table.ts'
 import { type Failure, describeError } from '../failure/failure-text.ts'
-import { asTyped } from '../terminal/program-name.ts'
 
 /** The state of a login as commands show it: without secrets, safe for a terminal. Times in epoch seconds. */
 interface StateView {
@@ -64,7 +63,5 @@ export function describeUnreadable(
   serverUrl: string | undefined,
 ): UnreadableLogin {
   const { code, sentences, nextStep, exit } = describeError(failure, { serverUrl })
-  // Only its id identifies it.
-  const next_step = failure.fault === 'corrupt' ? asTyped(`drawbridge logout ${id}`) : nextStep
-  return { id, file, code, reason: sentences.join(' '), next_step, exit }
+  return { id, file, code, reason: sentences.join(' '), next_step: nextStep, exit }
 }

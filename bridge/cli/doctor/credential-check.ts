@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { BridgeConfig } from '../../config/config.ts'
@@ -18,8 +17,6 @@ export interface StoreFacts {
   keychain: 'works' | CredentialError | undefined
   credential: Credential | undefined
   error: unknown
-  /** How long its owner has not touched the lock of the login; undefined if it is free. */
-  lockedSeconds: number | undefined
   /** The authorization server that the server names now. */
   issuer: string | undefined
   isWanted: boolean
@@ -33,26 +30,21 @@ export async function readStore(
 ): Promise<Omit<StoreFacts, 'issuer' | 'isWanted'>> {
   const { credentials } = config
   const id = loginIdOf(config)
-  const [{ probeKeychain }, { untouchedSeconds }, { createCredentialStore }] = await Promise.all([
+  const [{ probeKeychain }, { createCredentialStore }] = await Promise.all([
     import('../../credentials/keychain/keychain.ts'),
-    import('../../credentials/lock/file-lock.ts'),
     import('../../credentials/sealed-store.ts'),
   ])
   const usesKeychain =
     credentials.backend === 'keychain' || (credentials.backend === undefined && credentials.key === undefined)
   const keychain = usesKeychain ? await probeKeychain(credentials) : undefined
-  const locks = join(credentials.home, 'credentials', 'locks')
   const facts = { config, keychain, now: runtime.now() }
   try {
-    const lockedSeconds = untouchedSeconds(locks, id) ?? untouchedSeconds(locks, `signin-${id}`)
     const store = createCredentialStore(credentials, { runtime, announce: () => {} })
-    return { ...facts, lockedSeconds, credential: await store.read(id), error: undefined }
+    return { ...facts, credential: await store.read(id), error: undefined }
   } catch (error) {
-    return { ...facts, lockedSeconds: undefined, credential: undefined, error }
+    return { ...facts, credential: undefined, error }
   }
 }
-
-const staleSeconds = 10
 
 export const storeChecks: Checks<StoreFacts> = {
   keychain({ config, keychain }) {
@@ -94,12 +86,5 @@ export const storeChecks: Checks<StoreFacts> = {
         ? `Signed in at ${view.issuer}; the token ends in ${durationText(left)}.`
         : `Signed in at ${view.issuer}; the token has ended, and is renewed at its next use.`,
     )
-  },
-  lock({ error, lockedSeconds }) {
-    if (error !== undefined) return undefined
-    if (lockedSeconds === undefined) return ok('No process holds the login.')
-    if (lockedSeconds < staleSeconds) return warn('Another process renews the login, or signs in, right now.')
-    const held = durationText(lockedSeconds)
-    return warn(`A process that was killed has held the login for ${held}; the next one takes it over.`)
   },
 }

@@ -50,10 +50,9 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   }
   const file = { path, mode: statSync(path, { throwIfNoEntry: false })?.mode }
   const { platform } = surroundings
-  const { flags } = line
   const { warnings } = read
   const nodeVersion = process.versions.node
-  say(findingsOf(ownChecks, { nodeVersion, problems, warnings, given, file, platform, flags }))
+  say(findingsOf(ownChecks, { nodeVersion, problems, warnings, given, file, platform }))
   if (config === undefined) {
     say([{ name: 'endpoint', ...warn('The rest is checked once the configuration has no faults.') }])
   } else {

@@ -13,7 +13,6 @@ const sound: OwnFacts = {
   given: none,
   file: { path: '/x', mode: undefined },
   platform: 'linux',
-  flags: {},
 }
 const found = (facts: Partial<OwnFacts>): Finding[] => findingsOf(ownChecks, { ...sound, ...facts })
 const warningsOf = (facts: Partial<OwnFacts>): string[] =>
@@ -34,12 +33,6 @@ describe('checks of this side', () => {
     [{ file: { path: '/x', mode: 0o100600 } }, []],
     [{ file: { path: '/x', mode: 0o100640 } }, ['configuration warn']],
     [{ file: { path: '/x', mode: 0o100666 }, platform: 'win32' }, []],
-    [{ flags: { headers: ['Authorization: Basic abc'] } }, ['command_line warn']],
-    [{ flags: { headers: ['X-Api-Key: abc'] } }, ['command_line warn']],
-    [{ flags: { headers: ['Cookie: a=b'] } }, ['command_line warn']],
-    [{ flags: { headers: ['Authorization: Bearer ${TOKEN}', 'X-Team: blue'] } }, []],
-    [{ flags: { staticClient: ['{"client_id":"a","client_secret":"b"}'] } }, ['command_line warn']],
-    [{ flags: { staticClient: ['{"client_id":"a","client_secret":"${B}"}'] } }, []],
   ])('%j: %j', (facts, warnings) => {
     expect(warningsOf(facts)).toEqual(warnings)
   })

@@ -1,6 +1,5 @@
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 import { namesByOrigin, type Surroundings } from '../../config/config-reader.ts'
-import type { SettingTexts } from '../../config/setting-argument.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
 /** What is known on this side, before any request. */
@@ -12,7 +11,6 @@ export interface OwnFacts {
   /** `mode` is undefined if there is no such file. */
   file: { path: string; mode: number | undefined }
   platform: Surroundings['platform']
-  flags: SettingTexts
 }
 
 export const ownChecks: Checks<OwnFacts> = {
@@ -29,24 +27,7 @@ export const ownChecks: Checks<OwnFacts> = {
       ? warn(`${file.path} can be read by others, and may hold secrets.`, `chmod 600 ${file.path}`)
       : undefined,
   ],
-  command_line: ({ flags }) => [
-    (flags.headers ?? []).some((text) => secretHeader.test(text))
-      ? warn(
-          'A header on the command line looks like a secret.',
-          "Put it into a variable: --header 'Authorization: Bearer ${TOKEN}', or use --header-file.",
-        )
-      : undefined,
-    /"client_secret"\s*:\s*"(?!\$\{)/.test(flags.staticClient?.[0] ?? '')
-      ? warn(
-          'A client secret is on the command line.',
-          'Put it into a file of your own: --static-oauth-client-info @FILE.',
-        )
-      : undefined,
-  ],
 }
-
-/** A secret that every user of the computer can see; `${NAME}` is not one. */
-const secretHeader = /^(?:authorization|cookie|[\w-]*(?:key|token|secret)):(?!.*\$\{)/i
 
 /** Says which settings were given and where, never their values. */
 function givenText({ flag, variable, file }: OwnFacts['given']): string {

@@ -296,29 +296,6 @@ describe('the words of an entry', () => {
   })
 })
 
-describe('install --list', () => {
-  it('shows every client', async () => {
-    await run(['cursor', url])
-    const { out } = await run([], { options: { list: true } })
-    expect(out).toMatch(/^cursor +Cursor +example-com -> https:\/\/mcp\.example\.com\/mcp +.*mcp\.json$/m)
-    expect(out).toMatch(/^zed +Zed +no file/m)
-  })
-
-  it('answers programs', async () => {
-    writeCursor({ a: { command: 'drawbridge', args: [url] }, b: { command: 'b' } })
-    const { out } = await run([], { options: { list: true }, json: true })
-    const { clients } = JSON.parse(out) as { clients: { client: string }[] }
-    expect(clients.find(({ client }) => client === 'cursor')).toEqual({
-      client: 'cursor',
-      title: 'Cursor',
-      file: cursorFile(),
-      exists: true,
-      fault: null,
-      entries: [{ name: 'a', server: url }],
-    })
-  })
-})
-
 describe('a file of a project that is a symbolic link', () => {
   const options = { project: true, yes: true, force: true }
   const inProject = (...parts: string[]): string => join(home, 'project', ...parts)

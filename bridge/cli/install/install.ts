@@ -1,10 +1,7 @@
 import { installBridge } from '@drawbridge/shared/published.ts'
-import { textTable } from '@drawbridge/shared/terminal/table.ts'
-import { type ClientState, clientOverview } from '../../install/client-overview.ts'
 import { type CommandInput, printResult } from '../command.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { type InstallPlace, entryToInstall, installPlace, installSystem } from './install-entry.ts'
-import type { InstallSystem } from '../../install/client.ts'
 import { clientFile, findClient } from '../../install/client-table.ts'
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import { checkServerName } from '../../install/install-error.ts'
@@ -14,49 +11,16 @@ import { shellWord } from '../failure/failure-text.ts'
 import { carryOut, withInstallFailure } from './install-write.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
-/** Prints every known client with the state of its file and our entries in it. */
-function listClients(input: CommandInput, system: InstallSystem, launcher: string): ExitCode {
-  const states = clientOverview(system, launcher)
-  printResult(input, { ok: true, clients: states.map(factsOf) }, () => {
-    const rows = states.map(({ client, path, state }) => [client.id, client.title, textOf(state), path])
-    input.terminal.print(textTable(['client', 'name', 'state', 'file'], rows))
-  })
-  return exitCode.ok
-}
-
-function textOf(state: ClientState['state']): string {
-  if (state.kind === 'absent') return 'no file'
-  if (state.kind === 'fault') return 'cannot be read'
-  if (state.own.length === 0) return 'no entry of ours'
-  return state.own.map(({ name, serverUrl }) => (serverUrl ? `${name} -> ${serverUrl}` : name)).join(', ')
-}
-
-function factsOf({ client, path, state }: ClientState): Record<string, unknown> {
-  return {
-    client: client.id,
-    title: client.title,
-    file: path,
-    exists: state.kind !== 'absent',
-    fault: state.kind === 'fault' ? state.message : null,
-    entries:
-      state.kind === 'read'
-        ? state.own.map(({ name, serverUrl }) => ({ name, server: serverUrl ?? null }))
-        : [],
-  }
-}
-
 /** Writes an entry that starts the bridge into a client's file, unless it is there already. Sends no request. */
 export function install(input: CommandInput, place: InstallPlace = installPlace()): Promise<ExitCode> {
   const { line, surroundings, terminal, options } = input
   return withInstallFailure(terminal, async () => {
-    const system = installSystem(surroundings, place)
-    if (options.list) return listClients(input, system, place.launcher)
     const [id, ...operands] = line.operands
     const client = findClient(id)
     const { serverUrl, launch, notes } = entryToInstall({ ...input, line: { ...line, operands } }, place)
     const name = options.name ?? serverNameOf(serverUrl)
     checkServerName(name)
-    const path = clientFile(client, options.project ? 'project' : 'user', system)
+    const path = clientFile(client, options.project ? 'project' : 'user', installSystem(surroundings, place))
     const entry = client.entry(launch)
     if (options.print) {
       const snippet = snippetOf(client, name, entry)

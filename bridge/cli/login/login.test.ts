@@ -232,7 +232,7 @@ describe('login and logout', () => {
         },
       ],
     })
-    expect(paths().slice(-3)).toEqual(['/revoke', '/revoke', '/register/client-1'])
+    expect(paths().slice(-2)).toEqual(['/revoke', '/revoke'])
     expect((await run(['status'])).code).toBe(3)
     const again = await run(['logout', url])
     expect(again.code).toBe(0)
@@ -268,7 +268,7 @@ describe('login and logout', () => {
     const [id] = damageLogin(home, 'https://a.example/mcp', 'broken')
     const { code, json } = await run(['logout', '--all', '--json'])
     expect(code).toBe(0)
-    expect(paths().slice(-3)).toEqual(['/revoke', '/revoke', '/register/client-1'])
+    expect(paths().slice(-2)).toEqual(['/revoke', '/revoke'])
     const { logins } = json() as { logins: { id: string }[] }
     expect(logins).toHaveLength(2)
     expect(logins).toContainEqual({
@@ -293,21 +293,6 @@ describe('login and logout', () => {
     expect(stderr).toMatch(/^Signed out of https:\/\/b\.example/m)
     const left = await run(['status', '--json'])
     expect(left.json()).toMatchObject({ logins: [], unreadable: [{ id }], key: 'file' })
-  })
-
-  it('logout of an id forgets what only its file tells of, and nothing else', async () => {
-    await storeLogin(home, 'https://a.example/mcp')
-    await storeLogin(home, 'https://b.example/mcp')
-    const [id] = damageLogin(home, 'https://a.example/mcp', 'broken')
-    const { code, stderr } = await run(['logout', id])
-    expect(code).toBe(0)
-    expect(stderr).toBe(
-      `Signed out of the login ${id}: the tokens are forgotten, but not revoked, as nobody can read them. They end by themselves.`,
-    )
-    expect((await run(['status'])).code).toBe(0)
-    const again = await run(['logout', id, '--json'])
-    expect(again.code).toBe(0)
-    expect(again.json()).toMatchObject({ ok: true, logins: [{ id, found: false }] })
   })
 
   it('logout of the URL forgets what cannot be read, too', async () => {

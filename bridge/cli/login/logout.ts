@@ -5,7 +5,6 @@ import {
   CredentialError,
   type CredentialFault,
   type CredentialStore,
-  isLoginId,
   type StoredLogin,
 } from '../../credentials/credential-store.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
@@ -50,7 +49,7 @@ export async function logout(input: CommandInput): Promise<ExitCode> {
   const read = settingsOf(input)
   const { createCredentialStore } = await import('../../credentials/sealed-store.ts')
   const { runtime, terminal } = input
-  const named = all ? undefined : nameOf(operand, read, input)
+  const named = all ? undefined : nameOf(read, input)
   const store = createCredentialStore(credentialsOf(read), { runtime, announce: () => {} })
   const place = { store, read, input }
   const logins = named === undefined ? await forgetAll(place) : [await forget(named, place)]
@@ -62,9 +61,7 @@ export async function logout(input: CommandInput): Promise<ExitCode> {
   return ok ? exitCode.ok : exitCode.failed
 }
 
-/** `operand` is a URL, or the id that `status` shows for unreadable logins. */
-function nameOf(operand: string | undefined, read: ReadSettings, { surroundings }: CommandInput): NamedLogin {
-  if (operand !== undefined && isLoginId(operand)) return { id: operand, server: null, profile: null }
+function nameOf(read: ReadSettings, { surroundings }: CommandInput): NamedLogin {
   const config = createBridgeConfig(read, surroundings)
   return { id: loginIdOf(config), server: config.serverUrl, profile: config.oauth.profile }
 }
@@ -107,12 +104,12 @@ async function revoke(
   credential: Credential,
   { read: { values }, input: { runtime, surroundings } }: Place,
 ): Promise<boolean | undefined> {
-  const { giveBack } = await import('../../oauth/login/sign-out.ts')
+  const { revokeTokens } = await import('../../oauth/login/sign-out.ts')
   const given = { ...values, profile: credential.profile, allowHttp: true }
   const oauth = oauthConfig(credential.serverUrl, given, undefined, surroundings)
   const http = createHttpClient(networkConfig(given, surroundings))
   try {
-    return await giveBack(credential, oauth, { http, runtime })
+    return await revokeTokens(credential, oauth, { http, runtime })
   } finally {
     http.close()
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { now, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
 import { storeLogin } from '../../../tests/support/bridge/cli/stored-login.ts'
-import { damageLogin, usualLoginId } from '../../../tests/support/bridge/credentials/usual-login.ts'
+import { damageLogin } from '../../../tests/support/bridge/credentials/usual-login.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 describe('status', () => {
@@ -88,17 +88,6 @@ describe('status', () => {
     expect(run.json()).toMatchObject({ ok: false, code: 'configuration' })
   })
 
-  it('finds a login by its id, be it one that cannot be read', async () => {
-    await storeLogin(home, 'https://a.example/mcp')
-    const [id] = damageLogin(home, 'https://a.example/mcp', 'x')
-    await storeLogin(home, 'https://b.example/mcp')
-    const other = usualLoginId('https://b.example/mcp')
-    expect((await runCommand(['status', other], { home })).code).toBe(0)
-    const { code, stdout } = await runCommand(['status', id], { home })
-    expect(code).toBe(3)
-    expect(stdout).toContain(`-> drawbridge logout ${id}`)
-  })
-
   it('takes plain http without a flag: nobody is asked', async () => {
     await storeLogin(home, 'http://b.example/mcp')
     expect((await runCommand(['status', 'http://b.example/mcp'], { home })).code).toBe(0)
@@ -143,7 +132,7 @@ describe('status', () => {
     expect(code).toBe(3)
     expect(stdout).toContain('https://b.example/mcp\n  signed in, since ')
     expect(stdout).toContain(
-      `${file}\n  cannot be read\n  reason   The stored login is cut off or no JSON.\n  -> drawbridge logout ${id}\n`,
+      `${file}\n  cannot be read\n  reason   The stored login is cut off or no JSON.\n  -> Remove it and sign in again: drawbridge logout <url>\n`,
     )
     expect(stderr).toBe('')
     const run = await runCommand(['status', '--json'], { home })
@@ -158,7 +147,7 @@ describe('status', () => {
           file,
           code: 'credentials_corrupt',
           reason: 'The stored login is cut off or no JSON.',
-          next_step: `drawbridge logout ${id}`,
+          next_step: 'Remove it and sign in again: drawbridge logout <url>',
         },
       ],
     })

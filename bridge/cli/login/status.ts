@@ -16,7 +16,7 @@ import { fill } from '../failure/failure-text.ts'
 import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } from '../connect/login-view.ts'
 
 /**
- * Prints the stored logins, all or those of one server or id. Makes no request, so a login that was revoked still looks
+ * Prints the stored logins, all or those of one server. Makes no request, so a login that was revoked still looks
  * good. Returns 3 if one needs a sign-in or none is stored, and 1 if one is unreadable for another reason.
  */
 export async function status(input: CommandInput): Promise<ExitCode> {
@@ -55,8 +55,8 @@ function readableOf(stored: readonly StoredLogin[], { serverUrl }: ReadSettings,
   return stored
     .flatMap((login) => {
       if (login.kind === 'unreadable') return []
-      const { id, credential } = login
-      const isAsked = asked === undefined || asked === id || asked === comparable(credential.serverUrl)
+      const { credential } = login
+      const isAsked = asked === undefined || asked === comparable(credential.serverUrl)
       return isAsked ? [loginView(credential, now)] : []
     })
     .sort((a, b) => `${a.server} ${a.profile}`.localeCompare(`${b.server} ${b.profile}`))

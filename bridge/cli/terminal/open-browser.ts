@@ -31,7 +31,7 @@ export function browserUrl(text: string): string | undefined {
 }
 
 /**
- * Opens a URL without a shell. On Linux `BROWSER` decides, when set: commands between colons, tried in turn, `%s` for the URL.
+ * Opens a URL without a shell. On Linux `BROWSER` decides, when set: a command, with `%s` for the URL.
  * A browser outlives the bridge and hands its environment to all that it starts, so it gets none of our secrets. Where the
  * platform decides which browser, they are taken out of the environment of this process for good.
  */
@@ -42,12 +42,7 @@ export async function openBrowser(text: string, ports: BrowserPorts): Promise<Br
   const watchMs = ports.watchMs ?? 3000
   if (chosen === '') return watch(() => openDefault(url, ports), watchMs)
   const environment = withoutSecrets(ports.environment, ports.secretVariables)
-  let outcome: BrowserOutcome = { kind: 'failed', reason: 'BROWSER names no command' }
-  for (const command of chosen.split(':').filter((entry) => entry.trim() !== '')) {
-    outcome = await watch(() => Promise.resolve(startCommand(command, url, environment)), watchMs)
-    if (outcome.kind === 'opened') return outcome
-  }
-  return outcome
+  return watch(async () => startCommand(chosen, url, environment), watchMs)
 }
 
 /** Opens a link that is shown already, and tells of a failure only. */

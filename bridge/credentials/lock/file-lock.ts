@@ -119,21 +119,6 @@ function take(folder: string, name: string, number: number): LockAttempt {
   }
 }
 
-/**
- * Returns for how many seconds nobody has touched the lock of that name in `folder`; undefined if it is free. Throws
- * `CredentialError` if it cannot be read.
- */
-export function untouchedSeconds(folder: string, name: string): number | undefined {
-  try {
-    if (!existsSync(folder)) return undefined
-    const { number, owner, touchedAtMs } = look(folder, name, undefined)
-    if (number === 0 || touchedAtMs === 0 || owner === 'none') return undefined
-    return Math.max(0, Math.round((Date.now() - touchedAtMs) / 1000))
-  } catch (error) {
-    throw notWritable(folder, error)
-  }
-}
-
 function touch(file: string): void {
   try {
     const now = new Date()

@@ -44,13 +44,11 @@ const headers = {
 const closing = 'You can close this tab and go back to your application.'
 
 /** Renders the page that ends a sign-in. It repeats nothing that the browser sent, runs no script and loads nothing. */
-export function callbackPage(outcome: CallbackOutcome, successUrl?: string): CallbackPage {
-  if (outcome.kind === 'signed_in') {
-    if (successUrl === undefined) return page(200, 'You are signed in', closing)
-    return redirect('You are signed in', closing, successUrl)
-  }
+export function callbackPage(outcome: CallbackOutcome): CallbackPage {
+  if (outcome.kind === 'signed_in') return page(200, 'You are signed in', closing)
   if (outcome.kind === 'again') {
-    return redirect('Sign-in continues', 'Your application is asking again in a different way.', outcome.url)
+    const asking = page(303, 'Sign-in continues', 'Your application is asking again in a different way.')
+    return { ...asking, headers: { ...headers, location: outcome.url } }
   }
   if (outcome.kind === 'foreign') {
     return page(
@@ -67,10 +65,6 @@ export function callbackPage(outcome: CallbackOutcome, successUrl?: string): Cal
     'The sign-in failed',
     'Close this tab and go back to your application: it says what happened.',
   )
-}
-
-function redirect(title: string, text: string, location: string): CallbackPage {
-  return { ...page(303, title, text), headers: { ...headers, location } }
 }
 
 function page(status: number, title: string, text: string): CallbackPage {

@@ -25,7 +25,6 @@ async function listen(
     callback: { host: '127.0.0.1', port: undefined, path: '/oauth/callback', ...changes },
     preferredPort: undefined,
     state: 'right',
-    successUrl: undefined,
     ...more,
   })
   open.push(listener)

@@ -112,7 +112,6 @@ export interface LoopbackListenerConfig {
   /** Used if it is free and the callback has no port of its own: some servers match redirect URIs exactly. */
   preferredPort: number | undefined
   state: string
-  successUrl: string | undefined
 }
 
 const flushMs = 1000
@@ -123,7 +122,7 @@ const flushMs = 1000
  * nothing. Rejects with `OAuthFailure` `no_callback_port`.
  */
 export async function openLoopbackListener(config: LoopbackListenerConfig): Promise<LoopbackListener> {
-  const { callback, successUrl } = config
+  const { callback } = config
   const waiting = new Set<ServerResponse>()
   let outcome: CallbackOutcome | undefined
   let authority = ''
@@ -160,7 +159,7 @@ export async function openLoopbackListener(config: LoopbackListenerConfig): Prom
   }
 
   function send(reply: ServerResponse, result: CallbackOutcome): void {
-    const { status, headers, body } = callbackPage(result, successUrl)
+    const { status, headers, body } = callbackPage(result)
     reply.writeHead(status, headers).end(body)
   }
 

@@ -117,7 +117,7 @@ describe('how the client proves itself then', () => {
     expect(client.clientSecret).toBe(secret)
   })
 
-  it('keeps what managing and expiry need', async () => {
+  it('keeps when its secret ends, and nothing to manage it with', async () => {
     answer({
       body: {
         client_id: 'id',
@@ -133,21 +133,8 @@ describe('how the client proves itself then', () => {
       tokenEndpointAuthMethod: 'client_secret_basic',
       origin: 'dynamic',
       secretExpiresAt: 99,
-      registrationClientUri: 'https://as.example/r/id',
-      registrationAccessToken: 't',
       redirectUris: [redirectUri],
     })
-  })
-
-  it('keeps no token to manage it with that could be another header', async () => {
-    const management = {
-      registration_client_uri: 'https://as.example/r/id',
-      registration_access_token: 't\r\nX-Header: b',
-    }
-    answer({ body: { client_id: 'id', ...management } })
-    const client = await ask()
-    expect(client).not.toHaveProperty('registrationClientUri')
-    expect(client).not.toHaveProperty('registrationAccessToken')
   })
 
   it('takes the expiry 0 for never', async () => {

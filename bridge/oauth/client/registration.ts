@@ -89,16 +89,12 @@ function readClient(
   if (typeof clientId !== 'string' || !/^[\x20-\x7E]+$/.test(clientId)) return undefined
   const clientSecret = memberText(json, 'client_secret')
   const doesExpire = clientSecret !== undefined && typeof expiresAt === 'number' && expiresAt > 0
-  // RFC 7592 section 3.
-  const { registration_client_uri: uri, registration_access_token: token } = json
-  const isManaged = typeof uri === 'string' && typeof token === 'string' && /^[\x21-\x7E]+$/.test(token)
   return {
     clientId,
     clientSecret,
     tokenEndpointAuthMethod: methodOf(json, clientSecret, wanted, metadata),
     origin: 'dynamic',
     secretExpiresAt: doesExpire ? expiresAt : undefined,
-    ...(isManaged ? { registrationClientUri: uri, registrationAccessToken: token } : {}),
     redirectUris: wanted.redirect_uris,
   }
 }

@@ -205,11 +205,6 @@ describe('redeeming', () => {
     expect(html).toContain('The sign-in failed')
   })
 
-  it('shows the page of the user after it worked', async () => {
-    const successUrl = `${server.origin}/done`
-    expect((await signIn(server.serverUrl, { successUrl })).arrival.url).toBe(successUrl)
-  })
-
   it('works without the resource that the token endpoint does not want, and remembers', async () => {
     server.answers.set('/token', ({ form }) =>
       form.has('resource')

@@ -38,7 +38,6 @@ export async function signInWithCode(
     callback: config.callback,
     preferredPort: portOfBefore(request.previous, config),
     state: secrets.state,
-    successUrl: config.successUrl,
   })
   try {
     const granted = await askOnceOrTwice({ request, context, listener }, secrets, (url) =>

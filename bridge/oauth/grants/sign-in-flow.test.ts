@@ -122,6 +122,10 @@ describe('where no browser can be opened', () => {
     expect(await trial.prompt).toMatchObject({ kind: 'device', userCode: 'ABCD' })
     const { client } = await trial.done
     expect(client.redirectUris).toBeUndefined()
+    const [registration] = server.requests('/register')
+    expect(JSON.parse(registration?.text ?? '')).toMatchObject({
+      grant_types: [deviceGrant, 'refresh_token'],
+    })
     expect(server.requests('/authorize')).toEqual([])
   })
 

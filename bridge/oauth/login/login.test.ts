@@ -7,7 +7,7 @@ import type { Credential } from '../../credentials/credential.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import type { SignInRequest } from '../login-port.ts'
 import { Login, type LoginPorts } from './login.ts'
-import { giveBack, signOut } from './sign-out.ts'
+import { revokeTokens, signOut } from './sign-out.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import {
   call,
@@ -538,7 +538,7 @@ describe('clocks', () => {
 describe('signing out', () => {
   type Revoke = Parameters<typeof signOut>[2]
   const revokeAtServer: Revoke = (credential) =>
-    giveBack(credential, loginConfig(server.origin), { http: createTestHttp(), runtime: systemRuntime })
+    revokeTokens(credential, loginConfig(server.origin), { http: createTestHttp(), runtime: systemRuntime })
   const leave = async (revoke = revokeAtServer): Promise<object> => {
     const { credential: _credential, ...report } = await signOut(store, id, revoke)
     return report

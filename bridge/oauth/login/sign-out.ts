@@ -4,7 +4,7 @@ import { NetworkError } from '../../http/http-client.ts'
 import { isSameOrigin } from '../discovery/server-url.ts'
 import { OAuthFailure } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
-import { type OAuthPorts, type ServerResponse, requestJson } from '../server-request.ts'
+import type { OAuthPorts, ServerResponse } from '../server-request.ts'
 import { clientNow, postAsClient } from '../tokens/token-request.ts'
 import { readIfPossible } from './shared-sign-in.ts'
 
@@ -36,20 +36,10 @@ export async function signOut(
 }
 
 /**
- * Revokes the tokens of a login (RFC 7009) and then removes its registration, since only a known client can revoke tokens.
- * Sends nothing to another host than the one that issued them. Undefined when there is nothing to revoke, or no endpoint.
+ * Revokes the tokens of a login (RFC 7009). Sends nothing to another host than the one that issued them. Undefined when there
+ * is nothing to revoke, or no endpoint.
  */
-export async function giveBack(
-  credential: Credential,
-  config: OAuthConfig,
-  ports: OAuthPorts,
-): Promise<boolean | undefined> {
-  const revoked = await revokeTokens(credential, config, ports)
-  await removeRegistration(credential, ports)
-  return revoked
-}
-
-async function revokeTokens(
+export async function revokeTokens(
   credential: Credential,
   config: OAuthConfig,
   ports: OAuthPorts,
@@ -69,22 +59,6 @@ async function revokeTokens(
   // Self-contained access tokens cannot be revoked (RFC 7009 section 2.2.1) and expire soon without their refresh
   // token.
   return refreshToken === undefined ? isAccessRevoked : isRefreshRevoked
-}
-
-/** The user waits for it, and nothing depends on it. */
-const removalMs = 5000
-
-/**
- * Removes the registration of a discarded login (RFC 7592 section 2.3), unless it is not ours, or the server gave no
- * address for it, or one on another origin than the token endpoint that it was made at.
- */
-async function removeRegistration({ client, tokenEndpoint }: Credential, ports: OAuthPorts): Promise<void> {
-  const { origin, registrationClientUri: url, registrationAccessToken: token } = client
-  if (origin !== 'dynamic' || url === undefined || token === undefined) return
-  if (!isSameOrigin(url, tokenEndpoint)) return
-  const headers = { authorization: `Bearer ${token}`, accept: 'application/json' }
-  const context = { ...ports, signal: AbortSignal.timeout(removalMs) }
-  await isAccepted(requestJson({ method: 'DELETE', url, headers }, context))
 }
 
 async function isAccepted(response: Promise<ServerResponse>): Promise<boolean> {

@@ -107,16 +107,6 @@ describe('a refresh', () => {
     for (const secret of ['s3cret', 'r3fresh', basic]) expect(JSON.stringify(no)).not.toContain(secret)
   })
 
-  it.each(['client_secret_post', 'client_secret_basic'] as const)(
-    'that is refused for a client with a secret of one letter (%s) says why in words that can be read',
-    async (tokenEndpointAuthMethod) => {
-      answer(refused('invalid_client', 'The client "a" may not say client_secret=a: that is taken.'))
-      const no = await refresh(credential({}, { clientSecret: 'a', tokenEndpointAuthMethod }))
-      const description = 'The client "[secret]" may not say client_secret=[secret]: that is taken.'
-      expect(no).toMatchObject({ description })
-    },
-  )
-
   it('authenticates a client whose secret is malformed text, without failing', async () => {
     answer(refused('invalid_client', 'no'))
     const client = { clientSecret: '\uD800', tokenEndpointAuthMethod: 'client_secret_basic' } as const

@@ -49,13 +49,6 @@ type SupabaseConfig = Pick<
 >
 
 export const supabaseChecks: Checks<SupabaseFacts> = {
-  'embedded-provider': ({ config: { provider } }) =>
-    providers[provider].isTrial
-      ? warn(
-          'The embedded provider, its stand-ins for Google and a company, and the demo web app are for trying out only.',
-          'Set DRAWBRIDGE_PROVIDER to supabase or oidc to put this in front of a web app.',
-        )
-      : undefined,
   provider: checkAuthApi,
   'sign-in-methods': checkSignInMethods,
   issuer: checkIssuer,

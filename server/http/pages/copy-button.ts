@@ -29,7 +29,7 @@ for (const button of document.querySelectorAll('button[data-copies]')) {
 export const copyScriptSource: string = `'sha256-${createHash('sha256').update(script).digest('base64')}'`
 
 /** The script that makes copy buttons work, and the status line for screen readers. Place it after the last button. */
-export function copyScript({ copied, selected }: Texts['connect']): SafeHtml {
+export function copyScript({ copied, selected }: Pick<Texts['connect'], 'copied' | 'selected'>): SafeHtml {
   return html`<p
       class="unseen"
       role="status"

@@ -1,13 +1,16 @@
 import { decodeBase64url, decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
+import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import {
   readSessionCookie,
   staleSessionCookies,
   writeSessionCookies,
 } from '@drawbridge/shared/session-cookie/session-cookie.ts'
-import { type AuthClient, AuthRefusal, type ProviderSession, type User } from './auth-client.ts'
+import { refresh } from '../provider/api/auth-api.ts'
+import { sessionOf } from '../provider/api/bearer.ts'
+import { AuthError } from '../provider/auth-error.ts'
+import type { AuthServices, SessionBody } from '../provider/auth-services.ts'
 
 /** Four hundred days, the longest life browsers allow; the vendor's library uses the same. */
 const cookieSeconds = 34_560_000
@@ -16,50 +19,48 @@ const attributes = 'Path=/; SameSite=Lax'
 
 /** The visitor of a page, and the cookies to set because the session was refreshed or has ended. */
 export type Visitor =
-  | { kind: 'user'; user: User; accessToken: string; setCookies: string[] }
+  | { kind: 'user'; user: { id: string; email: string }; sessionId: string; setCookies: string[] }
   | { kind: 'nobody'; setCookies: string[] }
 
 /** Sessions in the app's cookie, in exactly the layout of the vendor's server-side library. */
 export class BrowserSessions {
   readonly #name: string
-  readonly #auth: Pick<AuthClient, 'refresh' | 'signOut' | 'user'>
-  readonly #now: Runtime['now']
+  readonly #services: AuthServices
 
-  constructor(
-    cookieName: string,
-    ports: { auth: Pick<AuthClient, 'refresh' | 'signOut' | 'user'>; runtime: Pick<Runtime, 'now'> },
-  ) {
+  constructor(cookieName: string, services: AuthServices) {
     this.#name = cookieName
-    this.#auth = ports.auth
-    this.#now = ports.runtime.now
+    this.#services = services
   }
 
   /** Finds who sent the request. Refreshes the session when its token has expired. */
   async visitor(request: Request): Promise<Visitor> {
-    const reading = readSessionCookie(cookiesOf(request), { name: this.#name, now: this.#now() })
+    const reading = readSessionCookie(cookiesOf(request), {
+      name: this.#name,
+      now: this.#services.runtime.now(),
+    })
     if (reading.kind === 'absent') return { kind: 'nobody', setCookies: [] }
     if (reading.kind === 'invalid') return this.#nobody(request)
     try {
       return reading.expired ? await this.#refresh(request) : await this.#identify(reading.accessToken, [])
     } catch (error) {
-      if (error instanceof AuthRefusal) return this.#nobody(request)
+      if (error instanceof AuthError) return this.#nobody(request)
       throw error
     }
   }
 
   /** Returns the `Set-Cookie` values that sign the browser in, and remove those of an earlier session. */
-  signIn(request: Request, session: ProviderSession): string[] {
+  signIn(request: Request, session: SessionBody): string[] {
     return this.#replace(request, session)
   }
 
   /** Ends the session at the provider and returns the `Set-Cookie` values that remove it. */
   async signOut(request: Request): Promise<string[]> {
     const current = await this.visitor(request)
-    if (current.kind === 'user') await this.#auth.signOut(current.accessToken)
+    if (current.kind === 'user') this.#services.sessions.end(current.sessionId)
     return this.#replace(request, undefined)
   }
 
-  #replace(request: Request, session: ProviderSession | undefined): string[] {
+  #replace(request: Request, session: SessionBody | undefined): string[] {
     const name = this.#name
     const present = cookiesOf(request).map((cookie) => cookie.name)
     const written = session === undefined ? [] : writeSessionCookies(session, { name })
@@ -75,12 +76,13 @@ export class BrowserSessions {
   async #refresh(request: Request): Promise<Visitor> {
     const refreshToken = readRefreshToken(cookiesOf(request), this.#name)
     if (refreshToken === undefined) return this.#nobody(request)
-    const session = await this.#auth.refresh(refreshToken)
+    const { session } = await refresh(this.#services, refreshToken)
     return this.#identify(session.access_token, this.#replace(request, session))
   }
 
   async #identify(accessToken: string, setCookies: string[]): Promise<Visitor> {
-    return { kind: 'user', user: await this.#auth.user(accessToken), accessToken, setCookies }
+    const { account, session } = await sessionOf(this.#services, accessToken)
+    return { kind: 'user', user: account, sessionId: session.id, setCookies }
   }
 
   #nobody(request: Request): Visitor {
@@ -97,19 +99,12 @@ function cookiesOf(request: Request): WireCookie[] {
  * it. So this reads only the layout that this app writes.
  */
 function readRefreshToken(cookies: readonly WireCookie[], name: string): string | undefined {
-  const value = joinCookie(cookies, name)
+  const value = cookies
+    .filter((cookie) => isSessionCookieName(cookie.name, { name }))
+    .toSorted((one, other) => one.name.localeCompare(other.name))
+    .map((cookie) => cookie.value)
+    .join('')
   const bytes = value.startsWith('base64-') ? decodeBase64url(value.slice('base64-'.length)) : undefined
   const token = bytes && parseJsonObject(decodeUtf8(bytes) ?? '')?.['refresh_token']
   return typeof token === 'string' ? token : undefined
-}
-
-function joinCookie(cookies: readonly WireCookie[], name: string): string {
-  const values = new Map(cookies.map((cookie) => [cookie.name, cookie.value]))
-  let joined = values.get(name) ?? ''
-  for (let index = 0; joined === '' || index > 0; index++) {
-    const chunk = values.get(`${name}.${index}`)
-    if (chunk === undefined) break
-    joined += chunk
-  }
-  return joined
 }

@@ -36,7 +36,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
       baseUrl: 'http://localhost:8787',
       cookieName: 'sb-localhost-auth-token',
       tokenTtlSeconds: 3600,
-      databases: { provider: ':memory:', demo: ':memory:' },
+      database: ':memory:',
     }
     sandbox = createSandbox(config, createFakeRuntime())
     server = serve({ hostname: '127.0.0.1', port, fetch: (request) => sandbox.fetch(request) })
@@ -155,7 +155,6 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     await pressUntil('Add note')
     await pressEnter()
     expect(await page.evaluate('document.querySelector(".note p").textContent')).toBe('typed by hand')
-    await pressUntil('mcp-url')
     await pressUntil('Copy')
     await close()
   })
@@ -167,16 +166,14 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     await page.type('#email', 'copies@example.com')
     await page.type('#password', 'correct horse')
     await submit(page, 'form[action="/sign-up"] button')
-    await page.click('#copy-url')
-    await expect.poll(() => page.$eval('#copied', ({ textContent }) => textContent)).toBe('Copied.')
+    await page.click('[data-copies="mcp-url"]')
+    await expect.poll(() => page.$eval('#copy-status', ({ textContent }) => textContent)).toBe('Copied')
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('http://localhost:8787/mcp')
     expect(blocked).toEqual([])
     await page.setJavaScriptEnabled(false)
     await page.reload()
-    expect(await page.$eval('#copy-url', (button) => button.checkVisibility())).toBe(false)
-    expect(await page.$eval('#mcp-url', (field) => field.getAttribute('value'))).toBe(
-      'http://localhost:8787/mcp',
-    )
+    expect(await page.$eval('[data-copies="mcp-url"]', (button) => button.checkVisibility())).toBe(false)
+    expect(await page.$eval('#mcp-url', ({ textContent }) => textContent)).toBe('http://localhost:8787/mcp')
     await close()
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   openWebApp,
   SITE,
@@ -16,7 +16,6 @@ interface Site {
     options?: { token?: string; body?: string; authorization?: string },
   ) => Promise<Response>
   signIn: (email?: string) => Promise<string>
-  close: () => void
 }
 
 function openSite(): Site {
@@ -37,7 +36,6 @@ function openSite(): Site {
       const { data } = await provider.client().auth.signInWithPassword({ ...ADA, email })
       return data.session?.access_token ?? ''
     },
-    close: () => app.close(),
   }
 }
 
@@ -98,9 +96,11 @@ describe('the notes API', () => {
   })
 
   it('answers a failure inside with JSON that shows nothing of it', async () => {
-    const { call, close, signIn } = openSite()
+    const { call, provider, signIn } = openSite()
     const token = await signIn()
-    close()
+    vi.spyOn(provider.services.accounts, 'get').mockImplementationOnce(() => {
+      throw new Error('The disk is full.')
+    })
     const response = await call('GET', '/api/notes', { token })
     expect(response.status).toBe(500)
     expect(response.headers.get('content-type')).toMatch(/^application\/json/)
@@ -152,6 +152,5 @@ describe('a caller of the notes API', () => {
     }
     const response = await app.fetch(new Request(`${SITE}/api/notes`, { headers }))
     expect(response.status).toBe(401)
-    app.close()
   })
 })

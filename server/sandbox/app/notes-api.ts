@@ -1,7 +1,9 @@
 import { Hono, type Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
-import { type AuthClient, AuthRefusal } from './auth-client.ts'
+import { sessionOf } from '../provider/api/bearer.ts'
+import { AuthError } from '../provider/auth-error.ts'
+import type { AuthServices } from '../provider/auth-services.ts'
 
 const maxBodyBytes = 16 * 1024
 
@@ -11,7 +13,7 @@ const maxBodyBytes = 16 * 1024
  */
 export function createNotesApi(
   notes: Notes,
-  auth: Pick<AuthClient, 'user'>,
+  services: AuthServices,
 ): Hono<{ Variables: { userId: string } }> {
   const api = new Hono<{ Variables: { userId: string } }>()
 
@@ -20,9 +22,9 @@ export function createNotesApi(
     if (token === undefined) return unauthorized(c, 'Send "Authorization: Bearer <access token>".')
     // The provider knows its signed-in users; a signature alone proves none, as its API keys are signed too.
     try {
-      c.set('userId', (await auth.user(token)).id)
+      c.set('userId', (await sessionOf(services, token)).account.id)
     } catch (error) {
-      if (!(error instanceof AuthRefusal)) throw error
+      if (!(error instanceof AuthError)) throw error
       return unauthorized(c, 'The token is not valid, or its session has ended.', 'invalid_token')
     }
     return next()

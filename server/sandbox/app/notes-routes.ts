@@ -1,8 +1,8 @@
 import { Hono, type Context } from 'hono'
 import type { BrowserSessions, Visitor } from './browser-session.ts'
-import { type PageResponder, readFlash } from './page-frame.ts'
+import type { PageResponder } from './page-frame.ts'
 import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
-import { notesPage, type ServerLinks } from './pages.ts'
+import { notesPage, plainPage, type ServerLinks } from './pages.ts'
 
 export interface NotesRoutesParts {
   links: ServerLinks
@@ -26,45 +26,33 @@ export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutes
     return pages.redirect(c, '/', { setCookies: visitor.setCookies })
   }
 
-  function describe({ user }: SignedIn): {
-    email: string
-    notes: ReturnType<Notes['list']>
-    links: ServerLinks
-  } {
-    return { email: user.email, notes: notes.list(user.id), links }
-  }
-
   routes.get('/notes', (c) =>
-    forUser(c, (visitor) =>
-      pages.show(c, notesPage({ ...describe(visitor), flash: readFlash(c.req.raw) }), {
-        setCookies: visitor.setCookies,
-      }),
-    ),
+    forUser(c, ({ user, setCookies }) => {
+      const page = notesPage({ email: user.email, notes: notes.list(user.id), links })
+      return pages.show(c, page, { setCookies })
+    }),
   )
 
   routes.post('/notes', (c) =>
-    forUser(c, async (visitor) => {
-      const { setCookies } = visitor
-      const typed = new URLSearchParams(await c.req.text()).get('text') ?? ''
-      const text = parseNoteText(typed)
+    forUser(c, async ({ user, setCookies }) => {
+      const text = parseNoteText(new URLSearchParams(await c.req.text()).get('text'))
       if (text === undefined) {
-        const error =
-          typed.trim() === ''
-            ? 'Write something first.'
-            : `That note is too long: ${maxNoteLength.toLocaleString('en')} characters fit.`
-        const page = notesPage({ ...describe(visitor), draft: { text: typed, error } })
+        const page = plainPage(
+          'Not added',
+          `A note has 1 to ${maxNoteLength.toLocaleString('en')} characters.`,
+        )
         return pages.show(c, page, { status: 422, setCookies })
       }
-      notes.add(visitor.user.id, text)
-      return pages.redirect(c, '/notes', { setCookies, flash: 'note-added' })
+      notes.add(user.id, text)
+      return pages.redirect(c, '/notes', { setCookies })
     }),
   )
 
   routes.post('/notes/delete', (c) =>
     forUser(c, async ({ user, setCookies }) => {
       const id = new URLSearchParams(await c.req.text()).get('id') ?? ''
-      const flash = notes.remove(user.id, id) ? 'note-deleted' : 'note-gone'
-      return pages.redirect(c, '/notes', { setCookies, flash })
+      notes.remove(user.id, id)
+      return pages.redirect(c, '/notes', { setCookies })
     }),
   )
 

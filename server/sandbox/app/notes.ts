@@ -1,5 +1,4 @@
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { Database } from '../database.ts'
+import type { AuthServices } from '../provider/auth-services.ts'
 
 /** Maximum length of a note, in UTF-16 units. */
 export const maxNoteLength = 2000
@@ -18,8 +17,7 @@ const schema = `CREATE TABLE IF NOT EXISTS note (
     user_id TEXT NOT NULL,
     text TEXT NOT NULL,
     created_at INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS note_user ON note (user_id);`
+  ) STRICT`
 
 /** Trims the text of a note; undefined if it is not a string, empty or too long. */
 export function parseNoteText(value: unknown): string | undefined {
@@ -31,13 +29,14 @@ export function parseNoteText(value: unknown): string | undefined {
 
 /** The notes of all users; each user sees only their own. */
 export class Notes {
-  readonly #database: Database
-  readonly #runtime: Pick<Runtime, 'now' | 'randomBytes'>
+  readonly #database: AuthServices['database']
+  readonly #runtime: AuthServices['runtime']
 
-  /** Opens the notes at an SQLite path, or `:memory:`. */
-  constructor(path: string, runtime: Pick<Runtime, 'now' | 'randomBytes'>) {
-    this.#database = new Database(path, schema)
+  /** In the database of the accounts: a demo needs no other. */
+  constructor({ database, runtime }: Pick<AuthServices, 'database' | 'runtime'>) {
+    this.#database = database
     this.#runtime = runtime
+    database.run(schema)
   }
 
   /** Returns them newest first. */
@@ -61,10 +60,6 @@ export class Notes {
   /** Returns false if the user has no such note. */
   remove(userId: string, id: string): boolean {
     return this.#database.run('DELETE FROM note WHERE id = ? AND user_id = ?', id, userId) > 0
-  }
-
-  close(): void {
-    this.#database.close()
   }
 }
 

@@ -1,28 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Context } from 'hono'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
+import { copyScriptSource } from '../../http/pages/copy-button.ts'
 import { ICON, STYLE, styleSource } from './style.ts'
-
-// The clipboard is available over https and on this computer only; elsewhere the address is selected, for the user to copy.
-const SCRIPT = `
-const [button, field, status] = ['copy-url', 'mcp-url', 'copied'].map((id) => document.getElementById(id))
-button.hidden = false
-button.addEventListener('click', async () => {
-  field.select()
-  try {
-    await navigator.clipboard.writeText(field.value)
-    status.textContent = 'Copied.'
-  } catch {
-    status.textContent = 'Selected. Copy it now.'
-  }
-})
-`
-
-/** Makes the button with the id `copy-url` copy the text of `mcp-url`. Place it after both and the text `copied`. */
-export const copyScript: SafeHtml = rawHtml(`<script>${SCRIPT}</script>`)
-
-const scriptSource = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`
 
 // In one piece, because its hash in the policy covers every space between the tags.
 const styleElement = rawHtml(`<style>${STYLE}</style>`)
@@ -32,7 +11,6 @@ export interface PageFrame {
   email?: string | undefined
   /** Address of the MCP server, announced to programs used on this page. */
   mcpUrl?: string
-  flash?: string | undefined
 }
 
 /** Returns the security headers of a page; `formTargets` are the origins that a form may lead to besides the app. */
@@ -45,7 +23,7 @@ function pageHeaders(
     'content-security-policy': [
       "default-src 'none'",
       `style-src ${styleSource}`,
-      `script-src ${scriptSource}`,
+      `script-src ${copyScriptSource}`,
       "img-src 'self'",
       `form-action ${["'self'", ...formTargets].join(' ')}`,
       // Not for the page's own script, which only copies; for the console, where users may call /mcp with the session cookie.
@@ -85,9 +63,7 @@ export function framePage(frame: PageFrame, content: SafeHtml): SafeHtml {
             </div>`
           }
         </header>
-        <main id="content" tabindex="-1">
-          ${frame.flash !== undefined && html`<p class="flash" role="status">${frame.flash}</p>`} ${content}
-        </main>
+        <main id="content" tabindex="-1">${content}</main>
         <footer><p>Demo web app for Drawbridge — runs on this machine only</p></footer>
       </body>
     </html>`
@@ -95,14 +71,13 @@ export function framePage(frame: PageFrame, content: SafeHtml): SafeHtml {
 
 /** Responds to a browser. */
 export interface PageResponder {
-  /** Shows a page; a flash is cleared once shown. */
   show(
     c: Context,
     page: SafeHtml,
     options?: { status?: PageStatus; setCookies?: readonly string[] },
   ): Response
   /** Redirects with GET. */
-  redirect(c: Context, path: string, options?: { flash?: Flash; setCookies?: readonly string[] }): Response
+  redirect(c: Context, path: string, options?: { setCookies?: readonly string[] }): Response
 }
 
 type PageStatus = 200 | 400 | 403 | 404 | 413 | 422 | 500
@@ -113,46 +88,12 @@ export function createPageResponder(authOrigin: string, mcpOrigin: string): Page
   return {
     show(c, page, { status = 200, setCookies = [] } = {}) {
       for (const cookie of setCookies) c.header('set-cookie', cookie, { append: true })
-      if (readFlash(c.req.raw) !== undefined) c.header('set-cookie', clearedFlash, { append: true })
       return c.html(page.toString(), status, headers)
     },
-    redirect(c, path, { flash, setCookies = [] } = {}) {
+    redirect(c, path, { setCookies = [] } = {}) {
       for (const cookie of setCookies) c.header('set-cookie', cookie, { append: true })
-      if (flash !== undefined) c.header('set-cookie', writeFlash(flash), { append: true })
       c.header('cache-control', 'no-store')
       return c.redirect(path, 303)
     },
   }
-}
-
-const COOKIE = 'fieldnotes-flash'
-
-const MESSAGES = {
-  'signed-up': 'Welcome. Your account is ready.',
-  'signed-in': 'You are signed in.',
-  'signed-out': 'You are signed out.',
-  'note-added': 'Note added.',
-  'note-deleted': 'Note deleted.',
-  'note-gone': 'That note was already deleted.',
-} as const
-
-/** The last action, reported once on the next page. */
-export type Flash = keyof typeof MESSAGES
-
-/**
- * Returns the `Set-Cookie` value that carries a flash over a redirect. It contains a name, not text, so that messages cannot be
- * planted.
- */
-function writeFlash(flash: Flash): string {
-  return `${COOKIE}=${flash}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax`
-}
-
-/** `Set-Cookie` value that clears a shown flash. */
-const clearedFlash: string = `${COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax`
-
-/** Returns the message to show, if any. */
-export function readFlash(request: Request): string | undefined {
-  const cookies = parseCookieHeader(request.headers.get('cookie') ?? '')
-  const value = cookies.find(({ name }) => name === COOKIE)?.value
-  return Object.entries(MESSAGES).find(([flash]) => flash === value)?.[1]
 }

@@ -9,20 +9,14 @@ const links = {
   connectionsUrl: 'http://localhost:8787/account/connections',
 }
 const PAGES = {
-  landing: landingPage({}, 'You are signed out.').toString(),
-  'landing with an error': landingPage({ email: HOSTILE, error: HOSTILE }, HOSTILE).toString(),
+  landing: landingPage({}).toString(),
+  'landing with an error': landingPage({ email: HOSTILE, error: HOSTILE }).toString(),
   'sign-up': signUpPage({}).toString(),
   'sign-up with an error': signUpPage({ email: HOSTILE, error: HOSTILE }).toString(),
   notes: notesPage({
     email: HOSTILE,
     notes: [{ ...NOTE, id: HOSTILE, text: HOSTILE }],
     links: { mcpUrl: HOSTILE, connectionsUrl: HOSTILE },
-  }).toString(),
-  'notes with a draft': notesPage({
-    email: 'a@b',
-    notes: [],
-    links,
-    draft: { text: `</textarea>${HOSTILE}`, error: HOSTILE },
   }).toString(),
   plain: plainPage(HOSTILE, HOSTILE).toString(),
 }

@@ -1,6 +1,7 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { maxNoteLength, type Note } from './notes.ts'
-import { copyScript, framePage } from './page-frame.ts'
+import { copyButton, copyScript } from '../../http/pages/copy-button.ts'
+import { framePage } from './page-frame.ts'
 
 /** A form shown again: the input, and the error. */
 export interface FormState {
@@ -9,9 +10,9 @@ export interface FormState {
 }
 
 /** Renders the first page: an introduction, and the sign-in form. */
-export function landingPage(form: FormState, flash?: string): SafeHtml {
+export function landingPage(form: FormState): SafeHtml {
   return framePage(
-    { title: titled('Sign in', form), flash },
+    { title: titled('Sign in', form) },
     html`<div class="welcome">
       <div class="pitch">
         <h1>Jot it down here. Ask for it <em>anywhere</em>.</h1>
@@ -63,25 +64,20 @@ export interface NotesPage {
   email: string
   notes: readonly Note[]
   links: ServerLinks
-  flash?: string | undefined
-  /** Refused text, shown again. */
-  draft?: { text: string; error: string }
 }
 
 /** Renders the notes of a user, and how to give an assistant access to them. */
-export function notesPage({ email, notes, links, flash, draft }: NotesPage): SafeHtml {
+export function notesPage({ email, notes, links }: NotesPage): SafeHtml {
   return framePage(
     {
-      title: titled('Your notes', { ...(draft && { error: draft.error }) }),
+      title: 'Your notes',
       email,
-      flash,
       mcpUrl: links.mcpUrl,
     },
     html`<div class="desk">
       <section aria-labelledby="notes-title">
         <h1 id="notes-title">Your notes</h1>
         <form class="card compose" method="post" action="/notes">
-          ${errorBox({ ...(draft && { error: draft.error }) })}
           <div>
             <label for="text">New note</label>
             <textarea
@@ -89,10 +85,8 @@ export function notesPage({ email, notes, links, flash, draft }: NotesPage): Saf
               name="text"
               required
               maxlength="${maxNoteLength}"
-              aria-describedby="${draft && 'error '}text-hint"
-              aria-invalid="${draft ? 'true' : 'false'}"
-            >
-${draft?.text}</textarea>
+              aria-describedby="text-hint"
+            ></textarea>
           </div>
           <div class="foot">
             <p class="hint" id="text-hint">Up to ${maxNoteLength.toLocaleString('en')} characters</p>
@@ -144,14 +138,11 @@ function connectPanel({ mcpUrl, connectionsUrl }: ServerLinks): SafeHtml {
   return html`<aside class="card stack connect" aria-labelledby="connect-title">
     <h2 id="connect-title">Connect an assistant</h2>
     <div>
-      <label for="mcp-url">MCP address</label>
+      <p class="label">MCP address</p>
       <div class="address">
-        <input id="mcp-url" type="text" readonly value="${mcpUrl}" />
-        <button type="button" class="quiet" id="copy-url" aria-label="Copy the MCP address" hidden>
-          Copy
-        </button>
+        <code id="mcp-url">${mcpUrl}</code>
+        ${copyButton('mcp-url', { name: 'Copy the MCP address', label: 'Copy', look: 'secondary' })}
       </div>
-      <p class="hint" id="copied" aria-live="polite"></p>
     </div>
     <ol>
       <li>Paste this address where your assistant adds a connector or an MCP server.</li>
@@ -160,7 +151,7 @@ function connectPanel({ mcpUrl, connectionsUrl }: ServerLinks): SafeHtml {
     </ol>
     <p><a href="${mcpUrl}">Steps for each assistant</a></p>
     <p><a href="${connectionsUrl}">See or end your connections</a></p>
-    ${copyScript}
+    ${copyScript({ copied: 'Copied', selected: 'Selected' })}
   </aside>`
 }
 

@@ -1,16 +1,11 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import { Hono, type Context } from 'hono'
-import {
-  type AuthClient,
-  explainCode,
-  explainRedirect,
-  explainRefusal,
-  type ProviderSession,
-} from './auth-client.ts'
+import { exchangeCode, signIn, signUp } from '../provider/api/auth-api.ts'
+import type { AuthServices, SessionBody } from '../provider/auth-services.ts'
+import { explainCode, explainRedirect, explainRefusal } from './refusal-text.ts'
 import type { BrowserSessions } from './browser-session.ts'
-import { type Flash, type PageResponder, readFlash } from './page-frame.ts'
+import type { PageResponder } from './page-frame.ts'
 import { type FormState, landingPage, signUpPage } from './pages.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
 
@@ -18,13 +13,12 @@ const verifierCookie = 'fieldnotes-verifier'
 
 export interface SignInParts {
   appUrl: string
-  auth: AuthClient
+  services: AuthServices
   sessions: BrowserSessions
   pages: PageResponder
-  runtime: Pick<Runtime, 'randomBytes'>
 }
 
-export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: SignInParts): Hono {
+export function createSignInRoutes({ appUrl, services, sessions, pages }: SignInParts): Hono {
   const routes = new Hono()
   const callbackUrl = `${appUrl}/auth/callback`
   // Bound to this browser, unreadable to scripts, and sent only to the callback.
@@ -38,35 +32,41 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
     // A social sign-in whose state is unknown ends here instead of at the callback.
     const query = new URL(c.req.url).searchParams
     const form = query.has('error') ? { error: explainRedirect(query) } : {}
-    return pages.show(c, landingPage(form, readFlash(c.req.raw)), { setCookies })
+    return pages.show(c, landingPage(form), { setCookies })
   })
 
-  routes.post('/sign-in', (c) => takeCredentials(c, landingPage, auth.signIn.bind(auth), 'signed-in'))
+  routes.post('/sign-in', (c) => takeCredentials(c, landingPage, (...given) => signIn(services, ...given)))
   routes.get('/sign-up', (c) => pages.show(c, signUpPage({})))
-  routes.post('/sign-up', (c) => takeCredentials(c, signUpPage, auth.signUp.bind(auth), 'signed-up'))
+  routes.post('/sign-up', (c) =>
+    takeCredentials(c, signUpPage, (email, password) => signUp(services, { email, password })),
+  )
 
   /** Signs in with what the form of `page` posted, or shows it again. */
   async function takeCredentials(
     c: Context,
     page: (form: FormState) => SafeHtml,
-    open: (email: string, password: string) => Promise<ProviderSession>,
-    flash: Flash,
+    open: (email: string, password: string) => Promise<SessionBody>,
   ): Promise<Response> {
     const form = new URLSearchParams(await c.req.text())
     const email = (form.get('email') ?? '').trim()
     try {
       const session = await open(email, form.get('password') ?? '')
-      return pages.redirect(c, '/notes', { setCookies: sessions.signIn(c.req.raw, session), flash })
+      return pages.redirect(c, '/notes', { setCookies: sessions.signIn(c.req.raw, session) })
     } catch (error) {
       return pages.show(c, page({ email, error: explainRefusal(error) }), { status: 422 })
     }
   }
 
   routes.post('/sign-in/google', async (c) => {
-    const verifier = createCodeVerifier((length) => runtime.randomBytes(length))
+    const verifier = createCodeVerifier((length) => services.runtime.randomBytes(length))
     const setCookies = [`${verifierCookie}=${verifier}; Max-Age=600; ${verifierAttributes}`]
-    const url = auth.googleUrl(callbackUrl, await deriveCodeChallenge(verifier))
-    return pages.redirect(c, url, { setCookies })
+    const parameters = new URLSearchParams({
+      provider: 'google',
+      redirect_to: callbackUrl,
+      code_challenge: await deriveCodeChallenge(verifier),
+      code_challenge_method: 's256',
+    })
+    return pages.redirect(c, `${services.config.url}/authorize?${parameters.toString()}`, { setCookies })
   })
 
   routes.get('/auth/callback', async (c) => {
@@ -79,9 +79,9 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
       return showLanding(c, explainCode('bad_code_verifier'), 400)
     }
     try {
-      const session = await auth.exchangeCode(code, verifier)
+      const session = await exchangeCode(services, code, verifier)
       const setCookies = [...sessions.signIn(c.req.raw, session), clearedVerifier]
-      return pages.redirect(c, '/notes', { setCookies, flash: 'signed-in' })
+      return pages.redirect(c, '/notes', { setCookies })
     } catch (error) {
       return showLanding(c, explainRefusal(error), 422)
     }
@@ -89,7 +89,7 @@ export function createSignInRoutes({ appUrl, auth, sessions, pages, runtime }: S
 
   routes.post('/sign-out', async (c) => {
     const setCookies = await sessions.signOut(c.req.raw)
-    return pages.redirect(c, '/', { setCookies, flash: 'signed-out' })
+    return pages.redirect(c, '/', { setCookies })
   })
 
   function showLanding(c: Context, error: string, status: 400 | 422): Response {

@@ -45,7 +45,7 @@ footer p{border-top:1px solid var(--line);padding-top:1rem}
 form{margin:0}
 .stack{display:grid;gap:1.1rem}
 .stack h1,.stack h2{font-size:1.6rem}
-label{display:block;font-weight:600;margin-bottom:.35rem;font-size:.9375rem}
+label,.label{display:block;font-weight:600;margin-bottom:.35rem;font-size:.9375rem}
 input,textarea{width:100%;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--field);border-radius:8px;padding:.65rem .8rem;min-height:2.9rem}
 textarea{display:block;min-height:calc(8.35rem + 1px);resize:vertical;padding-block:.35rem 0;font:1.125rem/2rem var(--serif);
 background:var(--paper) repeating-linear-gradient(transparent 0 calc(2rem - 1px),var(--rule) calc(2rem - 1px) 2rem) 0 .35rem local}
@@ -57,16 +57,15 @@ button:hover{background:var(--accent-hover)}
 button:focus-visible{border-radius:8px}
 .wide{width:100%}
 [hidden]{display:none}
-.quiet{background:transparent;color:var(--ink);border-color:var(--field)}
-.quiet:hover{background:var(--wash);border-color:var(--accent)}
+.quiet,.secondary{background:transparent;color:var(--ink);border-color:var(--field)}
+.quiet:hover,.secondary:hover{background:var(--wash);border-color:var(--accent)}
 .link{background:none;border:0;min-height:2.75rem;padding:0 .25rem;color:var(--accent);text-decoration:underline;text-underline-offset:.2em;font-weight:500;font-size:.9375rem}
 .link:hover{background:none;color:var(--accent-hover)}
 .link.delete{color:var(--danger)}
 .or{display:flex;align-items:center;gap:.9rem;color:var(--soft);font-size:.875rem}
 .or::before,.or::after{content:"";flex:1;height:1px;background:var(--line)}
-.alert,.flash{border-radius:8px;padding:.7rem .95rem;font-size:.9375rem;border:1px solid}
+.alert{border-radius:8px;padding:.7rem .95rem;font-size:.9375rem;border:1px solid}
 .alert{color:var(--danger);background:var(--danger-wash);border-color:currentColor}
-.flash{color:var(--accent);background:var(--wash);border-color:currentColor;margin-bottom:1.5rem;width:fit-content;max-width:100%}
 .desk{display:grid;gap:2rem}
 @media(min-width:54rem){.desk{grid-template-columns:minmax(0,1fr) 20rem;align-items:start}.connect{position:sticky;top:1.5rem}}
 .desk h1{font-size:clamp(1.9rem,1.5rem + 2vw,2.6rem);margin-bottom:1.25rem}
@@ -83,9 +82,10 @@ button:focus-visible{border-radius:8px}
 .connect{padding:1.25rem}
 .connect h2{font-size:1.35rem}
 .connect ol{margin:0;padding-left:1.2rem;display:grid;gap:.5rem;color:var(--soft)}
-.connect input{font-family:var(--mono);font-size:.875rem}
-.address{display:flex;flex-wrap:wrap;gap:.5rem}
-.address input{flex:1 1 14rem;width:auto;min-width:0}
+.connect code{font:.875rem var(--mono);user-select:all}
+.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.address{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem}
+.address code{flex:1 1 14rem;min-width:0;overflow-wrap:anywhere}
 .plain{max-width:32rem;margin-inline:auto}
 .narrow{max-width:27rem;margin-inline:auto}
 @media(prefers-reduced-motion:no-preference){button,.brand,a{transition:background-color .15s,color .15s,border-color .15s}}

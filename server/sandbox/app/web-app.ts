@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { AuthClient } from './auth-client.ts'
+import { csrf } from 'hono/csrf'
+import { HTTPException } from 'hono/http-exception'
 import { BrowserSessions } from './browser-session.ts'
-import type { Mail } from '../provider/email/mailbox.ts'
+import type { AuthServices } from '../provider/auth-services.ts'
 import { createMailRoutes } from './mail-routes.ts'
 import { createNotesApi } from './notes-api.ts'
 import { createNotesRoutes } from './notes-routes.ts'
@@ -17,11 +17,8 @@ const maxFormBytes = 64 * 1024
 
 export interface WebAppConfig {
   appUrl: string
-  authUrl: string
   /** Base name of the session cookie. */
   cookieName: string
-  /** SQLite path of the notes, or `:memory:`. */
-  database: string
   /** Address shown to users for their assistant. */
   mcpUrl: string
   connectionsUrl: string
@@ -30,71 +27,47 @@ export interface WebAppConfig {
 /** A small web application with users and data, as a team might put behind Drawbridge. */
 export interface WebApp {
   fetch(request: Request): Promise<Response>
-  close(): void
 }
 
-/** Creates Fieldnotes, the demo web app. It reaches the session provider through `authFetch`. */
-export function createWebApp(
-  config: WebAppConfig,
-  ports: {
-    runtime: Runtime
-    authFetch: (request: Request) => Promise<Response>
-    mails: () => readonly Mail[]
-  },
-): WebApp {
-  const { appUrl, authUrl } = config
-  const { runtime, authFetch, mails } = ports
-  const auth = new AuthClient(authUrl, authFetch)
-  const sessions = new BrowserSessions(config.cookieName, { auth, runtime })
-  const notes = new Notes(config.database, runtime)
-  const pages = createPageResponder(new URL(authUrl).origin, new URL(config.mcpUrl).origin)
+/** Creates Fieldnotes, the demo web app, whose users are those of the embedded provider. */
+export function createWebApp(config: WebAppConfig, services: AuthServices): WebApp {
+  const { appUrl } = config
+  const sessions = new BrowserSessions(config.cookieName, services)
+  const notes = new Notes(services)
+  const pages = createPageResponder(new URL(services.config.url).origin, new URL(config.mcpUrl).origin)
 
   const app = new Hono()
-  app.route('/api/notes', createNotesApi(notes, auth))
+  app.route('/api/notes', createNotesApi(notes, services))
   app.all('/api/*', (c) => c.json({ error: 'not_found', message: 'Page not found.' }, 404))
   app.get('/favicon.svg', (c) =>
     c.body(ICON, 200, { 'content-type': 'image/svg+xml', 'cache-control': 'public, max-age=86400' }),
   )
 
   const site = new Hono()
-  site.use(async (c, next) => {
-    if (c.req.method === 'POST' && !isSameOrigin(c.req.raw.headers, new URL(appUrl).origin)) {
-      const text = 'This form did not come from a page of Fieldnotes. Open the app and try again.'
-      return pages.show(c, plainPage('Refused', text), { status: 403 })
-    }
-    return next()
-  })
+  // SameSite cookies alone would accept the pages of other ports of localhost.
+  site.use(csrf({ origin: new URL(appUrl).origin }))
   site.use(
     bodyLimit({
       maxSize: maxFormBytes,
       onError: (c) => pages.show(c, plainPage('Too long', 'Your input is too long.'), { status: 413 }),
     }),
   )
-  site.route('/', createSignInRoutes({ appUrl, auth, sessions, pages, runtime }))
-  site.route('/', createMailRoutes({ mails, pages }))
+  site.route('/', createSignInRoutes({ appUrl, services, sessions, pages }))
+  site.route('/', createMailRoutes({ mails: () => services.mailbox.list(), pages }))
   site.route('/', createNotesRoutes({ links: config, notes, sessions, pages }))
   app.route('/', site)
   app.notFound((c) =>
     pages.show(c, plainPage('Nothing here', 'There is no page at this address.'), { status: 404 }),
   )
-  app.onError((_error, c) => {
+  app.onError((error, c) => {
+    if (error instanceof HTTPException && error.status === 403) {
+      const text = 'This form did not come from a page of Fieldnotes. Open the app and try again.'
+      return pages.show(c, plainPage('Refused', text), { status: 403 })
+    }
     const text = 'Something went wrong. Try again.'
     if (c.req.path.startsWith('/api/')) return c.json({ error: 'internal', message: text }, 500)
     return pages.show(c, plainPage('That did not work', text), { status: 500 })
   })
 
-  return { fetch: async (request) => app.fetch(request), close: () => notes.close() }
-}
-
-/**
- * Returns whether a form was sent by a page of this origin. Browsers say so in `Sec-Fetch-Site` and `Origin`; a request with
- * neither is refused. Other ports of localhost are another origin, though the same site: SameSite cookies alone would accept their
- * pages.
- */
-export function isSameOrigin(headers: Headers, appOrigin: string): boolean {
-  const site = headers.get('sec-fetch-site')
-  const origin = headers.get('origin')
-  if (site !== null && site !== 'same-origin') return false
-  if (origin === null || origin === 'null') return site === 'same-origin'
-  return origin === appOrigin
+  return { fetch: async (request) => app.fetch(request) }
 }

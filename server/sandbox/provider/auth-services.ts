@@ -82,24 +82,28 @@ export function describeUser(account: Account): Record<string, unknown> {
   }
 }
 
-/** Starts a session of an account, and returns its response. Refuses somebody who is banned. */
+/** A session as the auth API returns it. */
+export interface SessionBody extends Record<string, unknown> {
+  access_token: string
+  refresh_token: string
+}
+
+/** Starts a session of an account. Refuses somebody who is banned. */
 export function startSession(
   services: AuthServices,
   accountId: string,
   method: AuthenticationMethod,
-  extra: Record<string, unknown> = {},
-): Promise<Response> {
+): Promise<SessionBody> {
   const { accounts, sessions } = services
   accounts.refuseBanned(accounts.get(accountId))
-  return sessionResponse(services, sessions.create(accountId, method), extra)
+  return describeSession(services, sessions.create(accountId, method))
 }
 
-/** Returns a response with a session and a new access token for it. */
-export async function sessionResponse(
+/** Returns a session with a new access token for it. */
+export async function describeSession(
   { accounts, config, keys, runtime }: AuthServices,
   session: Session,
-  extra: Record<string, unknown> = {},
-): Promise<Response> {
+): Promise<SessionBody> {
   const account = accounts.get(session.accountId)
   const issuedAt = runtime.now()
   const expiresAt = issuedAt + config.tokenTtlSeconds
@@ -118,16 +122,14 @@ export async function sessionResponse(
     iat: issuedAt,
     exp: expiresAt,
   }
-  const body = {
+  return {
     access_token: await keys.sign(claims),
     token_type: 'bearer',
     expires_in: config.tokenTtlSeconds,
     expires_at: expiresAt,
     refresh_token: session.refreshToken,
     user: describeUser(account),
-    ...extra,
   }
-  return Response.json(body)
 }
 
 function appMetadata({ identities }: Account): { provider: string; providers: string[] } {

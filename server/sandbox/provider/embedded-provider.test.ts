@@ -46,20 +46,6 @@ describe('an error', () => {
 })
 
 describe('the API', () => {
-  it('answers a browser of any origin', async () => {
-    const provider = startProvider()
-    const headers = { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' }
-    const preflight = await provider.fetch(new Request(`${AUTH}/token`, { method: 'OPTIONS', headers }))
-    expect(preflight.status).toBe(204)
-    expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
-    expect(preflight.headers.get('access-control-allow-headers')).toBe(
-      'apikey,authorization,x-client-info,x-supabase-api-version,content-type',
-    )
-    const failure = await provider.call('GET', '/user', undefined, { origin: 'http://localhost:3000' })
-    expect(failure.headers.get('access-control-allow-origin')).toBe('*')
-    expect(failure.headers.get('access-control-expose-headers')).toBe('x-supabase-api-version')
-  })
-
   it('never shows a secret of the account', async () => {
     const { admin, client } = startProvider()
     const { id } = await admin.createUser(ADA)

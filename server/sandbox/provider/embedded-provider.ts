@@ -1,7 +1,6 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { cors } from 'hono/cors'
 import { createAuthApi } from './api/auth-api.ts'
 import { AuthError, renderAuthError } from './auth-error.ts'
 import { type AuthServices, createAuthServices, type EmbeddedProviderConfig } from './auth-services.ts'
@@ -43,14 +42,6 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
   }
 
   const api = new Hono()
-  api.use(
-    cors({
-      origin: '*',
-      allowMethods: ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'],
-      allowHeaders: ['apikey', 'authorization', 'x-client-info', 'x-supabase-api-version', 'content-type'],
-      exposeHeaders: ['x-supabase-api-version'],
-    }),
-  )
   api.route('/', createAuthApi(services))
   api.route('/factors', createFactorApi(services))
   api.route('/', createSocialApi(services, standIn.google))

@@ -95,16 +95,10 @@ export function openWebApp(provider: ProviderFixture): WebApp {
   return createWebApp(
     {
       appUrl: SITE,
-      authUrl: AUTH,
       cookieName: 'sb-localhost-auth-token',
-      database: ':memory:',
       mcpUrl: 'http://localhost:8787/mcp',
       connectionsUrl: 'http://localhost:8787/account/connections',
     },
-    {
-      runtime: provider.runtime,
-      authFetch: (request) => provider.fetch(request),
-      mails: () => provider.services.mailbox.list(),
-    },
+    provider.services,
   )
 }

@@ -94,7 +94,7 @@ export class Accounts {
     }
     if (given.kind === 'email') {
       account.identities.push({ provider: 'email', providerId: id })
-      mergeMetadata(account, { email, email_verified: given.confirmed, sub: id })
+      Object.assign(account.metadata, { email, email_verified: given.confirmed, sub: id })
     }
     this.#save(account)
     return account
@@ -147,12 +147,6 @@ export class Accounts {
       ON CONFLICT (id) DO UPDATE SET body = excluded.body`
     this.#database.run(sql, account.id, JSON.stringify(account))
   }
-}
-
-/** Merges members into the user metadata; a `null` member removes it. */
-export function mergeMetadata(account: Account, changes: Metadata): void {
-  const merged = Object.entries({ ...account.metadata, ...changes })
-  account.metadata = Object.fromEntries(merged.filter(([, value]) => value !== null))
 }
 
 /** Returns whether the account has a second factor that counts at sign-in. */

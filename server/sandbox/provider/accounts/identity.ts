@@ -1,4 +1,4 @@
-import { type Account, type Accounts, mergeMetadata } from './account.ts'
+import type { Account, Accounts } from './account.ts'
 
 /** A social provider's description of a user; the address counts as verified. */
 export interface SocialProfile {
@@ -22,7 +22,7 @@ export function signInByProfile(profile: SocialProfile, accounts: Accounts): Acc
   return accounts.update(id, (account, now) => {
     const isLinked = account.identities.some((one) => one.provider === provider && one.providerId === subject)
     if (!isLinked) account.identities.push({ provider, providerId: subject })
-    mergeMetadata(account, { email, email_verified: true, full_name: name, name, sub: subject })
+    Object.assign(account.metadata, { email, email_verified: true, full_name: name, name, sub: subject })
     if (account.confirmedAt === null) claimUnconfirmed(account, now)
   })
 }

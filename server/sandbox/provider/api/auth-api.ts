@@ -1,11 +1,12 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { type Context, Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
-import { mergeMetadata, hasVerifiedFactor } from '../accounts/account.ts'
+import { hasVerifiedFactor, type Metadata } from '../accounts/account.ts'
 import {
   type AuthServices,
+  describeSession,
   describeUser,
-  sessionResponse,
+  type SessionBody,
   socialProviders,
   startSession,
 } from '../auth-services.ts'
@@ -32,15 +33,21 @@ export function createAuthApi(services: AuthServices): Hono {
   api.get('/.well-known/jwks.json', (c) =>
     c.json(services.keys.jwks(), 200, { 'cache-control': 'public, max-age=600' }),
   )
-  api.post('/signup', async (c) => signUp(services, c.req.raw))
-  api.post('/token', (c) => {
+  api.post('/signup', async (c) => {
+    const shape = { email: text, password: text, data: object }
+    return c.json(await signUp(services, await readJsonBody(c.req.raw, shape)))
+  })
+  api.post('/token', async (c) => {
+    const body = await readJsonBody(c.req.raw, tokenShape)
     switch (c.req.query('grant_type')) {
       case 'password':
-        return passwordGrant(services, c.req.raw)
-      case 'refresh_token':
-        return refreshTokenGrant(services, c.req.raw)
+        return c.json(await signIn(services, body.email, body.password))
+      case 'refresh_token': {
+        const { rotated, session } = await refresh(services, body.refresh_token)
+        return c.json(session, 200, { 'sb-auth-refresh-token-reuse': String(!rotated) })
+      }
       case 'pkce':
-        return pkceGrant(services, c.req.raw)
+        return c.json(await exchangeCode(services, body.auth_code, body.code_verifier))
       default:
         throw new AuthError(400, 'invalid_credentials', 'unsupported_grant_type')
     }
@@ -54,6 +61,14 @@ export function createAuthApi(services: AuthServices): Hono {
   return api
 }
 
+const tokenShape = {
+  email: text,
+  password: text,
+  refresh_token: text,
+  auth_code: text,
+  code_verifier: text,
+}
+
 function describeSettings(services: AuthServices): Record<string, unknown> {
   const social = socialProviders(services).map((name) => [name, true] as const)
   return {
@@ -64,9 +79,12 @@ function describeSettings(services: AuthServices): Record<string, unknown> {
   }
 }
 
-async function signUp(services: AuthServices, request: Request): Promise<Response> {
+/** Creates an account, and signs in to it. */
+export async function signUp(
+  services: AuthServices,
+  { email, password, data }: { email: string; password: string; data?: Metadata | null | undefined },
+): Promise<SessionBody> {
   const { accounts, runtime } = services
-  const { email, password, data } = await readJsonBody(request, { email: text, password: text, data: object })
   if (email === '') {
     throw new AuthError(422, 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled')
   }
@@ -98,7 +116,7 @@ async function updateUser(services: AuthServices, c: Context): Promise<Response>
     })
     sessions.endAll(account.id, session.id)
   }
-  return c.json(describeUser(accounts.update(account.id, (changed) => mergeMetadata(changed, data ?? {}))))
+  return c.json(describeUser(accounts.update(account.id, (changed) => Object.assign(changed.metadata, data))))
 }
 
 /** Ends sessions; issued access tokens stay valid until they expire, for services that check only the signature. */
@@ -113,9 +131,9 @@ async function signOut(services: AuthServices, c: Context): Promise<Response> {
   return c.body(null, 204)
 }
 
-async function passwordGrant(services: AuthServices, request: Request): Promise<Response> {
+/** Rejects with `AuthError`. */
+export async function signIn(services: AuthServices, email: string, password: string): Promise<SessionBody> {
   const { accounts } = services
-  const { email, password } = await readJsonBody(request, { email: text, password: text })
   if (email === '') throw new AuthError(400, 'validation_failed', 'missing email or phone')
   const account = accounts.findByEmail(email)
   // Like the real API, checks for a ban before the password.
@@ -128,22 +146,26 @@ async function passwordGrant(services: AuthServices, request: Request): Promise<
   return startSession(services, account.id, 'password')
 }
 
-async function refreshTokenGrant(services: AuthServices, request: Request): Promise<Response> {
+/** `rotated` is false for a replay that gets the active token again. */
+export async function refresh(
+  services: AuthServices,
+  token: string,
+): Promise<{ session: SessionBody; rotated: boolean }> {
   const { accounts, sessions } = services
-  const { refresh_token: token } = await readJsonBody(request, { refresh_token: text })
   if (token === '') throw new AuthError(400, 'validation_failed', 'refresh_token required')
   const presented = sessions.present(token)
   const account = accounts.get(presented.session.accountId)
   accounts.refuseBanned(account, 400, 'Invalid Refresh Token: User Banned')
   const { session, rotated } = sessions.rotate(presented)
-  const response = await sessionResponse(services, session)
-  response.headers.set('sb-auth-refresh-token-reuse', String(!rotated))
-  return response
+  return { session: await describeSession(services, session), rotated }
 }
 
-async function pkceGrant(services: AuthServices, request: Request): Promise<Response> {
-  const shape = { auth_code: text, code_verifier: text }
-  const { auth_code: code, code_verifier: verifier } = await readJsonBody(request, shape)
+/** Redeems the code of a sign-in elsewhere: socially, by single sign-on, or by a mailed link. */
+export async function exchangeCode(
+  services: AuthServices,
+  code: string,
+  verifier: string,
+): Promise<SessionBody> {
   if (code === '' || verifier === '') {
     const message = 'invalid request: both auth code and code verifier should be non-empty'
     throw new AuthError(400, 'validation_failed', message)
@@ -153,5 +175,5 @@ async function pkceGrant(services: AuthServices, request: Request): Promise<Resp
   if (provider === ssoProvider) return startSession(services, accountId, 'sso/saml')
   // As long as one of Google may be: with it the session needs several cookies.
   const providerToken = encodeBase64url(services.runtime.randomBytes(900))
-  return startSession(services, accountId, 'oauth', { provider_token: providerToken })
+  return { ...(await startSession(services, accountId, 'oauth')), provider_token: providerToken }
 }

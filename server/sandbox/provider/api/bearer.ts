@@ -4,15 +4,20 @@ import { AuthError } from '../auth-error.ts'
 import type { AuthServices } from '../auth-services.ts'
 import type { Session } from '../sessions/session.ts'
 
+/** Returns account and session of the `Authorization` header. */
+export function authenticate(services: AuthServices, request: Request): ReturnType<typeof sessionOf> {
+  return sessionOf(services, tokenOf(request))
+}
+
 /**
- * Returns account and session of the `Authorization` header. Unlike a check of the token alone it detects sign-out, ban and
- * deletion at once.
+ * Returns account and session of an access token. Unlike a check of the token alone it detects sign-out, ban and deletion at
+ * once.
  */
-export async function authenticate(
+export async function sessionOf(
   services: AuthServices,
-  request: Request,
+  token: string,
 ): Promise<{ account: Account; session: Session }> {
-  const claims = await readClaims(services, request)
+  const claims = await verify(services, token)
   const account = services.accounts.get(String(claims.sub))
   const session = services.sessions.find(String(claims['session_id']))
   if (session === undefined || session.accountId !== account.id) {
@@ -22,12 +27,18 @@ export async function authenticate(
   return { account, session }
 }
 
-/** Returns the claims of the token in the `Authorization` header, with signature and expiry checked. */
-export async function readClaims(services: AuthServices, request: Request): Promise<JWTPayload> {
+function tokenOf(request: Request): string {
   const token = /^bearer\s+(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
-  if (token === undefined) {
-    throw new AuthError(401, 'no_authorization', 'This endpoint requires a valid Bearer token')
-  }
+  if (token !== undefined) return token
+  throw new AuthError(401, 'no_authorization', 'This endpoint requires a valid Bearer token')
+}
+
+/** Returns the claims of the token in the `Authorization` header, with signature and expiry checked. */
+export function readClaims(services: AuthServices, request: Request): Promise<JWTPayload> {
+  return verify(services, tokenOf(request))
+}
+
+async function verify(services: AuthServices, token: string): Promise<JWTPayload> {
   return services.keys.verify(token).catch(() => {
     throw new AuthError(403, 'bad_jwt', 'invalid JWT: unable to parse or verify signature')
   })

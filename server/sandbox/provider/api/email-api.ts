@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import type { Account } from '../accounts/account.ts'
 import { AuthError } from '../auth-error.ts'
-import { type AuthServices, startSession } from '../auth-services.ts'
+import { type AuthServices, type SessionBody, startSession } from '../auth-services.ts'
 import { chooseRedirectTarget } from '../social/redirect-target.ts'
 import { magicLink } from '../social/social-flow.ts'
 import { readJsonBody, text } from './json-body.ts'
@@ -16,7 +16,7 @@ export function createEmailApi(services: AuthServices): Hono {
     await sendCode(services, c.req.raw)
     return c.json({})
   })
-  api.post('/verify', (c) => verifyCode(services, c.req.raw))
+  api.post('/verify', async (c) => c.json(await verifyCode(services, c.req.raw)))
   // For browsers, so failures are redirects.
   api.get('/verify', (c) => {
     const target = redirectTarget(services, c.req.raw)
@@ -71,7 +71,7 @@ function addressee({ accounts }: AuthServices, email: string, mayCreate: boolean
   return accounts.create({ kind: 'email', email, confirmed: false })
 }
 
-async function verifyCode(services: AuthServices, request: Request): Promise<Response> {
+async function verifyCode(services: AuthServices, request: Request): Promise<SessionBody> {
   const { accounts, emailCodes } = services
   const { email, token } = await readJsonBody(request, { email: text, token: text })
   if (token === '') throw new AuthError(400, 'validation_failed', 'Verify requires a token')

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
 import { hasVerifiedFactor } from '../accounts/account.ts'
-import { sessionResponse, type AuthServices } from '../auth-services.ts'
+import { type AuthServices, describeSession } from '../auth-services.ts'
 import { authenticate } from './bearer.ts'
 import { readJsonBody, text } from './json-body.ts'
 import { totpUri } from '../accounts/totp.ts'
@@ -46,7 +46,7 @@ export function createFactorApi(services: AuthServices): Hono {
     })
     if (code === '') throw new AuthError(400, 'validation_failed', 'Code needs to be non-empty')
     factors.verify(account.id, factor, challengeId, code)
-    return sessionResponse(services, sessions.raise(session.id))
+    return c.json(await describeSession(services, sessions.raise(session.id)))
   })
 
   return api

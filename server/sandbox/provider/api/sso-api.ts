@@ -4,12 +4,9 @@ import { AuthError } from '../auth-error.ts'
 import type { AuthServices } from '../auth-services.ts'
 import { signInByProfile } from '../accounts/identity.ts'
 import { chooseRedirectTarget } from '../social/redirect-target.ts'
-import type { SocialFlow } from '../social/social-flow.ts'
 import type { Played, StandIn } from '../social/stand-in.ts'
 import { readJsonBody, text } from './json-body.ts'
 import { describeError, withQuery } from './social-api.ts'
-
-const relaySeconds = 120
 
 /** The one company with single sign-on. */
 export const company: Played & { id: string; domain: string } = {
@@ -27,7 +24,7 @@ export const ssoProvider: string = `sso:${company.id}`
 
 /** Creates the routes of single sign-on by SAML, relative to the auth base URL. The stand-in redirects where SAML posts a form. */
 export function createSsoApi(services: AuthServices, identityProvider: StandIn): Hono {
-  const { accounts, config, flows, runtime } = services
+  const { accounts, config, flows } = services
   const api = new Hono()
   api.post('/sso', (c) => start(c))
   api.get('/sso/saml/acs', (c) => {
@@ -69,24 +66,12 @@ export function createSsoApi(services: AuthServices, identityProvider: StandIn):
     if (flow?.provider !== ssoProvider) {
       throw new AuthError(404, 'saml_relay_state_not_found', 'SAML RelayState does not exist')
     }
-    try {
-      return complete(flow, parameters.get('code') ?? '')
-    } catch (error) {
+    flows.refuseExpired(flow)
+    const person = identityProvider.redeem(parameters.get('code') ?? '')
+    if (!person) {
       flows.abandon(flow)
-      throw error
+      throw new AuthError(400, 'validation_failed', 'SAML Assertion is not valid')
     }
-  }
-
-  function complete(flow: SocialFlow, code: string): string {
-    if (runtime.now() >= flow.createdAt + relaySeconds) {
-      throw new AuthError(
-        422,
-        'saml_relay_state_expired',
-        'SAML RelayState has expired. Try logging in again?',
-      )
-    }
-    const person = identityProvider.redeem(code)
-    if (!person) throw new AuthError(400, 'validation_failed', 'SAML Assertion is not valid')
     const account = signInByProfile({ provider: ssoProvider, ...person }, accounts)
     return withQuery(flow.redirectTo, { code: flows.complete(flow, account.id) }).href
   }

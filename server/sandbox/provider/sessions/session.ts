@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
+import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
 import type { Database } from '../../database.ts'
-import { decodeRefreshToken, encodeRefreshToken, isRefreshToken } from './refresh-token.ts'
 
 export type AuthenticationMethod = 'password' | 'oauth' | 'totp' | 'otp' | 'magiclink' | 'sso/saml'
 
@@ -94,12 +94,17 @@ export class Sessions {
    * issued, because it was tampered with or the database was restored from an older copy.
    */
   present(refreshToken: string): PresentedRefreshToken {
-    const claim = decodeRefreshToken(refreshToken)
-    const row = claim && this.#row(claim.sessionId)
-    if (!row || !isRefreshToken(refreshToken, row.refresh_key) || claim.counter > row.refresh_counter) {
+    const [, id, count] = /^([\da-f-]{36})\.(\d+)\./.exec(refreshToken) ?? []
+    const row = id === undefined ? undefined : this.#row(id)
+    const counter = Number(count)
+    if (
+      !row ||
+      !constantTimeEqual(refreshTokenOf(row, counter), refreshToken) ||
+      counter > row.refresh_counter
+    ) {
       throw new AuthError(400, 'validation_failed', 'Refresh token is not valid')
     }
-    return { session: toSession(row), counter: claim.counter }
+    return { session: toSession(row), counter }
   }
 
   /**
@@ -160,13 +165,19 @@ export class Sessions {
   }
 }
 
+/** Derived, never stored: a replay of a parent can return the active token, which a stored hash could not provide. */
+function refreshTokenOf({ id, refresh_key: key }: SessionRow, counter: number): string {
+  const claim = `${id}.${counter}`
+  return `${claim}.${createHmac('sha256', key).update(claim).digest('base64url')}`
+}
+
 function toSession(row: SessionRow): Session {
   return {
     id: row.id,
     accountId: row.account_id,
     aal: row.aal,
     amr: JSON.parse(row.amr) as UsedMethod[],
-    refreshToken: encodeRefreshToken({ sessionId: row.id, counter: row.refresh_counter }, row.refresh_key),
+    refreshToken: refreshTokenOf(row, row.refresh_counter),
     refreshCounter: row.refresh_counter,
   }
 }

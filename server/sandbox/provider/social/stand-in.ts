@@ -60,7 +60,7 @@ export function createStandIn(
     const account = played.accounts.find(({ subject }) => subject === choice)
     if (account !== undefined) target.searchParams.set('code', issueCode(account))
     else if (choice === 'deny') target.searchParams.set('error', 'access_denied')
-    else return c.html(denialPage(played.name).toString(), 400, pageHeaders)
+    else return c.text('No such account.', 400)
     return c.redirect(target.href, 303)
   })
 
@@ -129,48 +129,32 @@ interface ChoicePage extends Played {
 }
 
 function choicePage({ name: service, state, accounts, chooseUrl }: ChoicePage): SafeHtml {
-  return frame(
-    service,
-    'Choose an account',
-    html`<h1>Choose an account</h1>
-      <p class="lead">to continue to the app that sent you here</p>
-      <form method="post" action="${chooseUrl}">
-        <input type="hidden" name="state" value="${state}" />
-        ${accounts.map(
-          ({ subject, name, email }, index) =>
-            html`<button name="account" value="${subject}">
-              <i class="face ${index % 2 === 1 && 'b'}" aria-hidden="true">${name.slice(0, 1)}</i>
-              <span class="who"><b>Continue as ${name}</b><span>${email}</span></span>
-            </button>`,
-        )}
-        <button class="deny" name="account" value="deny">Deny</button>
-      </form>`,
-  )
-}
-
-/** Renders the page for a form that this page did not create. */
-function denialPage(service: string): SafeHtml {
-  return frame(
-    service,
-    'No such account',
-    html`<h1>No such account</h1>
-      <p class="lead">Go back and choose one of the accounts on the page.</p>`,
-  )
-}
-
-function frame(service: string, title: string, body: SafeHtml): SafeHtml {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title} - stand-in ${service}</title>
+        <title>Choose an account - stand-in ${service}</title>
         ${styleElement}
       </head>
       <body>
         <main>
           <p class="note">Stand-in ${service} for development. No password, not the real one.</p>
-          <div class="body">${body}</div>
+          <div class="body">
+            <h1>Choose an account</h1>
+            <p class="lead">to continue to the app that sent you here</p>
+            <form method="post" action="${chooseUrl}">
+              <input type="hidden" name="state" value="${state}" />
+              ${accounts.map(
+                ({ subject, name, email }, index) =>
+                  html`<button name="account" value="${subject}">
+                    <i class="face ${index % 2 === 1 && 'b'}" aria-hidden="true">${name.slice(0, 1)}</i>
+                    <span class="who"><b>Continue as ${name}</b><span>${email}</span></span>
+                  </button>`,
+              )}
+              <button class="deny" name="account" value="deny">Deny</button>
+            </form>
+          </div>
         </main>
       </body>
     </html>`

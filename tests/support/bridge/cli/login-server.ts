@@ -1,16 +1,12 @@
 import type { Remote, RemoteOptions } from '../../remote/remote.ts'
 import { startServer } from '../proxy/proxy-rig.ts'
 
-/**
- * Starts a remote that takes any client and issues `sEcReT-access` and `sEcReT-refresh` for every code. Any request to
- * the address of a registration removes it.
- */
-export async function startLoginServer({ revokes = true }: { revokes?: boolean } = {}): Promise<Remote> {
-  const server = await startServer({
+/** Starts a remote that takes any client and issues `sEcReT-access` and `sEcReT-refresh` for every code. */
+export function startLoginServer({ revokes = true }: { revokes?: boolean } = {}): Promise<Remote> {
+  return startServer({
     auth: true,
     token: 'sEcReT-access',
     deviceGrant: false,
-    handle: ({ path, response }) => path === '/register/client-1' && (response.writeHead(204).end(), true),
     authorization: {
       anybody: 'anybody',
       metadata: {
@@ -19,14 +15,9 @@ export async function startLoginServer({ revokes = true }: { revokes?: boolean }
         token_endpoint_auth_methods_supported: ['none'],
         ...(!revokes && { revocation_endpoint: undefined }),
       },
-      get registration() {
-        const registration_client_uri = `${server.origin}/register/client-1`
-        return { registration_client_uri, registration_access_token: 'sEcReT-registration' }
-      },
       tokens: { access_token: 'sEcReT-access', refresh_token: 'sEcReT-refresh', scope: 'mcp' },
     },
   })
-  return server
 }
 
 /** A server that says nothing of how to sign in; with `token`, it wants that one. */

@@ -14,8 +14,6 @@ export function sampleCredential(changes: Partial<Credential> = {}): Credential 
       clientSecret: 'client-secret',
       tokenEndpointAuthMethod: 'client_secret_basic',
       origin: 'dynamic',
-      registrationClientUri: 'https://issuer.test/register/client',
-      registrationAccessToken: 'registration-secret',
     },
     tokens: {
       accessToken: 'access-secret',

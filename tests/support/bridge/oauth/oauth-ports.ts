@@ -64,7 +64,6 @@ export function oauthConfig(serverUrl: string, changes: Partial<OAuthConfig> = {
     authorizeParameters: {},
     tokenEndpoint: undefined,
     callback: { host: '127.0.0.1', port: undefined, path: '/oauth/callback' },
-    successUrl: undefined,
     useIdToken: false,
     signInTimeoutMs: 10_000,
     allowHttp: false,
