@@ -121,7 +121,7 @@ interface ListenAddress {
 function nextStepOf(code: string | undefined): string {
   switch (code) {
     case 'EADDRINUSE':
-      return 'Stop the program that uses it, or take other ports, the last one for the demo app: drawbridge-server --listen 8797 --base-url http://localhost:8797 --app-url http://localhost:8798'
+      return 'Stop the program that uses it, or take other ports, the last one for the demo app; a second trial in this folder needs --store sqlite:second.db, too: drawbridge-server --listen 8797 --base-url http://localhost:8797 --app-url http://localhost:8798'
     case 'EACCES':
     case 'EROFS':
       return 'Choose a place that can be written with --store sqlite:PATH.'

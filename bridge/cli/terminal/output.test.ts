@@ -7,7 +7,7 @@ const output = fileURLToPath(new URL('./output.ts', import.meta.url))
 /** Runs a few lines against the real terminal of a child process. */
 function run(
   lines: string,
-  options: { environment?: Record<string, string>; closeStdout?: boolean } = {},
+  options: { environment?: Record<string, string>; closeStdout?: boolean; readsAfterMs?: number } = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const script = `import { endProcess, say, systemTerminal } from ${JSON.stringify(output)}\n${lines}`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
@@ -15,7 +15,7 @@ function run(
   })
   let [stdout, stderr] = ['', '']
   if (options.closeStdout) child.stdout.destroy()
-  else child.stdout.on('data', (chunk) => (stdout += String(chunk)))
+  else setTimeout(() => child.stdout.on('data', (chunk) => (stdout += String(chunk))), options.readsAfterMs)
   child.stderr.on('data', (chunk) => (stderr += String(chunk)))
   child.stdin.end('typed')
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })))
@@ -56,10 +56,10 @@ describe('the terminal', () => {
     expect((await run(lines)).stdout).toBe('typed\n')
   })
 
-  it('prints everything before the process ends, whatever still runs', async () => {
+  it('prints everything before the process ends, whatever still runs, to a pager that waits', async () => {
     const lines = `setInterval(() => {}, 1000)
       const t = systemTerminal(); for (let n = 0; n < 1000; n += 1) t.print('x'.repeat(999)); endProcess(3)`
-    const { code, stdout } = await run(lines)
+    const { code, stdout } = await run(lines, { readsAfterMs: 1000 })
     expect(code).toBe(3)
     expect(stdout).toHaveLength(1_000_000)
   })

@@ -26,7 +26,7 @@ export interface ProtocolStreams {
 /** Returns the streams of this process, which goes on when stderr is closed. The caller flushes its own output. */
 export function protocolStreams(): ProtocolStreams {
   process.stderr.on('error', ignoreClosedPipe)
-  flushMs = 0
+  isFlushed = true
   return { input: process.stdin, output: process.stdout }
 }
 
@@ -78,13 +78,13 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 
-let flushMs = 500
+let isFlushed = false
 
-/** Ends the process once its output is written, or 500 ms later, whatever connections and timers are open. */
+/** Ends the process once its reader, such as a pager, has taken or refused all output, whatever connections and timers are open. */
 export function endProcess(code: number): void {
   process.exitCode = code
   const end = (): void => process.exit(code)
   process.stdout.on('error', end)
   process.stdout.write('', end)
-  setTimeout(end, flushMs)
+  if (isFlushed) setTimeout(end, 0)
 }
