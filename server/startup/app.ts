@@ -22,7 +22,7 @@ import { createLoginCookies } from '../http/cookies.ts'
 import { createLook } from '../http/pages/look.ts'
 import { createHttpApp } from '../http/app.ts'
 import type { FetchHandler } from '../http/endpoint.ts'
-import { createSteadyCheck } from '../http/health.ts'
+import { createSteadyCheck, type ReadinessChecks } from '../http/health.ts'
 import { type Log, type Report, reportTo } from '../observability/log.ts'
 import { joinObservers, observeFetch, observeStore } from '../observability/operation-observer.ts'
 import { openAccessPolicy } from './open-access.ts'
@@ -35,7 +35,7 @@ import {
   withSandbox,
 } from './open-provider.ts'
 import { checkKeys, openKeyRing, openStore } from './open-store.ts'
-import type { Served } from './open-tools.ts'
+import type { Served, Tools } from './open-tools.ts'
 import { createGate, createRequestContexts } from './requests.ts'
 import { startUpkeep } from './upkeep.ts'
 
@@ -130,12 +130,7 @@ function compose(
     publicTools: served.publicTools,
     shownTools,
     grantUses,
-    readiness: {
-      store: () => store.findClient(''),
-      keys: () => checkKeys(store, ring),
-      provider: createSteadyCheck(() => provider.ping()),
-      ...(tools.ping && { upstream: createSteadyCheck(tools.ping) }),
-    },
+    readiness: readinessChecks({ store, ring, provider, tools }),
     isDraining: () => isDraining,
     telemetry: log.telemetry,
   })
@@ -163,8 +158,8 @@ function compose(
     endStreams: () => tools.endpoint.endStreams(),
     async close() {
       await upkeep.stop()
-      await attempts.flush().catch((error: unknown) => report('upkeep_failed', { error }))
-      await grantUses.flush().catch((error: unknown) => report('upkeep_failed', { error }))
+      for (const book of [attempts, grantUses])
+        await book.flush().catch((error: unknown) => report('upkeep_failed', { error }))
       await tools.close()
       await background.settle()
       // The provider may still be answering, and its answers must be stored.
@@ -172,6 +167,23 @@ function compose(
       await sandbox?.close()
       await store.close()
     },
+  }
+}
+
+interface ReadinessPorts {
+  store: Store
+  ring: KeyRing
+  provider: SessionProvider
+  tools: Pick<Tools, 'ping'>
+}
+
+/** Returns what has to work before a balancer sends requests here. */
+function readinessChecks({ store, ring, provider, tools }: ReadinessPorts): ReadinessChecks {
+  return {
+    store: () => store.findClient(''),
+    keys: () => checkKeys(store, ring),
+    provider: createSteadyCheck(() => provider.ping()),
+    ...(tools.ping && { upstream: createSteadyCheck(tools.ping) }),
   }
 }
 

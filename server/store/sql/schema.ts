@@ -18,7 +18,8 @@ export interface SchemaDialect {
  * The expressions in the indexes on codes and grants keep out all statements but those that query the owner. A code and a second
  * factor have their session in `provider_session` from the start, under the id of the grant to be and of the second factor.
  */
-export function commonTables({ key, integer, boolean, number, grantKey, options }: SchemaDialect): string {
+export function commonTables(dialect: SchemaDialect): string {
+  const { key, integer, boolean, number, options } = dialect
   return `
    CREATE TABLE client (
      id ${key} PRIMARY KEY, name text, uri text, redirect_uris text NOT NULL, grant_types text NOT NULL,
@@ -61,7 +62,11 @@ export function commonTables({ key, integer, boolean, number, grantKey, options 
    CREATE UNIQUE INDEX device_user_code ON device (user_code_hash);
    CREATE INDEX device_expiry ON device (expires_at);
 
-   CREATE TABLE authorization_code (
+   ${grantTables(dialect)}`
+}
+
+function grantTables({ key, integer, boolean, grantKey, options }: SchemaDialect): string {
+  return `CREATE TABLE authorization_code (
      code_hash ${key} PRIMARY KEY, grant_id ${key} NOT NULL, user_id ${key} NOT NULL, user_sub text NOT NULL,
      user_email text, user_name text, client_id ${key} NOT NULL, resource text NOT NULL, scope text NOT NULL,
      grant_created_at ${integer} NOT NULL, grant_expires_at ${integer} NOT NULL, redirect_uri text NOT NULL,
