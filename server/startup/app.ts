@@ -19,7 +19,7 @@ import { Languages } from '../texts/languages.ts'
 import { publicUrls } from '../http/public-urls.ts'
 import type { RequestGate } from '../http/listener/guarded-server.ts'
 import { createLoginCookies } from '../http/cookies.ts'
-import { createLook } from '../http/pages/look.ts'
+import { createLook, type Look } from '../http/pages/look.ts'
 import { createHttpApp } from '../http/app.ts'
 import type { FetchHandler } from '../http/endpoint.ts'
 import { createSteadyCheck, type ReadinessChecks } from '../http/health.ts'
@@ -97,7 +97,6 @@ function compose(
   const common = { store, config, runtime, report, sealer: createSealer(ring, runtime.randomBytes) }
   const inward = openNetwork(config, runtime, log, sandbox)
   const sessions = openSessions(common, inward)
-  const { provider, keeper } = sessions
   const grantUses = new GrantUses({ store, runtime })
   const attempts = new AttemptBook({ store, runtime })
   const urls = publicUrls(config.baseUrl)
@@ -112,17 +111,15 @@ function compose(
   const shownTools = (): ReadonlySet<string> =>
     tools.refusesStrangers?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
-  const look = createLook({ ...config, logoUrl: valueOr(readLogoFile(config), undefined) })
+  const pages = openPages(config)
   const background = new BackgroundWork()
-  const languages = new Languages(valueOr(readTextsFiles(config), []))
   let isDraining = false
   const endpoints = createEndpoints({
     ...common,
     ...sessions,
-    look,
+    ...pages,
     background,
     cookies,
-    languages,
     urls,
     scopes: new ScopeCatalogue(served.scopes, served.toolsOf),
     clients: openClients(config, runtime, store, report),
@@ -130,17 +127,16 @@ function compose(
     publicTools: served.publicTools,
     shownTools,
     grantUses,
-    readiness: readinessChecks({ store, ring, provider, tools }),
+    readiness: readinessChecks({ store, ring, provider: sessions.provider, tools }),
     isDraining: () => isDraining,
     telemetry: log.telemetry,
   })
   const upkeep = startUpkeep({ ...sessions, store, grantUses, attempts }, runtime, report)
   return {
     fetch: createHttpApp(endpoints, {
+      ...pages,
       baseUrl: config.baseUrl,
       allowedHosts: config.allowedHosts,
-      look,
-      languages,
       ...(log.metrics && { observer: log.metrics }),
       createContext: createRequestContexts(config, runtime, log, attempts),
     }),
@@ -158,16 +154,19 @@ function compose(
     endStreams: () => tools.endpoint.endStreams(),
     async close() {
       await upkeep.stop()
-      for (const book of [attempts, grantUses])
-        await book.flush().catch((error: unknown) => report('upkeep_failed', { error }))
+      await flush([attempts, grantUses], report)
       await tools.close()
       await background.settle()
       // The provider may still be answering, and its answers must be stored.
-      await keeper.settle()
+      await sessions.keeper.settle()
       await sandbox?.close()
       await store.close()
     },
   }
+}
+
+async function flush(books: readonly { flush(): Promise<unknown> }[], report: Report): Promise<void> {
+  for (const book of books) await book.flush().catch((error: unknown) => report('upkeep_failed', { error }))
 }
 
 interface ReadinessPorts {
@@ -184,6 +183,13 @@ function readinessChecks({ store, ring, provider, tools }: ReadinessPorts): Read
     keys: () => checkKeys(store, ring),
     provider: createSteadyCheck(() => provider.ping()),
     ...(tools.ping && { upstream: createSteadyCheck(tools.ping) }),
+  }
+}
+
+function openPages(config: ServerConfig): { look: Look; languages: Languages } {
+  return {
+    look: createLook({ ...config, logoUrl: valueOr(readLogoFile(config), undefined) }),
+    languages: new Languages(valueOr(readTextsFiles(config), [])),
   }
 }
 
