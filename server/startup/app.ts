@@ -100,14 +100,8 @@ function compose(
   const grantUses = new GrantUses({ store, runtime })
   const attempts = new AttemptBook({ store, runtime })
   const urls = publicUrls(config.baseUrl)
-  const tools = served.open({
-    ...common,
-    ...urls,
-    runtime: inward,
-    ring,
-    metrics: log.metrics,
-    telemetry: log.telemetry,
-  })
+  const { metrics, telemetry } = log
+  const tools = served.open({ ...common, ...urls, runtime: inward, ring, metrics, telemetry })
   const shownTools = (): ReadonlySet<string> =>
     tools.refusesStrangers?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
@@ -129,7 +123,7 @@ function compose(
     grantUses,
     readiness: readinessChecks({ store, ring, provider: sessions.provider, tools }),
     isDraining: () => isDraining,
-    telemetry: log.telemetry,
+    telemetry,
   })
   const upkeep = startUpkeep({ ...sessions, store, grantUses, attempts }, runtime, report)
   return {
@@ -137,7 +131,7 @@ function compose(
       ...pages,
       baseUrl: config.baseUrl,
       allowedHosts: config.allowedHosts,
-      ...(log.metrics && { observer: log.metrics }),
+      ...(metrics && { observer: metrics }),
       createContext: createRequestContexts(config, runtime, log, attempts),
     }),
     publicTools: shownTools,
