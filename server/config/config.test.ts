@@ -238,13 +238,11 @@ describe('an outside provider', () => {
   })
 })
 
-describe('the table of settings', () => {
-  it('hides every key and secret', () => {
-    expect(settings.filter(({ secret }) => secret).map(({ field }) => field)).toEqual([
-      'providerKey',
-      'providerJwtSecret',
-      'providerClientSecret',
-      'secretKeys',
-    ])
-  })
+it('the table of settings hides every key and secret', () => {
+  expect(settings.filter(({ secret }) => secret).map(({ field }) => field)).toEqual([
+    'providerKey',
+    'providerJwtSecret',
+    'providerClientSecret',
+    'secretKeys',
+  ])
 })

@@ -103,7 +103,6 @@ describe('createGuardedFetch', () => {
       (_, r) => void r.writeHead(302, { location: 'http://127.0.0.1/' }).end(),
       'redirected',
     ],
-    ['a permanent redirect', (_, r) => void r.writeHead(308, { location: '/other' }).end(), 'redirected'],
     ['404', (_, r) => void r.writeHead(404).end(document), 'not_found'],
     ['410', (_, r) => void r.writeHead(410).end(document), 'not_found'],
     ['403', (_, r) => void r.writeHead(403).end(document), 'refused'],
@@ -161,19 +160,13 @@ describe('createGuardedFetch', () => {
   })
 
   it.each(['application/json; charset=utf-8', 'Application/JSON', 'application/jwk-set+json'])(
-    'takes %s',
+    'takes %s, up to the limit',
     async (type) => {
-      const port = await serve((_, response) => void response.setHeader('content-type', type).end(document))
+      const longest = 'x'.repeat(5120)
+      const port = await serve((_, response) => void response.setHeader('content-type', type).end(longest))
       expect(await fetchFrom(`https://client.example:${port}/c`)).toMatchObject({ kind: 'fetched' })
     },
   )
-
-  it('a body of exactly the limit is taken', async () => {
-    const port = await serve(
-      (_, response) => void response.setHeader('content-type', 'application/json').end('x'.repeat(5120)),
-    )
-    expect(await fetchFrom(`https://client.example:${port}/c`)).toMatchObject({ kind: 'fetched' })
-  })
 
   it.each<[rule: string, listener: RequestListener]>([
     ['no answer', () => {}],
@@ -218,11 +211,6 @@ describe('createGuardedFetch', () => {
     expect(asked).toBe(1)
   })
 
-  it('in production nothing connects to loopback', async () => {
-    const production = { allowLoopback: false, timeLimitMs: 150 }
-    expect(await failure(fetchFrom('https://client.example/c', production))).toBe('forbidden_address')
-  })
-
   it.each(['https://client.example:25/c', 'https://client.example:80/c', 'https://93.184.216.34:22/c'])(
     'in production only the port of https is asked, or this server would be a scanner of ports: %s',
     async (url) => {
@@ -254,6 +242,7 @@ describe('createGuardedFetch', () => {
 
   it.each<[rule: string, addresses: string[]]>([
     ['the metadata service', ['169.254.169.254']],
+    ['loopback, which development allows', ['127.0.0.1']],
     ['one private address among public ones', ['8.8.8.8', '10.0.0.1']],
     ['one IPv6 loopback among public ones', ['8.8.8.8', '::1']],
     ['NAT64 of a private address', ['64:ff9b::10.0.0.1']],

@@ -20,25 +20,23 @@ let isClosed: boolean
 beforeEach(() => void (isClosed = false))
 afterEach(() => (isClosed ? undefined : drawbridge.close()))
 
-describe('the whole way, in one process', () => {
-  it('Spec 1, Spec 5.2: registers, signs in with the password, redeems the code and calls tools as the user', async () => {
-    drawbridge = await startDrawbridge()
-    const { client_id: clientId } = await drawbridge.register()
-    const { url } = await drawbridge.signIn(clientId)
-    expect(url.href.startsWith(`${redirectUri}?`)).toBe(true)
-    expect(url.searchParams.get('state')).toBe('state-1')
-    expect(url.searchParams.get('iss')).toBe('http://localhost:8787')
-    const answer = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
-    expect(answer.status).toBe(200)
-    const tokens = (await answer.json()) as { access_token: string }
-    expect(await drawbridge.callTool(tokens.access_token, 'whoami')).toEqual({
-      text: `You are ${account.email}.`,
-      isError: false,
-    })
-    const added = await drawbridge.callTool(tokens.access_token, 'add_note', { text: 'from a tool' })
-    expect(added.text).toMatch(/^Added note /)
-    expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toContain('from a tool')
+it('Spec 1, Spec 5.2: the whole way, in one process: registers, signs in with the password, redeems the code and calls tools as the user', async () => {
+  drawbridge = await startDrawbridge()
+  const { client_id: clientId } = await drawbridge.register()
+  const { url } = await drawbridge.signIn(clientId)
+  expect(url.href.startsWith(`${redirectUri}?`)).toBe(true)
+  expect(url.searchParams.get('state')).toBe('state-1')
+  expect(url.searchParams.get('iss')).toBe('http://localhost:8787')
+  const answer = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
+  expect(answer.status).toBe(200)
+  const tokens = (await answer.json()) as { access_token: string }
+  expect(await drawbridge.callTool(tokens.access_token, 'whoami')).toEqual({
+    text: `You are ${account.email}.`,
+    isError: false,
   })
+  const added = await drawbridge.callTool(tokens.access_token, 'add_note', { text: 'from a tool' })
+  expect(added.text).toMatch(/^Added note /)
+  expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toContain('from a tool')
 })
 
 describe('the look of the app', () => {
@@ -104,20 +102,18 @@ it('a shutdown waits for a mail that is being sent, and its link is kept', async
   expect(drawbridge.events('email_link_lost')).toEqual([])
 })
 
-describe('the id of a request', () => {
-  it('is another each time, and neither tells how many there were nor which process answers', async () => {
-    drawbridge = await startDrawbridge()
-    const ids: string[] = []
-    for (let count = 0; count < 20; count += 1) {
-      const { headers } = await drawbridge.fetch('/healthz')
-      ids.push(headers.get('x-request-id') ?? '')
-    }
-    expect(new Set(ids).size).toBe(20)
-    for (const id of ids) expect(id).toMatch(/^[\w-]{16}$/)
-    // What is the same at the same place in all of them would be something other than chance.
-    const places = Array.from({ length: 16 }, (_, place) => new Set(ids.map((id) => id[place])).size)
-    expect(Math.min(...places)).toBeGreaterThan(1)
-  })
+it('the id of a request is another each time, and neither tells how many there were nor which process answers', async () => {
+  drawbridge = await startDrawbridge()
+  const ids: string[] = []
+  for (let count = 0; count < 20; count += 1) {
+    const { headers } = await drawbridge.fetch('/healthz')
+    ids.push(headers.get('x-request-id') ?? '')
+  }
+  expect(new Set(ids).size).toBe(20)
+  for (const id of ids) expect(id).toMatch(/^[\w-]{16}$/)
+  // What is the same at the same place in all of them would be something other than chance.
+  const places = Array.from({ length: 16 }, (_, place) => new Set(ids.map((id) => id[place])).size)
+  expect(Math.min(...places)).toBeGreaterThan(1)
 })
 
 describe('which good answers prove an Authorization header, for the time of a flood', () => {
