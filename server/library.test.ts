@@ -55,14 +55,6 @@ describe('createDrawbridge', () => {
       { sessionTokens: false },
       'sessionTokens: expected a string, as a flag or variable would have it; got a value of type boolean.',
     ],
-    [
-      { accessTokenTtl: 3600 },
-      'accessTokenTtl: expected a string, as a flag or variable would have it; got a value of type number.',
-    ],
-    [
-      { allowedOrigins: ['https://app.example'] },
-      'allowedOrigins: expected a string, as a flag or variable would have it; got a value of type object.',
-    ],
     [{ log: null }, 'log: expected a string, as a flag or variable would have it; got null.'],
     [
       { tools: './tools.mjs' },

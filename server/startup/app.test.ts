@@ -39,46 +39,42 @@ it('Spec 1, Spec 5.2: the whole way, in one process: registers, signs in with th
   expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toContain('from a tool')
 })
 
-describe('the look of the app', () => {
-  it.each([
-    ['the connect page', '/', 200],
-    ['the login page', '/account/connections', 200],
-    ['the page of a device', '/oauth/device', 200],
-    ['an error of the login flow', '/oauth/authorize', 400],
-    ['the page that is not found', '/nowhere', 404],
-  ])('is that of %s', async (_name, path, status) => {
-    const folder = temporaryFolder()
-    const appLogo = join(folder, 'logo')
-    const logo = '<svg xmlns="http://www.w3.org/2000/svg"/>'
-    writeFileSync(appLogo, logo)
-    drawbridge = await startDrawbridge({ appName: 'Notes', appLogo, appAccent: '#6d28d9,#c4b5fd' })
-    const answer = await drawbridge.fetch(path, { headers: { accept: 'text/html' } })
-    expect(answer.status).toBe(status)
-    const page = await answer.text()
-    expect(page).toContain(`src="data:image/svg+xml;base64,${btoa(logo)}" alt="Notes"`)
-    const [, sheet = ''] = /<style>([\s\S]*?)<\/style>/.exec(page) ?? []
-    expect(sheet).toContain('--accent: #c4b5fd;')
-    const hash = createHash('sha256').update(sheet).digest('base64')
-    expect(answer.headers.get('content-security-policy')).toContain(`style-src 'sha256-${hash}'`)
-  })
+it.each([
+  ['the connect page', '/', 200],
+  ['the login page', '/account/connections', 200],
+  ['the page of a device', '/oauth/device', 200],
+  ['an error of the login flow', '/oauth/authorize', 400],
+  ['the page that is not found', '/nowhere', 404],
+])('the look of the app is that of %s', async (_name, path, status) => {
+  const folder = temporaryFolder()
+  const appLogo = join(folder, 'logo')
+  const logo = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+  writeFileSync(appLogo, logo)
+  drawbridge = await startDrawbridge({ appName: 'Notes', appLogo, appAccent: '#6d28d9,#c4b5fd' })
+  const answer = await drawbridge.fetch(path, { headers: { accept: 'text/html' } })
+  expect(answer.status).toBe(status)
+  const page = await answer.text()
+  expect(page).toContain(`src="data:image/svg+xml;base64,${btoa(logo)}" alt="Notes"`)
+  const [, sheet = ''] = /<style>([\s\S]*?)<\/style>/.exec(page) ?? []
+  expect(sheet).toContain('--accent: #c4b5fd;')
+  const hash = createHash('sha256').update(sheet).digest('base64')
+  expect(answer.headers.get('content-security-policy')).toContain(`style-src 'sha256-${hash}'`)
 })
 
-describe('the embedded provider behind a proxy', () => {
-  it.each<[header: string, value: string]>([
-    ['forwarded', 'for=203.0.113.1'],
-    ['x-forwarded-for', '203.0.113.1'],
-    ['x-forwarded-host', 'mcp.example.com'],
-    ['x-forwarded-proto', 'https'],
-  ])('answers nothing that came with %s', async (header, value) => {
-    drawbridge = await startDrawbridge()
-    for (const path of ['/', '/auth/v1/settings', '/google/authorize', '/api/notes']) {
-      const ask = (headers: Record<string, string>): Promise<Response> | undefined =>
-        drawbridge.app.sandbox?.fetch(new Request(`${appUrl}${path}`, { headers }))
-      expect((await ask({}))?.status).not.toBe(403)
-      const refused = await ask({ [header]: value })
-      expect([refused?.status, await refused?.text()]).toEqual([403, expect.stringContaining('PROVIDER')])
-    }
-  })
+it.each<[header: string, value: string]>([
+  ['forwarded', 'for=203.0.113.1'],
+  ['x-forwarded-for', '203.0.113.1'],
+  ['x-forwarded-host', 'mcp.example.com'],
+  ['x-forwarded-proto', 'https'],
+])('the embedded provider answers nothing that a proxy sent with %s', async (header, value) => {
+  drawbridge = await startDrawbridge()
+  for (const path of ['/', '/auth/v1/settings', '/google/authorize', '/api/notes']) {
+    const ask = (headers: Record<string, string>): Promise<Response> | undefined =>
+      drawbridge.app.sandbox?.fetch(new Request(`${appUrl}${path}`, { headers }))
+    expect((await ask({}))?.status).not.toBe(403)
+    const refused = await ask({ [header]: value })
+    expect([refused?.status, await refused?.text()]).toEqual([403, expect.stringContaining('PROVIDER')])
+  }
 })
 
 it('a shutdown waits for a mail that is being sent, and its link is kept', async () => {

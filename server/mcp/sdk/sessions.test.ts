@@ -25,10 +25,11 @@ const eve: SignedInCaller = {
   grantId: 'grant-eve',
 }
 
-function person(name: string): SignedInCaller {
-  return { ...eve, user: { ...eve.user, id: name, sub: name }, grantId: name }
-}
-const people: readonly SignedInCaller[] = ['b', 'c', 'd', 'e'].map(person)
+const people = ['b', 'c', 'd', 'e'].map((name): SignedInCaller => ({
+  ...eve,
+  user: { ...eve.user, id: name, sub: name },
+  grantId: name,
+}))
 
 let runtime: FakeRuntime
 let endpoint: ModuleEndpoint

@@ -43,13 +43,6 @@ function describeLists({ store }: StoreInstances): void {
       expect(await list({ clientId: 'two' }, 'e')).toEqual([])
     })
 
-    it('have no code that is not redeemed', async () => {
-      const { code, session, grant } = grantSample('a')
-      await store().addAuthorizationCode(code, session)
-      expect(await list(undefined)).toEqual([])
-      expect(await store().findGrant(grant.id)).toBeUndefined()
-    })
-
     it('say when and why a grant ended, until it is collected', async () => {
       const a = await addGrant(store(), grantSample('a', { clientId: 'one' }))
       const b = await addGrant(store(), grantSample('b', { clientId: 'one' }))

@@ -16,7 +16,6 @@ import type { StoreInstances } from './instances.ts'
 export function describeTokens(instances: StoreInstances): void {
   describeAccessTokens(instances)
   describeRotation(instances)
-  describeReuse(instances)
 }
 
 function describeAccessTokens({ store }: StoreInstances): void {
@@ -128,12 +127,6 @@ function describeRotation({ store, race }: StoreInstances): void {
       expect((await rotate(sample.tokens.refreshHash, 'late', start + after)).kind).toBe(kind)
     })
   })
-}
-
-function describeReuse({ store, race }: StoreInstances): void {
-  let sample: GrantSample
-  const rotate = (refreshHash: string, successor: string, now: number, each = store()) =>
-    each.rotateRefreshToken(refreshHash, successorSample(successor), rotationTerms(now))
 
   describe('reused refresh tokens', () => {
     beforeEach(async () => {
