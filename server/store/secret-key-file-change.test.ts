@@ -1,28 +1,18 @@
 import { execFile } from 'node:child_process'
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { changeKeyFile } from './secret-key-file-change.ts'
 
 let folder: string
 let path: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-keys-'))
+  folder = temporaryFolder()
   path = join(folder, 'secret-keys')
   writeFileSync(path, 'a:1,b:2\n', { mode: 0o600 })
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 it('puts a new file with the entries, one a line, in the place of the old one, so that nobody reads half of it', () => {
   const { ino } = statSync(path)
