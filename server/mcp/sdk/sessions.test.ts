@@ -25,11 +25,10 @@ const eve: SignedInCaller = {
   grantId: 'grant-eve',
 }
 
-const people = ['b', 'c', 'd', 'e'].map((name): SignedInCaller => ({
-  ...eve,
-  user: { ...eve.user, id: name, sub: name },
-  grantId: name,
-}))
+function person(name: string): SignedInCaller {
+  return { ...eve, user: { ...eve.user, id: name, sub: name }, grantId: name }
+}
+const people: readonly SignedInCaller[] = ['b', 'c', 'd', 'e'].map(person)
 
 let runtime: FakeRuntime
 let endpoint: ModuleEndpoint

@@ -20,7 +20,7 @@ beforeEach(() => {
   const { run } = StatementSync.prototype
   vi.spyOn(StatementSync.prototype, 'run').mockImplementation(function (this: StatementSync, ...values) {
     statements.push(this.sourceSQL)
-    return Reflect.apply(run, this, values) as ReturnType<typeof run>
+    return Reflect.apply(run, this, values)
   })
   work = createSqliteWork(database)
 })

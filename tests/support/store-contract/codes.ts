@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { addGrant, dueSignOuts, grantSample, mintedSample, start } from '../server/core/grant-sample.ts'
+import { dueSignOuts, grantSample, mintedSample, start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 
 /** Store contract: authorization codes. */

@@ -69,12 +69,6 @@ function describeDeletion({ store }: StoreInstances): void {
         async () => (await store().pollDevice('device a', 5, start)).kind !== 'unknown',
       ],
       [
-        'a client at its end',
-        () => store().addClient(clientSample),
-        daySeconds,
-        () => store().findClient(clientSample.id),
-      ],
-      [
         'a client at the end that it was moved to',
         async () => {
           await store().addClient(clientSample)

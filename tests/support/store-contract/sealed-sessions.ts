@@ -4,7 +4,6 @@ import {
   addGrant,
   type GrantSample,
   grantSample,
-  grantSeconds,
   nextSession,
   secondFactorSample,
   sessionSample,
