@@ -20,12 +20,12 @@ export function describeTokens(instances: StoreInstances): void {
 function describeAccessTokens({ store }: StoreInstances): void {
   describe('access tokens', () => {
     it.each([
-      ['a second before the token ends', { after: 3599, live: true }],
-      ['when the token ends', { after: 3600, live: false }],
-      ['a second before its grant ends', { after: 99, live: true, grant: { expiresAt: start + 100 } }],
-      ['when its grant ends', { after: 100, live: false, grant: { expiresAt: start + 100 } }],
-    ])('RFC 6749 5.1: %s', async (_when, { after, live, grant }) => {
-      const { tokens } = await addGrant(store(), grantSample('a', grant))
+      ['a second before the token ends', 3599, true, grantSeconds],
+      ['when the token ends', 3600, false, grantSeconds],
+      ['a second before its grant ends', 99, true, 100],
+      ['when its grant ends', 100, false, 100],
+    ])('RFC 6749 5.1: %s', async (_when, after, live, seconds) => {
+      const { tokens } = await addGrant(store(), grantSample('a', { expiresAt: start + seconds }))
       const found = await store().findAccessToken(tokens.accessHash, start + after)
       expect(found !== undefined).toBe(live)
     })
