@@ -158,17 +158,6 @@ describe('reads of one turn of the event loop', () => {
 })
 
 describe('a write that throws', () => {
-  it('alone leaves nothing either, and the next one goes well', async () => {
-    await expect(
-      work.write(() => {
-        database.prepare('INSERT INTO item VALUES (?)').run('half')
-        throw new TypeError('Mine.')
-      }),
-    ).rejects.toThrow('Mine.')
-    await add('a')
-    expect(committed()).toEqual(['a'])
-  })
-
   it('for a mistake of ours rejects with it, not with something that may pass', async () => {
     await add('a')
     await expect(add('a')).rejects.toThrow(/UNIQUE constraint failed/)

@@ -26,23 +26,6 @@ export function describeCollection(instances: StoreInstances): void {
 
 function describeDeletion({ store }: StoreInstances): void {
   describe('collectExpired', () => {
-    it('deletes nothing that is live', async () => {
-      const { grant, tokens, code } = await addGrant(store(), grantSample('a'))
-      await store().addSocialSignIn(socialSignInSample('s', 'b'), 5)
-      await store().addSecondFactor(secondFactorSample('f'))
-      await store().countAttempt('key', 600, start)
-      expect(await store().collectExpired(start + 599, 500)).toBe(0)
-      expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
-      expect(await store().findAccessToken(tokens.accessHash, start + 599)).toBeDefined()
-      expect(await store().findRefreshToken(tokens.refreshHash)).toBeDefined()
-      expect(await store().findProviderSession(grant.id)).toBeDefined()
-      expect(await store().listSocialSignIns('b', start + 599)).toHaveLength(1)
-      const attempt = { id: 'f', bindingHash: 'binding', most: 5 }
-      expect(await store().attemptSecondFactor(attempt, start + 599)).toBeDefined()
-      expect((await store().countAttempt('key', 600, start + 599)).count).toBe(2)
-      expect(await dueSignOuts(store(), start + 599)).toEqual([])
-    })
-
     it.each<[what: string, add: () => Promise<unknown>, seconds: number, isThere: () => Promise<unknown>]>([
       [
         'a social sign-in at its end',
