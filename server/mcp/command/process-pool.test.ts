@@ -462,6 +462,12 @@ describe.concurrent('a process that dies', () => {
     fixture.runtime.advance(60)
     expect(await ada.call('echo', { value: 1 })).toMatchObject({ result: {} })
   })
+
+  it('at each start tells the operator why with the last of its error output', async ({ expect }) => {
+    const fixture = open([], { command: '/bin/sh', args: ['-c', 'echo "no database" >&2; exit 1'] })
+    for (let death = 0; death < 3; death += 1) await fixture.client().post(hang)
+    expect(fixture.reported('upstream_broken')).toMatchObject([{ sub: 'ada', stderr: 'no database\n' }])
+  })
 })
 
 it.concurrent('a process that is silent on server/discover gets initialize', async ({ expect }) => {
