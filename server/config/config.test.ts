@@ -64,12 +64,6 @@ describe('createConfig', () => {
       { allowedOrigins: 'http://localhost:1' },
       { allowedOrigins: ['http://localhost:1'] },
     ],
-    [
-      'durations are seconds',
-      { sessionTtl: '1d', accessTokenTtl: '15m' },
-      { sessionTtl: 86_400, accessTokenTtl: 900 },
-    ],
-    ['a listener on [::1]', { listen: '[::1]:1' }, { listen: { host: '::1', port: 1 } }],
   ])('%s', (_rule, given, expected) => {
     expect(createConfig(given, development)).toMatchObject(expected)
   })
@@ -238,13 +232,11 @@ describe('an outside provider', () => {
   })
 })
 
-describe('the table of settings', () => {
-  it('hides every key and secret', () => {
-    expect(settings.filter(({ secret }) => secret).map(({ field }) => field)).toEqual([
-      'providerKey',
-      'providerJwtSecret',
-      'providerClientSecret',
-      'secretKeys',
-    ])
-  })
+it('the table of settings hides every key and secret', () => {
+  expect(settings.filter(({ secret }) => secret).map(({ field }) => field)).toEqual([
+    'providerKey',
+    'providerJwtSecret',
+    'providerClientSecret',
+    'secretKeys',
+  ])
 })

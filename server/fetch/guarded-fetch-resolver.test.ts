@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { createHostResolver } from './guarded-fetch-resolver.ts'
 
 /** Record types of DNS (RFC 1035 section 3.2.2, RFC 3596 section 2.1). */
@@ -44,39 +44,35 @@ async function startNameServer(records: Record<number, Buffer[] | undefined>) {
 const never = new AbortController().signal
 const ipv6 = Buffer.from('26064700470000000000000000001111', 'hex')
 
-describe('createHostResolver', () => {
-  it('answers every address of both kinds', async () => {
-    const { servers } = await startNameServer({
-      [typeA]: [Buffer.from([8, 8, 8, 8]), Buffer.from([10, 0, 0, 1])],
-      [typeAaaa]: [ipv6],
-    })
-    const addresses = await createHostResolver(servers)('client.example', never)
-    expect([...addresses].sort()).toEqual(['10.0.0.1', '2606:4700:4700::1111', '8.8.8.8'])
+it('answers every address of both kinds', async () => {
+  const { servers } = await startNameServer({
+    [typeA]: [Buffer.from([8, 8, 8, 8]), Buffer.from([10, 0, 0, 1])],
+    [typeAaaa]: [ipv6],
   })
+  const addresses = await createHostResolver(servers)('client.example', never)
+  expect([...addresses].sort()).toEqual(['10.0.0.1', '2606:4700:4700::1111', '8.8.8.8'])
+})
 
-  it('takes the kind there is, and answers nothing for a name without any', async () => {
-    const onlyOne = await startNameServer({ [typeAaaa]: [ipv6] })
-    expect(await createHostResolver(onlyOne.servers)('client.example', never)).toEqual([
-      '2606:4700:4700::1111',
-    ])
-    const none = await startNameServer({})
-    expect(await createHostResolver(none.servers)('client.example', never)).toEqual([])
-  })
+it('takes the kind there is, and answers nothing for a name without any', async () => {
+  const onlyOne = await startNameServer({ [typeAaaa]: [ipv6] })
+  expect(await createHostResolver(onlyOne.servers)('client.example', never)).toEqual(['2606:4700:4700::1111'])
+  const none = await startNameServer({})
+  expect(await createHostResolver(none.servers)('client.example', never)).toEqual([])
+})
 
-  it('asks for the name as it is: no search domain, no hosts file', async () => {
-    const { servers, asked } = await startNameServer({})
-    await createHostResolver(servers)('router', never)
-    expect(await createHostResolver(servers)('localhost.localdomain', never)).toEqual([])
-    expect(new Set(asked)).toEqual(
-      new Set(['router 1', 'router 28', 'localhost.localdomain 1', 'localhost.localdomain 28']),
-    )
-  })
+it('asks for the name as it is: no search domain, no hosts file', async () => {
+  const { servers, asked } = await startNameServer({})
+  await createHostResolver(servers)('router', never)
+  expect(await createHostResolver(servers)('localhost.localdomain', never)).toEqual([])
+  expect(new Set(asked)).toEqual(
+    new Set(['router 1', 'router 28', 'localhost.localdomain 1', 'localhost.localdomain 28']),
+  )
+})
 
-  it('a name server that says nothing ends with the signal', async () => {
-    const { servers } = await startNameServer({ [typeA]: undefined, [typeAaaa]: undefined })
-    const controller = new AbortController()
-    const resolving = createHostResolver(servers)('client.example', controller.signal)
-    setImmediate(() => controller.abort())
-    expect(await resolving).toEqual([])
-  })
+it('a name server that says nothing ends with the signal', async () => {
+  const { servers } = await startNameServer({ [typeA]: undefined, [typeAaaa]: undefined })
+  const controller = new AbortController()
+  const resolving = createHostResolver(servers)('client.example', controller.signal)
+  setImmediate(() => controller.abort())
+  expect(await resolving).toEqual([])
 })

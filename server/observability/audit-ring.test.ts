@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { AuditRing } from './audit-ring.ts'
 
 const startedAt = 1_800_000_000
@@ -13,43 +13,41 @@ function ringOf(count: number, capacity = 5): AuditRing {
 const namesOf = (ring: AuditRing, sequence: number, limit = 100): string[] =>
   ring.since(sequence, limit).events.map(({ event }) => event)
 
-describe('the ring of audit events', () => {
-  it('is empty at first, and next is good for what comes', () => {
-    const ring = ringOf(0)
-    const { events, next } = ring.since(0, 10)
-    expect([events, next]).toEqual([[], first - 1])
-    ring.write('{"event":"a"}\n')
-    expect(ring.since(next, 10)).toEqual({ events: [{ sequence: first, event: 'a' }], next: first })
-    expect(ring.since(first, 10)).toEqual({ events: [], next: first })
-  })
+it('is empty at first, and next is good for what comes', () => {
+  const ring = ringOf(0)
+  const { events, next } = ring.since(0, 10)
+  expect([events, next]).toEqual([[], first - 1])
+  ring.write('{"event":"a"}\n')
+  expect(ring.since(next, 10)).toEqual({ events: [{ sequence: first, event: 'a' }], next: first })
+  expect(ring.since(first, 10)).toEqual({ events: [], next: first })
+})
 
-  it('is read page by page, each event once', () => {
-    const ring = ringOf(5)
-    const seen: string[] = []
-    for (let next = 0; ;) {
-      const page = ring.since(next, 2)
-      if (page.events.length === 0) break
-      seen.push(...page.events.map(({ event }) => event))
-      next = page.next
-    }
-    expect(seen).toEqual(['e0', 'e1', 'e2', 'e3', 'e4'])
-  })
+it('is read page by page, each event once', () => {
+  const ring = ringOf(5)
+  const seen: string[] = []
+  for (let next = 0; ;) {
+    const page = ring.since(next, 2)
+    if (page.events.length === 0) break
+    seen.push(...page.events.map(({ event }) => event))
+    next = page.next
+  }
+  expect(seen).toEqual(['e0', 'e1', 'e2', 'e3', 'e4'])
+})
 
-  it('keeps the last ones; a gap in the sequence shows what is lost', () => {
-    const ring = ringOf(12)
-    expect(namesOf(ring, 0)).toEqual(['e7', 'e8', 'e9', 'e10', 'e11'])
-    expect(namesOf(ring, first + 2, 2)).toEqual(['e7', 'e8'])
-    expect(namesOf(ring, first + 9)).toEqual(['e10', 'e11'])
-    expect(ring.since(first + 2, 1).events[0]?.sequence).toBe(first + 7)
-  })
+it('keeps the last ones; a gap in the sequence shows what is lost', () => {
+  const ring = ringOf(12)
+  expect(namesOf(ring, 0)).toEqual(['e7', 'e8', 'e9', 'e10', 'e11'])
+  expect(namesOf(ring, first + 2, 2)).toEqual(['e7', 'e8'])
+  expect(namesOf(ring, first + 9)).toEqual(['e10', 'e11'])
+  expect(ring.since(first + 2, 1).events[0]?.sequence).toBe(first + 7)
+})
 
-  it('of a later process begins above that of an earlier one', () => {
-    const { next } = ringOf(5).since(0, 100)
-    expect(new AuditRing(startedAt + 1).since(next, 1).next).toBeGreaterThan(next)
-  })
+it('of a later process begins above that of an earlier one', () => {
+  const { next } = ringOf(5).since(0, 100)
+  expect(new AuditRing(startedAt + 1).since(next, 1).next).toBeGreaterThan(next)
+})
 
-  it('takes a sequence that it has not reached as 0', () => {
-    expect(namesOf(ringOf(2), first + 2)).toEqual(['e0', 'e1'])
-    expect(namesOf(ringOf(2), Number.MAX_SAFE_INTEGER)).toEqual(['e0', 'e1'])
-  })
+it('takes a sequence that it has not reached as 0', () => {
+  expect(namesOf(ringOf(2), first + 2)).toEqual(['e0', 'e1'])
+  expect(namesOf(ringOf(2), Number.MAX_SAFE_INTEGER)).toEqual(['e0', 'e1'])
 })

@@ -95,12 +95,10 @@ describe('a refusal', () => {
   })
 })
 
-describe('metrics', () => {
-  it('hear of every event, whatever the level of the log is', () => {
-    const heard: unknown[] = []
-    const metrics = { event: (...event: unknown[]) => void heard.push(event) }
-    const report = reportTo(log('silent', metrics as unknown as Metrics))
-    report('mcp_request', { credential: 'access_token' })
-    expect([heard, lines]).toEqual([[['mcp_request', { credential: 'access_token' }]], []])
-  })
+it('metrics hear of every event, whatever the level of the log is', () => {
+  const heard: unknown[] = []
+  const metrics = { event: (...event: unknown[]) => void heard.push(event) }
+  const report = reportTo(log('silent', metrics as unknown as Metrics))
+  report('mcp_request', { credential: 'access_token' })
+  expect([heard, lines]).toEqual([[['mcp_request', { credential: 'access_token' }]], []])
 })

@@ -20,67 +20,61 @@ let isClosed: boolean
 beforeEach(() => void (isClosed = false))
 afterEach(() => (isClosed ? undefined : drawbridge.close()))
 
-describe('the whole way, in one process', () => {
-  it('Spec 1, Spec 5.2: registers, signs in with the password, redeems the code and calls tools as the user', async () => {
-    drawbridge = await startDrawbridge()
-    const { client_id: clientId } = await drawbridge.register()
-    const { url } = await drawbridge.signIn(clientId)
-    expect(url.href.startsWith(`${redirectUri}?`)).toBe(true)
-    expect(url.searchParams.get('state')).toBe('state-1')
-    expect(url.searchParams.get('iss')).toBe('http://localhost:8787')
-    const answer = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
-    expect(answer.status).toBe(200)
-    const tokens = (await answer.json()) as { access_token: string }
-    expect(await drawbridge.callTool(tokens.access_token, 'whoami')).toEqual({
-      text: `You are ${account.email}.`,
-      isError: false,
-    })
-    const added = await drawbridge.callTool(tokens.access_token, 'add_note', { text: 'from a tool' })
-    expect(added.text).toMatch(/^Added note /)
-    expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toContain('from a tool')
+it('Spec 1, Spec 5.2: the whole way, in one process: registers, signs in with the password, redeems the code and calls tools as the user', async () => {
+  drawbridge = await startDrawbridge()
+  const { client_id: clientId } = await drawbridge.register()
+  const { url } = await drawbridge.signIn(clientId)
+  expect(url.href.startsWith(`${redirectUri}?`)).toBe(true)
+  expect(url.searchParams.get('state')).toBe('state-1')
+  expect(url.searchParams.get('iss')).toBe('http://localhost:8787')
+  const answer = await drawbridge.redeem(clientId, url.searchParams.get('code') ?? '')
+  expect(answer.status).toBe(200)
+  const tokens = (await answer.json()) as { access_token: string }
+  expect(await drawbridge.callTool(tokens.access_token, 'whoami')).toEqual({
+    text: `You are ${account.email}.`,
+    isError: false,
   })
+  const added = await drawbridge.callTool(tokens.access_token, 'add_note', { text: 'from a tool' })
+  expect(added.text).toMatch(/^Added note /)
+  expect((await drawbridge.callTool(tokens.access_token, 'list_notes')).text).toContain('from a tool')
 })
 
-describe('the look of the app', () => {
-  it.each([
-    ['the connect page', '/', 200],
-    ['the login page', '/account/connections', 200],
-    ['the page of a device', '/oauth/device', 200],
-    ['an error of the login flow', '/oauth/authorize', 400],
-    ['the page that is not found', '/nowhere', 404],
-  ])('is that of %s', async (_name, path, status) => {
-    const folder = temporaryFolder()
-    const appLogo = join(folder, 'logo')
-    const logo = '<svg xmlns="http://www.w3.org/2000/svg"/>'
-    writeFileSync(appLogo, logo)
-    drawbridge = await startDrawbridge({ appName: 'Notes', appLogo, appAccent: '#6d28d9,#c4b5fd' })
-    const answer = await drawbridge.fetch(path, { headers: { accept: 'text/html' } })
-    expect(answer.status).toBe(status)
-    const page = await answer.text()
-    expect(page).toContain(`src="data:image/svg+xml;base64,${btoa(logo)}" alt="Notes"`)
-    const [, sheet = ''] = /<style>([\s\S]*?)<\/style>/.exec(page) ?? []
-    expect(sheet).toContain('--accent: #c4b5fd;')
-    const hash = createHash('sha256').update(sheet).digest('base64')
-    expect(answer.headers.get('content-security-policy')).toContain(`style-src 'sha256-${hash}'`)
-  })
+it.each([
+  ['the connect page', '/', 200],
+  ['the login page', '/account/connections', 200],
+  ['the page of a device', '/oauth/device', 200],
+  ['an error of the login flow', '/oauth/authorize', 400],
+  ['the page that is not found', '/nowhere', 404],
+])('the look of the app is that of %s', async (_name, path, status) => {
+  const folder = temporaryFolder()
+  const appLogo = join(folder, 'logo')
+  const logo = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+  writeFileSync(appLogo, logo)
+  drawbridge = await startDrawbridge({ appName: 'Notes', appLogo, appAccent: '#6d28d9,#c4b5fd' })
+  const answer = await drawbridge.fetch(path, { headers: { accept: 'text/html' } })
+  expect(answer.status).toBe(status)
+  const page = await answer.text()
+  expect(page).toContain(`src="data:image/svg+xml;base64,${btoa(logo)}" alt="Notes"`)
+  const [, sheet = ''] = /<style>([\s\S]*?)<\/style>/.exec(page) ?? []
+  expect(sheet).toContain('--accent: #c4b5fd;')
+  const hash = createHash('sha256').update(sheet).digest('base64')
+  expect(answer.headers.get('content-security-policy')).toContain(`style-src 'sha256-${hash}'`)
 })
 
-describe('the embedded provider behind a proxy', () => {
-  it.each<[header: string, value: string]>([
-    ['forwarded', 'for=203.0.113.1'],
-    ['x-forwarded-for', '203.0.113.1'],
-    ['x-forwarded-host', 'mcp.example.com'],
-    ['x-forwarded-proto', 'https'],
-  ])('answers nothing that came with %s', async (header, value) => {
-    drawbridge = await startDrawbridge()
-    for (const path of ['/', '/auth/v1/settings', '/google/authorize', '/api/notes']) {
-      const ask = (headers: Record<string, string>): Promise<Response> | undefined =>
-        drawbridge.app.sandbox?.fetch(new Request(`${appUrl}${path}`, { headers }))
-      expect((await ask({}))?.status).not.toBe(403)
-      const refused = await ask({ [header]: value })
-      expect([refused?.status, await refused?.text()]).toEqual([403, expect.stringContaining('PROVIDER')])
-    }
-  })
+it.each<[header: string, value: string]>([
+  ['forwarded', 'for=203.0.113.1'],
+  ['x-forwarded-for', '203.0.113.1'],
+  ['x-forwarded-host', 'mcp.example.com'],
+  ['x-forwarded-proto', 'https'],
+])('the embedded provider answers nothing that a proxy sent with %s', async (header, value) => {
+  drawbridge = await startDrawbridge()
+  for (const path of ['/', '/auth/v1/settings', '/google/authorize', '/api/notes']) {
+    const ask = (headers: Record<string, string>): Promise<Response> | undefined =>
+      drawbridge.app.sandbox?.fetch(new Request(`${appUrl}${path}`, { headers }))
+    expect((await ask({}))?.status).not.toBe(403)
+    const refused = await ask({ [header]: value })
+    expect([refused?.status, await refused?.text()]).toEqual([403, expect.stringContaining('PROVIDER')])
+  }
 })
 
 it('a shutdown waits for a mail that is being sent, and its link is kept', async () => {
@@ -104,20 +98,18 @@ it('a shutdown waits for a mail that is being sent, and its link is kept', async
   expect(drawbridge.events('email_link_lost')).toEqual([])
 })
 
-describe('the id of a request', () => {
-  it('is another each time, and neither tells how many there were nor which process answers', async () => {
-    drawbridge = await startDrawbridge()
-    const ids: string[] = []
-    for (let count = 0; count < 20; count += 1) {
-      const { headers } = await drawbridge.fetch('/healthz')
-      ids.push(headers.get('x-request-id') ?? '')
-    }
-    expect(new Set(ids).size).toBe(20)
-    for (const id of ids) expect(id).toMatch(/^[\w-]{16}$/)
-    // What is the same at the same place in all of them would be something other than chance.
-    const places = Array.from({ length: 16 }, (_, place) => new Set(ids.map((id) => id[place])).size)
-    expect(Math.min(...places)).toBeGreaterThan(1)
-  })
+it('the id of a request is another each time, and neither tells how many there were nor which process answers', async () => {
+  drawbridge = await startDrawbridge()
+  const ids: string[] = []
+  for (let count = 0; count < 20; count += 1) {
+    const { headers } = await drawbridge.fetch('/healthz')
+    ids.push(headers.get('x-request-id') ?? '')
+  }
+  expect(new Set(ids).size).toBe(20)
+  for (const id of ids) expect(id).toMatch(/^[\w-]{16}$/)
+  // What is the same at the same place in all of them would be something other than chance.
+  const places = Array.from({ length: 16 }, (_, place) => new Set(ids.map((id) => id[place])).size)
+  expect(Math.min(...places)).toBeGreaterThan(1)
 })
 
 describe('which good answers prove an Authorization header, for the time of a flood', () => {

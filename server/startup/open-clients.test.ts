@@ -39,6 +39,13 @@ afterEach(async () => {
   host.close()
 })
 
+/** Publishes a metadata document; returns the id of its client. */
+function publish(more: object = {}): string {
+  const id = `${origin}/client.json`
+  documents['/client.json'] = { client_id: id, client_name: 'Quill', redirect_uris: [redirectUri], ...more }
+  return id
+}
+
 async function start(settings: Parameters<typeof startDrawbridge>[0] = {}): Promise<DrawbridgeFixture> {
   const drawbridge = await startDrawbridge(settings)
   started.push(drawbridge)
@@ -52,8 +59,7 @@ async function connect(drawbridge: DrawbridgeFixture, clientId: string, fields: 
 
 describe('a client with a metadata document, from end to end', () => {
   it('MCP auth Client-ID-Metadata-Documents: signs in without registration, and refreshes while its host is away for months', async () => {
-    const id = `${origin}/client.json`
-    documents['/client.json'] = { client_id: id, client_name: 'Quill', redirect_uris: [redirectUri] }
+    const id = publish()
     const drawbridge = await start()
     const { status, body } = await connect(drawbridge, id)
     expect(status).toBe(200)
@@ -73,16 +79,9 @@ describe('a client with a metadata document, from end to end', () => {
   })
 
   it('MCP auth Client-ID-Metadata-Documents, CIMD 6.2, RFC 7523 2.2: proves itself with private_key_jwt, keys from its jwks_uri, each assertion once', async () => {
-    const id = `${origin}/client.json`
     const { privateKey, publicKey } = await generateKeyPair('ES256')
     documents['/jwks'] = { keys: [{ ...(await exportJWK(publicKey)), kid: 'a' }] }
-    documents['/client.json'] = {
-      client_id: id,
-      client_name: 'Quill',
-      redirect_uris: [redirectUri],
-      token_endpoint_auth_method: 'private_key_jwt',
-      jwks_uri: `${origin}/jwks`,
-    }
+    const id = publish({ token_endpoint_auth_method: 'private_key_jwt', jwks_uri: `${origin}/jwks` })
     const drawbridge = await start()
     const now = drawbridge.runtime.now()
     const assertion = await new SignJWT({ iss: id, sub: id, aud: baseUrl, jti: 'one', exp: now + 60 })
@@ -107,27 +106,22 @@ describe('a client with a metadata document, from end to end', () => {
     expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' })
   })
 
-  it('in production nothing on loopback is fetched', async () => {
-    const id = `${origin}/client.json`
-    documents['/client.json'] = { client_id: id, client_name: 'Quill', redirect_uris: [redirectUri] }
+  it('in production nothing on loopback is fetched, and nowhere the server itself, which would ask itself again', async () => {
+    const id = publish()
     const store = openMemoryStore()
-    const find = (base: string) =>
-      openClients(configSample({ baseUrl: base }), createFakeRuntime(), store, () => {}).finder.findClient(id)
+    const find = (base: string, url = id) =>
+      openClients(configSample({ baseUrl: base }), createFakeRuntime(), store, () => {}).finder.findClient(
+        url,
+      )
     expect(await find('https://mcp.example.com')).toBeUndefined()
     expect(await find(baseUrl)).toMatchObject({ name: 'Quill' })
-  })
-
-  it('the server does not ask itself, and so itself again', async () => {
-    const config = configSample({ baseUrl })
-    const { finder } = openClients(config, createFakeRuntime(), openMemoryStore(), () => {})
-    await expect(finder.findClient(`${baseUrl}/oauth/authorize?client_id=x`)).rejects.toThrow(
+    await expect(find(baseUrl, `${baseUrl}/oauth/authorize?client_id=x`)).rejects.toThrow(
       'documents are not fetched from this address',
     )
   })
 
   it('CLIENT_DOCUMENTS off: an id that is a URL is unknown', async () => {
-    const id = `${origin}/client.json`
-    documents['/client.json'] = { client_id: id, client_name: 'Quill', redirect_uris: [redirectUri] }
+    const id = publish()
     const drawbridge = await start({ clientDocuments: 'off' })
     expect((await drawbridge.refresh(id, 'mcpr_x')).status).toBe(401)
   })

@@ -114,11 +114,6 @@ describe('a file that cannot be used says what to do', () => {
       `{ name: 'a', call, annotations: { readOnlyHint: 'yes' } }`,
       /annotations\.readOnlyHint: ./,
     ],
-    [
-      'with a schema that is none',
-      `{ name: 'a', call, inputSchema: { type: 'string' } }`,
-      /inputSchema: must describe an object/,
-    ],
     ['with an unknown scope', `{ name: 'a', call, scope: 'x' }`, /"x" is not one of scopes\. Add it/],
     ['that is public by a text', `{ name: 'a', call, public: 'no' }`, /public: must be a boolean/],
     ['whose _meta is no object', `{ name: 'a', call, _meta: 'ui' }`, /_meta: ./],

@@ -1,95 +1,79 @@
 import { execFile } from 'node:child_process'
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
+import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { changeKeyFile } from './secret-key-file-change.ts'
 
 let folder: string
 let path: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drawbridge-keys-'))
+  folder = temporaryFolder()
   path = join(folder, 'secret-keys')
   writeFileSync(path, 'a:1,b:2\n', { mode: 0o600 })
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('changeKeyFile', () => {
-  it('replaces the entries, one a line', () => {
-    changeKeyFile(path, (entries) => {
-      expect(entries).toEqual(['a:1', 'b:2'])
-      return ['c:3', ...entries]
-    })
-    expect(readFileSync(path, 'utf8')).toBe('c:3\na:1\nb:2\n')
+it('puts a new file with the entries, one a line, in the place of the old one, so that nobody reads half of it', () => {
+  const { ino } = statSync(path)
+  changeKeyFile(path, (entries) => {
+    expect(entries).toEqual(['a:1', 'b:2'])
+    return ['c:3', ...entries]
   })
+  expect(readFileSync(path, 'utf8')).toBe('c:3\na:1\nb:2\n')
+  expect(statSync(path).ino).not.toBe(ino)
+  expect(readdirSync(folder).toSorted()).toEqual(['secret-keys', 'secret-keys.lock'])
+})
 
-  it('puts a new file in the place of the old one, so that nobody reads half of it', () => {
-    const { ino } = statSync(path)
-    changeKeyFile(path, (entries) => entries)
-    expect(statSync(path).ino).not.toBe(ino)
-    expect(readdirSync(folder).toSorted()).toEqual(['secret-keys', 'secret-keys.lock'])
+it.each([0o600, 0o640, 0o400])('keeps the mode %o', (mode) => {
+  chmodSync(path, mode)
+  changeKeyFile(path, (entries) => entries)
+  expect(statSync(path).mode & 0o777).toBe(mode)
+})
+
+it('leaves the file as it is when the change throws, and lets the next one in', () => {
+  const fail = (): never => {
+    throw new Error('no')
+  }
+  expect(() => changeKeyFile(path, fail)).toThrow('no')
+  expect(readFileSync(path, 'utf8')).toBe('a:1,b:2\n')
+  changeKeyFile(path, () => ['d:4'])
+  expect(readFileSync(path, 'utf8')).toBe('d:4\n')
+})
+
+it('changes the file behind a link', () => {
+  const link = join(folder, 'link')
+  symlinkSync(path, link)
+  changeKeyFile(link, () => ['d:4'])
+  expect(readFileSync(path, 'utf8')).toBe('d:4\n')
+  expect(readFileSync(link, 'utf8')).toBe('d:4\n')
+})
+
+it('is refused while another process is at it', () => {
+  changeKeyFile(path, () => {
+    const other = (): void => changeKeyFile(path, () => ['lost:1'], { waitMs: 0 })
+    expect(other).toThrow(`Another command is changing ${path}.`)
+    return ['d:4']
   })
+  expect(readFileSync(path, 'utf8')).toBe('d:4\n')
+})
 
-  it.each([0o600, 0o640, 0o400])('keeps the mode %o', (mode) => {
-    chmodSync(path, mode)
-    changeKeyFile(path, (entries) => entries)
-    expect(statSync(path).mode & 0o777).toBe(mode)
-  })
-
-  it('leaves the file as it is when the change throws, and lets the next one in', () => {
-    const fail = (): never => {
-      throw new Error('no')
-    }
-    expect(() => changeKeyFile(path, fail)).toThrow('no')
-    expect(readFileSync(path, 'utf8')).toBe('a:1,b:2\n')
-    changeKeyFile(path, () => ['d:4'])
-    expect(readFileSync(path, 'utf8')).toBe('d:4\n')
-  })
-
-  it('changes the file behind a link', () => {
-    const link = join(folder, 'link')
-    symlinkSync(path, link)
-    changeKeyFile(link, () => ['d:4'])
-    expect(readFileSync(path, 'utf8')).toBe('d:4\n')
-    expect(readFileSync(link, 'utf8')).toBe('d:4\n')
-  })
-
-  it('is refused while another process is at it', () => {
-    changeKeyFile(path, () => {
-      const other = (): void => changeKeyFile(path, () => ['lost:1'], { waitMs: 0 })
-      expect(other).toThrow(`Another command is changing ${path}.`)
-      return ['d:4']
-    })
-    expect(readFileSync(path, 'utf8')).toBe('d:4\n')
-  })
-
-  it('processes that change it at once all find their entries in it', async () => {
-    const module = new URL('secret-key-file-change.ts', import.meta.url).href
-    const work = (name: string): string => `
+it('processes that change it at once all find their entries in it', async () => {
+  const module = new URL('secret-key-file-change.ts', import.meta.url).href
+  const work = (name: string): string => `
       const { changeKeyFile } = await import(${JSON.stringify(module)})
       for (let n = 0; n < 5; n += 1) changeKeyFile(${JSON.stringify(path)}, (all) => ['${name}' + n + ':1', ...all])`
-    const run = promisify(execFile)
-    await Promise.all(
-      ['x', 'y', 'z'].map((name) => run(process.execPath, ['--input-type=module', '-e', work(name)])),
-    )
-    const entries = readFileSync(path, 'utf8').trim().split('\n')
-    expect(new Set(entries).size).toBe(17)
-    expect(entries.slice(-2)).toEqual(['a:1', 'b:2'])
-  })
+  const run = promisify(execFile)
+  await Promise.all(
+    ['x', 'y', 'z'].map((name) => run(process.execPath, ['--input-type=module', '-e', work(name)])),
+  )
+  const entries = readFileSync(path, 'utf8').trim().split('\n')
+  expect(new Set(entries).size).toBe(17)
+  expect(entries.slice(-2)).toEqual(['a:1', 'b:2'])
+})
 
-  it('never makes a file', () => {
-    const missing = join(folder, 'none')
-    expect(() => changeKeyFile(missing, () => ['d:4'])).toThrow(expect.objectContaining({ code: 'ENOENT' }))
-    expect(readdirSync(folder)).toEqual(['secret-keys'])
-  })
+it('never makes a file', () => {
+  const missing = join(folder, 'none')
+  expect(() => changeKeyFile(missing, () => ['d:4'])).toThrow(expect.objectContaining({ code: 'ENOENT' }))
+  expect(readdirSync(folder)).toEqual(['secret-keys'])
 })

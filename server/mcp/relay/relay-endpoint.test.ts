@@ -385,9 +385,8 @@ describe('a session', () => {
     (await send(initialize, { caller })).headers.get('mcp-session-id') ?? ''
 
   beforeEach(() => {
-    answer = (response, { method, headers }) => {
+    answer = (response, { method }) => {
       if (method === 'DELETE') response.writeHead(200).end()
-      else if (headers['mcp-session-id'] === 'over') response.writeHead(404).end('gone')
       else json(response, empty, { 'mcp-session-id': 'session of ada' })
     }
   })
@@ -432,7 +431,6 @@ describe('a session', () => {
   })
 
   it('that the upstream has forgotten is not found', async () => {
-    answerWith(empty, { 'mcp-session-id': 'over' })
     const id = await start(ada)
     answer = (response) => response.writeHead(404).end('gone')
     await expectReply(send(ping, { headers: { 'mcp-session-id': id } }), 404, {

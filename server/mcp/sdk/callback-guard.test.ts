@@ -58,8 +58,13 @@ async function answerTo(
   return [text, ...reported]
 }
 
-describe.each(['2026-07-28', '2025-11-25'])('what registered code throws (%s)', (revision) => {
-  it.each(calls)(
+const ownHandler: (typeof calls)[number] = ['a handler of its own', 'logging/setLevel', { level: 'info' }]
+
+describe.each([
+  ['2026-07-28', calls],
+  ['2025-11-25', [...calls, ownHandler]],
+] as const)('what registered code throws (%s)', (revision, given) => {
+  it.each(given)(
     'in %s goes to the log, and the client reads the next step instead',
     async (_what, ...call) => {
       const [text, ...reported] = await answerTo(...call, revision)
@@ -68,11 +73,4 @@ describe.each(['2026-07-28', '2025-11-25'])('what registered code throws (%s)', 
       expect(reported).toEqual([`tool_failed: ${secret}`])
     },
   )
-})
-
-it('nor in a handler that a module sets itself', async () => {
-  const [text, ...reported] = await answerTo('logging/setLevel', { level: 'info' }, '2025-11-25')
-  expect(text).toContain('failed on the server')
-  expect(text).not.toContain(secret)
-  expect(reported).toEqual([`tool_failed: ${secret}`])
 })

@@ -52,6 +52,7 @@ describe('the state of a request that waits for input (MCP 2026-07-28 multi roun
     ['changed', (sealed: string) => sealed.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))],
     ['empty', () => ''],
     ['made up', () => 'a.AAAA'],
+    ['sealed for another use', () => sealer.seal('{"state":1,"until":2000000}', 'another use')],
   ])('MCP transport MRTR: is refused when it is %s', (_how, change) => {
     const sealed = codec.seal('state', call())
     expect(() => codec.open(change(sealed), call())).toThrow(RangeError)
@@ -65,10 +66,5 @@ describe('the state of a request that waits for input (MCP 2026-07-28 multi roun
     expect(codec.open(sealed, call())).toBe('state')
     later.advance(1)
     expect(() => codec.open(sealed, call())).toThrow(RangeError)
-  })
-
-  it('sealed for another use is refused', () => {
-    const other = sealer.seal(JSON.stringify({ state: 1, until: 2_000_000 }), 'another use')
-    expect(() => codec.open(other, call())).toThrow(RangeError)
   })
 })

@@ -103,6 +103,9 @@ const listen = (
 ): Promise<Response> =>
   sendMessage(endpoint, caller, undefined, { method: 'GET', headers: { 'mcp-session-id': id, ...headers } })
 
+const endSession = (id: string, caller: SignedInCaller = ada): Promise<Response> =>
+  sendMessage(endpoint, caller, undefined, { method: 'DELETE', headers: { 'mcp-session-id': id } })
+
 async function isOpen(id: string, caller: SignedInCaller = ada): Promise<boolean> {
   const response = await inSession(id, request('ping'), caller)
   await response.text()
@@ -127,11 +130,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
     const list = await readMessages(await inSession(id, request('tools/list'))).rest()
     const names = ['plain', 'ask', 'whose']
     expect(list.at(-1)?.message.result).toMatchObject({ tools: names.map((name) => ({ name })) })
-    const end = await sendMessage(endpoint, ada, undefined, {
-      method: 'DELETE',
-      headers: { 'mcp-session-id': id },
-    })
-    expect(end.status).toBe(200)
+    expect((await endSession(id)).status).toBe(200)
     expect((await inSession(id, request('ping'))).status).toBe(404)
     expect(await isOpen(other)).toBe(true)
   })
@@ -145,7 +144,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
     const answers = [
       await inSession(id, request('tools/list'), caller),
       await listen(id, caller),
-      await sendMessage(endpoint, caller, undefined, { method: 'DELETE', headers: { 'mcp-session-id': id } }),
+      await endSession(id, caller),
     ]
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
     expect(await answers[0]?.json()).toMatchObject({ id: 1, error: { code: -32_001 } })

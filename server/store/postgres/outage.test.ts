@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Store } from '../../core/store.ts'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import {
@@ -78,59 +78,57 @@ async function saveOnce(store: Store, chain: Chain): Promise<void> {
 const until = (condition: () => boolean): Promise<void> =>
   expect.poll(condition, { timeout: 20_000, interval: 20 }).toBe(true)
 
-describe('a database that goes away under load', () => {
-  it.each([
-    ['is stopped', 'stop'],
-    ['is killed', 'kill'],
-  ] as const)(
-    '%s: unavailable meanwhile, then service, and nothing acknowledged is lost',
-    async (_what, how) => {
-      const all = Array.from({ length: chains }, (_, index): Chain => ({
-        name: `chain ${index}`,
-        step: 1,
-        version: 1,
-        attempts: [],
-      }))
-      await Promise.all(all.map(({ name }, index) => addGrant(stores[index % 2] as Store, grantSample(name))))
-      isOver = false
-      const load = Promise.all(all.map((chain) => refresh(chain, () => isOver)))
-      load.catch(() => {})
-      const counts = (outcome: string): number[] =>
-        all.map(({ attempts }) => attempts.filter((attempt) => attempt.outcome === outcome).length)
+it.each([
+  ['is stopped', 'stop'],
+  ['is killed', 'kill'],
+] as const)(
+  'a database that %s under load: unavailable meanwhile, then service, and nothing acknowledged is lost',
+  async (_what, how) => {
+    const all = Array.from({ length: chains }, (_, index): Chain => ({
+      name: `chain ${index}`,
+      step: 1,
+      version: 1,
+      attempts: [],
+    }))
+    await Promise.all(all.map(({ name }, index) => addGrant(stores[index % 2] as Store, grantSample(name))))
+    isOver = false
+    const load = Promise.all(all.map((chain) => refresh(chain, () => isOver)))
+    load.catch(() => {})
+    const counts = (outcome: string): number[] =>
+      all.map(({ attempts }) => attempts.filter((attempt) => attempt.outcome === outcome).length)
 
-      for (let round = 1; round <= 2; round += 1) {
-        const done = counts('done')
-        const failed = counts('unavailable')
-        await until(() => counts('done').every((count, index) => count > (done[index] ?? 0)))
-        await server[how]()
-        await until(() => counts('unavailable').every((count, index) => count > (failed[index] ?? 0)))
-        await server.start()
-      }
-      const served = counts('done')
-      await until(() => counts('done').every((count, index) => count > (served[index] ?? 0)))
-      isOver = true
-      await load
+    for (let round = 1; round <= 2; round += 1) {
+      const done = counts('done')
+      const failed = counts('unavailable')
+      await until(() => counts('done').every((count, index) => count > (done[index] ?? 0)))
+      await server[how]()
+      await until(() => counts('unavailable').every((count, index) => count > (failed[index] ?? 0)))
+      await server.start()
+    }
+    const served = counts('done')
+    await until(() => counts('done').every((count, index) => count > (served[index] ?? 0)))
+    isOver = true
+    await load
 
-      for (const chain of all) {
-        const { name, step, version, attempts } = chain
-        expect(Math.max(...attempts.map(({ milliseconds }) => milliseconds))).toBeLessThan(9000)
-        const [store] = stores as [Store]
-        expect((await store.findRefreshToken(tokenOf(chain)))?.endReason).toBeUndefined()
-        expect((await store.findProviderSession(`grant ${name}`))?.version).toBe(version)
-        // All instances agree: each acknowledged token but the last has exactly its successor.
-        for (let earlier = Math.max(1, step - 3); earlier < step; earlier += 1) {
-          const rotation = await store.rotateRefreshToken(
-            `refresh ${name} ${earlier}`,
-            successorSample('x'),
-            again,
-          )
-          expect(rotation).toMatchObject({
-            kind: 'replayed',
-            sealedTokens: `sealed pair ${name} ${earlier + 1}`,
-          })
-        }
+    for (const chain of all) {
+      const { name, step, version, attempts } = chain
+      expect(Math.max(...attempts.map(({ milliseconds }) => milliseconds))).toBeLessThan(9000)
+      const [store] = stores as [Store]
+      expect((await store.findRefreshToken(tokenOf(chain)))?.endReason).toBeUndefined()
+      expect((await store.findProviderSession(`grant ${name}`))?.version).toBe(version)
+      // All instances agree: each acknowledged token but the last has exactly its successor.
+      for (let earlier = Math.max(1, step - 3); earlier < step; earlier += 1) {
+        const rotation = await store.rotateRefreshToken(
+          `refresh ${name} ${earlier}`,
+          successorSample('x'),
+          again,
+        )
+        expect(rotation).toMatchObject({
+          kind: 'replayed',
+          sealedTokens: `sealed pair ${name} ${earlier + 1}`,
+        })
       }
-    },
-    60_000,
-  )
-})
+    }
+  },
+  60_000,
+)

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Store } from '../../core/store.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
@@ -43,107 +43,101 @@ const tables = async (): Promise<unknown[]> =>
     )
   ).map(({ name }) => name)
 
-describe('postgres schema', () => {
-  it('eight instances at once on an empty database make it once', async () => {
-    const stores = Array.from({ length: 8 }, () => openStore())
-    await Promise.all(stores.map((store) => store.prepare()))
-    expect(await version()).toEqual([{ version: postgresMigrations.length }])
-    await Promise.all(stores.map((store, index) => addGrant(store, grantSample(`${index}`))))
-  })
+it('eight instances at once on an empty database make it once', async () => {
+  const stores = Array.from({ length: 8 }, () => openStore())
+  await Promise.all(stores.map((store) => store.prepare()))
+  expect(await version()).toEqual([{ version: postgresMigrations.length }])
+  await Promise.all(stores.map((store, index) => addGrant(store, grantSample(`${index}`))))
+})
 
-  it('preparing again changes nothing, not even on a database that is read-only by now', async () => {
-    await openStore().prepare()
-    const before = await server.query(url, 'SELECT xmin, version FROM drawbridge_schema')
-    await server.query(
-      url,
-      'ALTER DATABASE CURRENT_DATABASE SET default_transaction_read_only = on'.replace(
-        'CURRENT_DATABASE',
-        new URL(url).pathname.slice(1),
-      ),
-    )
-    await openStore().prepare()
-    expect(await server.query(url, 'SELECT xmin, version FROM drawbridge_schema')).toEqual(before)
-  })
+it('preparing again changes nothing, not even on a database that is read-only by now', async () => {
+  await openStore().prepare()
+  const before = await server.query(url, 'SELECT xmin, version FROM drawbridge_schema')
+  await server.query(
+    url,
+    'ALTER DATABASE CURRENT_DATABASE SET default_transaction_read_only = on'.replace(
+      'CURRENT_DATABASE',
+      new URL(url).pathname.slice(1),
+    ),
+  )
+  await openStore().prepare()
+  expect(await server.query(url, 'SELECT xmin, version FROM drawbridge_schema')).toEqual(before)
+})
 
-  it('a newer schema is refused and left alone', async () => {
-    await server.query(
-      url,
-      'CREATE TABLE drawbridge_schema (version integer NOT NULL); INSERT INTO drawbridge_schema VALUES (99)',
-    )
-    await expect(openStore().prepare()).rejects.toThrow(
-      `schema 99, this version knows up to ${postgresMigrations.length}`,
-    )
-    expect(await tables()).toEqual(['public.drawbridge_schema'])
-    expect(await version()).toEqual([{ version: 99 }])
-  })
+it('a newer schema is refused and left alone', async () => {
+  await server.query(
+    url,
+    'CREATE TABLE drawbridge_schema (version integer NOT NULL); INSERT INTO drawbridge_schema VALUES (99)',
+  )
+  await expect(openStore().prepare()).rejects.toThrow(
+    `schema 99, this version knows up to ${postgresMigrations.length}`,
+  )
+  expect(await tables()).toEqual(['public.drawbridge_schema'])
+  expect(await version()).toEqual([{ version: 99 }])
+})
 
-  it('an older schema is brought up step by step, with what is in it', async () => {
-    const store = openStore()
-    const { tokens, grant } = await addGrant(store, grantSample('a'))
-    const steps = [
-      ...postgresMigrations,
-      'ALTER TABLE grants ADD COLUMN label text',
-      'UPDATE grants SET label = id; CREATE INDEX grants_label ON grants (label)',
-    ]
-    const client = await connect()
-    await migratePostgres(client, steps)
-    expect(await version()).toEqual([{ version: steps.length }])
-    expect(await server.query(url, 'SELECT label FROM grants')).toEqual([{ label: grant.id }])
-    // The instance still running the previous version is not disturbed.
-    expect(await store.findAccessToken(tokens.accessHash, start)).toMatchObject({ grant })
-    await addGrant(store, grantSample('b'))
-  })
+it('an older schema is brought up step by step, with what is in it', async () => {
+  const store = openStore()
+  const { tokens, grant } = await addGrant(store, grantSample('a'))
+  const steps = [
+    ...postgresMigrations,
+    'ALTER TABLE grants ADD COLUMN label text',
+    'UPDATE grants SET label = id; CREATE INDEX grants_label ON grants (label)',
+  ]
+  const client = await connect()
+  await migratePostgres(client, steps)
+  expect(await version()).toEqual([{ version: steps.length }])
+  expect(await server.query(url, 'SELECT label FROM grants')).toEqual([{ label: grant.id }])
+  // The instance still running the previous version is not disturbed.
+  expect(await store.findAccessToken(tokens.accessHash, start)).toMatchObject({ grant })
+  await addGrant(store, grantSample('b'))
+})
 
-  it('a step that fails leaves everything as it was, and can be tried again', async () => {
-    const client = await connect()
-    const broken = [...postgresMigrations, 'CREATE TABLE half (x int); SELECT 1 / 0']
-    await expect(migratePostgres(client, broken)).rejects.toThrow(/division by zero/)
-    expect(await tables()).toEqual([])
-    await migratePostgres(client)
-    expect(await version()).toEqual([{ version: postgresMigrations.length }])
-  })
+it('a step that fails leaves everything as it was, and can be tried again', async () => {
+  const client = await connect()
+  const broken = [...postgresMigrations, 'CREATE TABLE half (x int); SELECT 1 / 0']
+  await expect(migratePostgres(client, broken)).rejects.toThrow(/division by zero/)
+  expect(await tables()).toEqual([])
+  await migratePostgres(client)
+  expect(await version()).toEqual([{ version: postgresMigrations.length }])
+})
 
-  it('who comes second waits for the first, longer than a statement may take, and has nothing to do then', async () => {
-    const steps = [...postgresMigrations, 'CREATE TABLE once (x int); SELECT pg_sleep(0.4)']
-    const clients = [await connect(), await connect()]
-    for (const client of clients) await client.query('SET statement_timeout = 200')
-    await Promise.all(clients.map((client) => migratePostgres(client, steps)))
-    expect(await version()).toEqual([{ version: steps.length }])
-  })
+it('who comes second waits for the first, longer than a statement may take, and has nothing to do then', async () => {
+  const steps = [...postgresMigrations, 'CREATE TABLE once (x int); SELECT pg_sleep(0.4)']
+  const clients = [await connect(), await connect()]
+  for (const client of clients) await client.query('SET statement_timeout = 200')
+  await Promise.all(clients.map((client) => migratePostgres(client, steps)))
+  expect(await version()).toEqual([{ version: steps.length }])
+})
 
-  it('the tables are in the first schema of the search path', async () => {
-    await server.query(url, 'CREATE SCHEMA apart')
-    const store = openStore(`${url}?options=${encodeURIComponent('-c search_path=apart')}`)
-    await addGrant(store, grantSample('a'))
-    expect(await tables()).toContain('apart.grants')
-    expect((await tables()).filter((name) => String(name).startsWith('public.'))).toEqual([])
-  })
+it('the tables are in the first schema of the search path', async () => {
+  await server.query(url, 'CREATE SCHEMA apart')
+  const store = openStore(`${url}?options=${encodeURIComponent('-c search_path=apart')}`)
+  await addGrant(store, grantSample('a'))
+  expect(await tables()).toContain('apart.grants')
+  expect((await tables()).filter((name) => String(name).startsWith('public.'))).toEqual([])
+})
 
-  it('a database in another encoding is refused: it could not hold every name', async () => {
-    await server.query(url, `CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
-    await expect(openStore(server.url('latin')).prepare()).rejects.toThrow(
-      /encoding LATIN1; UTF8 is required/,
-    )
-  })
+it('a database in another encoding is refused: it could not hold every name', async () => {
+  await server.query(url, `CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
+  await expect(openStore(server.url('latin')).prepare()).rejects.toThrow(/encoding LATIN1; UTF8 is required/)
+})
 
-  it('an older server than it was tried with is refused, before anything is done there', async () => {
-    const asked: unknown[] = []
-    const query = (sql: unknown) => {
-      asked.push(sql)
-      return Promise.resolve({ rows: [{ made: null, encoding: 'UTF8', server: '140020' }] })
-    }
-    await expect(migratePostgres({ query: query as Client['query'] })).rejects.toThrow(
-      /PostgreSQL 15 or newer/,
-    )
-    expect(asked).toHaveLength(1)
-  })
+it('an older server than it was tried with is refused, before anything is done there', async () => {
+  const asked: unknown[] = []
+  const query = (sql: unknown) => {
+    asked.push(sql)
+    return Promise.resolve({ rows: [{ made: null, encoding: 'UTF8', server: '140020' }] })
+  }
+  await expect(migratePostgres({ query: query as Client['query'] })).rejects.toThrow(/PostgreSQL 15 or newer/)
+  expect(asked).toHaveLength(1)
+})
 
-  it('an account that may not make tables is told so; once they are there it needs no such right', async () => {
-    await server.query(url, `CREATE ROLE weak LOGIN PASSWORD 'weak'`)
-    const weak = url.replace(/\/\/.*@/, '//weak:weak@')
-    await expect(openStore(weak).prepare()).rejects.toThrow(/permission denied for schema public/)
-    await openStore().prepare()
-    await server.query(url, 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO weak')
-    await addGrant(openStore(weak), grantSample('a'))
-  })
+it('an account that may not make tables is told so; once they are there it needs no such right', async () => {
+  await server.query(url, `CREATE ROLE weak LOGIN PASSWORD 'weak'`)
+  const weak = url.replace(/\/\/.*@/, '//weak:weak@')
+  await expect(openStore(weak).prepare()).rejects.toThrow(/permission denied for schema public/)
+  await openStore().prepare()
+  await server.query(url, 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO weak')
+  await addGrant(openStore(weak), grantSample('a'))
 })

@@ -29,23 +29,17 @@ describe('sqliteFailure', () => {
     expect(commitFailure(cause)).toEqual(failure)
   })
 
-  it.each([
-    ['ERROR', 1],
-    ['CORRUPT', 11],
-    ['CORRUPT_INDEX', 779],
-    ['CONSTRAINT_UNIQUE', 2067],
-    ['NOTADB', 26],
-  ])('%s does not pass: the error stays what it is', (_name, errcode) => {
-    const error = sqliteError(errcode)
-    expect(sqliteFailure(error)).toBe(error)
-  })
-
-  it.each([new TypeError('Mine.'), 'text', undefined, { errcode: 13 }])(
-    'what SQLite did not say stays what it is',
-    (error) => {
-      expect(sqliteFailure(error)).toBe(error)
-    },
-  )
+  it.each<[what: string, error: unknown]>([
+    ['ERROR', sqliteError(1)],
+    ['CORRUPT', sqliteError(11)],
+    ['CORRUPT_INDEX', sqliteError(779)],
+    ['CONSTRAINT_UNIQUE', sqliteError(2067)],
+    ['NOTADB', sqliteError(26)],
+    ['an error of ours', new TypeError('Mine.')],
+    ['a text', 'text'],
+    ['nothing', undefined],
+    ['something with a number', { errcode: 13 }],
+  ])('%s does not pass: it stays what it is', (_what, error) => expect(sqliteFailure(error)).toBe(error))
 })
 
 describe('commitFailure', () => {

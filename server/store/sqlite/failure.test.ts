@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import type { Store } from '../../core/store.ts'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import {
@@ -77,93 +77,83 @@ async function expectRefusals(store: Store, message: RegExp): Promise<void> {
   }
 }
 
-describe('a database that may not grow', () => {
-  it('refuses what is new as unavailable, loses nothing, and goes on when it may grow again', async () => {
-    const path = newFile()
-    const { store, connection } = openWithConnection(path)
-    const pages = Number(connection.prepare('PRAGMA page_count').get()?.['page_count'])
-    connection.exec(`PRAGMA max_page_count = ${pages + 500}`)
-    const { resolved, refusals } = await fillUp(store)
-    expect(resolved.length).toBeGreaterThan(0)
-    for (const error of refusals) expect(error).toBeInstanceOf(StoreUnavailableError)
-    await expectRefusals(store, /no space left/)
-    await expectAll(store, resolved)
+it('a database that may not grow refuses what is new as unavailable, loses nothing, and goes on when it may grow again', async () => {
+  const path = newFile()
+  const { store, connection } = openWithConnection(path)
+  const pages = Number(connection.prepare('PRAGMA page_count').get()?.['page_count'])
+  connection.exec(`PRAGMA max_page_count = ${pages + 500}`)
+  const { resolved, refusals } = await fillUp(store)
+  expect(resolved.length).toBeGreaterThan(0)
+  for (const error of refusals) expect(error).toBeInstanceOf(StoreUnavailableError)
+  await expectRefusals(store, /no space left/)
+  await expectAll(store, resolved)
 
-    connection.exec('PRAGMA max_page_count = 1000000')
-    await addGrant(store, bigSample('after'))
-    await expectAll(store, [...resolved, 'after'])
-    await store.close()
-    expect(checkIntegrity(path)).toBe('ok')
-    const again = openSqliteStore(path)
-    await expectAll(again, [...resolved, 'after'])
-    await again.close()
-  })
+  connection.exec('PRAGMA max_page_count = 1000000')
+  await addGrant(store, bigSample('after'))
+  await expectAll(store, [...resolved, 'after'])
+  await store.close()
+  expect(checkIntegrity(path)).toBe('ok')
+  const again = openSqliteStore(path)
+  await expectAll(again, [...resolved, 'after'])
+  await again.close()
 })
 
-describe('a database that has become read-only', () => {
-  it('refuses writes as unavailable, answers reads, and goes on when it may be written again', async () => {
-    const path = newFile()
-    const { store, connection } = openWithConnection(path)
-    const { tokens } = await addGrant(store, bigSample('before'))
-    connection.exec('PRAGMA query_only = ON')
-    await expectRefusals(store, /read-only/)
-    const options = rotationTerms(start)
-    await expect(store.rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).rejects.toThrow(
-      StoreUnavailableError,
-    )
-    await expect(store.collectExpired(start + 61, 10)).rejects.toThrow(StoreUnavailableError)
-    await expectAll(store, ['before'])
+it('a database that has become read-only refuses writes as unavailable, answers reads, and goes on when it may be written again', async () => {
+  const path = newFile()
+  const { store, connection } = openWithConnection(path)
+  const { tokens } = await addGrant(store, bigSample('before'))
+  connection.exec('PRAGMA query_only = ON')
+  await expectRefusals(store, /read-only/)
+  const options = rotationTerms(start)
+  await expect(store.rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)).rejects.toThrow(
+    StoreUnavailableError,
+  )
+  await expect(store.collectExpired(start + 61, 10)).rejects.toThrow(StoreUnavailableError)
+  await expectAll(store, ['before'])
 
-    connection.exec('PRAGMA query_only = OFF')
-    expect(await store.rotateRefreshToken(tokens.refreshHash, successorSample('before 2'), options)).toEqual({
-      kind: 'rotated',
-    })
-    await store.close()
-    expect(checkIntegrity(path)).toBe('ok')
+  connection.exec('PRAGMA query_only = OFF')
+  expect(await store.rotateRefreshToken(tokens.refreshHash, successorSample('before 2'), options)).toEqual({
+    kind: 'rotated',
   })
+  await store.close()
+  expect(checkIntegrity(path)).toBe('ok')
 })
 
-describe('a damaged database', () => {
-  it('says so: that does not pass by itself', async () => {
-    const path = newFile()
-    const store = openSqliteStore(path)
-    const { tokens, grant } = await addGrant(store, grantSample('a'))
-    await store.close()
-    const rootPage = inspectDatabase(path, (database) =>
-      Number(
-        database.prepare(`SELECT rootpage FROM sqlite_schema WHERE name = 'refresh_token'`).get()?.[
-          'rootpage'
-        ],
-      ),
-    )
-    const file = openSync(path, 'r+')
-    writeSync(file, Buffer.alloc(4096, 0xff), 0, 4096, (rootPage - 1) * 4096)
-    closeSync(file)
+it('a damaged database says so: that does not pass by itself', async () => {
+  const path = newFile()
+  const store = openSqliteStore(path)
+  const { tokens, grant } = await addGrant(store, grantSample('a'))
+  await store.close()
+  const rootPage = inspectDatabase(path, (database) =>
+    Number(
+      database.prepare(`SELECT rootpage FROM sqlite_schema WHERE name = 'refresh_token'`).get()?.['rootpage'],
+    ),
+  )
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(4096, 0xff), 0, 4096, (rootPage - 1) * 4096)
+  closeSync(file)
 
-    const damaged = openSqliteStore(path)
-    const found = damaged.findRefreshToken(tokens.refreshHash)
-    await expect(found).rejects.toThrow(/malformed/)
-    await expect(found).rejects.not.toBeInstanceOf(StoreUnavailableError)
-    const options = rotationTerms(start)
-    const rotated = damaged.rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)
-    const ended = damaged.endGrant(grant.id, 'code_reuse', start)
-    await expect(rotated).rejects.toThrow(/malformed/)
-    await expect(rotated).rejects.not.toBeInstanceOf(StoreUnavailableError)
-    // Undamaged parts are still served.
-    await ended
-    await damaged.close()
-  })
+  const damaged = openSqliteStore(path)
+  const found = damaged.findRefreshToken(tokens.refreshHash)
+  await expect(found).rejects.toThrow(/malformed/)
+  await expect(found).rejects.not.toBeInstanceOf(StoreUnavailableError)
+  const options = rotationTerms(start)
+  const rotated = damaged.rotateRefreshToken(tokens.refreshHash, successorSample('x'), options)
+  const ended = damaged.endGrant(grant.id, 'code_reuse', start)
+  await expect(rotated).rejects.toThrow(/malformed/)
+  await expect(rotated).rejects.not.toBeInstanceOf(StoreUnavailableError)
+  // Undamaged parts are still served.
+  await ended
+  await damaged.close()
 })
 
-describe('a closed store', () => {
-  it('has committed what was asked for before', async () => {
-    const path = newFile()
-    const store = openSqliteStore(path)
-    const counted = race((index) => store.countAttempt(`key ${index % 5}`, 60, start))
-    await store.close()
-    expect((await counted).filter(({ count }) => count === 10)).toHaveLength(5)
-    const again = openSqliteStore(path)
-    expect((await again.countAttempt('key 0', 60, start)).count).toBe(11)
-    await again.close()
-  })
+it('a closed store has committed what was asked for before', async () => {
+  const path = newFile()
+  const store = openSqliteStore(path)
+  const counted = race((index) => store.countAttempt(`key ${index % 5}`, 60, start))
+  await store.close()
+  expect((await counted).filter(({ count }) => count === 10)).toHaveLength(5)
+  const again = openSqliteStore(path)
+  expect((await again.countAttempt('key 0', 60, start)).count).toBe(11)
+  await again.close()
 })

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { checkIntegrity, useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
 import {
   grantSample,
@@ -40,8 +40,10 @@ async function writeUntilKilled(path: string, round: number, enough: number): Pr
   return said.split('\n').slice(0, -1)
 }
 
-describe('a killed process', () => {
-  it('loses nothing that has resolved, at any moment, with fifty writers', { timeout: 60_000 }, async () => {
+it(
+  'a killed process loses nothing that has resolved, at any moment, with fifty writers',
+  { timeout: 60_000 },
+  async () => {
     const path = newFile(tmpdir())
     const acknowledged: string[] = []
     // Any numbers work, as long as they are the same in every run.
@@ -61,5 +63,5 @@ describe('a killed process', () => {
       ).toMatchObject({ kind: 'replayed', sealedTokens: `sealed pair ${name} 2` })
     }
     await store.close()
-  })
-})
+  },
+)

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { inspectDatabase, useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
 import { useEverything } from '../../../tests/support/store-contract/every-operation.ts'
 import { openSqliteStore } from './sqlite.ts'
@@ -17,29 +17,27 @@ const boundedScans: ReadonlySet<string> = new Set([
 ])
 const isTrim = (sql: string): boolean => /^DELETE FROM client .*\brow_number\(\)/s.test(sql)
 
-describe('sqlite plans', () => {
-  it('no statement reads its way through a table or sorts what it found', async () => {
-    const path = newFile()
-    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
-    const store = openSqliteStore(path)
-    await useEverything(store, 'first')
-    await store.close()
-    const statements = [...new Set(prepare.mock.calls.map(([sql]) => sql))].filter((sql) =>
-      /^(?:SELECT|INSERT|UPDATE|DELETE)/.test(sql),
-    )
-    expect(statements.length).toBeGreaterThan(50)
-    const slow = inspectDatabase(path, (database) =>
-      statements.flatMap((sql) => {
-        const steps = database
-          .prepare(`EXPLAIN QUERY PLAN ${sql}`)
-          .all()
-          .map(({ detail }) => String(detail))
-        return steps
-          .filter((step) => /^SCAN (?!CONSTANT|\(|next)|TEMP B-TREE/.test(step) && !boundedScans.has(step))
-          .filter((step) => !isTrim(sql) || !/TEMP B-TREE/.test(step))
-          .map((step) => `${step}: ${sql}`)
-      }),
-    )
-    expect(slow).toEqual([])
-  })
+it('no statement reads its way through a table or sorts what it found', async () => {
+  const path = newFile()
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  const store = openSqliteStore(path)
+  await useEverything(store, 'first')
+  await store.close()
+  const statements = [...new Set(prepare.mock.calls.map(([sql]) => sql))].filter((sql) =>
+    /^(?:SELECT|INSERT|UPDATE|DELETE)/.test(sql),
+  )
+  expect(statements.length).toBeGreaterThan(50)
+  const slow = inspectDatabase(path, (database) =>
+    statements.flatMap((sql) => {
+      const steps = database
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all()
+        .map(({ detail }) => String(detail))
+      return steps
+        .filter((step) => /^SCAN (?!CONSTANT|\(|next)|TEMP B-TREE/.test(step) && !boundedScans.has(step))
+        .filter((step) => !isTrim(sql) || !/TEMP B-TREE/.test(step))
+        .map((step) => `${step}: ${sql}`)
+    }),
+  )
+  expect(slow).toEqual([])
 })

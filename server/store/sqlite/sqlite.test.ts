@@ -255,60 +255,58 @@ describe('a database shared with a server', () => {
   })
 })
 
-describe('secrets at rest', () => {
-  it('no code, token or provider token is in the files: hashes and sealed values only', async () => {
-    const path = newFile()
-    const store = openSqliteStore(path)
-    const runtime = createFakeRuntime(start)
-    const key = runtime.randomBytes(32)
-    const ports = {
-      store,
-      sealer: createSealer(fixedKeyRing([{ kid: 'k', key }]), runtime.randomBytes),
-      runtime,
-      scopes: new ScopeCatalogue(),
-      providerIssuer: 'https://provider',
-      reportGrantEnd: () => {},
-      sessionTtlSeconds: grantSeconds,
-      accessTokenTtlSeconds: 3600,
-      pace: new RefreshPace(3600),
-    }
-    const client = publicClient()
-    await store.addClient({ ...client, secretHash: undefined })
-    const code = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
-    const unused = await issueAuthorizationCode(authorizationRequest(), signInSample('unused'), ports)
-    const redemption = {
-      client,
-      code,
-      codeVerifier: challengeVerifier,
-      redirectUri: undefined,
-      resources: [],
-    }
-    const { response: first } = await redeemAuthorizationCode(redemption, ports)
-    const refresh = { client, refreshToken: first.refresh_token ?? '', scope: undefined, resources: [] }
-    const { response: second } = await rotateRefreshToken(refresh, ports)
-    const secrets = [
-      code,
-      unused,
-      challengeVerifier,
-      first.access_token,
-      refresh.refreshToken,
-      second.access_token,
-      second.refresh_token ?? '',
-      signInSample().session.accessToken,
-      signInSample().session.refreshToken,
-      signInSample('unused').session.refreshToken,
-    ]
-    const files = (): Buffer =>
-      Buffer.concat(readdirSync(join(path, '..')).map((name) => readFileSync(join(path, '..', name))))
-    const open = files()
-    await store.close()
-    const closed = files()
-    for (const bytes of [open, closed]) {
-      expect(bytes.includes(authorizationRequest().clientId)).toBe(true)
-      expect(bytes.includes(Buffer.from(key))).toBe(false)
-      // Searching for half of a token suffices: rows may be split over pages.
-      for (const secret of secrets) expect(bytes.includes(secret.slice(0, 16))).toBe(false)
-      for (const secret of secrets) expect(bytes.includes(secret.slice(-16))).toBe(false)
-    }
-  })
+it('no code, token or provider token is in the files: hashes and sealed values only', async () => {
+  const path = newFile()
+  const store = openSqliteStore(path)
+  const runtime = createFakeRuntime(start)
+  const key = runtime.randomBytes(32)
+  const ports = {
+    store,
+    sealer: createSealer(fixedKeyRing([{ kid: 'k', key }]), runtime.randomBytes),
+    runtime,
+    scopes: new ScopeCatalogue(),
+    providerIssuer: 'https://provider',
+    reportGrantEnd: () => {},
+    sessionTtlSeconds: grantSeconds,
+    accessTokenTtlSeconds: 3600,
+    pace: new RefreshPace(3600),
+  }
+  const client = publicClient()
+  await store.addClient({ ...client, secretHash: undefined })
+  const code = await issueAuthorizationCode(authorizationRequest(), signInSample(), ports)
+  const unused = await issueAuthorizationCode(authorizationRequest(), signInSample('unused'), ports)
+  const redemption = {
+    client,
+    code,
+    codeVerifier: challengeVerifier,
+    redirectUri: undefined,
+    resources: [],
+  }
+  const { response: first } = await redeemAuthorizationCode(redemption, ports)
+  const refresh = { client, refreshToken: first.refresh_token ?? '', scope: undefined, resources: [] }
+  const { response: second } = await rotateRefreshToken(refresh, ports)
+  const secrets = [
+    code,
+    unused,
+    challengeVerifier,
+    first.access_token,
+    refresh.refreshToken,
+    second.access_token,
+    second.refresh_token ?? '',
+    signInSample().session.accessToken,
+    signInSample().session.refreshToken,
+    signInSample('unused').session.refreshToken,
+  ]
+  const files = (): Buffer =>
+    Buffer.concat(readdirSync(join(path, '..')).map((name) => readFileSync(join(path, '..', name))))
+  const open = files()
+  await store.close()
+  const closed = files()
+  for (const bytes of [open, closed]) {
+    expect(bytes.includes(authorizationRequest().clientId)).toBe(true)
+    expect(bytes.includes(Buffer.from(key))).toBe(false)
+    // Searching for half of a token suffices: rows may be split over pages.
+    for (const secret of secrets) expect(bytes.includes(secret.slice(0, 16))).toBe(false)
+    for (const secret of secrets) expect(bytes.includes(secret.slice(-16))).toBe(false)
+  }
 })

@@ -5,23 +5,21 @@ import type { StoreInstances } from './instances.ts'
 
 /** Store contract: counted attempts, and the steps of clients that connect. */
 export function describeAttempts({ store, race }: StoreInstances): void {
-  describe('steps of attempts', () => {
-    it('are listed newest first, however many are written together and in turn, until they expire', async () => {
-      const step = (detail: string): StoredStep => ({
-        attempt: 'a',
-        record: { step: 'page', at: start, status: 400, ok: false, requestId: 'r', detail },
-      })
-      const together = Array.from({ length: 250 }, (_, n) => step(`together ${n}`))
-      await store().addAttemptSteps(together, start + 60)
-      const inTurn = Array.from({ length: 101 }, (_, n) => step(`in turn ${n}`))
-      for (const each of inTurn) await store().addAttemptSteps([each], start + 120)
-      const all = [...together, ...inTurn].toReversed()
-      expect(await store().listAttemptSteps(1000)).toEqual(all)
-      expect(await store().listAttemptSteps(2)).toEqual(all.slice(0, 2))
-      // A row has a hundred steps.
-      expect(await store().collectExpired(start + 60, 500)).toBe(3)
-      expect(await store().listAttemptSteps(1000)).toEqual(inTurn.toReversed())
+  it('steps of attempts are listed newest first, however many are written together and in turn, until they expire', async () => {
+    const step = (detail: string): StoredStep => ({
+      attempt: 'a',
+      record: { step: 'page', at: start, status: 400, ok: false, requestId: 'r', detail },
     })
+    const together = Array.from({ length: 250 }, (_, n) => step(`together ${n}`))
+    await store().addAttemptSteps(together, start + 60)
+    const inTurn = Array.from({ length: 101 }, (_, n) => step(`in turn ${n}`))
+    for (const each of inTurn) await store().addAttemptSteps([each], start + 120)
+    const all = [...together, ...inTurn].toReversed()
+    expect(await store().listAttemptSteps(1000)).toEqual(all)
+    expect(await store().listAttemptSteps(2)).toEqual(all.slice(0, 2))
+    // A row has a hundred steps.
+    expect(await store().collectExpired(start + 60, 500)).toBe(3)
+    expect(await store().listAttemptSteps(1000)).toEqual(inTurn.toReversed())
   })
 
   describe('attempts', () => {

@@ -11,13 +11,6 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
     store().attemptSecondFactor({ id, bindingHash, most }, now)
 
   describe('second factors', () => {
-    it('an attempt gets its pending sign-in', async () => {
-      await store().addSecondFactor(pending)
-      await store().addSecondFactor(secondFactorSample('b', 'other browser'))
-      expect(await attempt(start)).toEqual(pending)
-      expect(await attempt(start, 'b', 'other browser')).toEqual(secondFactorSample('b', 'other browser'))
-    })
-
     it('allows the most attempts; the next one ends it, and its session is due for sign-out', async () => {
       await store().addSecondFactor(pending)
       for (let count = 1; count <= most; count += 1) expect(await attempt(start + count)).toEqual(pending)
