@@ -10,8 +10,7 @@ export interface KeyControl {
   /** The HS256 secret, as text. */
   readonly secret: string
   setAlgorithm(algorithm: SigningAlgorithm): void
-  /** `dropOld` removes the old keys from the JWKS at once, as a revocation does. */
-  rotate(options?: { dropOld?: boolean }): void
+  rotate(): void
   /** Signs with the shared secret, as for API keys, even if access tokens are signed with ES256. */
   signWithSecret(claims: JWTPayload): Promise<string>
 }
@@ -40,9 +39,6 @@ export function controlKeys(services: AuthServices): KeyControl {
     setAlgorithm(chosen) {
       algorithm = chosen
     },
-    rotate({ dropOld = false } = {}) {
-      if (dropOld) database.run('DELETE FROM signing_key')
-      own.rotate()
-    },
+    rotate: () => own.rotate(),
   }
 }

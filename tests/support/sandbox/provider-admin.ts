@@ -58,8 +58,6 @@ export interface ProviderAdmin {
   findUser(email: string): ProviderUser | undefined
   /** A banned user keeps sessions and tokens, but every call of the API rejects them. */
   banUser(userId: string): void
-  /** Deletes the user with sessions, identities and factors. */
-  deleteUser(userId: string): void
   /** Adds a verified TOTP factor; `secret` is base32, for `computeTotp`. */
   enrollTotp(userId: string): { factorId: string; secret: string }
   /** Oldest first. */
@@ -73,8 +71,7 @@ export interface ProviderAdmin {
   setCaptcha(captcha: { secret?: string }): void
   /** Without it every address counts as confirmed, so none is verified. */
   setConfirmation(confirmation: 'done' | 'off'): void
-  /** `dropOld` removes the old keys from the JWKS at once, as a revocation does. */
-  rotateSigningKey(options?: { dropOld?: boolean }): void
+  rotateSigningKey(): void
   setAlgorithm(algorithm: SigningAlgorithm): void
   /** The HS256 secret, as text. */
   readonly jwtSecret: string
@@ -110,7 +107,6 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
       return account === undefined ? undefined : toUser(account)
     },
     banUser: ban,
-    deleteUser: (id) => accounts.delete(id),
     enrollTotp(userId) {
       const account = accounts.get(userId)
       const { id, secret } = factors.enroll(account, `totp ${account.factors.length + 1}`)
@@ -140,7 +136,7 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
     setConfirmation(confirmation) {
       services.confirmsEmail = confirmation === 'done'
     },
-    rotateSigningKey: (options) => keys.rotate(options),
+    rotateSigningKey: keys.rotate,
     setAlgorithm: (algorithm) => keys.setAlgorithm(algorithm),
     jwtSecret: keys.secret,
     serviceKey() {
