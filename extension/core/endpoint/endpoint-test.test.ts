@@ -22,14 +22,17 @@ type Answer = MemoryResponse | { result: unknown } | { error: object } | undefin
 const callOf = (request: EndpointRequest): Call => JSON.parse(request.body ?? '{"method":"DELETE"}') as Call
 
 /** A browser with permission whose network is a single server. */
-function browserWith(serve: (call: Call, request: EndpointRequest) => Answer): MemoryBrowser {
+function browserWith(
+  serve: (call: Call, request: EndpointRequest) => Answer,
+  { asksInTab = false } = {},
+): MemoryBrowser {
   const respond = (request: EndpointRequest): MemoryResponse | undefined => {
     const call = callOf(request)
     const answer = serve(call, request)
     if (answer === undefined || 'status' in answer) return answer
     return json({ jsonrpc: '2.0', id: call.id, ...answer })
   }
-  return createMemoryBrowser({ respond, allowed: allowed() })
+  return createMemoryBrowser({ respond, allowed: allowed(), asksInTab })
 }
 
 const json = (message: object, headers: Record<string, string> = {}): MemoryResponse => {
@@ -305,17 +308,10 @@ describe('no answer', () => {
   })
 
   it('is asked for before anything is sent in Firefox, where it is the consent, too', async () => {
-    const browser = createMemoryBrowser({ asksInTab: true, allowed: allowed() })
+    const browser = browserWith(legacyServer, { asksInTab: true })
     expect((await testEndpoint(browser, baseUrl, token)).kind).toBe('no-permission')
     expect(browser.world.requests).toEqual([])
     browser.world.mayTest = true
-    browser.world.respond = (request) => {
-      const call = callOf(request)
-      const answer = legacyServer(call)
-      return answer === undefined || 'status' in answer
-        ? answer
-        : json({ jsonrpc: '2.0', id: call.id, ...answer })
-    }
     expect((await testEndpoint(browser, baseUrl, token)).kind).toBe('passed')
   })
 
