@@ -222,32 +222,20 @@ describe('a refusal', () => {
 })
 
 describe('what is not MCP', () => {
-  test.each<[string, Answer, object]>([
-    [
-      'a page',
-      { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>App</h1>' },
-      { status: 200, detail: undefined },
-    ],
-    ['no page', { status: 404, body: 'not found' }, { status: 404, detail: undefined }],
-    ['a server error', { status: 502 }, { status: 502, detail: undefined }],
-    [
-      'an error',
-      { error: { code: -32_603, message: 'Internal error' } },
-      { status: 200, detail: 'Internal error' },
-    ],
-    ['an error that is none', { error: { code: 1, message: { a: 1 } } }, { status: 200, detail: undefined }],
-    ['a result that is none', { result: 5 }, { status: 200, detail: undefined }],
-    ['tools that are none', { result: { tools: {} } }, { status: 200, detail: undefined }],
-    [
-      'an answer to something else',
-      { status: 200, body: '{"jsonrpc":"2.0","id":77,"result":{"tools":[]}}' },
-      { status: 200, detail: undefined },
-    ],
-    ['a list', { status: 200, body: '[]' }, { status: 200, detail: undefined }],
-    ['endless brackets', { status: 200, body: '['.repeat(200_000) }, { status: 200, detail: undefined }],
-  ])('%s', async (_case, answer, facts) => {
+  test.each<[string, Answer, status?: number, detail?: string]>([
+    ['a page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>App</h1>' }],
+    ['no page', { status: 404, body: 'not found' }, 404],
+    ['a server error', { status: 502 }, 502],
+    ['an error', { error: { code: -32_603, message: 'Internal error' } }, 200, 'Internal error'],
+    ['an error that is none', { error: { code: 1, message: { a: 1 } } }],
+    ['a result that is none', { result: 5 }],
+    ['tools that are none', { result: { tools: {} } }],
+    ['an answer to something else', { status: 200, body: '{"jsonrpc":"2.0","id":77,"result":{"tools":[]}}' }],
+    ['a list', { status: 200, body: '[]' }],
+    ['endless brackets', { status: 200, body: '['.repeat(200_000) }],
+  ])('%s', async (_case, answer, status = 200, detail) => {
     const browser = browserWith(() => answer)
-    expect(await testEndpoint(browser, baseUrl, token)).toEqual({ kind: 'not-mcp', ...facts })
+    expect(await testEndpoint(browser, baseUrl, token)).toEqual({ kind: 'not-mcp', status, detail })
   })
 
   it('survives tools of every shape, and takes only so many', async () => {
