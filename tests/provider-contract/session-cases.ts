@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, type TestContext } from 'vitest'
 import { claimsOf, type ContractSession, failureOf, signedIn, valueOf } from './driver.ts'
 import { skipFor, type Stage } from './stage.ts'
 import { codeOf } from './wire.ts'
@@ -8,8 +8,9 @@ const needsMore: ReadonlySet<unknown> = new Set(['reauthentication_needed', 'cur
 
 /** Cases of starting, continuing and ending sessions. */
 export function sessionCases(stage: () => Stage): void {
-  async function session(): Promise<ContractSession> {
+  async function session(context: TestContext): Promise<ContractSession> {
     const { driver, server } = stage()
+    skipFor(context, server.lacks.accounts)
     return signedIn(await driver.signIn(await server.accounts.shared()))
   }
 
@@ -65,9 +66,8 @@ export function sessionCases(stage: () => Stage): void {
   })
 
   it('a refresh brings another pair of tokens for the same session', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.accounts)
-    const first = await session()
+    const { driver } = stage()
+    const first = await session(context)
     const second = valueOf(await driver.refresh(first))
     expect(second.refreshToken).not.toBe(first.refreshToken)
     const { sub, session_id } = claimsOf(first.accessToken)
@@ -76,9 +76,8 @@ export function sessionCases(stage: () => Stage): void {
   })
 
   it('a refresh whose answer got lost can be made again: the parent brings the active token', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.accounts)
-    const first = await session()
+    const { driver } = stage()
+    const first = await session(context)
     const second = valueOf(await driver.refresh(first))
     const again = valueOf(await driver.refresh(first))
     expect(again.refreshToken).toBe(second.refreshToken)
@@ -88,8 +87,7 @@ export function sessionCases(stage: () => Stage): void {
 
   it('a token older than the parent ends the session, once the reuse interval is over', async (context) => {
     const { driver, server } = stage()
-    skipFor(context, server.lacks.accounts)
-    const first = await session()
+    const first = await session(context)
     const second = valueOf(await driver.refresh(first))
     const third = valueOf(await driver.refresh(second))
     server.levers?.closeReuseInterval()
@@ -102,9 +100,8 @@ export function sessionCases(stage: () => Stage): void {
   })
 
   it('concurrent refreshes with one token leave the session alive', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.accounts)
-    const first = await session()
+    const { driver } = stage()
+    const first = await session(context)
     const answers = await Promise.all(Array.from({ length: 8 }, () => driver.refresh(first)))
     const refusals = answers.filter(({ ok }) => !ok).map(failureOf)
     expect(refusals.filter((failure) => failure !== 'transient')).toEqual([])
@@ -137,9 +134,8 @@ export function sessionCases(stage: () => Stage): void {
   })
 
   it('a sign-out of a session that is over is done', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.accounts)
-    const over = await session()
+    const { driver } = stage()
+    const over = await session(context)
     valueOf(await driver.signOut(over))
     expect((await driver.signOut(over)).ok).toBe(true)
   })
@@ -152,25 +148,21 @@ export function sessionCases(stage: () => Stage): void {
     expect(valueOf(await driver.life(token))).toBe('token_refused')
   })
 
-  it('a ban ends the refreshes of a session, and its access token is of no use', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.admin)
-    const account = await server.accounts.create()
-    const running = signedIn(await driver.signIn(account))
-    await server.accounts.ban(account.id)
-    expect(failureOf(await driver.refresh(running))).toBe('terminal')
-    expect(valueOf(await driver.life(running.accessToken))).toBe('ended')
-  })
-
-  it('a deleted account takes its sessions with it', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.admin)
-    const account = await server.accounts.create()
-    const running = signedIn(await driver.signIn(account))
-    await server.accounts.delete(account.id)
-    expect(failureOf(await driver.refresh(running))).toBe('terminal')
-    expect(valueOf(await driver.life(running.accessToken))).toBe('ended')
-  })
+  it.for([
+    ['ban', 'ban'],
+    ['deletion', 'delete'],
+  ] as const)(
+    'a %s of the account ends its refreshes, and its access token is of no use',
+    async ([, act], context) => {
+      const { driver, server } = stage()
+      skipFor(context, server.lacks.admin)
+      const account = await server.accounts.create()
+      const running = signedIn(await driver.signIn(account))
+      await server.accounts[act](account.id)
+      expect(failureOf(await driver.refresh(running))).toBe('terminal')
+      expect(valueOf(await driver.life(running.accessToken))).toBe('ended')
+    },
+  )
 
   it('a new password, set in the app, ends every session but the one that set it', async (context) => {
     const { driver, server, wire } = stage()

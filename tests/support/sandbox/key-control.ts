@@ -8,9 +8,9 @@ export type SigningAlgorithm = 'ES256' | 'HS256'
 /** Control over the keys of a provider. */
 export interface KeyControl {
   /** The HS256 secret, as text. */
-  readonly secret: string
+  readonly jwtSecret: string
   setAlgorithm(algorithm: SigningAlgorithm): void
-  rotate(): void
+  rotateSigningKey(): void
   /** Signs with the shared secret, as for API keys, even if access tokens are signed with ES256. */
   signWithSecret(claims: JWTPayload): Promise<string>
 }
@@ -34,11 +34,11 @@ export function controlKeys(services: AuthServices): KeyControl {
     },
   }
   return {
-    secret,
+    jwtSecret: secret,
     signWithSecret,
     setAlgorithm(chosen) {
       algorithm = chosen
     },
-    rotate: () => own.rotate(),
+    rotateSigningKey: () => own.rotate(),
   }
 }
