@@ -206,10 +206,10 @@ describe('a change of the session', () => {
     vi.useFakeTimers()
     cookies = provideEvent('cookies.onChanged')
     tabs = provideEvent('tabs.onUpdated')
-    listener = vi.fn()
+    listener = vi.fn<() => void>()
     stop = createBrowser().onSessionChange({ ...page, url: 'https://app.example.com/notes' }, listener)
   })
-  let listener: ReturnType<typeof vi.fn>
+  let listener: ReturnType<typeof vi.fn<() => void>>
   let stop: () => void
 
   it('is reported once for all chunks, when they are quiet', () => {

@@ -1,7 +1,12 @@
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createFakeBrowser, type FakeBrowser } from '../../../tests/support/sandbox/browser-fixture.ts'
-import { openWebApp, SITE, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
+import {
+  openWebApp,
+  type ProviderFixture,
+  SITE,
+  startProvider,
+} from '../../../tests/support/sandbox/provider-fixture.ts'
 import { signUp } from '../provider/api/auth-api.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
@@ -38,6 +43,8 @@ const keep = ({ cookies }: FakeBrowser, name: string, value: string): unknown =>
   cookies.set(name, { value, path: '/', attributes: '' })
 
 const base64 = (value: object): string => `base64-${Buffer.from(JSON.stringify(value)).toString('base64url')}`
+
+const sessionsOfAda = ({ admin }: ProviderFixture) => admin.listSessions(admin.findUser(ADA.email)?.id ?? '')
 
 const alertOf = (page: { text: string }): string | undefined =>
   /role="alert">\s*([^<]*?)\s*</.exec(page.text)?.[1]
@@ -131,7 +138,7 @@ describe('the session cookie', () => {
     for (const { name, value } of writeSessionCookies(session, { name: COOKIE })) keep(person, name, value)
     await person.post('/sign-out', {})
     expect([...person.cookies.keys()]).toEqual(['other', `${COOKIE}-code-verifier`])
-    expect(provider.admin.listSessions(session.user.id)).toEqual([])
+    expect(sessionsOfAda(provider)).toEqual([])
   })
 
   it.each<[string, (session: object) => string]>([
@@ -145,7 +152,7 @@ describe('the session cookie', () => {
     keep(person, COOKIE, write(session))
     await person.get('/notes')
     expect(person.url().pathname).toBe('/')
-    expect(provider.admin.listSessions(session.user.id)).toMatchObject([{ refreshCounter: 0 }])
+    expect(sessionsOfAda(provider)).toMatchObject([{ refreshCounter: 0 }])
   })
 
   it('is refreshed once its token has expired', async () => {
@@ -156,14 +163,12 @@ describe('the session cookie', () => {
     provider.runtime.advance(3600)
     expect((await browser.get('/notes')).status).toBe(200)
     expect(browser.cookies.get(COOKIE)?.value).not.toBe(before)
-    const { id = '' } = provider.admin.findUser(ADA.email) ?? {}
-    expect(provider.admin.listSessions(id)).toMatchObject([{ refreshCounter: 1 }])
+    expect(sessionsOfAda(provider)).toMatchObject([{ refreshCounter: 1 }])
   })
 
   it('is dropped when its session has ended', async () => {
     const { browser, provider } = await signedUp()
-    const user = provider.admin.findUser(ADA.email)
-    for (const { id } of provider.admin.listSessions(user?.id ?? '')) provider.admin.endSession(id)
+    for (const { id } of sessionsOfAda(provider)) provider.admin.endSession(id)
     await browser.get('/notes')
     expect(browser.url().pathname).toBe('/')
     expect(browser.cookies.size).toBe(0)
