@@ -140,12 +140,10 @@ describe.each(targets)('the wire at $name', (target) => {
     })
   })
 
-  describe('the API of operators', () => {
-    it('refuses a missing token and a user', async (context) => {
-      skipFor(context, server.lacks.accounts)
-      expect([401, 403]).toContain((await wire('GET', '/admin/users')).status)
-      const answer = await wire('GET', '/admin/users', { bearer: server.token?.sample ?? '' })
-      expect([answer.status, codeOf(answer)]).toEqual([403, 'not_admin'])
-    })
+  it('the API of operators refuses a missing token and a user', async (context) => {
+    skipFor(context, server.lacks.accounts)
+    expect([401, 403]).toContain((await wire('GET', '/admin/users')).status)
+    const answer = await wire('GET', '/admin/users', { bearer: server.token?.sample ?? '' })
+    expect([answer.status, codeOf(answer)]).toEqual([403, 'not_admin'])
   })
 })
