@@ -85,6 +85,7 @@ function hostileValue(chance: Chance): string {
     session,
     base64(session),
     base64(session).slice(0, session.length),
+    base64(sessionJson(hostileText(chance, markup))),
     encodeURIComponent(session.replaceAll(/[\uD800-\uDFFF]/g, '')),
     base64(JSON.stringify(hostileJson(chance, markup))),
     `base64-${encodeBase64url(bytes)}`,

@@ -6,7 +6,7 @@ import { skipFor, type Stage } from './stage.ts'
 import { callbackUrl } from './target.ts'
 
 /** Where the mails of the stage's server arrive, from the first case on. */
-export function useMailbox(stage: () => Stage): (context: TestContext) => Mailbox {
+function useMailbox(stage: () => Stage): (context: TestContext) => Mailbox {
   let opened: Mailbox | string | undefined
   beforeEach(async () => {
     opened ??= await stage().server.openMailbox()
@@ -21,7 +21,7 @@ export function useMailbox(stage: () => Stage): (context: TestContext) => Mailbo
 }
 
 /** Returns the code of a mail; skips the case if the server's mails have none. */
-export function codeIn({ code }: ReceivedMail, context: TestContext): string {
+function codeIn({ code }: ReceivedMail, context: TestContext): string {
   skipFor(
     context,
     code === undefined ? 'its mails have no code: {{ .Token }} is not in the template' : undefined,
@@ -29,7 +29,7 @@ export function codeIn({ code }: ReceivedMail, context: TestContext): string {
   return code ?? ''
 }
 
-export const wrongCode = (right: string): string => right.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
+const wrongCode = (right: string): string => right.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
 
 /** Cases of signing in with a mailed code or link. */
 export function mailCases(stage: () => Stage): void {
