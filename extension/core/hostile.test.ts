@@ -24,24 +24,13 @@ import {
   sessionJson,
 } from '../../tests/support/extension/core/session-fixture.ts'
 
-/** All screens: whatever is in the jar, the popup shows exactly one per reading. */
-const kinds = [
-  'no-web-page',
-  'no-permission',
-  'signed-out',
-  'incomplete',
-  'corrupt',
-  'expired',
-  'several',
-  'ready',
-]
-
+/** Whatever is in the jar, the popup shows exactly one screen per reading. */
 async function viewsOf(browser: MemoryBrowser): Promise<PopupView[]> {
   const views: PopupView[] = []
   const popup = new Popup(browser, (view) => views.push(view))
   await popup.start()
   expect(views).toHaveLength(1)
-  expect(kinds).toContain(views[0]?.kind)
+  expect(views[0]?.kind).not.toBe('loading')
   const [first] = views
   if (first?.kind === 'several') {
     for (const { id } of first.sessions) await popup.act({ kind: 'choose', sessionId: id })

@@ -98,7 +98,12 @@ describe('a person', () => {
   it.each([
     ['/sign-in', ADA.email, 'wrong', 'That email and password do not match an account.'],
     ['/sign-in', 'eve@example.com', 'wrong', 'That email and password do not match an account.'],
-    ['/sign-up', ADA.email, ADA.password, 'An account with this address already exists. Sign in instead.'],
+    [
+      '/sign-up',
+      'ADA@Example.com',
+      ADA.password,
+      'An account with this address already exists. Sign in instead.',
+    ],
     ['/sign-up', 'eve@example.com', '12345', 'Choose a longer password: at least 6 characters.'],
     ['/sign-up', 'no address', '123456', 'Check the email address and the password.'],
   ])('by %s with %s and "%s" is told "%s"', async (path, email, password, alert) => {
