@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { serve, type ServerType } from '@hono/node-server'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findViolations, loadAxe } from '../../../tests/support/browsers/axe.ts'
+import { findViolations, loadAxe } from '../../../tests/support/axe.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { freePort } from '../../../tests/support/server/free-port.ts'
 import {
