@@ -36,8 +36,6 @@ describe('the settings of a team build', () => {
 
   it.each<[Record<string, string>, string]>([
     [{}, 'APP_URL'],
-    [{ APP_URL: '' }, 'APP_URL'],
-    [{ APP_URL: 'app.example.com' }, 'APP_URL'],
     [{ APP_URL: 'ftp://app.example.com' }, 'APP_URL'],
     [{ APP_URL: 'https://user:secret@app.example.com' }, 'APP_URL'],
     [{ APP_URL: 'https://app.example.com', BASE_URL: 'http://mcp.example.com' }, 'BASE_URL'],

@@ -54,6 +54,8 @@ const isCounting = async (): Promise<boolean> => (await fakeBrowser.alarms.get(b
 describe('the badge', () => {
   it('says how many minutes are left, in words too, and is counted down', async () => {
     const browser = createWorld()
+    const page = vi.spyOn(browser, 'page')
+    const count = vi.spyOn(fakeBrowser.alarms, 'create')
     await paintBadges(browser)
     expect(shown.get(1)).toMatchObject({ text: '59', title: 'badge_minutes 59' })
     expect(await isCounting()).toBe(true)
@@ -64,30 +66,23 @@ describe('the badge', () => {
     await paintBadges(browser)
     expect(shown.get(1)).toMatchObject({ text: 'x', title: 'badge_over' })
     expect(await isCounting()).toBe(false)
+    expect(count).toHaveBeenCalledExactlyOnceWith(badgeAlarm, { periodInMinutes: 1 })
+    expect(page).not.toHaveBeenCalled()
   })
 
-  it('goes with the session', async () => {
+  it.each<[string, Partial<MemoryWorld>, number]>([
+    ['the session', { cookies: [] }, 1],
+    ['the permission, without which no cookie is asked for', { allowed: new Set() }, 0],
+    ['the web page, at one of the browser', { tabs: [newTab({ url: 'chrome://extensions/' })] }, 0],
+  ])('goes with %s', async (_what, change, timesAsked) => {
     const browser = createWorld()
     await paintBadges(browser)
-    browser.world.cookies = []
-    await paintBadges(browser)
-    expect(shown.get(1)).toMatchObject({ text: '', title: 'extensionName' })
-    expect(await isCounting()).toBe(false)
-  })
-
-  it('goes with the permission, and no cookie is asked for without', async () => {
-    const browser = createWorld({ allowed: new Set() })
+    Object.assign(browser.world, change)
     const cookies = vi.spyOn(browser, 'cookies')
     await paintBadges(browser)
     expect(shown.get(1)).toMatchObject({ text: '', title: 'extensionName' })
-    expect(cookies).not.toHaveBeenCalled()
-  })
-
-  it('never makes it look at a page', async () => {
-    const browser = createWorld()
-    const page = vi.spyOn(browser, 'page')
-    await paintBadges(browser)
-    expect(page).not.toHaveBeenCalled()
+    expect(cookies).toHaveBeenCalledTimes(timesAsked)
+    expect(await isCounting()).toBe(false)
   })
 
   it('is that of each window, and one that was closed meanwhile does not keep the others from theirs', async () => {
@@ -100,12 +95,6 @@ describe('the badge', () => {
     })
     await paintBadges(browser)
     expect([shown.get(1)?.text, shown.get(2)?.text]).toEqual(['59', ''])
-  })
-
-  it('is not of a page of the browser', async () => {
-    const browser = createWorld({ tabs: [newTab({ url: 'chrome://extensions/' })] })
-    await paintBadges(browser)
-    expect(shown.get(1)).toMatchObject({ text: '', title: 'extensionName' })
   })
 
   it('has the word of the profile of the page for the name of the cookie', async () => {
@@ -124,13 +113,5 @@ describe('the badge', () => {
     const [head = '', claims = ''] = token.split('.')
     for (const text of [head, claims, 'ada@example.com'])
       expect(JSON.stringify([...shown])).not.toContain(text)
-  })
-
-  it('does not restart the countdown with every change', async () => {
-    const create = vi.spyOn(fakeBrowser.alarms, 'create')
-    const browser = createWorld()
-    await paintBadges(browser)
-    await paintBadges(browser)
-    expect(create).toHaveBeenCalledExactlyOnceWith(badgeAlarm, { periodInMinutes: 1 })
   })
 })

@@ -21,8 +21,9 @@ afterEach(() => {
 async function resumeWith(
   tab: () => Promise<unknown>,
   meanwhile: () => unknown = () => {},
+  open: () => Promise<void> = async () => {},
 ): Promise<unknown[][]> {
-  const openPopup = provide('action.openPopup', async () => {})
+  const openPopup = provide('action.openPopup', open)
   provide('tabs.get', tab)
   const browser = createBrowser()
   browser.setIntent({ kind: 'read', tabId: 7 })
@@ -58,14 +59,9 @@ describe('when a permission was given', () => {
   })
 
   it('the intent stays for the next click where a browser opens no popup by itself', async () => {
-    provide('tabs.get', async () => ({ active: true, windowId: 3 }))
-    provide('action.openPopup', () => Promise.reject(new Error('openPopup requires a user gesture')))
-    const browser = createBrowser()
-    browser.setIntent({ kind: 'test', tabId: 7 })
-    const resumed = resumePopup(browser)
-    await vi.advanceTimersByTimeAsync(1000)
-    await resumed
-    expect(await browser.takeIntent()).toMatchObject({ kind: 'test', tabId: 7 })
+    const refuse = (): Promise<never> => Promise.reject(new Error('openPopup requires a user gesture'))
+    await resumeWith(async () => ({ active: true, windowId: 3 }), undefined, refuse)
+    expect(await createBrowser().takeIntent()).toMatchObject({ kind: 'read', tabId: 7 })
   })
 
   it('from the page of settings, no popup is opened', async () => {

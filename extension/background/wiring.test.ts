@@ -51,18 +51,12 @@ describe('the background', () => {
     expect(paintings()).toBe(0)
   })
 
-  it.each(names.filter((name) => !/onAlarm|onUpdated/.test(name)))('paints badges on %s', async (name) => {
-    for (let burst = 0; burst < 5; burst += 1) events[name].emit({})
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(paintings()).toBe(1)
-  })
-
   it.each([
-    ['complete', 1],
-    ['loading', 0],
-    [undefined, 0],
-  ])('paints badges when a tab is %s: %s', async (status, times) => {
-    events['tabs.onUpdated'].emit(1, { status })
+    ...names.filter((name) => name !== 'alarms.onAlarm').map((name) => [name, 'complete', 1] as const),
+    ['tabs.onUpdated', 'loading', 0] as const,
+    ['tabs.onUpdated', undefined, 0] as const,
+  ])('paints badges on %s, in a burst too, with the status %s: %i', async (name, status, times) => {
+    for (let burst = 0; burst < 5; burst += 1) events[name].emit({}, { status })
     await vi.advanceTimersByTimeAsync(1000)
     expect(paintings()).toBe(times)
   })

@@ -26,17 +26,15 @@ afterEach(() => {
 /** Acts as the Firefox build. */
 const pretendFirefox = (): void => void vi.stubEnv('FIREFOX', 'true')
 
-describe('the tab that the popup is about', () => {
-  it.each(['#tab=99', '#tab=-1', '#tab=1e3', '#tab='])(
-    'is none for %s when there is no such tab',
-    async (hash) => {
-      vi.stubGlobal('location', { hash })
-      provide('tabs.get', () => Promise.reject(new Error('No tab with id')))
-      provide('tabs.query', () => Promise.resolve([]))
-      expect(await createBrowser().tab()).toBeUndefined()
-    },
-  )
-})
+it.each(['#tab=99', '#tab=-1', '#tab='])(
+  'the popup is about no tab for %s if there is none',
+  async (hash) => {
+    vi.stubGlobal('location', { hash })
+    provide('tabs.get', () => Promise.reject(new Error('No tab with id')))
+    provide('tabs.query', () => Promise.resolve([]))
+    expect(await createBrowser().tab()).toBeUndefined()
+  },
+)
 
 describe('cookies', () => {
   const cookie = {
@@ -208,12 +206,13 @@ describe('a change of the session', () => {
     vi.useFakeTimers()
     cookies = provideEvent('cookies.onChanged')
     tabs = provideEvent('tabs.onUpdated')
+    listener = vi.fn<() => void>()
+    stop = createBrowser().onSessionChange({ ...page, url: 'https://app.example.com/notes' }, listener)
   })
-  const app = { ...page, url: 'https://app.example.com/notes' }
+  let listener: ReturnType<typeof vi.fn<() => void>>
+  let stop: () => void
 
   it('is reported once for all chunks, when they are quiet', () => {
-    const listener = vi.fn()
-    createBrowser().onSessionChange(app, listener)
     for (let chunk = 0; chunk < 5; chunk += 1) {
       cookies.emit({ cookie: { domain: '.example.com' } })
       vi.advanceTimersByTime(100)
@@ -231,16 +230,12 @@ describe('a change of the session', () => {
     ['pp.example.com', false],
     ['app.example.com.evil.test', false],
   ])('a cookie of %s: %s', (domain, expected) => {
-    const listener = vi.fn()
-    createBrowser().onSessionChange(app, listener)
     cookies.emit({ cookie: { domain } })
     vi.advanceTimersByTime(1000)
     expect(listener).toHaveBeenCalledTimes(expected ? 1 : 0)
   })
 
   it('is also the end of loading, of that tab', () => {
-    const listener = vi.fn()
-    createBrowser().onSessionChange(app, listener)
     tabs.emit(8, { status: 'complete' })
     tabs.emit(7, { status: 'loading' })
     tabs.emit(7, {})
@@ -252,8 +247,6 @@ describe('a change of the session', () => {
   })
 
   it('is not reported any more after the end', () => {
-    const listener = vi.fn()
-    const stop = createBrowser().onSessionChange(app, listener)
     cookies.emit({ cookie: { domain: 'app.example.com' } })
     stop()
     vi.advanceTimersByTime(1000)
@@ -262,16 +255,14 @@ describe('a change of the session', () => {
   })
 })
 
-describe('a timer', () => {
-  it('calls once, unless it was prevented', () => {
-    vi.useFakeTimers()
-    const [first, second] = [vi.fn(), vi.fn()]
-    const browser = createBrowser()
-    browser.setTimer(first, 100)
-    browser.setTimer(second, 100)()
-    vi.advanceTimersByTime(1000)
-    expect([first.mock.calls.length, second.mock.calls.length]).toEqual([1, 0])
-  })
+it('a timer calls once, unless it was prevented', () => {
+  vi.useFakeTimers()
+  const [first, second] = [vi.fn(), vi.fn()]
+  const browser = createBrowser()
+  browser.setTimer(first, 100)
+  browser.setTimer(second, 100)()
+  vi.advanceTimersByTime(1000)
+  expect([first.mock.calls.length, second.mock.calls.length]).toEqual([1, 0])
 })
 
 describe('the page of settings', () => {

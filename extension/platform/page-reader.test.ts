@@ -22,14 +22,18 @@ class MemoryStorage {
 
 afterEach(() => vi.unstubAllGlobals())
 
-/** Stubs a page with these links in its head, as far as the reader needs. */
-function stubPage(page: { cookie: string; link?: { href: string } | null }): void {
+/** Stubs a page with this link in its head, as far as the reader needs. */
+function stubPage(page: {
+  cookie: string
+  link?: { href: string } | null
+  entries?: Record<string, string>
+}): void {
   const querySelector = (selector: string): unknown => {
     expect(selector).toBe('head > link[rel~="mcp-server" i]')
     return page.link ?? null
   }
   vi.stubGlobal('document', { cookie: page.cookie, querySelector })
-  vi.stubGlobal('localStorage', new MemoryStorage({}))
+  vi.stubGlobal('localStorage', new MemoryStorage(page.entries ?? {}))
 }
 
 describe('what is read in the page', () => {
@@ -41,15 +45,12 @@ describe('what is read in the page', () => {
   })
 
   it('is called like a session: nothing else leaves the page', () => {
-    vi.stubGlobal('document', {
+    stubPage({
       cookie:
         'theme=dark; sb-a-auth-token.0=base64-abc; sb-a-auth-token.1=d=e=; sb-a-auth-token-code-verifier=x; ' +
         'supabase-auth-token=%5B%22a%22%5D; csrf=1; __proto__=p; session=own; session.0=chunk; sessions=no',
+      entries: { cart: '[1]', 'sb-a-auth-token': '{"a":1}', length: 'x', session: 's' },
     })
-    vi.stubGlobal(
-      'localStorage',
-      new MemoryStorage({ cart: '[1]', 'sb-a-auth-token': '{"a":1}', length: 'x', session: 's' }),
-    )
     expect(readAsInPage(['supabase-auth-token', 'session'])).toEqual({
       cookies: [
         { name: 'sb-a-auth-token.0', value: 'base64-abc' },
@@ -66,14 +67,12 @@ describe('what is read in the page', () => {
   })
 
   it('keeps the order and both of a name', () => {
-    vi.stubGlobal('document', { cookie: 'sb-a-auth-token=1; sb-b-auth-token=2; sb-a-auth-token=3' })
-    vi.stubGlobal('localStorage', new MemoryStorage({}))
+    stubPage({ cookie: 'sb-a-auth-token=1; sb-b-auth-token=2; sb-a-auth-token=3' })
     expect(readAsInPage([]).cookies.map(({ value }) => value)).toEqual(['1', '2', '3'])
   })
 
   it.each(['', 'no-equals-sign', ';', '=only-a-value'])('of the cookies %j is nothing', (cookie) => {
-    vi.stubGlobal('document', { cookie })
-    vi.stubGlobal('localStorage', new MemoryStorage({}))
+    stubPage({ cookie })
     expect(readAsInPage([])).toEqual({ cookies: [], entries: [] })
   })
 

@@ -28,28 +28,23 @@ describe('the texts', () => {
     expect(locales.toSorted()).toEqual(['de', 'en'])
   })
 
-  it.each(locales)('of %s are all there, none empty, none markup, and well formed', (locale) => {
-    const messages = readMessages(locale)
-    expect(Object.keys(messages)).toEqual(names)
-    for (const [name, { message, placeholders: declared = {} }] of Object.entries(messages)) {
-      expect(name).toMatch(/^[A-Za-z]\w*$/)
-      expect(message.trim(), name).toBe(message)
-      expect(message, name).not.toMatch(/^$|[<>]|\$\d|!/)
-      expect(
-        placeholders(message).filter((placeholder) => !(placeholder in declared)),
-        name,
-      ).toEqual([])
-      expect(declared, `${locale} ${name}`).toEqual(english[name]?.placeholders ?? {})
-    }
-  })
-
   it.each(locales)(
-    'of %s say the same things: the same placeholders, but for numbers written as words',
+    'of %s are all there, none empty, none markup, well formed, and with the same placeholders',
     (locale) => {
       const messages = readMessages(locale)
-      for (const name of names.filter((name) => !name.endsWith('_one'))) {
-        const translated = placeholders(messages[name]?.message ?? '')
-        expect(translated, name).toEqual(placeholders(english[name]?.message ?? ''))
+      expect(Object.keys(messages)).toEqual(names)
+      for (const [name, { message, placeholders: declared = {} }] of Object.entries(messages)) {
+        expect(name).toMatch(/^[A-Za-z]\w*$/)
+        expect(message.trim(), name).toBe(message)
+        expect(message, name).not.toMatch(/^$|[<>]|\$\d|!/)
+        expect(
+          placeholders(message).filter((placeholder) => !(placeholder in declared)),
+          name,
+        ).toEqual([])
+        expect(declared, `${locale} ${name}`).toEqual(english[name]?.placeholders ?? {})
+        // A language may write the number one as a word.
+        if (name.endsWith('_one')) continue
+        expect(placeholders(message), name).toEqual(placeholders(english[name]?.message ?? ''))
       }
     },
   )

@@ -40,6 +40,8 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     page.$eval(selector, (element) => element.textContent.replaceAll(/\s+/g, ' ').trim())
   const seen = (): Promise<string> =>
     page.evaluate(() => document.body.innerText.replaceAll(/[\u2068\u2069]/g, ''))
+  const isSeen = (selector: string): Promise<boolean> =>
+    page.$eval(selector, (element) => element.checkVisibility())
   const focused = (): Promise<string> =>
     page.evaluate(() => (document.activeElement as HTMLButtonElement | null)?.name ?? '')
 
@@ -98,7 +100,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     await page.click('[name=allow]')
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow' })])
     await show(samples['signed-out'])
-    expect(await page.$eval('[name=allow]', (button) => button.checkVisibility())).toBe(false)
+    expect(await isSeen('[name=allow]')).toBe(false)
     await show(samples['signed-out-further'])
     expect(await textOf('[name=allow]')).toBe('Allow for example.com')
   })
@@ -146,13 +148,11 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
       elements.filter((element) => element.checkVisibility()).map((element) => element.textContent),
     )
     expect(visible).toEqual(['With the token', 'Authorization header', 'Environment variable'])
-    expect(await page.$eval('.test [name=settings]', (button) => button.checkVisibility())).toBe(true)
-    expect(await page.$eval('[name=test]', (button) => button.checkVisibility())).toBe(false)
+    expect(await isSeen('.test [name=settings]')).toBe(true)
+    expect(await isSeen('[name=test]')).toBe(false)
   })
 
   it('shows the server that the page names, whole, and asks before it is used', async () => {
-    const isSeen = (selector: string): Promise<boolean> =>
-      page.$eval(selector, (element) => element.checkVisibility())
     await show(samples['ready-announced'])
     expect((await seen()).replaceAll(/\s+/g, ' ')).toContain(
       'This web app names its MCP server: notes.example.com/mcp Use this server',
@@ -192,9 +192,9 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
   it('says when nothing was copied', async () => {
     await show(samples['ready-copy-failed'])
     const failed = '.status [data-slot=copy-failed]'
-    expect(await page.$eval(failed, (element) => element.checkVisibility())).toBe(true)
+    expect(await isSeen(failed)).toBe(true)
     await show(samples['ready'])
-    expect(await page.$eval(failed, (element) => element.checkVisibility())).toBe(false)
+    expect(await isSeen(failed)).toBe(false)
   })
 
   it('counts down without saying so, and leaves focus and what is folded out alone', async () => {
@@ -225,7 +225,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     const markup = (): Promise<string> => page.evaluate(() => document.documentElement.outerHTML)
     await show(samples['ready'])
     expect(await markup()).not.toContain(sampleToken)
-    expect(await page.$eval('.revealed', (token) => token.checkVisibility())).toBe(false)
+    expect(await isSeen('.revealed')).toBe(false)
     expect(await page.$eval('.masked', (mask) => getComputedStyle(mask).userSelect)).toBe('none')
     await page.click('[name=reveal]')
     await show(samples['ready-revealed'])
@@ -262,7 +262,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
 
   it('shows no claims where there are none', async () => {
     await show(samples['ready-endless'])
-    expect(await page.$eval('.claims', (details) => details.checkVisibility())).toBe(false)
+    expect(await isSeen('.claims')).toBe(false)
     expect(await textOf('[role=timer]')).toBe('Unknown')
   })
 

@@ -29,6 +29,11 @@ describe('the source of the extension', () => {
     expect(styles.length).toBe(3)
   })
 
+  it('imports the polyfill in one file', () => {
+    const imports = scripts.filter(({ text }) => /^import (?!type).*'webextension-polyfill'/m.test(text))
+    expect(imports.map(({ path }) => path)).toEqual(['platform/web-extension.ts'])
+  })
+
   it('writes nothing to the console', () => {
     expect(offenders(scripts, /\bconsole\./g)).toEqual([])
   })

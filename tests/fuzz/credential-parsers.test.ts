@@ -39,7 +39,6 @@ it('session cookies: a session, none, or a reason', async () => {
   ]
   const found = new Map<string, number>()
   await fuzz({
-    name: 'session cookies',
     make: (chance) => hostileHeader(chance, fragments),
     work(header) {
       const reading = readSessionCookie(parseCookieHeader(header), { name, now: start })
@@ -54,7 +53,6 @@ it('the CSRF cookie: 43 characters of base64url or none', () => {
   const cookie = createLoginCookies('https://mcp.example.com').csrf
   const fragments = ['__Host-drawbridge-browser=', 'a'.repeat(43), '; ', '="', '"']
   return fuzz({
-    name: 'CSRF cookie',
     make: (chance) => new Headers({ cookie: hostileHeader(chance, fragments) }),
     work(headers) {
       const value = cookie.read({ headers } as Request)
@@ -78,7 +76,6 @@ it('JWTs: three parts of which two are objects, or nothing (RFC 7519 section 7.2
   ]
   let read = 0
   await fuzz({
-    name: 'JWTs',
     make(chance) {
       if (chance.once(2)) return hostileText(chance, fragments)
       const header = chance.once(3) ? hostileJson(chance, ['alg'], 2) : { alg: 'ES256' }
@@ -109,7 +106,6 @@ it('JSON-RPC messages: one of four kinds, or a reason (JSON-RPC 2.0 sections 4 a
   }
   const response = { jsonrpc: '2.0', id: 1, result: {}, error: { code: -32_600, message: 'no' } }
   return fuzz({
-    name: 'JSON-RPC messages',
     make: (chance) =>
       damaged(chance, chance.once(3) ? response : message, [
         'tools/list',

@@ -1,5 +1,5 @@
 import { assert, asyncProperty, integer, noShrink } from 'fast-check'
-import { it as test } from 'vitest'
+import { expect, it as test } from 'vitest'
 import { type Chance, createChance } from './chance.ts'
 
 /** Number of cases per parser; releases are tested with ten times as many. */
@@ -18,7 +18,6 @@ export function it(title: string, work: () => Promise<void>): void {
 
 /** A fuzz test: `make` creates a case, `work` throws when it is handled incorrectly. */
 export interface Fuzzing<Case> {
-  name: string
   make: (chance: Chance) => Case
   work: (given: Case) => Promise<void> | void
   runs?: number
@@ -28,8 +27,8 @@ export interface Fuzzing<Case> {
  * Runs the cases. Fails when one is handled incorrectly, or takes a second of processor time twice, and reports it.
  * Prints the seed: `FUZZ_SEED=... npx vitest run tests/fuzz` repeats the run.
  */
-export async function fuzz<Case>({ name, make, work, runs = parserRuns }: Fuzzing<Case>): Promise<void> {
-  process.stdout.write(`fuzz ${name}: ${runs} cases, FUZZ_SEED=${seed}\n`)
+export async function fuzz<Case>({ make, work, runs = parserRuns }: Fuzzing<Case>): Promise<void> {
+  process.stdout.write(`fuzz ${expect.getState().currentTestName}: ${runs} cases, FUZZ_SEED=${seed}\n`)
   // A case is one number: generating it from many would take longer than testing it.
   const cases = noShrink(integer().map((number) => make(createChance(number))))
   const attempt = async (given: Case): Promise<void> => {

@@ -28,7 +28,6 @@ it('Host: only ours is ours', async () => {
   const isOwn = createHostGuard(own, ['inner:8080'])
   let ours = 0
   await fuzz({
-    name: 'Host',
     make: (chance) => new Headers({ host: hostileHeader(chance, hosts) }),
     work(headers) {
       if (!isOwn(asked(headers))) return
@@ -44,7 +43,6 @@ it('Origin: only our pages post forms, only trusted ones use the cookie', async 
   const fragments = [own, own, 'http://localhost:6274', 'https://', 'null', 'chrome-extension://', ...hosts]
   let ours = 0
   await fuzz({
-    name: 'Origin',
     make: (chance) =>
       new Headers({
         origin: hostileHeader(chance, fragments),
@@ -82,7 +80,6 @@ it('X-Forwarded-For: an address or nothing, and none that the client chooses', (
   ]
   const trusting = createAddressChain(['10.0.0.0/8', '2001:db8:cafe::/48'])
   return fuzz({
-    name: 'X-Forwarded-For',
     make: (chance) => ({ header: hostileHeader(chance, fragments), peer: hostileText(chance, fragments) }),
     work({ header, peer }) {
       for (const address of [trusting(header, peer), trusting(header, '10.0.0.1')]) {
@@ -118,7 +115,6 @@ it('request heads: a path that is let in is the path that is served (RFC 9112 se
   ]
   let letIn = 0
   await fuzz({
-    name: 'request heads',
     make: (chance) => ({
       url: (chance.once(3) ? '' : '/') + hostileText(chance, fragments),
       coding: chance.once(3) ? hostileHeader(chance, ['chunked', 'gzip', ', ']) : undefined,
@@ -148,7 +144,6 @@ it('request heads: a path that is let in is the path that is served (RFC 9112 se
 
 it('preflights: what is allowed cannot split the answer', () =>
   fuzz({
-    name: 'preflights',
     make: (chance) => hostileHeader(chance, ['mcp-param-', 'authorization', ',', 'x', 'content-type']),
     work(list) {
       const { headers } = preflight(asked(new Headers({ 'access-control-request-headers': list })), ['POST'])

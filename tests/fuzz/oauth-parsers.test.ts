@@ -68,7 +68,6 @@ it('authorization parameters: only a registered address is redirected to (RFC 67
   const fragments = [...names, ...Object.values(good), 'none', 'form_post', 'token', 'plain']
   let accepted = 0
   await fuzz({
-    name: 'authorization parameters',
     make(chance) {
       const pairs = Object.entries(good)
       for (let changes = chance.below(4); changes > 0; changes -= 1) {
@@ -115,7 +114,6 @@ const tokenFragments = [
 
 it('token bodies end as parameters or as an OAuth error (RFC 6749 section 5.2)', () =>
   fuzz({
-    name: 'token bodies',
     make: (chance) => hostileText(chance, tokenFragments),
     async work(body) {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -132,7 +130,6 @@ it('Basic headers: a parsed client has an id (RFC 7617 section 2)', async () => 
   const form = new URLSearchParams()
   let read = 0
   await fuzz({
-    name: 'Basic headers',
     make(chance) {
       if (chance.once(2)) return hostileHeader(chance, ['Basic ', 'basic', 'YTpi', 'Bearer ', '==', '='])
       const text = hostileText(chance, ['client', ':', 'secret', '%3A', '+', '%'])
@@ -172,7 +169,6 @@ const safeUri = /^https:\/\/[^/@\\]+(?:[/?]|$)|^http:\/\/(?:localhost|127(?:\.\d
 it('registrations: codes are never sent to an unsafe address (RFC 7591 section 5)', async () => {
   let registered = 0
   await fuzz({
-    name: 'registrations',
     make: (chance) =>
       damaged(chance, metadata, [...uris, 'none', 'private_key_jwt', 'code', 'refresh_token']),
     work(given) {
@@ -190,7 +186,6 @@ it('client id metadata documents: none speaks for another URL (section 4)', asyn
   const url = 'https://client.example/oauth/client.json'
   let read = 0
   await fuzz({
-    name: 'client id metadata documents',
     make: (chance) =>
       damaged(chance, { client_id: url, ...metadata }, [...uris, url, 'none', 'client_secret_basic']),
     work(given) {
@@ -210,7 +205,6 @@ it('client id metadata documents: none speaks for another URL (section 4)', asyn
 
 it('URLs: as the id of a client, as a resource, as a redirect URI', () =>
   fuzz({
-    name: 'URLs',
     make: (chance) =>
       hostileText(chance, [...uris, resource, 'mcp.example.com', '/mcp', '%2e%2e', ':0', ':99999']),
     work(given) {

@@ -83,7 +83,7 @@ const browser = {
 
 /** A test that sends `runs` requests. */
 function attack(name: string, runs: number, make: (chance: Chance) => Sent, work = send): void {
-  it(name, () => fuzz({ name, runs, make, work }))
+  it(name, () => fuzz({ runs, make, work }))
 }
 
 const jwt = ['eyJhbGciOiJFUzI1NiIsImtpZCI6ImEifQ', '.', 'eyJzdWIiOiJhIiwiZXhwIjoyZTl9', 'A'.repeat(86)]

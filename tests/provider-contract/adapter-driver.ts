@@ -22,12 +22,9 @@ const shared: ReadonlySet<ProviderFailure> = new Set<ProviderFailure & ContractF
   'transient',
 ])
 
-/** Creates our own adapter for a server. */
-export const createAdapter = (
-  server: ContractServer,
-  send: CaseFetch,
-): ReturnType<typeof createGotrueProvider> =>
-  createGotrueProvider(
+/** Creates a driver for our own adapter. */
+export function createAdapterDriver(server: ContractServer, send: CaseFetch): Driver {
+  const provider = createGotrueProvider(
     {
       url: server.authUrl,
       apiKey: server.apiKey,
@@ -43,9 +40,6 @@ export const createAdapter = (
     { ...systemRuntime, fetch: send },
   )
 
-/** Creates a driver for our own adapter. */
-export function createAdapterDriver(server: ContractServer, send: CaseFetch): Driver {
-  const provider = createAdapter(server, send)
   const legOf = ({ url, secret }: { url: string; secret: string }, callbackUrl: string): SocialLeg => ({
     url,
     finish: (params) =>

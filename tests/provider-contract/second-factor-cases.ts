@@ -2,7 +2,7 @@ import { expect, it, type TestContext } from 'vitest'
 import { computeTotp } from '../../server/sandbox/provider/accounts/totp.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ContractAccount } from './accounts.ts'
-import { claimsOf, type ContractStep, failureOf, signedIn, valueOf } from './driver.ts'
+import { claimsOf, type ContractSession, type ContractStep, failureOf, signedIn, valueOf } from './driver.ts'
 import { skipFor, type Stage } from './stage.ts'
 import { codeOf, textOf } from './wire.ts'
 
@@ -60,6 +60,14 @@ export function secondFactorCases(stage: () => Stage): void {
     return step
   }
 
+  /** Proves the second factor; `session` is that of the first step. */
+  async function proven(context: TestContext): Promise<{ session: ContractSession; full: ContractSession }> {
+    const account = await enrolled(context)
+    const { session } = await halfWay(account)
+    const verified = await stage().driver.verifySecondFactor(session, account.factorId, account.code())
+    return { session, full: valueOf(verified) }
+  }
+
   it('is asked for after the password, and the half-way session is of the first level', async (context) => {
     const account = await enrolled(context)
     const { session, factors } = await halfWay(account)
@@ -79,22 +87,18 @@ export function secondFactorCases(stage: () => Stage): void {
 
   it('a proven session stays proven when it is refreshed', async (context) => {
     const { driver } = stage()
-    const account = await enrolled(context)
-    const { session } = await halfWay(account)
-    const proven = valueOf(await driver.verifySecondFactor(session, account.factorId, account.code()))
-    expect(valueOf(await driver.life(proven.accessToken))).toBe('live')
-    const next = valueOf(await driver.refresh(proven))
+    const { full } = await proven(context)
+    expect(valueOf(await driver.life(full.accessToken))).toBe('live')
+    const next = valueOf(await driver.refresh(full))
     expect(claimsOf(next.accessToken)['aal']).toBe('aal2')
   })
 
   it('the refresh token of the first step brings no session of its own any more', async (context) => {
     const { driver } = stage()
-    const account = await enrolled(context)
-    const { session } = await halfWay(account)
-    const proven = valueOf(await driver.verifySecondFactor(session, account.factorId, account.code()))
+    const { session, full } = await proven(context)
     const old = await driver.refresh(session)
     // Opaque tokens are forgiven as the parent of the proven one, others only within the reuse interval.
-    if (old.ok) expect(old.value.refreshToken).toBe(proven.refreshToken)
+    if (old.ok) expect(old.value.refreshToken).toBe(full.refreshToken)
     else expect(failureOf(old)).toBe('terminal')
   })
 }

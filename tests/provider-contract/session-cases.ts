@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, type TestContext } from 'vitest'
 import { claimsOf, type ContractSession, failureOf, signedIn, valueOf } from './driver.ts'
 import { skipFor, type Stage } from './stage.ts'
 import { codeOf } from './wire.ts'
@@ -8,8 +8,9 @@ const needsMore: ReadonlySet<unknown> = new Set(['reauthentication_needed', 'cur
 
 /** Cases of starting, continuing and ending sessions. */
 export function sessionCases(stage: () => Stage): void {
-  async function session(): Promise<ContractSession> {
+  async function session(context: TestContext): Promise<ContractSession> {
     const { driver, server } = stage()
+    skipFor(context, server.lacks.accounts)
     return signedIn(await driver.signIn(await server.accounts.shared()))
   }
 
@@ -64,32 +65,23 @@ export function sessionCases(stage: () => Stage): void {
     )
   })
 
-  it('a refresh brings another pair of tokens for the same session', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.accounts)
-    const first = await session()
+  it('a refresh brings another pair of tokens for the same session, and can be made again: the parent brings the active token', async (context) => {
+    const { driver } = stage()
+    const first = await session(context)
     const second = valueOf(await driver.refresh(first))
     expect(second.refreshToken).not.toBe(first.refreshToken)
     const { sub, session_id } = claimsOf(first.accessToken)
     expect(claimsOf(second.accessToken)).toMatchObject({ sub, session_id })
-    expect((await driver.refresh(second)).ok).toBe(true)
-  })
-
-  it('a refresh whose answer got lost can be made again: the parent brings the active token', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.accounts)
-    const first = await session()
-    const second = valueOf(await driver.refresh(first))
+    // Its answer may have got lost.
     const again = valueOf(await driver.refresh(first))
     expect(again.refreshToken).toBe(second.refreshToken)
-    expect(claimsOf(again.accessToken)['sub']).toBe(claimsOf(first.accessToken)['sub'])
+    expect(claimsOf(again.accessToken)['sub']).toBe(sub)
     expect((await driver.refresh(again)).ok).toBe(true)
   })
 
   it('a token older than the parent ends the session, once the reuse interval is over', async (context) => {
     const { driver, server } = stage()
-    skipFor(context, server.lacks.accounts)
-    const first = await session()
+    const first = await session(context)
     const second = valueOf(await driver.refresh(first))
     const third = valueOf(await driver.refresh(second))
     server.levers?.closeReuseInterval()
@@ -102,9 +94,8 @@ export function sessionCases(stage: () => Stage): void {
   })
 
   it('concurrent refreshes with one token leave the session alive', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.accounts)
-    const first = await session()
+    const { driver } = stage()
+    const first = await session(context)
     const answers = await Promise.all(Array.from({ length: 8 }, () => driver.refresh(first)))
     const refusals = answers.filter(({ ok }) => !ok).map(failureOf)
     expect(refusals.filter((failure) => failure !== 'transient')).toEqual([])
@@ -124,7 +115,7 @@ export function sessionCases(stage: () => Stage): void {
     },
   )
 
-  it('a sign-out ends this session and no other', async (context) => {
+  it('a sign-out ends this session and no other, and is done when it is over already', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.accounts)
     const account = await server.accounts.shared()
@@ -134,14 +125,7 @@ export function sessionCases(stage: () => Stage): void {
     expect(failureOf(await driver.refresh(here))).toBe('terminal')
     expect(valueOf(await driver.life(there.accessToken))).toBe('live')
     expect((await driver.refresh(there)).ok).toBe(true)
-  })
-
-  it('a sign-out of a session that is over is done', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.accounts)
-    const over = await session()
-    valueOf(await driver.signOut(over))
-    expect((await driver.signOut(over)).ok).toBe(true)
+    expect((await driver.signOut(here)).ok).toBe(true)
   })
 
   it('an unsigned access token is refused, not mistaken for the end of a session', async () => {
@@ -152,25 +136,21 @@ export function sessionCases(stage: () => Stage): void {
     expect(valueOf(await driver.life(token))).toBe('token_refused')
   })
 
-  it('a ban ends the refreshes of a session, and its access token is of no use', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.admin)
-    const account = await server.accounts.create()
-    const running = signedIn(await driver.signIn(account))
-    await server.accounts.ban(account.id)
-    expect(failureOf(await driver.refresh(running))).toBe('terminal')
-    expect(valueOf(await driver.life(running.accessToken))).toBe('ended')
-  })
-
-  it('a deleted account takes its sessions with it', async (context) => {
-    const { driver, server } = stage()
-    skipFor(context, server.lacks.admin)
-    const account = await server.accounts.create()
-    const running = signedIn(await driver.signIn(account))
-    await server.accounts.delete(account.id)
-    expect(failureOf(await driver.refresh(running))).toBe('terminal')
-    expect(valueOf(await driver.life(running.accessToken))).toBe('ended')
-  })
+  it.for([
+    ['ban', 'ban'],
+    ['deletion', 'delete'],
+  ] as const)(
+    'a %s of the account ends its refreshes, and its access token is of no use',
+    async ([, act], context) => {
+      const { driver, server } = stage()
+      skipFor(context, server.lacks.admin)
+      const account = await server.accounts.create()
+      const running = signedIn(await driver.signIn(account))
+      await server.accounts[act](account.id)
+      expect(failureOf(await driver.refresh(running))).toBe('terminal')
+      expect(valueOf(await driver.life(running.accessToken))).toBe('ended')
+    },
+  )
 
   it('a new password, set in the app, ends every session but the one that set it', async (context) => {
     const { driver, server, wire } = stage()

@@ -42,22 +42,17 @@ export function socialCases(stage: () => Stage): void {
     expect(next.searchParams.get('redirect_uri')).toMatch(/\/callback$/)
   })
 
-  it('ends with a session of the person', async (context) => {
+  it('ends with a session of the person: with its own verifier, another does not use the code up, and once', async (context) => {
     const { driver } = stage()
-    const { leg, params } = await returned(context)
+    const { leg, other, params } = await returned(context)
     expect(params.get('error_description')).toBeNull()
+    expect(failureOf(await other.finish(params))).toBe('expired')
     const { accessToken } = sessionOf(valueOf(await leg.finish(params)))
     expect(claimsOf(accessToken)).toMatchObject({
       role: 'authenticated',
       email: expect.stringContaining('@'),
     })
     expect(valueOf(await driver.life(accessToken))).toBe('live')
-  })
-
-  it('a code is good with its own verifier only, which does not use it up, and only once', async (context) => {
-    const { leg, other, params } = await returned(context)
-    expect(failureOf(await other.finish(params))).toBe('expired')
-    expect((await leg.finish(params)).ok).toBe(true)
     expect(failureOf(await leg.finish(params))).toBe('expired')
   })
 

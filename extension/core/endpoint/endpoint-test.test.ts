@@ -22,14 +22,17 @@ type Answer = MemoryResponse | { result: unknown } | { error: object } | undefin
 const callOf = (request: EndpointRequest): Call => JSON.parse(request.body ?? '{"method":"DELETE"}') as Call
 
 /** A browser with permission whose network is a single server. */
-function browserWith(serve: (call: Call, request: EndpointRequest) => Answer): MemoryBrowser {
+function browserWith(
+  serve: (call: Call, request: EndpointRequest) => Answer,
+  { asksInTab = false } = {},
+): MemoryBrowser {
   const respond = (request: EndpointRequest): MemoryResponse | undefined => {
     const call = callOf(request)
     const answer = serve(call, request)
     if (answer === undefined || 'status' in answer) return answer
     return json({ jsonrpc: '2.0', id: call.id, ...answer })
   }
-  return createMemoryBrowser({ respond, allowed: allowed() })
+  return createMemoryBrowser({ respond, allowed: allowed(), asksInTab })
 }
 
 const json = (message: object, headers: Record<string, string> = {}): MemoryResponse => {
@@ -219,32 +222,20 @@ describe('a refusal', () => {
 })
 
 describe('what is not MCP', () => {
-  test.each<[string, Answer, object]>([
-    [
-      'a page',
-      { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>App</h1>' },
-      { status: 200, detail: undefined },
-    ],
-    ['no page', { status: 404, body: 'not found' }, { status: 404, detail: undefined }],
-    ['a server error', { status: 502 }, { status: 502, detail: undefined }],
-    [
-      'an error',
-      { error: { code: -32_603, message: 'Internal error' } },
-      { status: 200, detail: 'Internal error' },
-    ],
-    ['an error that is none', { error: { code: 1, message: { a: 1 } } }, { status: 200, detail: undefined }],
-    ['a result that is none', { result: 5 }, { status: 200, detail: undefined }],
-    ['tools that are none', { result: { tools: {} } }, { status: 200, detail: undefined }],
-    [
-      'an answer to something else',
-      { status: 200, body: '{"jsonrpc":"2.0","id":77,"result":{"tools":[]}}' },
-      { status: 200, detail: undefined },
-    ],
-    ['a list', { status: 200, body: '[]' }, { status: 200, detail: undefined }],
-    ['endless brackets', { status: 200, body: '['.repeat(200_000) }, { status: 200, detail: undefined }],
-  ])('%s', async (_case, answer, facts) => {
+  test.each<[string, Answer, status?: number, detail?: string]>([
+    ['a page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>App</h1>' }],
+    ['no page', { status: 404, body: 'not found' }, 404],
+    ['a server error', { status: 502 }, 502],
+    ['an error', { error: { code: -32_603, message: 'Internal error' } }, 200, 'Internal error'],
+    ['an error that is none', { error: { code: 1, message: { a: 1 } } }],
+    ['a result that is none', { result: 5 }],
+    ['tools that are none', { result: { tools: {} } }],
+    ['an answer to something else', { status: 200, body: '{"jsonrpc":"2.0","id":77,"result":{"tools":[]}}' }],
+    ['a list', { status: 200, body: '[]' }],
+    ['endless brackets', { status: 200, body: '['.repeat(200_000) }],
+  ])('%s', async (_case, answer, status = 200, detail) => {
     const browser = browserWith(() => answer)
-    expect(await testEndpoint(browser, baseUrl, token)).toEqual({ kind: 'not-mcp', ...facts })
+    expect(await testEndpoint(browser, baseUrl, token)).toEqual({ kind: 'not-mcp', status, detail })
   })
 
   it('survives tools of every shape, and takes only so many', async () => {
@@ -305,17 +296,10 @@ describe('no answer', () => {
   })
 
   it('is asked for before anything is sent in Firefox, where it is the consent, too', async () => {
-    const browser = createMemoryBrowser({ asksInTab: true, allowed: allowed() })
+    const browser = browserWith(legacyServer, { asksInTab: true })
     expect((await testEndpoint(browser, baseUrl, token)).kind).toBe('no-permission')
     expect(browser.world.requests).toEqual([])
     browser.world.mayTest = true
-    browser.world.respond = (request) => {
-      const call = callOf(request)
-      const answer = legacyServer(call)
-      return answer === undefined || 'status' in answer
-        ? answer
-        : json({ jsonrpc: '2.0', id: call.id, ...answer })
-    }
     expect((await testEndpoint(browser, baseUrl, token)).kind).toBe('passed')
   })
 

@@ -127,16 +127,13 @@ describe('the first view', () => {
     expect(JSON.stringify(view())).not.toContain(token)
   })
 
-  it('without a profile: the host, and no server', async () => {
-    const { ready } = await open({ cookies: sessionCookies(token) })
-    expect(ready().profile).toEqual({ label: 'app.example.com', server: undefined })
-    expect(ready().formats).toEqual(['token', 'header', 'environment'])
-  })
-
-  it('the profile of a build for a team', async () => {
-    const { ready } = await open({ cookies: sessionCookies(token), builtInProfile: app })
-    expect(ready().profile.label).toBe('The app')
-    expect(ready().formats).toContain('bridge')
+  it.each([
+    ['none: the host, and no server', undefined, 'app.example.com', undefined, 3],
+    ['that of a build for a team', app, 'The app', 'https://mcp.example.com/mcp', 13],
+  ])('a profile: %s', async (_case, builtInProfile, label, server, formats) => {
+    const { ready } = await open({ cookies: sessionCookies(token), builtInProfile })
+    expect(ready().profile).toEqual({ label, server })
+    expect(ready().formats).toHaveLength(formats)
   })
 
   it('comes whatever fails', async () => {
@@ -153,16 +150,12 @@ describe('the first view', () => {
 describe('asking for permission', () => {
   const cookies = sessionCookies(token, { httpOnly: true, size: 300 })
 
-  it('is done in the click, before anything is awaited', async () => {
-    const { browser, popup } = await open({ cookies })
-    void popup.act({ kind: 'allow' })
+  it('is done in the click, before anything is awaited, and continues where the popup stays open', async () => {
+    const { browser, popup, view } = await open({ cookies })
+    const answered = popup.act({ kind: 'allow' })
     expect(browser.world.questions).toEqual([{ patterns: appAllowed, purpose: 'read' }])
     expect(browser.world.intent).toEqual({ kind: 'read', tabId: 1 })
-  })
-
-  it('continues in the same popup where it stays open', async () => {
-    const { browser, popup, view } = await open({ cookies })
-    await popup.act({ kind: 'allow' })
+    await answered
     expect(view().kind).toBe('ready')
     expect(browser.world.intent).toBeUndefined()
   })
@@ -565,22 +558,15 @@ describe('a server that the page announces', () => {
   })
 })
 
-describe('clients that a link opens', () => {
-  it('are those of the table, and the link names the server and holds no token', async () => {
-    const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
-    const { clients } = ready()
-    expect(clients.map(({ name }) => name)).toEqual([
-      'Cursor',
-      'VS Code',
-      'VS Code Insiders',
-      'Goose',
-      'LM Studio',
-    ])
-    for (const { id: client } of clients) await popup.act({ kind: 'open-client', client })
-    const server = { name: 'example-com', url: 'https://mcp.example.com/mcp' }
-    expect(browser.world.openedTabs).toEqual(clients.map(({ id }) => linkedClients[id].link(server)))
-    expect(browser.world.openedTabs.join(' ')).not.toContain(token)
-  })
+test('the clients that a link opens are all of the table; it names the server and holds no token', async () => {
+  const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
+  const { clients } = ready()
+  for (const { id: client } of clients) await popup.act({ kind: 'open-client', client })
+  const server = { name: 'example-com', url: 'https://mcp.example.com/mcp' }
+  const all = Object.values(linkedClients)
+  expect(clients.map(({ name }) => name)).toEqual(all.map(({ name }) => name))
+  expect(browser.world.openedTabs).toEqual(all.map(({ link }) => link(server)))
+  expect(browser.world.openedTabs.join(' ')).not.toContain(token)
 })
 
 describe('settings', () => {

@@ -31,7 +31,6 @@ describe('a profile that was typed', () => {
 
   test.each<[Partial<ProfileDraft>, object]>([
     [{ appUrl: '' }, { appUrl: 'missing' }],
-    [{ appUrl: 'app.example.com' }, { appUrl: 'not-a-url' }],
     [{ appUrl: 'javascript:alert(1)' }, { appUrl: 'not-a-url' }],
     [{ appUrl: 'https://ada:secret@app.example.com' }, { appUrl: 'credentials' }],
     [{ appUrl: `https://app.example.com/${'x'.repeat(2048)}` }, { appUrl: 'too-long' }],

@@ -257,36 +257,27 @@ describe('the form', () => {
   })
 })
 
-describe('opened for an app from the popup', () => {
-  it.each([
-    ['its address', 'https://app.example.com', { isNew: true, draft: { appUrl: 'https://app.example.com' } }],
-    ['the profile that there is', notes.appUrl, { isNew: false, draft: { id: 'notes', label: 'Notes' } }],
-  ])('has the form with %s', async (_what, url, form) => {
-    const { profiles } = await open(settingsHash('new', url, 7))
-    expect(profiles().form).toMatchObject(form)
-  })
+it.each([
+  ['its address', 'https://app.example.com', { isNew: true, draft: { appUrl: 'https://app.example.com' } }],
+  ['the profile that there is', notes.appUrl, { isNew: false, draft: { id: 'notes', label: 'Notes' } }],
+])('opened for an app from the popup, it has the form with %s', async (_what, url, form) => {
+  const { profiles } = await open(settingsHash('new', url, 7))
+  expect(profiles().form).toMatchObject(form)
 })
 
 describe('opened to allow one site', () => {
   const hash = settingsHash('read', 'https://app.example.com', 7)
 
-  it('asks at once in the click, and goes back to the tab', async () => {
-    const { view, page, memory, returned } = await open(hash)
-    expect(view()).toEqual({ kind: 'allow', purpose: 'read', host: 'app.example.com', outcome: 'open' })
+  it.each([
+    ['read', 'app.example.com'],
+    ['test', 'mcp.example.com'],
+  ] as const)('asks at once in the click, to %s, and goes back to the tab', async (purpose, host) => {
+    const { view, page, memory, returned } = await open(settingsHash(purpose, `https://${host}`, 7))
+    expect(view()).toEqual({ kind: 'allow', purpose, host, outcome: 'open' })
     const answered = page.act({ kind: 'allow-asked' })
-    expect(memory.world.questions).toEqual([
-      { patterns: originPatterns('https://app.example.com'), purpose: 'read' },
-    ])
+    expect(memory.world.questions).toEqual([{ patterns: originPatterns(`https://${host}`), purpose }])
     await answered
     expect(returned).toEqual([7])
-  })
-
-  it('asks for the consent to send tokens when it is for a test', async () => {
-    const { page, memory } = await open(settingsHash('test', 'https://mcp.example.com', 7))
-    await page.act({ kind: 'allow-asked' })
-    expect(memory.world.questions).toEqual([
-      { patterns: originPatterns('https://mcp.example.com'), purpose: 'test' },
-    ])
   })
 
   it('stays when it was refused', async () => {

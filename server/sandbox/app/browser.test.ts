@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
 import { serve, type ServerType } from '@hono/node-server'
 import type { Page } from 'puppeteer-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findViolations, loadAxe } from '../../../tests/support/axe.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { freePort } from '../../../tests/support/server/free-port.ts'
 import {
@@ -14,12 +13,6 @@ import {
 import { createSandbox, type Sandbox } from '../sandbox.ts'
 
 const chromium = findChromium()
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-interface Finding {
-  id: string
-  nodes: { html: string; failureSummary?: string }[]
-}
 
 describe.skipIf(chromium === undefined)('in a real browser', () => {
   let site = ''
@@ -75,25 +68,16 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     await Promise.all([page.waitForNavigation(), page.click(selector)])
   }
 
-  /** The rules whose outcome depends on colours or sizes; the others say the same of a page in every look. */
-  const rulesOfLook = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size']
-
   /** Checks that no automatically testable rule of WCAG 2.2 AA is broken, and nothing is wider than the screen. */
   async function inspect(page: Page): Promise<void> {
-    await page.evaluate(axe)
     // Contrast does not depend on the width, nor the layout on the colours.
-    for (const [scheme, width, only] of [
-      ['dark', 320, {}],
-      ['light', 1200, { runOnly: rulesOfLook }],
+    for (const [scheme, width, rules] of [
+      ['dark', 320, 'all'],
+      ['light', 1200, 'look'],
     ] as const) {
+      await loadAxe(page, rules)
       await look(page, scheme, width)
-      const options = JSON.stringify({ resultTypes: ['violations'], ...only })
-      const findings = (await page.evaluate(
-        `axe.run(${options}).then((result) => JSON.parse(JSON.stringify(result.violations)))`,
-      )) as Finding[]
-      expect(findings.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`)).toEqual(
-        [],
-      )
+      expect(await page.evaluate(findViolations)).toEqual([])
       const overflow = await page.evaluate(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       )

@@ -76,7 +76,6 @@ describe('the notes API', () => {
 
   it.each([
     ['POST', '/api/notes', '{', 400, 'invalid_json'],
-    ['POST', '/api/notes', '[]', 422, 'invalid_text'],
     ['POST', '/api/notes', 'null', 422, 'invalid_text'],
     ['POST', '/api/notes', '{"text":7}', 422, 'invalid_text'],
     ['POST', '/api/notes', '{"text":" \\n "}', 422, 'invalid_text'],
@@ -141,16 +140,5 @@ describe('a caller of the notes API', () => {
     }
     const key = await provider.admin.serviceKey()
     expect((await call('GET', '/api/notes', { token: key })).status).toBe(401)
-  })
-
-  it('is not known by the session cookie', async () => {
-    const app = openWebApp(startProvider())
-    const headers = {
-      cookie: 'sb-localhost-auth-token=base64-e30',
-      origin: SITE,
-      'sec-fetch-site': 'same-origin',
-    }
-    const response = await app.fetch(new Request(`${SITE}/api/notes`, { headers }))
-    expect(response.status).toBe(401)
   })
 })

@@ -39,25 +39,19 @@ it('fields are not called wrong when a redirect brought the error', () => {
   expect(page).not.toContain('aria-invalid="')
 })
 
-it('announces its MCP server to programs that the person uses on the page', () => {
+it('announces its MCP server to programs, and leads on to the steps for each assistant and to one’s connections', () => {
   const page = notesPage({ email: 'a@b', notes: [], links }).toString()
   expect(/<head>(.*?)<\/head>/s.exec(page)?.[1]).toContain(
     '<link rel="mcp-server" href="http://localhost:8787/mcp" />',
   )
   expect(landingPage({}).toString()).not.toContain('mcp-server')
-})
-
-it('leads on to the steps for each assistant and to one’s connections', () => {
-  const page = notesPage({ email: 'a@b', notes: [], links }).toString()
   expect(page).toContain('<a href="http://localhost:8787/mcp">')
   expect(page).toContain('<a href="http://localhost:8787/account/connections">')
 })
 
-describe('a note', () => {
-  it('is shown with its time, and its button says which note it deletes', () => {
-    const text = 'x'.repeat(50)
-    const page = notesPage({ email: 'a@b', notes: [{ ...NOTE, text }], links }).toString()
-    expect(page).toMatch(/<time datetime="2027-01-15T08:00:00.000Z">\s*15 Jan 2027, 08:00 UTC\s*<\/time>/)
-    expect(page).toContain(`aria-label="Delete note: ${'x'.repeat(40)}…"`)
-  })
+it('a note is shown with its time, and its button says which note it deletes', () => {
+  const text = 'x'.repeat(50)
+  const page = notesPage({ email: 'a@b', notes: [{ ...NOTE, text }], links }).toString()
+  expect(page).toMatch(/<time datetime="2027-01-15T08:00:00.000Z">\s*15 Jan 2027, 08:00 UTC\s*<\/time>/)
+  expect(page).toContain(`aria-label="Delete note: ${'x'.repeat(40)}…"`)
 })

@@ -1,6 +1,13 @@
+import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { describe, expect, it, vi } from 'vitest'
-import { createFakeBrowser } from '../../../tests/support/sandbox/browser-fixture.ts'
-import { openWebApp, SITE, startProvider } from '../../../tests/support/sandbox/provider-fixture.ts'
+import { createFakeBrowser, type FakeBrowser } from '../../../tests/support/sandbox/browser-fixture.ts'
+import {
+  openWebApp,
+  type ProviderFixture,
+  SITE,
+  startProvider,
+} from '../../../tests/support/sandbox/provider-fixture.ts'
+import { signUp } from '../provider/api/auth-api.ts'
 
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 const COOKIE = 'sb-localhost-auth-token'
@@ -23,6 +30,22 @@ async function signedUp() {
   return { ...site, browser, welcome }
 }
 
+/** Starts to sign in with Google, and chooses the account with that label there, or denies. */
+async function throughGoogle(browser: FakeBrowser, label: string) {
+  const choose = await browser.post('/sign-in/google', {})
+  expect(browser.url().pathname).toBe('/google/authorize')
+  const state = /name="state" value="([^"]*)"/.exec(choose.text)?.[1] ?? ''
+  const button = new RegExp(`value="(\\w+)"[^>]*>(?:(?!</button>).)*${label}`, 's')
+  return () => browser.post('/google/choose', { state, account: button.exec(choose.text)?.[1] ?? '' })
+}
+
+const keep = ({ cookies }: FakeBrowser, name: string, value: string): unknown =>
+  cookies.set(name, { value, path: '/', attributes: '' })
+
+const base64 = (value: object): string => `base64-${Buffer.from(JSON.stringify(value)).toString('base64url')}`
+
+const sessionsOfAda = ({ admin }: ProviderFixture) => admin.listSessions(admin.findUser(ADA.email)?.id ?? '')
+
 const alertOf = (page: { text: string }): string | undefined =>
   /role="alert">\s*([^<]*?)\s*</.exec(page.text)?.[1]
 
@@ -44,6 +67,7 @@ describe('a person', () => {
     await browser.post('/sign-out', {})
     expect(browser.url().pathname).toBe('/')
     expect([...browser.cookies.keys()]).toEqual([])
+    expect((await browser.post('/sign-out', {})).status).toBe(200)
   })
 
   it('signs in with a password, and finds the notes of before', async () => {
@@ -59,21 +83,14 @@ describe('a person', () => {
 
   it('signs in with Google and returns by itself', async () => {
     const browser = openSite().browser()
-    const choose = await browser.post('/sign-in/google', {})
-    expect(browser.url().pathname).toBe('/google/authorize')
-    const state = /name="state" value="([^"]*)"/.exec(choose.text)?.[1] ?? ''
-    const account = /value="(\d+)"[^>]*>(?:(?!<\/button>).)*Ada Example/s.exec(choose.text)?.[1] ?? ''
-    const page = await browser.post('/google/choose', { state, account })
+    const page = await (await throughGoogle(browser, 'Ada Example'))()
     expect(browser.url().href).toBe(`${SITE}/notes`)
     expect(page.text).toContain('ada@google.example')
     expect([...browser.cookies.keys()].filter((name) => name.includes('verifier'))).toEqual([])
   })
 
   it('sees why nothing happened after denying at Google', async () => {
-    const browser = openSite().browser()
-    const choose = await browser.post('/sign-in/google', {})
-    const state = /name="state" value="([^"]*)"/.exec(choose.text)?.[1] ?? ''
-    const page = await browser.post('/google/choose', { state, account: 'deny' })
+    const page = await (await throughGoogle(openSite().browser(), 'Deny'))()
     expect(page.status).toBe(400)
     expect(alertOf(page)).toBe('Google sign-in was cancelled. Nothing was shared.')
   })
@@ -81,7 +98,12 @@ describe('a person', () => {
   it.each([
     ['/sign-in', ADA.email, 'wrong', 'That email and password do not match an account.'],
     ['/sign-in', 'eve@example.com', 'wrong', 'That email and password do not match an account.'],
-    ['/sign-up', ADA.email, ADA.password, 'An account with this address already exists. Sign in instead.'],
+    [
+      '/sign-up',
+      'ADA@Example.com',
+      ADA.password,
+      'An account with this address already exists. Sign in instead.',
+    ],
     ['/sign-up', 'eve@example.com', '12345', 'Choose a longer password: at least 6 characters.'],
     ['/sign-up', 'no address', '123456', 'Check the email address and the password.'],
   ])('by %s with %s and "%s" is told "%s"', async (path, email, password, alert) => {
@@ -107,6 +129,37 @@ describe('a person', () => {
 })
 
 describe('the session cookie', () => {
+  it('has the attributes of the vendor library, and is no credential of the API', async () => {
+    const { browser } = await signedUp()
+    expect(browser.cookies.get(COOKIE)?.attributes).toMatch(/^Max-Age=34560000; Path=\/; SameSite=Lax$/)
+    expect((await browser.get('/api/notes')).status).toBe(401)
+  })
+
+  it('is removed with every chunk at sign-out, which ends the session, and nothing else is', async () => {
+    const { browser, provider } = openSite()
+    const person = browser()
+    const session = { ...(await signUp(provider.services, ADA)), padding: 'x'.repeat(9000) }
+    for (const name of ['other', `${COOKIE}-code-verifier`]) keep(person, name, '1')
+    for (const { name, value } of writeSessionCookies(session, { name: COOKIE })) keep(person, name, value)
+    await person.post('/sign-out', {})
+    expect([...person.cookies.keys()]).toEqual(['other', `${COOKIE}-code-verifier`])
+    expect(sessionsOfAda(provider)).toEqual([])
+  })
+
+  it.each<[string, (session: object) => string]>([
+    ['JSON without base64', (session) => encodeURIComponent(JSON.stringify(session))],
+    ['a session without a refresh token', (session) => base64({ ...session, refresh_token: undefined })],
+  ])('that the app did not write is not refreshed: %s', async (_what, write) => {
+    const { browser, provider } = openSite()
+    const session = await signUp(provider.services, ADA)
+    provider.runtime.advance(3600)
+    const person = browser()
+    keep(person, COOKIE, write(session))
+    await person.get('/notes')
+    expect(person.url().pathname).toBe('/')
+    expect(sessionsOfAda(provider)).toMatchObject([{ refreshCounter: 0 }])
+  })
+
   it('is refreshed once its token has expired', async () => {
     const { browser, provider } = await signedUp()
     const before = browser.cookies.get(COOKIE)?.value
@@ -115,34 +168,37 @@ describe('the session cookie', () => {
     provider.runtime.advance(3600)
     expect((await browser.get('/notes')).status).toBe(200)
     expect(browser.cookies.get(COOKIE)?.value).not.toBe(before)
-    const { id = '' } = provider.admin.findUser(ADA.email) ?? {}
-    expect(provider.admin.listSessions(id)).toMatchObject([{ refreshCounter: 1 }])
+    expect(sessionsOfAda(provider)).toMatchObject([{ refreshCounter: 1 }])
   })
 
   it('is dropped when its session has ended', async () => {
     const { browser, provider } = await signedUp()
-    const user = provider.admin.findUser(ADA.email)
-    for (const { id } of provider.admin.listSessions(user?.id ?? '')) provider.admin.endSession(id)
+    for (const { id } of sessionsOfAda(provider)) provider.admin.endSession(id)
     await browser.get('/notes')
     expect(browser.url().pathname).toBe('/')
     expect(browser.cookies.size).toBe(0)
   })
 
-  it.each([0, 3600])('is kept while the provider fails, %i seconds on', async (seconds) => {
-    const { browser, provider } = await signedUp()
-    provider.runtime.advance(seconds)
-    vi.spyOn(provider.services.accounts, 'get').mockImplementationOnce(() => {
-      throw new Error('The disk is full.')
-    })
-    const page = await browser.get('/notes')
-    expect(page.status).toBe(500)
-    expect(browser.cookies.has(COOKIE)).toBe(true)
-    expect((await browser.get('/notes')).status).toBe(200)
-  })
+  it.each([0, 3600])(
+    'is kept while the provider fails, which a page says without details, %i seconds on',
+    async (seconds) => {
+      const { browser, provider } = await signedUp()
+      provider.runtime.advance(seconds)
+      vi.spyOn(provider.services.accounts, 'get').mockImplementationOnce(() => {
+        throw new Error('The disk is full.')
+      })
+      const page = await browser.get('/notes')
+      expect(page.status).toBe(500)
+      expect(page.text).toContain('That did not work')
+      expect(page.text).not.toMatch(/disk|at file|Error:/i)
+      expect(browser.cookies.has(COOKIE)).toBe(true)
+      expect((await browser.get('/notes')).status).toBe(200)
+    },
+  )
 
   it.each(['base64-!!', 'base64-e30', 'nonsense'])('is dropped when it reads %s', async (value) => {
     const browser = openSite().browser()
-    browser.cookies.set(COOKIE, { value, path: '/', attributes: '' })
+    keep(browser, COOKIE, value)
     await browser.get('/notes')
     expect(browser.url().pathname).toBe('/')
     expect(browser.cookies.has(COOKIE)).toBe(false)
@@ -170,12 +226,10 @@ describe('the return from Google', () => {
   it('is refused in a browser that did not start it', async () => {
     const { browser: open } = openSite()
     const attacker = open()
-    const choose = await attacker.post('/sign-in/google', {})
-    const state = /name="state" value="([^"]*)"/.exec(choose.text)?.[1] ?? ''
-    const account = /value="(\d+)"/.exec(choose.text)?.[1] ?? ''
+    const choose = await throughGoogle(attacker, 'Ada Example')
     const verifier = [...attacker.cookies].find(([name]) => name.includes('verifier'))
     attacker.cookies.clear()
-    await attacker.post('/google/choose', { state, account })
+    await choose()
     const victim = open()
     const stolen = await victim.get(attacker.url().href)
     expect(stolen.status).toBe(400)
@@ -241,19 +295,6 @@ describe('every page', () => {
     expect(browser.url().pathname).toBe('/')
     await browser.post('/notes', { text: 'x' })
     expect(browser.url().pathname).toBe('/')
-  })
-})
-
-describe('a failure inside', () => {
-  it('is a page without details', async () => {
-    const { browser, provider } = await signedUp()
-    vi.spyOn(provider.services.accounts, 'get').mockImplementationOnce(() => {
-      throw new Error('The disk is full.')
-    })
-    const page = await browser.get('/notes')
-    expect(page.status).toBe(500)
-    expect(page.text).toContain('That did not work')
-    expect(page.text).not.toMatch(/disk|at file|Error:/i)
   })
 })
 

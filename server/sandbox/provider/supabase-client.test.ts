@@ -12,7 +12,11 @@ const ADA = { email: 'ada@example.com', password: 'correct horse' }
 describe('an unmodified supabase-js client', () => {
   it('signs up and is signed in at once', async () => {
     const { client } = startProvider()
-    const { data, error } = await client().auth.signUp({ ...ADA, options: { data: { nickname: 'ada' } } })
+    const { data, error } = await client().auth.signUp({
+      ...ADA,
+      email: 'ADA@Example.com',
+      options: { data: { nickname: 'ada' } },
+    })
     expect(error).toBeNull()
     expect(data.session).toMatchObject({ token_type: 'bearer', expires_in: 3600 })
     expect(data.user).toMatchObject({
@@ -24,15 +28,6 @@ describe('an unmodified supabase-js client', () => {
       user_metadata: { nickname: 'ada', email_verified: true },
     })
     expect(data.user?.factors).toBeUndefined()
-  })
-
-  it('learns why a sign-up is refused', async () => {
-    const { admin, client } = startProvider()
-    await admin.createUser(ADA)
-    const taken = await client().auth.signUp({ ...ADA, email: 'ADA@Example.com' })
-    expect(taken.error).toMatchObject({ code: 'user_already_exists', status: 422 })
-    const weak = await client().auth.signUp({ email: 'eve@example.com', password: '12345' })
-    expect(weak.error).toMatchObject({ code: 'weak_password', status: 422 })
   })
 
   it('learns that a refresh token was tampered with', async () => {

@@ -186,20 +186,6 @@ describe.each(browsers)('the code for %s', (browser) => {
   })
 })
 
-describe('the sources', () => {
-  const sources = globSync('{background,core,entrypoints,platform,ui}/**/*.ts', {
-    cwd: join(root, 'extension'),
-  })
-    .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => !/\.test\.ts$|\/testing\//.test(path))
-  const read = (path: string): string => readFileSync(join(root, 'extension', path), 'utf8')
-
-  it('import the polyfill in one file', () => {
-    const importing = sources.filter((path) => /^import (?!type).*'webextension-polyfill'/m.test(read(path)))
-    expect(importing).toEqual(['platform/web-extension.ts'])
-  })
-})
-
 /** Returns the scripts that a page loads, immediately or later. */
 function loadedBy(browser: string, page: string): string[] {
   const found = new Set<string>()

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { settingsSamples } from '../../support/extension/ui/settings-samples.ts'
 import { hostileSamples, viewSamples } from '../../support/extension/ui/view-samples.ts'
-import { findViolations, loadAxe } from '../../support/browsers/axe.ts'
+import { findViolations, loadAxe } from '../../support/axe.ts'
 import { openPopupStage, openSettingsStage, type Stage } from '../../support/browsers/stage.ts'
 import type { SharedBrowser } from './shared-browser.ts'
 import type { TestBrowser } from '../../support/browsers/test-browser.ts'

@@ -62,9 +62,7 @@ export function describeSignIn(shared: SharedBrowser): void {
       const listed = await postMcp(server, { method: 'tools/list' }, { authorization: `Bearer ${token}` })
       expect(await listed.text()).toContain('list_notes')
       expect(await browser.stored()).not.toContain('profiles')
-    })
-
-    it('a browser of a person has asked for nothing so far: the icon says nothing', async () => {
+      // The browser has asked the person for nothing so far.
       expect(await browser.badge(tab)).toBe('')
     })
 

@@ -8,10 +8,9 @@ export type SigningAlgorithm = 'ES256' | 'HS256'
 /** Control over the keys of a provider. */
 export interface KeyControl {
   /** The HS256 secret, as text. */
-  readonly secret: string
+  readonly jwtSecret: string
   setAlgorithm(algorithm: SigningAlgorithm): void
-  /** `dropOld` removes the old keys from the JWKS at once, as a revocation does. */
-  rotate(options?: { dropOld?: boolean }): void
+  rotateSigningKey(): void
   /** Signs with the shared secret, as for API keys, even if access tokens are signed with ES256. */
   signWithSecret(claims: JWTPayload): Promise<string>
 }
@@ -35,14 +34,11 @@ export function controlKeys(services: AuthServices): KeyControl {
     },
   }
   return {
-    secret,
+    jwtSecret: secret,
     signWithSecret,
     setAlgorithm(chosen) {
       algorithm = chosen
     },
-    rotate({ dropOld = false } = {}) {
-      if (dropOld) database.run('DELETE FROM signing_key')
-      own.rotate()
-    },
+    rotateSigningKey: () => own.rotate(),
   }
 }

@@ -2,7 +2,7 @@ import type { Account } from '../../../server/sandbox/provider/accounts/account.
 import type { AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
 import { hashPassword } from '../../../server/sandbox/provider/accounts/password.ts'
 import type { Session } from '../../../server/sandbox/provider/sessions/session.ts'
-import { controlKeys, type SigningAlgorithm } from './key-control.ts'
+import { controlKeys, type KeyControl } from './key-control.ts'
 import type { Faults, ProviderFaults } from './faults.ts'
 
 /** Requests received since the last reset, and some of their outcomes. */
@@ -35,7 +35,7 @@ export interface ProviderControls {
 }
 
 /** A user to create without the sign-up page. */
-export interface NewUser {
+interface NewUser {
   email: string
   /** Without one the user can only sign in socially. Its strength is not checked. */
   password?: string
@@ -52,14 +52,12 @@ export interface ProviderUser {
 }
 
 /** Lets tests provoke production situations; not reachable over HTTP. */
-export interface ProviderAdmin {
+export interface ProviderAdmin extends KeyControl {
   /** Rejects with `user_already_exists` when the address is taken. */
   createUser(user: NewUser): Promise<ProviderUser>
   findUser(email: string): ProviderUser | undefined
   /** A banned user keeps sessions and tokens, but every call of the API rejects them. */
   banUser(userId: string): void
-  /** Deletes the user with sessions, identities and factors. */
-  deleteUser(userId: string): void
   /** Adds a verified TOTP factor; `secret` is base32, for `computeTotp`. */
   enrollTotp(userId: string): { factorId: string; secret: string }
   /** Oldest first. */
@@ -73,11 +71,6 @@ export interface ProviderAdmin {
   setCaptcha(captcha: { secret?: string }): void
   /** Without it every address counts as confirmed, so none is verified. */
   setConfirmation(confirmation: 'done' | 'off'): void
-  /** `dropOld` removes the old keys from the JWKS at once, as a revocation does. */
-  rotateSigningKey(options?: { dropOld?: boolean }): void
-  setAlgorithm(algorithm: SigningAlgorithm): void
-  /** The HS256 secret, as text. */
-  readonly jwtSecret: string
   /** Returns an operator's API key for `/admin/users`: a `service_role` token valid for ten years. */
   serviceKey(): Promise<string>
   /** Signs any claims with the current key: wrong audiences, service roles, tokens of the past. */
@@ -99,6 +92,7 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
     })
 
   return {
+    ...keys,
     async createUser({ email, password, confirmed = true, banned = false }) {
       const hash = password === undefined ? {} : await hashOf(password)
       const account = accounts.create({ kind: 'email', email, confirmed, ...hash })
@@ -110,7 +104,6 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
       return account === undefined ? undefined : toUser(account)
     },
     banUser: ban,
-    deleteUser: (id) => accounts.delete(id),
     enrollTotp(userId) {
       const account = accounts.get(userId)
       const { id, secret } = factors.enroll(account, `totp ${account.factors.length + 1}`)
@@ -140,9 +133,6 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
     setConfirmation(confirmation) {
       services.confirmsEmail = confirmation === 'done'
     },
-    rotateSigningKey: (options) => keys.rotate(options),
-    setAlgorithm: (algorithm) => keys.setAlgorithm(algorithm),
-    jwtSecret: keys.secret,
     serviceKey() {
       const now = runtime.now()
       return keys.signWithSecret({

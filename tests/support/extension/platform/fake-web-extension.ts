@@ -9,9 +9,7 @@ export function provide(
   path: string,
   implementation: (...parameters: never[]) => unknown,
 ): ReturnType<typeof vi.fn> {
-  const [namespace = '', name = ''] = path.split('.')
-  const target = (fakeBrowser as unknown as Record<string, Record<string, () => unknown>>)[namespace]
-  if (target === undefined) throw new Error(`There is no ${namespace}.`)
+  const { target, name } = placeOf(path)
   return vi.spyOn(target, name).mockImplementation(implementation)
 }
 
@@ -23,14 +21,11 @@ export interface ProvidedEvent {
 
 /** Adds a browser event that the fake lacks: `emit` calls the listeners. */
 export function provideEvent(path: string): ProvidedEvent {
-  const [namespace = '', name = ''] = path.split('.')
-  const target = (fakeBrowser as unknown as Record<string, Record<string, unknown>>)[namespace]
-  if (target === undefined) throw new Error(`There is no ${namespace}.`)
+  const { target, name } = placeOf(path)
   const known = new Set<(...parameters: unknown[]) => void>()
-  target[name] = {
-    addListener: (listener: (...parameters: unknown[]) => void) => void known.add(listener),
-    removeListener: (listener: (...parameters: unknown[]) => void) => void known.delete(listener),
-  }
+  Object.assign(target, {
+    [name]: { addListener: known.add.bind(known), removeListener: known.delete.bind(known) },
+  })
   return {
     emit(...parameters) {
       for (const listener of known) listener(...parameters)
@@ -39,4 +34,11 @@ export function provideEvent(path: string): ProvidedEvent {
       return known.size
     },
   }
+}
+
+function placeOf(path: string): { target: Record<string, () => unknown>; name: string } {
+  const [namespace = '', name = ''] = path.split('.')
+  const target = (fakeBrowser as unknown as Record<string, Record<string, () => unknown>>)[namespace]
+  if (target === undefined) throw new Error(`There is no ${namespace}.`)
+  return { target, name }
 }
