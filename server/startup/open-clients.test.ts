@@ -106,7 +106,7 @@ describe('a client with a metadata document, from end to end', () => {
     expect(await response.json()).toMatchObject({ error: 'temporarily_unavailable' })
   })
 
-  it('in production nothing on loopback is fetched, and nowhere the server itself, which would ask itself again', async () => {
+  it('in production nothing on loopback is fetched, and nowhere the server itself', async () => {
     const id = publish()
     const store = openMemoryStore()
     const find = (base: string, url = id) =>

@@ -131,7 +131,10 @@ export const deviations: readonly Deviation[] = [
     what: 'On loopback everything works by http, documents of clients on loopback among it.',
     why: 'To try it out and to develop. Under any other address the server does not start without https, and nothing on loopback is fetched.',
     off: 'An https `BASE_URL`.',
-    test: ['server/startup/open-clients.test.ts', 'in production nothing on loopback is fetched'],
+    test: [
+      'server/startup/open-clients.test.ts',
+      'in production nothing on loopback is fetched, and nowhere the server itself',
+    ],
   },
   {
     sections: 'RFC 6750 3.1',

@@ -14,7 +14,7 @@ export interface ProviderCounters {
   /** Refreshes that ended a session because of a reuse. */
   reuseRevocations: number
   /** Completed sign-outs by scope. */
-  signOuts: Record<'global' | 'local' | 'others', number>
+  signOuts: Record<'global' | 'local', number>
 }
 
 export function createProviderCounters(): ProviderCounters {
@@ -22,7 +22,7 @@ export function createProviderCounters(): ProviderCounters {
     token: { password: 0, refresh_token: 0, pkce: 0 },
     rotations: 0,
     reuseRevocations: 0,
-    signOuts: { global: 0, local: 0, others: 0 },
+    signOuts: { global: 0, local: 0 },
   }
 }
 

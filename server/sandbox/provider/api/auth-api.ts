@@ -126,7 +126,6 @@ async function signOut(services: AuthServices, c: Context): Promise<Response> {
   const { account, session } = await authenticate(services, c.req.raw)
   if (scope === 'global') sessions.endAll(account.id)
   else if (scope === 'local') sessions.end(session.id)
-  else if (scope === 'others') sessions.endAll(account.id, session.id)
   else throw new AuthError(400, 'validation_failed', `Unsupported logout scope ${JSON.stringify(scope)}`)
   return c.body(null, 204)
 }
