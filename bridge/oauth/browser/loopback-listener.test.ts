@@ -91,7 +91,7 @@ describe('where it listens', () => {
     if (!hasIpv6) return
     const port = await occupy('::1')
     await expect(listen({ host: 'localhost', port })).rejects.toMatchObject({ fault: 'no_callback_port' })
-    expect(await isReachable('127.0.0.1', port)).toBe(false)
+    await expect.poll(() => isReachable('127.0.0.1', port)).toBe(false)
   })
 
   it('not on a configured port that is taken, and says what to do', async () => {
@@ -116,7 +116,7 @@ describe('where it listens', () => {
     await listener.response
     await listener.close()
     await expect(arriving).rejects.toThrow()
-    expect(await isReachable('127.0.0.1', portOf(listener))).toBe(false)
+    await expect.poll(() => isReachable('127.0.0.1', portOf(listener))).toBe(false)
   })
 })
 

@@ -17,6 +17,9 @@ async function isFree(redirectUri: string): Promise<boolean> {
   return !(await isReachable(hostname, Number(port)))
 }
 
+/** A program that another thread starts at that moment has a copy of the listening socket until it runs. */
+const toBeFree = (redirectUri: string): Promise<void> => expect.poll(() => isFree(redirectUri)).toBe(true)
+
 /** A port that no other program is given as soon as it is free again. */
 const ownCallback = async (): Promise<OAuthConfig['callback']> => ({
   host: '127.0.0.1',
@@ -460,7 +463,7 @@ describe('an end in every phase', () => {
     const registered = server.requests('/register')[0]
     if (registered === undefined) return
     const { redirect_uris: uris } = JSON.parse(registered.text) as { redirect_uris: string[] }
-    expect(await isFree(uris[0] ?? '')).toBe(true)
+    await toBeFree(uris[0] ?? '')
   })
 
   it('cancelled while the person is away', async () => {
@@ -469,7 +472,7 @@ describe('an end in every phase', () => {
     expect(await isFree(redirectUriOf(url))).toBe(false)
     trial.cancel()
     await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
-    expect(await isFree(redirectUriOf(url))).toBe(true)
+    await toBeFree(redirectUriOf(url))
   })
 
   it('cancelled before it begins', async () => {
@@ -483,12 +486,12 @@ describe('an end in every phase', () => {
     const trial = beginTrial(server.serverUrl, { signInTimeoutMs: 50, callback: await ownCallback() })
     const { url } = await trial.prompt
     await expect(trial.done).rejects.toMatchObject({ fault: 'timeout' })
-    expect(await isFree(redirectUriOf(url))).toBe(true)
+    await toBeFree(redirectUriOf(url))
   })
 
   it('after it worked', async () => {
     await signIn(server.serverUrl, { callback: await ownCallback() })
-    expect(await isFree(server.requests('/authorize')[0]?.query.get('redirect_uri') ?? '')).toBe(true)
+    await toBeFree(server.requests('/authorize')[0]?.query.get('redirect_uri') ?? '')
   })
 
   it('a port that is taken, before anything is registered', async () => {
