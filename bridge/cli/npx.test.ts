@@ -52,6 +52,7 @@ describe('in front of somebody who started the bridge by npx', () => {
   it('status says so of a login that cannot be read', async () => {
     await storeLogin(home, serverUrl)
     damageLogin(home, serverUrl, 'x')
-    expect((await runCommand(['status'], { home })).stdout).toContain('npx mcp-drawbridge logout <url>')
+    const { stdout } = await runCommand(['status', serverUrl], { home })
+    expect(stdout).toContain(`npx mcp-drawbridge logout ${serverUrl}`)
   })
 })

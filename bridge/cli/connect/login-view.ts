@@ -63,5 +63,7 @@ export function describeUnreadable(
   serverUrl: string | undefined,
 ): UnreadableLogin {
   const { code, sentences, nextStep, exit } = describeError(failure, { serverUrl })
-  return { id, file, code, reason: sentences.join(' '), next_step: nextStep, exit }
+  const isNameless = failure.fault === 'corrupt' && serverUrl === undefined
+  const next_step = isNameless ? 'Delete that file, and sign in again at its server.' : nextStep
+  return { id, file, code, reason: sentences.join(' '), next_step, exit }
 }

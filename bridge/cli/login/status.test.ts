@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { now, runCommand } from '../../../tests/support/bridge/cli/command-run.ts'
@@ -132,7 +132,7 @@ describe('status', () => {
     expect(code).toBe(3)
     expect(stdout).toContain('https://b.example/mcp\n  signed in, since ')
     expect(stdout).toContain(
-      `${file}\n  cannot be read\n  reason   The stored login is cut off or no JSON.\n  -> Remove it and sign in again: drawbridge logout <url>\n`,
+      `${file}\n  cannot be read\n  reason   The stored login is cut off or no JSON.\n  -> Delete that file, and sign in again at its server.\n`,
     )
     expect(stderr).toBe('')
     const run = await runCommand(['status', '--json'], { home })
@@ -147,10 +147,12 @@ describe('status', () => {
           file,
           code: 'credentials_corrupt',
           reason: 'The stored login is cut off or no JSON.',
-          next_step: 'Remove it and sign in again: drawbridge logout <url>',
+          next_step: 'Delete that file, and sign in again at its server.',
         },
       ],
     })
+    rmSync(file)
+    expect((await runCommand(['status'], { home })).code).toBe(0)
   })
 
   it('of one server shows only what cannot be read of it', async () => {

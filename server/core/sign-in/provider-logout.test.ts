@@ -8,7 +8,7 @@ import {
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import { type Sealer } from '../seal.ts'
+import type { Sealer } from '../seal.ts'
 import type { Store } from '../store.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 import { userIdOf } from '../session/grant.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { deviceGrantType } from '../../core/clients/client.ts'
 import type { Grant } from '../../core/session/grant.ts'
-import { type SessionProvider } from '../../core/session/session-provider.ts'
+import type { SessionProvider } from '../../core/session/session-provider.ts'
 import { type Browser, createBrowser, type Visit } from '../../../tests/support/server/browser.ts'
 import { account, appUrl, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'

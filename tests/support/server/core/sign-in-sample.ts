@@ -11,7 +11,7 @@ import type {
 } from '../../../../server/core/session/session-provider.ts'
 import type { SignInPorts } from '../../../../server/core/sign-in/pending-sign-in.ts'
 import { createBrowserBinding } from '../../../../server/core/sign-in/browser-seal.ts'
-import { type SignInPurpose } from '../../../../server/core/sign-in/sign-in-transaction.ts'
+import type { SignInPurpose } from '../../../../server/core/sign-in/sign-in-transaction.ts'
 import type { SignInVisitor } from '../../../../server/core/sign-in/sign-in-limit.ts'
 import type { Store } from '../../../../server/core/store.ts'
 import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
