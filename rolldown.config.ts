@@ -61,7 +61,7 @@ export default defineConfig([
     input: { main: 'server/main.ts', library: 'server/library.ts' },
     platform: 'node',
     plugins: [openTelemetry, thirdPartyNotices(), publishOutput('server/dist', () => true)],
-    output: { ...output, dir: fresh('server/dist', 'server'), minify: false },
+    output: { ...output, dir: fresh('server/dist', 'server'), minify: true },
   },
   {
     input: { main: 'bridge/main.ts' },

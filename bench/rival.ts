@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Child, startChild } from './child.ts'
 import { installPeers } from './peer-install.ts'
+import { writeServerScript } from './server-script.ts'
 
 /** Another system measured in the same rounds: a server script next to this file, and its endpoints. */
 export interface Rival {
@@ -95,7 +95,7 @@ export async function startRival(
   const packages = rival.packages && installPeers(rival.packages, site)
   const child = await startChild({
     name: rival.name,
-    script: fileURLToPath(new URL(rival.script, import.meta.url)),
+    script: await writeServerScript(rival.script),
     argv: [String(site.connections)],
     directory: site.scratch,
     environment: {

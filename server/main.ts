@@ -1,8 +1,14 @@
+import { inspect } from 'node:util'
 import { run } from './cli/command-line.ts'
 
 // Whoever reads our output may stop early, as head does; that is no reason to fail.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
+})
+
+// Node would print the line at fault whole, and those of the bundle are long.
+process.on('uncaughtException', (error) => {
+  process.stderr.write(`${inspect(error)}\n`, () => process.exit(1))
 })
 
 process.exitCode = await run(process.argv.slice(2), process.env)

@@ -79,14 +79,20 @@ function createCommandLine(
     })
     .showHelpAfterError(`Run ${program} --help for every command and flag.`)
     .addHelpText('after', `\n${examples}`)
+    .hook('preSubcommand', addSettings)
   const groups = new Map<string, Command>()
   for (const row of commandTable) {
     const [first = '', ...rest] = row.usage.split(' ')
     const about = commandGroups[first]
-    const group = about === undefined ? root : (groups.get(first) ?? root.command(first).description(about))
+    const group =
+      about === undefined
+        ? root
+        : (groups.get(first) ?? root.command(first).description(about).hook('preSubcommand', addSettings))
     groups.set(first, group)
     const command = group.command(group === root ? row.usage : rest.join(' '))
     describeCommand(command, row)
+    withoutSettings.set(command, row)
+    command.on('beforeHelp', () => addSettings(group, command))
     command.action((...given: unknown[]) => start(row, given.slice(0, -2).flat() as string[], command.opts()))
   }
   return root
@@ -95,6 +101,18 @@ function createCommandLine(
 function describeCommand(command: Command, row: CommandRow): void {
   command.description(row.description).option('--json', row.json)
   for (const [flags, text] of Object.entries(row.switches ?? {})) command.option(flags, text)
+  const lines = row.examples.map((example) => `  ${program} ${example}`.trimEnd())
+  command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+}
+
+/** Commands whose settings are not added yet. */
+const withoutSettings = new WeakMap<Command, CommandRow>()
+
+/** Adds the settings to the command that was asked for: those of all commands are a tenth of the start of a server. */
+function addSettings(_parent: Command, command: Command): void {
+  const row = withoutSettings.get(command)
+  if (!row) return
+  withoutSettings.delete(command)
   for (const setting of settings.filter(({ secret }) => !secret)) {
     const option = new Option(
       `${flagOf(setting)} <value>`,
@@ -102,8 +120,6 @@ function describeCommand(command: Command, row: CommandRow): void {
     )
     command.addOption(option.hideHelp(row.shown !== undefined && !row.shown.includes(setting.field)))
   }
-  const lines = row.examples.map((example) => `  ${program} ${example}`.trimEnd())
-  command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
 }
 
 /** Runs a command. Prints a failure with its next step, and returns its exit code. */

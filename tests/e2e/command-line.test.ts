@@ -19,3 +19,12 @@ it('a fault ends the process also when the tools module has begun something that
   expect(stderr).toMatch(/^ {2}- DRAWBRIDGE_TOOLS: .*tools: must be an array/m)
   expect(stderr).not.toMatch(/^ +at /m)
 })
+
+it('an error that nothing catches ends the process, without the line of code that threw it', async () => {
+  const path = join(temporaryFolder(), 'late.mjs')
+  const filler = 'x'.repeat(5000)
+  writeFileSync(path, `export const tools = []; setTimeout(() => { throw new Error('late') }) // ${filler}`)
+  const { code, stderr } = await runAlone([], { settings: { TOOLS: path } })
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^Error: late$/m)])
+  expect(stderr).not.toContain(filler)
+})

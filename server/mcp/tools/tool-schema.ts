@@ -1,4 +1,5 @@
 import { fromJsonSchema, type StandardSchemaWithJSON, type Tool } from '@modelcontextprotocol/server'
+import { z } from 'zod/v4'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ToolSchema } from './tool-module.ts'
 
@@ -15,7 +16,7 @@ export type SchemaVerdict =
 
 const maxReasonLength = 1000
 
-export const emptySchema: ToolSchema = { type: 'object', properties: {}, additionalProperties: false }
+export const emptySchema: ToolSchema = z.strictObject({})
 
 /**
  * Prepares a schema for the input or the output of a tool. Throws an `Error` that says what is wrong with it: it has to
@@ -26,7 +27,8 @@ export function prepareSchema(schema: unknown, side: 'input' | 'output'): Prepar
   const json = standard['~standard'].jsonSchema[side]({ target: 'draft-2020-12' })
   if (json['type'] !== 'object') throw new Error('must describe an object: it needs "type": "object"')
   return {
-    json: json as Tool['inputSchema'],
+    // The type first, as the SDK has it.
+    json: { type: 'object', ...json } as Tool['inputSchema'],
     check(value) {
       const result = standard['~standard'].validate(value)
       const judge = (given: Verdict): SchemaVerdict => verdict(given, value, json)

@@ -1,3 +1,4 @@
+import { z } from 'zod/v4'
 import { textResult } from './tool-result.ts'
 import type { ToolDeclaration } from './tool-module.ts'
 
@@ -6,17 +7,12 @@ export const whoamiTool: ToolDeclaration = {
   name: 'whoami',
   title: 'Who am I',
   description: 'Tells which account of the web app this connection acts as, and how it was authenticated.',
-  outputSchema: {
-    type: 'object',
-    properties: {
-      sub: { type: 'string' },
-      email: { type: 'string' },
-      name: { type: 'string' },
-      credential: { enum: ['access_token', 'provider_token', 'session_cookie'] },
-    },
-    required: ['sub', 'credential'],
-    additionalProperties: false,
-  },
+  outputSchema: z.strictObject({
+    sub: z.string(),
+    email: z.string().optional(),
+    name: z.string().optional(),
+    credential: z.enum(['access_token', 'provider_token', 'session_cookie']),
+  }),
   annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
   call(_input, { user: { sub, email, name }, credential }) {
     const identity = { sub, ...(email && { email }), ...(name && { name }), credential }
