@@ -61,7 +61,8 @@ export default defineConfig([
     input: { main: 'server/main.ts', library: 'server/library.ts' },
     platform: 'node',
     plugins: [openTelemetry, thirdPartyNotices(), publishOutput('server/dist', () => true)],
-    output: { ...output, dir: fresh('server/dist', 'server'), minify: true },
+    // V8 keeps two bytes for each character of a file with one beyond Latin-1.
+    output: { ...output, dir: fresh('server/dist', 'server'), minify: { codegen: { asciiOnly: true } } },
   },
   {
     input: { main: 'bridge/main.ts' },
