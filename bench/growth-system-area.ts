@@ -31,7 +31,7 @@ export async function measureSessions(bench: Bench): Promise<BarredFigure[]> {
     const streams = new AbortController()
     const open = (user: Connected) => openSession(`${site.baseUrl}/mcp`, user, streams.signal)
     await open(connected)
-    // After the sign-ins: hashing the passwords of twenty people leaves a hundred megabytes with the allocator.
+    // After the sign-ins: hashing the passwords of twenty people leaves 64 MB with the allocator.
     const memoryBefore = child.memoryBytes()
     for (let index = 1; index < count; index += 1) {
       await open(users[Math.floor(index / sessionsOfUser)] ?? connected)
