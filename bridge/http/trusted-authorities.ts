@@ -1,20 +1,23 @@
 import { readFileSync } from 'node:fs'
-import * as tls from 'node:tls'
+import type { SecureContext } from 'node:tls'
+
+/** Loaded when it is needed, which most connections do without: importing it costs every bridge five megabytes. */
+const tls = () => process.getBuiltinModule('node:tls')
 
 /** The authorities that are trusted. `ca` is PEM text of further ones; Node alone would take it instead of the usual ones. */
 export class TrustedAuthorities {
   #further: string[]
   #hasSystem = false
-  #context: tls.SecureContext | undefined
+  #context: SecureContext | undefined
 
   constructor(ca: string | undefined) {
     this.#further = ca === undefined ? [] : [ca]
   }
 
   /** `undefined` stands for the defaults of Node, which need no work. */
-  context(): tls.SecureContext | undefined {
+  context(): SecureContext | undefined {
     if (this.#further.length === 0) return undefined
-    return (this.#context ??= tls.createSecureContext({ ca: [...usualAuthorities(), ...this.#further] }))
+    return (this.#context ??= tls().createSecureContext({ ca: [...usualAuthorities(), ...this.#further] }))
   }
 
   /** Adds what the operating system trusts, if anything. Not from the start: reading it takes time. */
@@ -30,12 +33,12 @@ export class TrustedAuthorities {
 
 /** Returns what Node trusts without a list of ours: its own bundle, and the file of NODE_EXTRA_CA_CERTS. */
 function usualAuthorities(): readonly string[] {
-  return readAuthorities('default') ?? [...tls.rootCertificates, ...extraAuthorities()]
+  return readAuthorities('default') ?? [...tls().rootCertificates, ...extraAuthorities()]
 }
 
 /** `undefined` on Node before 22.15, which cannot tell. */
 function readAuthorities(kind: 'default' | 'system'): readonly string[] | undefined {
-  return typeof tls.getCACertificates === 'function' ? tls.getCACertificates(kind) : undefined
+  return tls().getCACertificates?.(kind)
 }
 
 function extraAuthorities(): string[] {
