@@ -28,7 +28,7 @@ export function prepareSchema(schema: unknown, side: 'input' | 'output'): Prepar
   if (json['type'] !== 'object') throw new Error('must describe an object: it needs "type": "object"')
   return {
     // The type first, as the SDK has it.
-    json: { type: 'object', ...json } as Tool['inputSchema'],
+    json: { type: 'object', ...json },
     check(value) {
       const result = standard['~standard'].validate(value)
       const judge = (given: Verdict): SchemaVerdict => verdict(given, value, json)
