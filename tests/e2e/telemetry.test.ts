@@ -105,7 +105,9 @@ describe.skipIf(!hasPythonPeers())('with a collector, the bridge and FastMCP', {
       })
       // What was done before the message was read is part of it.
       await spanOf('store findAccessToken', 'drawbridge-server', client, chain[2])
-      const record = collector.records().find((each) => inTrace(each as never))
+      const recordInTrace = () => collector.records().find((each) => inTrace(each as never))
+      await until(() => recordInTrace() !== undefined, 'the record of the call')
+      const record = recordInTrace()
       expect([record?.eventName, record?.spanId]).toEqual(['drawbridge.tool_called', chain[2]?.spanId])
       expect(record?.attributes).toMatchObject({ tool: 'span', outcome: 'ok', audit: true })
     },
