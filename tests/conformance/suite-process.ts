@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compileCache } from '../support/compile-cache.ts'
 
 const listTimeoutMs = 60_000
 
@@ -65,7 +66,7 @@ export function startSuite(
   environment: Readonly<Record<string, string>> = {},
 ): SuiteProcess {
   const child = spawn(process.execPath, [findSuite(), ...argv], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: home, ...environment },
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, ...compileCache, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const giveUp = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
