@@ -20,7 +20,18 @@ if (!require('fs').existsSync(bundle)) {
   process.exit(1)
 }
 var nodeModule = require('module')
-if (nodeModule.enableCompileCache) nodeModule.enableCompileCache()
+if (nodeModule.enableCompileCache) {
+  try {
+    // Not where Node would keep it, below /tmp: whoever is first there could have us run their code.
+    var cache = require('path').join(require('os').homedir(), '.cache', 'drawbridge')
+    require('fs').mkdirSync(cache, { recursive: true, mode: 448 })
+    var stat = require('fs').statSync(cache)
+    var isOpenToOthers = process.getuid && (stat.uid !== process.getuid() || (stat.mode & 18) !== 0)
+    if (!isOpenToOthers) nodeModule.enableCompileCache(cache)
+  } catch (error) {
+    // No home, or one that cannot be written: it starts without.
+  }
+}
 // Built from a string, because old parsers refuse the word import.
 // oxlint-disable-next-line typescript/no-implied-eval
 var load = Function('path', 'return import(path)')

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { compileCache } from '../tests/support/compile-cache.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
 
 const startTimeoutMs = 20_000
@@ -51,7 +52,7 @@ export async function createInstance(
     const log = openSync(logFile, 'a')
     const spawned = spawn(process.execPath, [given.launcher, '--json'], {
       cwd: directory,
-      env: { PATH: process.env['PATH'] ?? '', HOME: directory, ...environment },
+      env: { PATH: process.env['PATH'] ?? '', HOME: directory, ...compileCache, ...environment },
       stdio: ['ignore', 'pipe', log],
     })
     closeSync(log)

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compileCache } from '../support/compile-cache.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { createSecretLedger, type SecretLedger } from './secret-ledger.ts'
 import { until } from '../support/until.ts'
@@ -199,7 +200,7 @@ export function childEnvironment(directory: string, settings: ServerSettings): R
   const home = join(directory, 'home')
   mkdirSync(home, { recursive: true })
   const given = Object.entries(settings).map(([name, value]) => [`DRAWBRIDGE_${name}`, value])
-  return { PATH: process.env['PATH'] ?? '', HOME: home, ...Object.fromEntries(given) }
+  return { PATH: process.env['PATH'] ?? '', HOME: home, ...compileCache, ...Object.fromEntries(given) }
 }
 
 function endOf(child: ChildProcess): Promise<Exit> {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { talkTo } from '../../support/bridge/process/bridge-child.ts'
+import { compileCache } from '../../support/compile-cache.ts'
 import { type LocalClient, localClient, type LocalEra, sampleOf } from './local-client.ts'
 import { createStandInBrowser } from './stand-in-browser.ts'
 
@@ -22,7 +23,13 @@ const home = mkdtempSync(join(tmpdir(), 'drawbridge-driver-'))
 let client: LocalClient | undefined
 try {
   const child = spawn(process.execPath, [bridge, url, ...bridgeFlags()], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: home, BROWSER: 'true', MCP_REMOTE_CONFIG_DIR: home },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: home,
+      BROWSER: 'true',
+      MCP_REMOTE_CONFIG_DIR: home,
+      ...compileCache,
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const browse = createStandInBrowser()

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { compileCache } from '../../compile-cache.ts'
 import { createLineClient, type LineClient } from './line-client.ts'
 
 /** Script that starts the built bridge. */
@@ -85,7 +86,7 @@ export function startCommand(words: readonly string[], options: BridgeOptions): 
 
 /** Returns a clean environment. */
 export function environmentOf({ environment, home }: BridgeOptions): Record<string, string> {
-  return { PATH: process.env['PATH'] ?? '', HOME: home ?? '/nonexistent', ...environment }
+  return { PATH: process.env['PATH'] ?? '', HOME: home ?? '/nonexistent', ...compileCache, ...environment }
 }
 
 /** Returns a client at the stdio of any process. */
