@@ -30,6 +30,8 @@ if (nodeModule.enableCompileCache) {
     var stat = require('fs').statSync(cache)
     var isOpenToOthers = process.getuid && (stat.uid !== process.getuid() || (stat.mode & 18) !== 0)
     if (!isOpenToOthers) nodeModule.enableCompileCache(cache)
+    // Old parsers need the name.
+    // oxlint-disable-next-line no-unused-vars
   } catch (error) {
     // No home, or one that cannot be written: it starts without.
   }
