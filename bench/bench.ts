@@ -24,6 +24,8 @@ export interface Bench extends RivalSite {
   plan: Plan
   /** Number of grants in the small and in the large store. */
   storeSizes: readonly [small: number, large: number]
+  /** Numbers of sessions of a gateway. */
+  sessionCounts: readonly number[]
   startRounds: number
   /** Duration of the flood of bad requests. */
   floodSeconds: number

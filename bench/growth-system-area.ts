@@ -14,14 +14,13 @@ import { type Load, openLoad } from './load.ts'
 import { createRepeatingWalker, mcpRequest } from './walkers.ts'
 
 const sessionsOfUser = 50
-const sessionCounts = [1, 100, 1000]
 
-/** Measures calls and memory of the gateway with one, a hundred and a thousand sessions, each with its GET stream. */
+/** Measures calls and memory of the gateway with each number of sessions, each with its GET stream. */
 export async function measureSessions(bench: Bench): Promise<BarredFigure[]> {
   const area = 'growth sessions'
   const upstream = await startRemote(bench, 'open')
   const doors = []
-  for (const count of sessionCounts) {
+  for (const count of bench.sessionCounts) {
     const { site, child, connected } = await startFilledDrawbridge(bench, `sessions-${count}`, 0, {
       settings: { ...unlimited, UPSTREAM: upstream.url, SIGN_IN_LIMIT: '1000' },
     })

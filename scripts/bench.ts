@@ -98,6 +98,7 @@ const bench: Bench = {
     : { rounds: 5, roundMs: 1200, warmUpMs: 1000 },
   connections: 64,
   storeSizes: [1000, values.quick ? 10_000 : 1_000_000],
+  sessionCounts: values.quick ? [1, 500] : [1, 100, 1000],
   startRounds: values.quick ? 1 : 5,
   floodSeconds: values.quick ? 3 : 20,
   say: (text) => console.error(text),
