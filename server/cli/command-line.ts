@@ -36,11 +36,12 @@ export async function run(
 ): Promise<number> {
   let code: ExitCode = exitCode.ok
   const { words, upstreamCommand } = splitCommand(argv)
-  const commandLine = createCommandLine(async (row, operands, options) => {
+  const given = withDefaultCommand(words)
+  const commandLine = createCommandLine(given, async (row, operands, options) => {
     code = await runCommand(row, operands, options, { environment, upstreamCommand })
   })
   try {
-    await commandLine.parseAsync(withDefaultCommand(words), { from: 'user' })
+    await commandLine.parseAsync(given, { from: 'user' })
     return code
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
@@ -65,7 +66,9 @@ function withDefaultCommand(argv: readonly string[]): readonly string[] {
   return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...argv] : argv
 }
 
+/** Creates the command line for `words`. Only the commands in them get the settings: those of all are a tenth of a server's start. */
 function createCommandLine(
+  words: readonly string[],
   start: (row: CommandRow, operands: readonly string[], options: CommandOptions) => Promise<void>,
 ): Command {
   const root = new Command(program)
@@ -79,20 +82,15 @@ function createCommandLine(
     })
     .showHelpAfterError(`Run ${program} --help for every command and flag.`)
     .addHelpText('after', `\n${examples}`)
-    .hook('preSubcommand', addSettings)
   const groups = new Map<string, Command>()
   for (const row of commandTable) {
     const [first = '', ...rest] = row.usage.split(' ')
     const about = commandGroups[first]
-    const group =
-      about === undefined
-        ? root
-        : (groups.get(first) ?? root.command(first).description(about).hook('preSubcommand', addSettings))
+    const group = about === undefined ? root : (groups.get(first) ?? root.command(first).description(about))
     groups.set(first, group)
     const command = group.command(group === root ? row.usage : rest.join(' '))
     describeCommand(command, row)
-    withoutSettings.set(command, row)
-    command.on('beforeHelp', () => addSettings(group, command))
+    if (words.includes(first)) addSettings(command, row)
     command.action((...given: unknown[]) => start(row, given.slice(0, -2).flat() as string[], command.opts()))
   }
   return root
@@ -105,14 +103,7 @@ function describeCommand(command: Command, row: CommandRow): void {
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
 }
 
-/** Commands whose settings are not added yet. */
-const withoutSettings = new WeakMap<Command, CommandRow>()
-
-/** Adds the settings to the command that was asked for: those of all commands are a tenth of the start of a server. */
-function addSettings(_parent: Command, command: Command): void {
-  const row = withoutSettings.get(command)
-  if (!row) return
-  withoutSettings.delete(command)
+function addSettings(command: Command, row: CommandRow): void {
   for (const setting of settings.filter(({ secret }) => !secret)) {
     const option = new Option(
       `${flagOf(setting)} <value>`,
