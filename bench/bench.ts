@@ -27,6 +27,8 @@ export interface Bench extends RivalSite {
   /** Numbers of sessions of a gateway. */
   sessionCounts: readonly number[]
   startRounds: number
+  /** Measures the bridge beside mcp-remote alone, without the peers that have no bar of their own in most areas. */
+  fewPeers: boolean
   /** Duration of the flood of bad requests. */
   floodSeconds: number
 }

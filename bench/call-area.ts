@@ -84,7 +84,7 @@ const ownPauseMs = 5
 export async function measureNeighbour(bench: Bench): Promise<BarredFigure[]> {
   const area = 'neighbour'
   const { site, child, connected } = await startFilledDrawbridge(bench, 'neighbour', 0, {
-    settings: { CALL_LIMIT: '20000/m' },
+    settings: { CALL_LIMIT: '6000/m' },
   })
   const other = await connect(site, 'eve@example.com')
   const host = new URL(site.baseUrl).host

@@ -19,7 +19,6 @@ const floodShare = 1 / 5
 const clientShare = 1 / 50
 const floodConnections = 50
 const floodAddress = '127.0.0.2'
-const settleMs = 3000
 const sampleMs = 1000
 // V8 delays garbage collection while there is room, so memory grows for minutes. In a small heap it grows only by
 // what is kept.
@@ -50,7 +49,7 @@ export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
   const floodPerSecond = Math.round(floorPerSecond * floodShare)
   const clients = Math.max(10, Math.round((floorPerSecond * clientShare * pauseMs) / 1000))
   const work = await startClients(site.port, request, clients)
-  await sleep(settleMs)
+  await sleep(bench.plan.warmUpMs * 3)
   work.take()
   await sleep((bench.floodSeconds * 1000) / 3)
   const calm = work.take()
@@ -65,7 +64,7 @@ export async function measureFlood(bench: Bench): Promise<BarredFigure[]> {
     ],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   )
-  await sleep(settleMs)
+  await sleep(bench.plan.warmUpMs * 3)
   work.take()
   const { cpu, megabytes } = await watch(child, bench.floodSeconds)
   const beside = work.take()

@@ -46,7 +46,8 @@ const areas: Readonly<Record<string, (bench: Bench) => Promise<BarredFigure[]>>>
 const help = `Measures the built server and bridge alongside their peers in one run. Needs Linux: times come from /proc.
 
 npm run bench -- [flags]
-  --quick         shorter, with a hundredth of the large store, as a smoke test
+  --quick         shorter, with a hundredth of the large store and mcp-remote as the bridge's only peer, as a smoke
+                  test
   --only AREA     one of those below; may be repeated; bridge and growth select all that begin with it
   --json FILE     also writes the figures as JSON
   --server FILE   the launcher of another built server, to compare two
@@ -94,12 +95,13 @@ const bench: Bench = {
   scratch,
   packageFolder: join(parent, 'bench-packages'),
   plan: values.quick
-    ? { rounds: 1, roundMs: 500, warmUpMs: 300 }
+    ? { rounds: 1, roundMs: 400, warmUpMs: 250 }
     : { rounds: 5, roundMs: 1200, warmUpMs: 1000 },
   connections: 64,
   storeSizes: [1000, values.quick ? 10_000 : 1_000_000],
-  sessionCounts: values.quick ? [1, 500] : [1, 100, 1000],
+  sessionCounts: values.quick ? [1, 300] : [1, 100, 1000],
   startRounds: values.quick ? 1 : 5,
+  fewPeers: values.quick,
   floodSeconds: values.quick ? 3 : 20,
   say: (text) => console.error(text),
 }

@@ -31,8 +31,9 @@ export async function measureBridgeServers(bench: Bench): Promise<BarredFigure[]
       const subjects = openSubjects(bench, programs, remote).filter((subject) => subject.kind !== 'floor')
       for (const node of nodes) {
         const on = `${kindName}, ${node.name}`
-        figures.push(...(await startFigures(bench, node, subjects, { on, attempt })))
+        // First, since it also fills the caches of files and compiled code that a start uses.
         figures.push(...(await callFigures(bench, node, subjects, { on, attempt, remote })))
+        figures.push(...(await startFigures(bench, node, subjects, { on, attempt })))
       }
       figures.push(...failures(`${area}, ${kindName}`))
     } finally {
@@ -49,13 +50,11 @@ async function startFigures(
   { on, attempt }: { on: string; attempt: Attempts['attempt'] },
 ): Promise<BarredFigure[]> {
   const wall = createRounds()
-  // The first round fills the caches of files and compiled code.
-  for (let round = -1; round < startRounds; round += 1) {
+  for (let round = 0; round < startRounds; round += 1) {
     for (const subject of subjects) {
-      await attempt(subject.name, async () => {
-        const { wallMs } = await timeStart(subject, node.path)
-        if (round >= 0) wall.add(subject.name, wallMs)
-      })
+      await attempt(subject.name, async () =>
+        wall.add(subject.name, (await timeStart(subject, node.path)).wallMs),
+      )
     }
     wall.next()
   }

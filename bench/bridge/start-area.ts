@@ -33,7 +33,7 @@ export function measureBridgeStart(bench: Bench): Promise<BarredFigure[]> {
     // The first round fills the caches of files and compiled code.
     await startAll(empty())
     const measured = empty()
-    for (let round = 0; round < bench.startRounds * 2 + 1; round += 1) await startAll(measured)
+    for (let round = 0; round < bench.startRounds * 2 - 1; round += 1) await startAll(measured)
     return measured.flatMap((each) => figuresOf(each, scene))
   })
 }

@@ -69,7 +69,10 @@ export function openPrograms(bench: Bench): Programs {
   }
 }
 
-/** Opens Drawbridge, its peers and the floor in front of an open server; every start has an empty home. */
+/**
+ * Opens Drawbridge, its peers (only the {@link reference} with `fewPeers`) and the floor in front of an open server;
+ * every start has an empty home.
+ */
 export function openSubjects(bench: Bench, programs: Programs, remote: BenchRemote): Subject[] {
   const subject = (
     name: string,
@@ -84,14 +87,19 @@ export function openSubjects(bench: Bench, programs: Programs, remote: BenchRemo
   return [
     subject(ours, programs.drawbridge, 'ours'),
     subject(reference, programs.mcpRemote),
-    subject(supergateway, (url) => programs.supergateway(url)),
-    subject(mcpProxy, programs.mcpProxy),
+    ...(bench.fewPeers
+      ? []
+      : [subject(supergateway, (url) => programs.supergateway(url)), subject(mcpProxy, programs.mcpProxy)]),
     subject(floor, programs.floor, 'floor'),
   ]
 }
 
-/** Opens the peers that cannot sign in, with a token that does not expire, in front of a guarded server. */
+/**
+ * Opens the peers that cannot sign in (none with `fewPeers`), with a token that does not expire, in front of a guarded
+ * server.
+ */
 export function fixedTokenSubjects(bench: Bench, programs: Programs, remote: BenchRemote): Subject[] {
+  if (bench.fewPeers) return []
   const { url, accessToken = '' } = remote
   return [
     {
