@@ -38,7 +38,7 @@ async function measureOn(node: NodeVersion, { plan }: Bench, scene: Scene): Prom
       { ...plain, callers: [directCaller(remotes.open), ...of(open, bridges)] },
       { ...behindOAuth, callers: [directCaller(remotes.guarded), ...of(guarded, bridges)] },
     ]
-    for (const { callers } of groups) await warmUp(callers, attempt)
+    for (const { callers } of groups) await warmUp(callers, { plan, attempt })
     return [
       ...(await measureLatency(groups, plan.rounds * 4)),
       ...(await measureThroughput(groups, plan.rounds * 2 - 1)),

@@ -1,16 +1,18 @@
+import type { Plan } from '../contest.ts'
 import type { BarredFigure } from '../figure.ts'
 import type { Attempts } from './attempts.ts'
 import { type Caller, closeCallers, openCaller } from './caller.ts'
 import type { NodeVersion } from './node-version.ts'
 import type { Subject } from './subject.ts'
 
-const warmUpCalls = 300
-
-/** Makes calls that are not measured. */
-export async function warmUp(callers: readonly Caller[], attempt: Attempts['attempt']): Promise<void> {
+/** Makes calls that are not measured: 300 by each caller in a whole run. */
+export async function warmUp(
+  callers: readonly Caller[],
+  { plan, attempt }: { plan: Plan; attempt: Attempts['attempt'] },
+): Promise<void> {
   for (const { name, echo } of callers) {
     await attempt(name, async () => {
-      for (let call = 0; call < warmUpCalls; call += 1) await echo()
+      for (let call = 0; call < plan.rounds * 60; call += 1) await echo()
     })
   }
 }

@@ -78,7 +78,7 @@ function callFigures(
 ): Promise<BarredFigure[]> {
   return withCallers(node, attempt, subjects, async (bridges) => {
     const callers = [directCaller(remote), ...bridges]
-    await warmUp(callers, attempt)
+    await warmUp(callers, { plan, attempt })
     return measureLatency([{ area, on, callers, ours, reference, attempt }], plan.rounds * 4)
   })
 }
