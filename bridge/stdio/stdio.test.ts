@@ -198,6 +198,31 @@ describe('createStdio', () => {
     expect(written).toBe(`${message.text}\n`.repeat(2))
   })
 
+  it.skipIf(!('transfer' in ArrayBuffer.prototype))(
+    'gives the memory of a large message back when it is written',
+    async () => {
+      const bytes = Buffer.alloc(300_000, 'x')
+      let written = ''
+      let finish = (): void => {}
+      const output = new Writable({
+        writev: (chunks, done) => {
+          finish = () => {
+            written = chunks.map(({ chunk }) => String(chunk)).join('')
+            done()
+          }
+        },
+      })
+      const { stdio } = start(new PassThrough(), output)
+      const { envelope } = message
+      void stdio.write({ envelope, bytes, text: 'is not decoded' })
+      await until(() => output.writableLength > 0)
+      expect(bytes).toHaveLength(300_000)
+      finish()
+      await until(() => bytes.length === 0)
+      expect(written).toBe(`${'x'.repeat(300_000)}\n`)
+    },
+  )
+
   it('holds its callers back while nobody reads', async () => {
     const output = new PassThrough({ highWaterMark: 1000 })
     const { stdio } = start(new PassThrough(), output)

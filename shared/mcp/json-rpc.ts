@@ -146,7 +146,7 @@ export type Envelope =
 /** A message to pass on unchanged: JSON without line breaks, so that it can be a line of stdio. */
 export interface WireMessage {
   readonly text: string
-  /** The same in UTF-8, where that is what came: `text` is decoded anew each time. */
+  /** The same in UTF-8, where that is what came: `text` is decoded anew each time. Both are empty once written to stdout. */
   readonly bytes?: Uint8Array
   envelope: Envelope
   /** The HTTP status of a response that arrived in the body of an error; undefined otherwise. */
