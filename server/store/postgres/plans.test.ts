@@ -4,7 +4,7 @@ import { type PostgresServer, startPostgres } from '../../../tests/support/serve
 import { openPostgresStore } from './postgres.ts'
 import { useEverything } from '../../../tests/support/store-contract/every-operation.ts'
 
-const many = 100_000
+const many = 20_000
 const fewer = 10_000
 
 let server: PostgresServer
@@ -55,7 +55,7 @@ it.each([
   ['', 'planned while the tables were tiny', 6],
   ['&pooler=transaction', 'planned each time', 2],
 ])(
-  'no operation reads its way through a table of 100,000 grants%s: %s',
+  'no operation reads its way through a table of 20,000 grants%s: %s',
   async (parameters, _when, rounds) => {
     const url = await server.createDatabase()
     const store = openPostgresStore(`${url}?pool_max=1${parameters}`)
