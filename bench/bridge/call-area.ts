@@ -46,7 +46,7 @@ async function measureOn(node: NodeVersion, { plan }: Bench, scene: Scene): Prom
     ]
   })
   const large = await withCallers(node, attempt, open, (bridges) =>
-    measureLarge({ ...plain, callers: [directCaller(remotes.open), ...bridges] }, plan.rounds * 4),
+    measureLarge({ ...plain, callers: [directCaller(remotes.open), ...bridges] }, plan.rounds * 3),
   )
   return [...small, ...large]
 }
