@@ -305,10 +305,14 @@ describe('an earlier registration', () => {
   })
 
   it('is used with the earlier port where that is free', async () => {
-    const { credential } = await signIn(server.serverUrl)
-    await signIn(server.serverUrl, {}, { previous: credential })
-    const [first, second] = server.requests('/authorize').map(({ query }) => query.get('redirect_uri'))
-    expect(second).toBe(first)
+    const redirectUri = `http://127.0.0.1:${await freePort()}/oauth/callback`
+    const { client } = old()
+    await signIn(
+      server.serverUrl,
+      {},
+      { previous: { ...old(), client: { ...client, redirectUris: [redirectUri] } } },
+    )
+    expect(server.requests('/authorize').at(-1)?.query.get('redirect_uri')).toBe(redirectUri)
   })
 })
 

@@ -121,7 +121,7 @@ describe.concurrent('the limits', () => {
   it('end the process of a client that is gone, or else the one idle for the longest, whose session comes back', async ({
     expect,
   }) => {
-    const fixture = open([], { maxPerUser: 2, startTimeoutSeconds: 1 })
+    const fixture = open([], { maxPerUser: 2, startTimeoutSeconds: 3 })
     const client = fixture.client()
     const first = await client.open({ roots: {} })
     const stream = await first.listen()
