@@ -58,7 +58,6 @@ describe('createClientKeeper', () => {
   it.each<[what: string, client: Client]>([
     ['a registration without an end', publicClient()],
     ['a client of the operator', publicClient({ kind: 'configured' })],
-    ['a copy of a document', publicClient({ id: described.id, kind: 'metadata_document' })],
     ['a registration that is kept for longer', publicClient({ expiresAt: start + 120 * day })],
   ])('writes nothing about %s', async (_what, client) => {
     await keep(client, grantEnd)
@@ -93,7 +92,6 @@ it.each<[what: string, client: Client, expected: boolean]>([
   ['of the operator', publicClient({ kind: 'configured' }), true],
   ['a document that is not stored', described, false],
   ['a document that is stored', { ...described, expiresAt: start + day }, true],
-  ['a copy of a document', { ...described, document: undefined }, true],
 ])('isInUse: %s: %s', (_what, client, expected) => {
   expect(isInUse(client)).toBe(expected)
 })

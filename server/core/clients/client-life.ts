@@ -13,15 +13,15 @@ export function isExpired({ expiresAt }: Pick<Client, 'expiresAt'>, now: number)
 }
 
 /** True for a client in use: configured by the operator, or a user has signed in with it. */
-export function isInUse({ kind, document, createdAt, expiresAt }: Client): boolean {
+export function isInUse({ kind, createdAt, expiresAt }: Client): boolean {
   switch (kind) {
     case 'configured':
       return true
     case 'registered':
       return expiresAt === undefined || expiresAt > createdAt + unusedClientSeconds
     case 'metadata_document':
-      // Without a document it is the operator's copy. Only documents of connected clients are stored, so those expire.
-      return document === undefined || expiresAt !== undefined
+      // Only documents of connected clients are stored, and expire.
+      return expiresAt !== undefined
   }
 }
 
@@ -49,7 +49,7 @@ export function createClientKeeper(store: Pick<ClientStore, 'keepClient' | 'putC
   }
 }
 
-/** Configured clients do not expire; nor do registrations without an expiry, and copies from the operator. */
-function mayExpire({ kind, document, expiresAt }: Client): boolean {
-  return kind === 'metadata_document' ? document !== undefined : expiresAt !== undefined
+/** Configured clients do not expire; nor do registrations without an expiry. */
+function mayExpire({ kind, expiresAt }: Client): boolean {
+  return kind === 'metadata_document' || expiresAt !== undefined
 }
