@@ -36,18 +36,21 @@ export async function measureSessions(bench: Bench): Promise<BarredFigure[]> {
       await open(users[Math.floor(index / sessionsOfUser)] ?? connected)
     }
     const kilobytes = (child.memoryBytes() - memoryBefore) / (count - 1) / 1024
-    const host = new URL(site.baseUrl).host
     const message = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{}}}'
-    const request = mcpRequest(host, connected.accessToken, message)
+    const request = mcpRequest(new URL(site.baseUrl).host, connected.accessToken, message)
+    doors.push({ name: `${count} sessions`, kilobytes, child, port: site.port, request, streams })
+  }
+  const contenders = []
+  // Only now: opening sessions takes longer than a server keeps an idle connection.
+  for (const { name, child, port, request } of doors) {
     const walkers = Array.from({ length: bench.connections }, () =>
       createRepeatingWalker(request, ({ status }) => status === 200),
     )
-    const load = await openLoad(site.port, walkers)
-    doors.push({ name: `${count} sessions`, kilobytes, child, load, streams })
+    contenders.push({ name, child, load: await openLoad(port, walkers) })
   }
-  const results = await compete(doors, bench.plan)
-  for (const { load, streams, child } of doors) {
-    load.close()
+  const results = await compete(contenders, bench.plan)
+  for (const { load } of contenders) load.close()
+  for (const { streams, child } of doors) {
     streams.abort()
     await child.stop()
   }
