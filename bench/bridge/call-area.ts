@@ -1,7 +1,7 @@
 import type { Bench } from '../bench.ts'
 import type { BarredFigure } from '../figure.ts'
 import { measureLarge } from './call-large.ts'
-import { measureLatency, measureWarmLatency } from './call-latency.ts'
+import { measureLatency } from './call-latency.ts'
 import { measureThroughput } from './call-throughput.ts'
 import { type Caller, type CallGroup, directCaller } from './caller.ts'
 import { warmUp, withCallers } from './callers.ts'
@@ -42,7 +42,6 @@ async function measureOn(node: NodeVersion, { plan }: Bench, scene: Scene): Prom
     return [
       ...(await measureLatency(groups, plan.rounds * 4)),
       ...(await measureThroughput(groups, plan.rounds * 2 - 1)),
-      ...(await measureWarmLatency(groups, plan.rounds * 2)),
     ]
   })
   const large = await withCallers(node, attempt, open, (bridges) =>

@@ -18,26 +18,12 @@ interface Measured {
  */
 export async function measureLatency(groups: readonly CallGroup[], rounds: number): Promise<BarredFigure[]> {
   const cpu = createCpuMeter(groups.flatMap(({ callers }) => callers))
-  const measured = await measureRounds(groups, rounds)
-  const cpuOf = (name: string): number => cpu.microseconds(name, rounds * callsAtOnce)
-  return measured.flatMap((each) => coldFigures(each, cpuOf))
-}
-
-/** Measures the same for bridges whose code is fully compiled after many calls. Has no bar. */
-export async function measureWarmLatency(
-  groups: readonly CallGroup[],
-  rounds: number,
-): Promise<BarredFigure[]> {
-  const measured = await measureRounds(groups, rounds)
-  return measured.flatMap(({ group, p50 }) => addedFigures(group, p50, `${title} after many`))
-}
-
-async function measureRounds(groups: readonly CallGroup[], rounds: number): Promise<Measured[]> {
   const measured = groups.map((group) => ({ group, p50: createRounds(), p99: createRounds() }))
   for (let round = 0; round < rounds; round += 1) {
     for (const each of measured) await measureRound(each)
   }
-  return measured
+  const cpuOf = (name: string): number => cpu.microseconds(name, rounds * callsAtOnce)
+  return measured.flatMap((each) => latencyFigures(each, cpuOf))
 }
 
 async function measureRound({ group, p50, p99 }: Measured): Promise<void> {
@@ -58,12 +44,12 @@ async function measureRound({ group, p50, p99 }: Measured): Promise<void> {
   p99.next()
 }
 
-function coldFigures({ group, p50, p99 }: Measured, cpuOf: (name: string) => number): BarredFigure[] {
+function latencyFigures({ group, p50, p99 }: Measured, cpuOf: (name: string) => number): BarredFigure[] {
   return [
     reported({ area: group.area, name: `a call, direct, ${group.on}`, ...p50.of(direct), unit: 'ms' }),
     ...tailFigures(group, p99),
     ratioBar(group, p50),
-    ...addedFigures(group, p50, title),
+    ...addedFigures(group, p50),
     ...cpuFigures(group, 'CPU per call, one at a time', cpuOf),
   ]
 }
@@ -84,7 +70,7 @@ function ratioBar(group: CallGroup, p50: Rounds): BarredFigure {
   })
 }
 
-function addedFigures({ area, on, callers, ours }: CallGroup, p50: Rounds, title: string): BarredFigure[] {
+function addedFigures({ area, on, callers, ours }: CallGroup, p50: Rounds): BarredFigure[] {
   const added = (name: string): Spread => p50.difference(name, direct)
   return callers.flatMap(({ name, kind }) => {
     if (kind === 'direct') return []

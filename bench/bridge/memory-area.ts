@@ -27,7 +27,7 @@ export function measureBridgeMemory(bench: Bench): Promise<BarredFigure[]> {
   return inScene(bench, { area, keys: ['keychain', 'file'] }, async (scene) => {
     const nodes = [pinnedNode]
     const measured = nodes.map((node) => ({ node, idle: createRounds(), used: createRounds() }))
-    for (let round = 0; round < Math.min(bench.plan.rounds, 3); round += 1) {
+    for (let round = 0; round < Math.min(bench.plan.rounds, 2); round += 1) {
       for (const each of measured) await measureRound(each, scene)
     }
     return measured.flatMap((each) => figuresOf(each, scene))

@@ -79,6 +79,6 @@ function callFigures(
   return withCallers(node, attempt, subjects, async (bridges) => {
     const callers = [directCaller(remote), ...bridges]
     await warmUp(callers, { plan, attempt })
-    return measureLatency([{ area, on, callers, ours, reference, attempt }], plan.rounds * 4)
+    return measureLatency([{ area, on, callers, ours, reference, attempt }], plan.rounds * 3)
   })
 }
