@@ -23,11 +23,15 @@ import { createSseEndpoint } from './sse-endpoint.ts'
 /** Initial {@link RemoteSettings}, and what a test makes of the authorization server. */
 export interface RemoteOptions extends Partial<RemoteSettings> {
   authorization?: AuthorizationScript
+  /** The origin that clients know it by, when something stands in front of it. */
+  seenAs?: string
 }
 
 /** A running remote on 127.0.0.1. */
 export interface Remote {
   origin: string
+  /** The port that it listens on. */
+  port: number
   /** URL of Streamable HTTP. */
   url: string
   /** URL of the transport of 2024-11-05. */
@@ -77,13 +81,14 @@ export interface Remote {
 
 /** Starts a remote MCP server with its own authorization server. */
 export async function startRemote(options: RemoteOptions = {}): Promise<Remote> {
-  const { authorization, ...changes } = options
+  const { authorization, seenAs, ...changes } = options
   const settings: RemoteSettings = { ...usualSettings, ...changes }
   const counters = createCounters()
   const extraTools: string[] = []
   const sockets = new Set<Socket>()
   const servers: Server[] = []
-  let origin = ''
+  const port = await freePort()
+  const origin = seenAs ?? `http://127.0.0.1:${port}`
   const authorizationServer = createAuthorizationServer(settings, counters, () => origin, authorization)
   const received: Received[] = []
 
@@ -204,7 +209,6 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
 
   /** Keeps the port, also after a stop; other programs could take a random one meanwhile. */
   async function start(): Promise<void> {
-    const at = origin === '' ? await freePort() : Number(new URL(origin).port)
     const server = createServer(
       { keepAliveTimeout: 120_000, maxHeaderSize: 1024 * 1024 },
       (request, response) => {
@@ -219,9 +223,10 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket))
     })
-    await new Promise<void>((resolve, reject) => server.listen(at, '127.0.0.1', resolve).on('error', reject))
+    await new Promise<void>((resolve, reject) =>
+      server.listen(port, '127.0.0.1', resolve).on('error', reject),
+    )
     servers.push(server)
-    origin = `http://127.0.0.1:${at}`
   }
 
   async function stop(): Promise<void> {
@@ -233,6 +238,7 @@ export async function startRemote(options: RemoteOptions = {}): Promise<Remote> 
   await start()
   return {
     origin,
+    port,
     url: `${origin}/mcp`,
     sseUrl: `${origin}/sse`,
     issuer: origin,
