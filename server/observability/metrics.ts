@@ -1,3 +1,4 @@
+import { createBoundedLabel, maxToolLabels } from './bounded-label.ts'
 import { logEvents } from './log-event.ts'
 
 /** Counters and timings of the server, if they are collected. */
@@ -62,8 +63,6 @@ export const metricTable = {
 } satisfies Record<string, MetricRow>
 
 const maxDetails = 50
-/** More tools than servers usually offer; a module may register others for each caller. */
-const maxTools = 500
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
@@ -88,13 +87,11 @@ export async function createMetrics(version: string): Promise<Metrics> {
   new Gauge(options('drawbridge_build_info')).set({ version, node: process.versions.node }, 1)
   const toolCalls = new Counter(options('drawbridge_tool_calls_total'))
   const toolCallTimes = new Histogram({ ...options('drawbridge_tool_call_duration_seconds'), buckets })
-  const tools = new Set<string>()
+  const toolLabel = createBoundedLabel(maxToolLabels)
 
   function toolCalled(fields: Readonly<Record<string, unknown>>): void {
     const { tool, unknown, unlisted, outcome, duration_ms: ms } = fields
-    const name = unknown === true ? 'other' : unlisted === true ? 'unlisted' : String(tool)
-    if (tools.size < maxTools) tools.add(name)
-    const label = tools.has(name) ? name : 'other'
+    const label = toolLabel(unknown === true ? 'other' : unlisted === true ? 'unlisted' : String(tool))
     toolCalls.inc({ tool: label, outcome: String(outcome) })
     if (!String(outcome).startsWith('refused')) toolCallTimes.observe({ tool: label }, Number(ms) / 1000)
   }
@@ -126,17 +123,16 @@ function createDetails(): (
   name: string,
   fields: Readonly<Record<string, unknown>>,
 ) => { event: string; detail: string } {
-  const known = new Map<string, Set<string>>()
+  const labels = new Map<string, (value: string) => string>()
   return (name, fields) => {
     const row = logEvents[name]
     if (!row) return { event: 'other', detail: '' }
     if (row.detail === undefined) return { event: name, detail: '' }
     const value = fields[row.detail]
     if (typeof value !== 'string') return { event: name, detail: '' }
-    const values = known.get(name) ?? new Set()
-    known.set(name, values)
-    if (values.size < maxDetails) values.add(value)
-    return { event: name, detail: values.has(value) ? value : 'other' }
+    const label = labels.get(name) ?? createBoundedLabel(maxDetails)
+    labels.set(name, label)
+    return { event: name, detail: label(value) }
   }
 }
 

@@ -11,14 +11,53 @@ export interface McpOperation {
   attributes: Readonly<Record<string, string>>
 }
 
-/** Methods of MCP have such names; another text of a client has no place in the name of a span. */
-const methodForm = /^[a-z]+(?:\/[a-z_]+){0,3}$/i
-const maxMethodLength = 60
+/** The methods of every revision. A client may send any other text, and in metrics each would be a series that is kept for good. */
+const methods: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'tools/call',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'subscriptions/listen',
+  'completion/complete',
+  'logging/setLevel',
+  'tasks/get',
+  'tasks/list',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
+  'roots/list',
+  'sampling/createMessage',
+  'elicitation/create',
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/message',
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/list_changed',
+  'notifications/resources/updated',
+  'notifications/roots/list_changed',
+  'notifications/elicitation/complete',
+  'notifications/subscriptions/acknowledged',
+  'notifications/tasks',
+  'notifications/tasks/status',
+])
 const maxNameLength = 200
 
-/** Names a message by the semantic conventions of OpenTelemetry for MCP: of its parameters, by the name of the tool or prompt alone. */
+/**
+ * Names a message by the semantic conventions of OpenTelemetry for MCP: of its parameters, by the name of the tool or prompt alone. A
+ * method that no revision has is `_OTHER`.
+ */
 export function mcpOperation(given: string, called: unknown): McpOperation {
-  const method = given.length <= maxMethodLength && methodForm.test(given) ? given : '_OTHER'
+  const method = methods.has(given) ? given : '_OTHER'
   const kind = { 'tools/call': 'tool', 'prompts/get': 'prompt' }[method]
   const attributes = { 'mcp.method.name': method }
   if (kind === undefined || typeof called !== 'string') return { name: method, attributes }

@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Context, SpanKind, trace, type Tracer } from '@opentelemetry/api'
+import { type Context, type Meter, SpanKind, trace, type Tracer } from '@opentelemetry/api'
 import type { AnyValueMap } from '@opentelemetry/api-logs'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { withTrace, withTraceText } from '@drawbridge/shared/mcp/trace-meta.ts'
 import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
+import { createBoundedLabel, maxToolLabels } from '../bounded-label.ts'
 import { openProviders } from './providers.ts'
 import type {
   OutgoingAnswer,
@@ -12,10 +13,12 @@ import type {
   ServingContext,
   Telemetry,
 } from './telemetry.ts'
-import { carrierOf, fail, nowMs, TracedRequest } from './traced-request.ts'
+import { carrierOf, fail, type Measure, nowMs, TracedRequest } from './traced-request.ts'
 
 /** Seconds, as the conventions advise for `mcp.server.operation.duration`. */
 const buckets = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
+/** Upstreams choose the codes of their errors. */
+const maxErrors = 50
 /** Longer answers are not searched for the code of an error. */
 const maxErrorLength = 16 * 1024
 
@@ -25,17 +28,13 @@ export function createTelemetry(
   report: ReportFailure,
 ): Telemetry {
   const { tracer, meter, logger, close } = openProviders(program.version, report)
-  const durations = meter.createHistogram('mcp.server.operation.duration', {
-    unit: 's',
-    description: 'Duration of MCP requests and notifications.',
-    advice: { explicitBucketBoundaries: buckets },
-  })
+  const measure = createMeasure(meter)
   const serving = new AsyncLocalStorage<TracedRequest>()
   /** Contexts of requests under way, by their ids. */
   const contexts = new Map<unknown, Context>()
   return {
     async serve(request, context, handle) {
-      const traced = new TracedRequest(tracer, durations, request.headers)
+      const traced = new TracedRequest(tracer, measure, request.headers)
       const watch = watchRequest(request.method, context, traced, contexts)
       return serving.run(traced, () => watch.answer(handle))
     },
@@ -71,6 +70,24 @@ export function createTelemetry(
     },
     close,
   }
+}
+
+/** Creates the {@link Measure}. The process holds and sends each series for as long as it runs, so every label is bounded. */
+function createMeasure(meter: Meter): Measure {
+  const durations = meter.createHistogram('mcp.server.operation.duration', {
+    unit: 's',
+    description: 'Duration of MCP requests and notifications.',
+    advice: { explicitBucketBoundaries: buckets },
+  })
+  const toolLabel = createBoundedLabel(maxToolLabels)
+  const errorLabel = createBoundedLabel(maxErrors, '_OTHER')
+  return (method, { 'gen_ai.tool.name': tool, 'error.type': error, ...labels }, seconds) =>
+    durations.record(seconds, {
+      'mcp.method.name': method,
+      ...labels,
+      ...(tool !== undefined && { 'gen_ai.tool.name': toolLabel(tool) }),
+      ...(error !== undefined && { 'error.type': errorLabel(error) }),
+    })
 }
 
 /** Watches one request: its events, the message in it, and when its answer is over. */

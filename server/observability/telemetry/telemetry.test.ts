@@ -37,19 +37,24 @@ const parent = (digit: string, flags = '01'): string => `00-${trace}-${digit.rep
 
 interface Serving {
   headers?: Record<string, string>
+  /** Null without a caller. */
+  sub?: string | null
   reply?: Reply
   during?: (context: ServingContext) => unknown
 }
 
 /** Serves a message; returns what those who serve it get. */
-async function serve(message: unknown, { headers = {}, reply, during }: Serving = {}): Promise<unknown> {
+async function serve(
+  message: unknown,
+  { headers = {}, sub = 'ada', reply, during }: Serving = {},
+): Promise<unknown> {
   const request = new Request('https://mcp.example.com/mcp', { method: 'POST', headers })
   let served: unknown
   const context: ServingContext = { id: String(lastId), report() {}, trace: (incoming) => incoming.message }
   await telemetry.serve(request, context, async (watched) => {
     const meta = (message as { params?: { _meta?: { traceparent?: string } } }).params?._meta
     const { traceparent } = meta ?? {}
-    served = watched.trace?.({ message, traceparent, revision: '2025-11-25', sub: 'ada' })
+    served = watched.trace?.({ message, traceparent, revision: '2025-11-25', sub: sub ?? undefined })
     await during?.(watched)
     return reply ?? { status: 200, headers: {}, body: '{}' }
   })
@@ -61,6 +66,11 @@ const call = (name: string, meta?: object): object => ({
   method: 'tools/call',
   params: { name, ...(meta && { _meta: meta }) },
 })
+
+const calledAs = (tool: string, known: object): [message: object, serving: Serving] => [
+  call(tool),
+  { during: ({ report }) => report('tool_called', { tool, outcome: 'ok', ...known }) },
+]
 
 const spanOf = (kind: number): Promise<CollectedSpan> =>
   collector.span((span) => span.traceId === trace && span.kind === kind)
@@ -90,20 +100,49 @@ describe('OpenTelemetry', () => {
     })
   })
 
+  it('gives a caller without a credential a trace of its own, linked to the one that it names, sampled or not', async () => {
+    const served = await serve(call('t', { traceparent: parent('b', '00') }), {
+      sub: null,
+      headers: { traceparent: parent('a') },
+    })
+    const span = await collector.span(({ links }) => links.join() === `${'b'.repeat(16)},${'a'.repeat(16)}`)
+    expect(span.parentSpanId ?? '').toBe('')
+    expect(span.traceId).not.toBe(trace)
+    expect(served).toMatchObject({
+      params: { _meta: { traceparent: `00-${span.traceId}-${span.spanId}-01` } },
+    })
+  })
+
+  it('gives a request that is refused unread a trace of its own, linked to the one that it names', async () => {
+    const request = new Request('https://mcp.example.com/mcp', {
+      method: 'POST',
+      headers: { traceparent: parent('c', '00') },
+    })
+    const refused = { status: 401, headers: {}, body: null }
+    await telemetry.serve(request, { id: String(lastId), report() {} }, () => refused)
+    const span = await collector.span(({ links }) => links.includes('c'.repeat(16)))
+    expect([span.name, span.parentSpanId ?? '']).toEqual(['POST /mcp', ''])
+    expect(span.traceId).not.toBe(trace)
+  })
+
   it.each<[message: object, name: string, attributes: object]>([
     [call('add_note'), 'tools/call add_note', { 'gen_ai.tool.name': 'add_note', 'enduser.id': 'ada' }],
     [call(`mcpa_${'x'.repeat(30)}`), 'tools/call [redacted]', { 'gen_ai.tool.name': '[redacted]' }],
     [{ id: 1, method: 'prompts/get', params: { name: 'p' } }, 'prompts/get p', { 'gen_ai.prompt.name': 'p' }],
     [{ id: 1, method: 'resources/read', params: { uri: 'a:b' } }, 'resources/read', {}],
     [{ method: 'notifications/initialized' }, 'notifications/initialized', {}],
-    [{ id: 1, method: 'said by a person' }, '_OTHER', { 'mcp.method.name': '_OTHER' }],
+    ...['said by a person', 'tools/said by', 'notifications/said_by', 'saidby'].map((method) => [
+      { id: 1, method },
+      '_OTHER',
+      { 'mcp.method.name': '_OTHER' },
+    ]),
     [[call('first'), call('second')], 'tools/call first', {}],
   ] as [object, string, object][])('names the span of %j', async (message, name, attributes) => {
     await serve(message, { headers: { traceparent: parent('a') } })
     const span = await spanOf(server)
     expect(span.name).toBe(name)
     expect(span.attributes).toMatchObject({ 'mcp.protocol.version': '2025-11-25', ...attributes })
-    expect(JSON.stringify(span)).not.toMatch(/a:b|xxx|said by/)
+    expect(JSON.stringify(span)).not.toMatch(/a:b|xxx|said.?by/)
   })
 
   const error = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"said"}}'
@@ -119,6 +158,78 @@ describe('OpenTelemetry', () => {
   ])('says of %s whether it is an error', async (_, serving, type) => {
     await serve(call('t'), { headers: { traceparent: parent('a') }, ...serving })
     expect((await spanOf(server)).attributes['error.type']).toBe(type)
+  })
+
+  it.each<
+    [what: string, made: (n: number) => [message: object, serving: Serving], label: string, values: string[]]
+  >([
+    [
+      'requests with made-up methods',
+      (n) => [{ id: 1, method: `made_up/method${n}` }, {}],
+      'mcp.method.name',
+      ['_OTHER'],
+    ],
+    [
+      'notifications of strangers with made-up methods',
+      (n) => [{ method: `notifications/made_up${n}` }, { sub: null }],
+      'mcp.method.name',
+      ['_OTHER'],
+    ],
+    [
+      'tools that are not listed yet',
+      (n) => calledAs(`made_up${n}`, { unlisted: true }),
+      'gen_ai.tool.name',
+      ['unlisted'],
+    ],
+    [
+      'tools that are unknown',
+      (n) => calledAs(`made_up${n}`, { unknown: true }),
+      'gen_ai.tool.name',
+      ['other'],
+    ],
+    [
+      'codes of errors',
+      (n) => [call('t'), { reply: { status: 200, headers: {}, body: `{"error":{"code":${70_000 + n}}}` } }],
+      'error.type',
+      ['_OTHER'],
+    ],
+  ])('has a bounded number of series for %s', async (_, made, label, values) => {
+    for (let n = 0; n < 200; n += 1) await serve(...made(n))
+    const seen = (): unknown[] =>
+      collector.points('mcp.server.operation.duration').map((point) => point[label])
+    await expect.poll(seen, { timeout: 20_000 }).toEqual(expect.arrayContaining(values))
+    expect(new Set(seen().filter((value) => /made.up|^70/.test(String(value)))).size).toBeLessThan(60)
+  })
+
+  it('has the span of a subscription at once, not when its stream ends', async () => {
+    const stream = new Response('data: {}\n\n', { headers: { 'content-type': 'text/event-stream' } })
+    await serve(
+      { id: 1, method: 'subscriptions/listen' },
+      { headers: { traceparent: parent('a') }, reply: stream },
+    )
+    expect((await spanOf(server)).name).toBe('subscriptions/listen')
+  })
+
+  it('puts a line of the audit trail into the trace of its request while that is served, later into none', async () => {
+    const id = String(lastId)
+    const line = (tool: string): string =>
+      JSON.stringify({ time: '2026-01-01T00:00:00Z', level: 30, event: 'tool_called', request_id: id, tool })
+    await serve(call('t'), {
+      headers: { traceparent: parent('a') },
+      during: () => telemetry.write(line('during')),
+    })
+    telemetry.write(line('after'))
+    const traceOf = (tool: string): unknown =>
+      collector
+        .records()
+        .find(({ attributes }) => attributes['request_id'] === id && attributes['tool'] === tool)?.traceId ??
+      'none'
+    await expect
+      .poll(() => collector.records().some(({ attributes }) => attributes['tool'] === 'after'), {
+        timeout: 20_000,
+      })
+      .toBe(true)
+    expect([traceOf('during'), traceOf('after')]).toEqual([trace, 'none'])
   })
 
   it('a stream is over when its calls are', async () => {

@@ -3,7 +3,6 @@ import {
   type Context,
   defaultTextMapGetter,
   defaultTextMapSetter,
-  type Histogram,
   type Link,
   ROOT_CONTEXT,
   type Span,
@@ -40,10 +39,18 @@ export function nowMs(): number {
   return performance.timeOrigin + performance.now()
 }
 
+/** The attributes of the metric beside the method. */
+export type OperationLabels = Partial<
+  Record<'mcp.protocol.version' | 'gen_ai.tool.name' | 'error.type', string>
+>
+
+/** Measures one operation. */
+export type Measure = (method: string, labels: OperationLabels, seconds: number) => void
+
 /** One request to `/mcp`: its SERVER span, and the CLIENT spans below it. */
 export class TracedRequest {
   readonly #tracer: Tracer
-  readonly #durations: Histogram
+  readonly #measure: Measure
   readonly #headers: Headers
   readonly #startMs = nowMs()
   #early: (() => void)[] = []
@@ -52,12 +59,12 @@ export class TracedRequest {
   #context: Context = ROOT_CONTEXT
   #error: string | undefined
   #isListening = false
-  /** In metrics, where every name is kept. */
-  #measured: Attributes = {}
+  #measured: OperationLabels = {}
+  #isOfCaller = false
 
-  constructor(tracer: Tracer, durations: Histogram, headers: Headers) {
+  constructor(tracer: Tracer, measure: Measure, headers: Headers) {
     this.#tracer = tracer
-    this.#durations = durations
+    this.#measure = measure
     this.#headers = headers
   }
 
@@ -76,7 +83,7 @@ export class TracedRequest {
     return this.#isListening
   }
 
-  /** Begins the span with the parent that the message names, or else the headers. */
+  /** Begins the span; with a known caller, its parent is the one that the message names, or else the headers. */
   begin({ message, revision, sub }: TracedMessage): void {
     const single: unknown = Array.isArray(message) ? message[0] : message
     if (!isJsonObject(single) || typeof single['method'] !== 'string') return
@@ -84,6 +91,7 @@ export class TracedRequest {
     const { name } = params
     this.#operation = mcpOperation(single['method'], typeof name === 'string' ? redactLine(name) : undefined)
     if (revision !== undefined && isKnownRevision(revision)) this.#measured['mcp.protocol.version'] = revision
+    this.#isOfCaller = sub !== undefined
     this.#isListening = single['method'] === 'subscriptions/listen'
     const attributes = {
       ...this.#operation.attributes,
@@ -141,27 +149,28 @@ export class TracedRequest {
     })
     if (this.#span) fail(this.#span, error)
     this.#span?.end(nowMs())
-    this.#measure(error)
+    const operation = this.#operation?.attributes['mcp.method.name']
+    if (operation === undefined) return
+    const labels = { ...this.#measured, ...(error !== undefined && { 'error.type': error }) }
+    this.#measure(operation, labels, (nowMs() - this.#startMs) / 1000)
   }
 
-  #measure(error: string | undefined): void {
-    const method = this.#operation?.attributes['mcp.method.name']
-    if (method === undefined) return
-    this.#durations.record((nowMs() - this.#startMs) / 1000, {
-      'mcp.method.name': method,
-      ...this.#measured,
-      ...(error !== undefined && { 'error.type': error }),
-    })
-  }
-
+  /**
+   * Strangers begin traces of their own, which are linked to those that they name: otherwise anybody could add spans to a trace, or
+   * choose not to be sampled.
+   */
   #start(name: string, attributes: Attributes, named: Context): void {
     const [traceparent, tracestate] = [this.#headers.get('traceparent'), this.#headers.get('tracestate')]
     const ambient = traceparent === null ? ROOT_CONTEXT : extract({ traceparent, tracestate })
-    const [own, outer] = [named, ambient].map((context) => trace.getSpanContext(context))
-    const isOther = own && outer && (own.traceId !== outer.traceId || own.spanId !== outer.spanId)
-    const links: Link[] = isOther ? [{ context: outer }] : []
+    const given = [named, ambient].filter((context) => trace.getSpanContext(context))
+    const parent = (this.#isOfCaller && given[0]) || ROOT_CONTEXT
+    const own = trace.getSpanContext(parent)
+    const links: Link[] = given.flatMap((each) => {
+      const context = trace.getSpanContext(each)
+      const isOwn = context?.traceId === own?.traceId && context?.spanId === own?.spanId
+      return context && !isOwn ? [{ context }] : []
+    })
     const options = { kind: SpanKind.SERVER, startTime: this.#startMs, attributes, links }
-    const parent = own ? named : ambient
     this.#span = this.#tracer.startSpan(name, options, parent)
     this.#context = trace.setSpan(parent, this.#span)
     for (const make of this.#early) make()
