@@ -32,7 +32,7 @@ describe('createConfig', () => {
       providerParameters: {},
       cookieName: 'sb-localhost-auth-token',
       allowedOrigins: ['http://localhost:8787', 'http://localhost:8788'],
-      store: { kind: 'sqlite', path: '.drawbridge/server.db' },
+      store: { kind: 'sqlite', path: '.drawbridge/trial.db' },
       privateUseRedirectUris: ['cursor://anysphere.cursor-mcp/oauth/callback'],
       trustedProxies: [],
       appName: 'Fieldnotes',
@@ -187,6 +187,17 @@ describe('an outside provider', () => {
       allowedOrigins: ['https://mcp.example.com', 'https://app.example.com'],
     })
   })
+
+  it.each<[name: string, given: Settings, path: string]>([
+    ['the embedded provider', {}, '.drawbridge/trial.db'],
+    ['Supabase', supabase, '.drawbridge/server.db'],
+    ['any provider, as given', { ...supabase, store: 'sqlite:x.db' }, 'x.db'],
+  ])(
+    'the store of a trial is not that of a real provider, which knows none of its tokens: %s',
+    (_, given, path) => {
+      expect(createConfig(given, development).store).toEqual({ kind: 'sqlite', path })
+    },
+  )
 
   it('supabase: REF of the documentation is no project', () => {
     const given = { ...supabase, providerUrl: 'https://REF.supabase.co/auth/v1' }

@@ -94,6 +94,8 @@ function withDefaults(given: Partial<ServerConfig>, texts: Settings): ServerConf
     cookieName: defaultSessionCookieName(providerUrl),
     allowedOrigins: [...new Set([new URL(baseUrl).origin, new URL(appUrl).origin])],
     appName: isTrial ? demoAppName : new URL(appUrl).host,
+    // Apart, so that a token of a trial is unknown once the real provider serves: its client then signs in again.
+    store: { kind: 'sqlite', path: `.drawbridge/${isTrial ? 'trial' : 'server'}.db` },
     ...config,
   }
 }

@@ -69,7 +69,8 @@ const table = {
   },
   store: {
     parse: parseStore,
-    default: 'sqlite:.drawbridge/server.db',
+    derived: true,
+    defaultText: 'sqlite:.drawbridge/server.db; sqlite:.drawbridge/trial.db for embedded',
     doc: 'Where everything is stored: sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE for several instances, or memory: to lose it on exit.',
   },
   secretKeys: {

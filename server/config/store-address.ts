@@ -34,6 +34,9 @@ export function storeName(store: StoreAddress): string {
 /** The file next to the store with accounts and sessions of the embedded provider, and the notes of its demo web app. */
 export const embeddedDatabase = 'provider.db'
 
+/** The name of a key that the server makes by itself, which only trials have. */
+export const generatedKid = 'generated'
+
 export type SecretKeySource = { kind: 'ring'; keys: readonly SealingKey[] } | { kind: 'file'; path: string }
 
 /** The ring itself as {@link parseSecretKeys}, or `file:PATH` of a file that holds it. */

@@ -7,12 +7,14 @@ export interface LogEvent {
   /** In addition to `time`, `level`, `event` and `request_id`. `err` is an error with its message, code, stack and cause. */
   fields: readonly string[]
   meaning: string
+  /** Logged as `next_step`, where the next step is always the same. */
+  nextStep?: string
   /** The field used as the metric's `detail` label: one of a closed set of words. */
   detail?: string
 }
 
 /** Deviations from the defaults of an event. */
-type Options = Partial<Pick<LogEvent, 'fields' | 'detail' | 'level'>>
+type Options = Partial<Pick<LogEvent, 'fields' | 'detail' | 'level' | 'nextStep'>>
 
 /** Defines an event of the audit trail; `info` by default. */
 export const audit = (meaning: string, options: Options = {}): LogEvent => ({

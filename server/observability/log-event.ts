@@ -245,12 +245,22 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   ),
   provider_session_unreadable: event(
     'error',
-    'The key that sealed a provider session is not in the ring. Put it back.',
-    { fields: ['grant_id', 'err'] },
+    'The key that encrypted a provider session is not in the key ring; its client gets 503.',
+    {
+      fields: ['grant_id', 'err', 'next_step'],
+      nextStep:
+        'Put the key back at the end of SECRET_KEYS; drawbridge-server doctor names it. If it was the key of a trial, set STORE to a new store: clients then sign in again by themselves.',
+    },
   ),
-  grant_of_other_provider: event('error', 'A grant belongs to a provider other than the configured one.', {
-    fields: ['grant_id', 'err'],
-  }),
+  grant_of_other_provider: event(
+    'error',
+    'A connection belongs to a provider other than the configured one; its client gets 503.',
+    {
+      fields: ['grant_id', 'err', 'next_step'],
+      nextStep:
+        'Correct PROVIDER and PROVIDER_URL. If the provider was changed on purpose, set STORE to a new store: clients then sign in again by themselves.',
+    },
+  ),
   provider_probe_failed: event('warn', 'The provider could not say whether a session is still valid.', {
     fields: ['err'],
   }),

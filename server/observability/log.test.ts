@@ -1,5 +1,6 @@
 import type { Metrics } from './metrics.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { createLog, type LogLevel, nameTokenRefusals, reportTo } from './log.ts'
 
 let lines: string[]
@@ -72,6 +73,22 @@ describe('a line', () => {
     })
     expect(lines.join('')).not.toContain('what somebody was told')
   })
+})
+
+it('an error that already repeats its cause has it once in its message, in a chain too', () => {
+  const refused = new Error('connect ECONNREFUSED 127.0.0.1:5432')
+  const unusable = new StoreUnavailableError(`The database cannot be used: ${refused.message}`, {
+    cause: refused,
+  })
+  reportTo(log())('request_failed', { error: new Error('No answer', { cause: unusable }) })
+  expect(logged()[0]?.['err']).toMatchObject({
+    message: 'No answer: The database cannot be used: connect ECONNREFUSED 127.0.0.1:5432',
+  })
+})
+
+it.each(['provider_session_unreadable', 'grant_of_other_provider'])('%s says what to do', (event) => {
+  reportTo(log())(event, { grant_id: 'g' })
+  expect(logged()).toMatchObject([{ next_step: expect.stringContaining('sign in again by themselves') }])
 })
 
 describe('a refusal', () => {

@@ -80,15 +80,21 @@ export function createLog(
  */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error === 'object' ? {} : error
-  const { type, message, stack } = pino.stdSerializers.err(error)
-  return { type, message, ...('code' in error && { code: error.code }), stack }
+  const { type, stack } = pino.stdSerializers.err(error)
+  return { type, message: messageOf(error), ...('code' in error && { code: error.code }), stack }
+}
+
+/** Returns the error's message and those of its causes that it does not repeat. */
+function messageOf({ message, cause }: Error): string {
+  const reason = cause instanceof Error ? messageOf(cause) : ''
+  return message.includes(reason) ? message : `${message}: ${reason}`
 }
 
 /** Creates a {@link Report} into `log`; each line has the `bindings` of that moment. {@link logEvents} defines level and audit mark. */
 export function reportTo(log: Log, bindings: LogBindings = {}): Report {
   return (event, fields = {}) => {
     log.metrics?.event(event, fields)
-    const { level, audit } = logEvents[event] ?? unknownEvent
+    const { level, audit, nextStep } = logEvents[event] ?? unknownEvent
     const to = { log: log.isLogged(level), audit: audit && log.hasAudit }
     if (!to.log && !to.audit) return
     const { error, ...rest } = fields
@@ -96,6 +102,7 @@ export function reportTo(log: Log, bindings: LogBindings = {}): Report {
     const line = {
       ...(audit && { audit, address }),
       ...common,
+      ...(nextStep !== undefined && { next_step: nextStep }),
       ...rest,
       ...(error !== undefined && { err: error }),
     }
@@ -114,4 +121,4 @@ export function nameTokenRefusals(report: Report, url: string, tokenPaths: reado
   }
 }
 
-const unknownEvent = { level: 'info', audit: false } as const
+const unknownEvent = { level: 'info', audit: false, nextStep: undefined } as const

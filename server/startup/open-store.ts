@@ -1,6 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { parseSecretKeys, type StoreAddress, keySourceOf } from '../config/store-address.ts'
+import { generatedKid, parseSecretKeys, type StoreAddress, keySourceOf } from '../config/store-address.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
 import { fixedKeyRing, type KeyRing } from '../core/seal.ts'
 import type { Store } from '../core/store.ts'
@@ -36,7 +36,7 @@ export function openKeyRing(
   if (source.kind === 'ring') return fixedKeyRing(source.keys)
   const generate = (kid: string): string => `${kid}:${encodeBase64url(runtime.randomBytes(32))}`
   if (source.kind === 'memory') return fixedKeyRing(parseSecretKeys(generate('memory')))
-  if (source.generated) readOrCreateSecretKeys(source.path, () => generate('generated'))
+  if (source.generated) readOrCreateSecretKeys(source.path, () => generate(generatedKid))
   return openKeyFile(source.path, { parse: parseSecretKeys, now: runtime.now, ...(report && { report }) })
 }
 

@@ -163,7 +163,7 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
       for (const path of [
         `/proc/${door}/environ`,
         `/proc/${pid}/environ`,
-        join(server.directory, '.drawbridge', 'server.db'),
+        join(server.directory, '.drawbridge', 'trial.db'),
         join(server.directory, '.drawbridge', 'secret-keys'),
       ])
         expect([path, await read(path)]).toEqual([path, 'EACCES'])

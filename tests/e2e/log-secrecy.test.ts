@@ -174,8 +174,8 @@ describe('the data at rest', () => {
   it('MCP auth Token-Theft, RFC 9700 4.9.3: holds no token, code or password that could be used', async () => {
     await server.kill('SIGTERM')
     const folder = join(server.directory, '.drawbridge')
-    const files = readdirSync(folder).filter((name) => name.startsWith('server.db'))
-    expect(files).toContain('server.db')
+    const files = readdirSync(folder).filter((name) => name.startsWith('trial.db'))
+    expect(files).toContain('trial.db')
     for (const name of files) {
       expect([name, server.secrets.findIn(readFileSync(join(folder, name), 'latin1'))]).toEqual([name, []])
     }

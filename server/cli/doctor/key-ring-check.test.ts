@@ -24,7 +24,7 @@ describe('the key ring', () => {
     const keys = ['a', 'b', 'c'].map((kid) => ({ kid, key: new Uint8Array(32) }))
     expect(readKeySource({ kind: 'ring', keys })).toEqual({
       kids: ['a', 'b', 'c'],
-      text: 'a of DRAWBRIDGE_SECRET_KEYS seals, b opens, c opens.',
+      text: 'The key `a` in DRAWBRIDGE_SECRET_KEYS encrypts new sessions; `b`, `c` can still decrypt.',
       path: undefined,
     })
   })
@@ -62,17 +62,20 @@ describe('the key ring', () => {
   })
 })
 
-it.each<[used: string[], ring: string[], state: string, message: RegExp]>([
-  [[], ['a'], 'ok', /Nothing is sealed yet/],
-  [['a'], ['a', 'b'], 'ok', /sealed with a\.$/],
-  [['a', 'b'], ['a', 'b'], 'warn', /sealed with older keys: b\./],
-  [['a', 'c'], ['a', 'b'], 'fail', /what c sealed/],
-  [['a'], [], 'fail', /what a sealed/],
+it.each<[used: string[], ring: string[], state: string, message: RegExp, nextStep?: RegExp]>([
+  [[], ['a'], 'ok', /No session is stored yet/],
+  [['a'], ['a', 'b'], 'ok', /encrypted with the key `a`\.$/],
+  [['a', 'b'], ['a', 'b'], 'warn', /encrypted with older keys: b\./],
+  [['a', 'c'], ['a', 'b'], 'fail', /encrypted with `c`, which/, /^Put it back at the end/],
+  [['a'], [], 'fail', /encrypted with `a`, which/, /^Put it back/],
+  [['generated'], ['a'], 'fail', /encrypted with `generated`, which/, /from a trial.*DRAWBRIDGE_STORE/],
+  [['c', 'generated'], ['a'], 'fail', /encrypted with `c`, `generated`/, /^Put it back/],
 ])(
   'the keys that something stored is sealed with: %j with the ring %j: %s',
-  async (used, ring, state, message) => {
+  async (used, ring, state, message, nextStep) => {
     const finding = await checkSealingKeys(ring, { listSealingKeys: async () => used })
     expect(finding.state).toBe(state)
     expect(finding.message).toMatch(message)
+    if (nextStep) expect(finding.fix).toMatch(nextStep)
   },
 )

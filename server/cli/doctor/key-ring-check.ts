@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { parseSecretKeys, type KeySource } from '../../config/store-address.ts'
+import { generatedKid, parseSecretKeys, type KeySource } from '../../config/store-address.ts'
 import type { SealedSessionStore } from '../../core/session/reseal.ts'
 import { readSettingFile } from '../../config/document-file.ts'
 import { keyFileEntries } from '../../store/secret-key-file.ts'
@@ -16,7 +16,11 @@ export interface KeyFacts {
 export function readKeySource(source: KeySource): KeyFacts {
   switch (source.kind) {
     case 'memory':
-      return { kids: [], text: 'A key is made at each start; it ends with what it sealed.', path: undefined }
+      return {
+        kids: [],
+        text: 'Each start makes a new key, which is lost at the end with everything in memory.',
+        path: undefined,
+      }
     case 'ring': {
       const kids = source.keys.map(({ kid }) => kid)
       return { kids, text: describeRing(kids, 'DRAWBRIDGE_SECRET_KEYS'), path: undefined }
@@ -50,7 +54,8 @@ export function isReadByAll(path: string): boolean {
 }
 
 function describeRing([first, ...others]: readonly string[], where: string): string {
-  return `${first} of ${where} seals${others.map((kid) => `, ${kid} opens`).join('')}.`
+  const older = others.map((kid) => `\`${kid}\``).join(', ')
+  return `The key \`${first}\` in ${where} encrypts new sessions${older && `; ${older} can still decrypt`}.`
 }
 
 export async function checkSealingKeys(
@@ -60,15 +65,22 @@ export async function checkSealingKeys(
   const used = await store.listSealingKeys()
   const missing = used.filter((kid) => !kids.includes(kid))
   if (missing.length > 0) {
+    const isTrial = missing.every((kid) => kid === generatedKid)
     return fail(
-      `The store holds what ${missing.join(', ')} sealed, which the ring lacks: these connections answer 503.`,
-      'Put it back at the end of the ring; drawbridge-server keys list shows what it sealed.',
+      `The store holds sessions encrypted with ${missing.map((kid) => `\`${kid}\``).join(', ')}, which the key ring lacks: their clients get 503.`,
+      isTrial
+        ? 'They are from a trial in this store. Set DRAWBRIDGE_STORE to a new one: its clients then sign in again by themselves.'
+        : 'Put it back at the end of the key ring; drawbridge-server keys list shows what it encrypted.',
     )
   }
   const old = used.filter((kid) => kid !== kids[0])
   if (old.length > 0) {
-    const message = `Something stored is still sealed with older keys: ${old.join(', ')}.`
+    const message = `Some stored sessions are still encrypted with older keys: ${old.join(', ')}.`
     return warn(message, 'drawbridge-server keys rotate')
   }
-  return ok(used.length === 0 ? 'Nothing is sealed yet.' : `All that is sealed is sealed with ${kids[0]}.`)
+  return ok(
+    used.length === 0
+      ? 'No session is stored yet.'
+      : `Every stored session is encrypted with the key \`${kids[0]}\`.`,
+  )
 }
