@@ -41,7 +41,7 @@ export const providerTable = {
   providerJwtSecret: {
     parse: parseText,
     defaultText: 'none',
-    doc: 'Shared secret of a Supabase project that signs its tokens with HS256. Without it only ES256 and RS256 are accepted.',
+    doc: 'Shared secret of a Supabase project that signs its tokens with HS256. Without it only signatures with published keys are accepted.',
     secret: true,
   },
   providerClientId: {

@@ -14,11 +14,17 @@ const maxKeys = 32
 /** Verification keys of the provider, by `kid` and algorithm. */
 export interface KeySet {
   /**
-   * Rejects with `invalid_token` for a key the provider does not publish, `transient` when it cannot be asked. `isFromProvider`:
-   * the provider itself issued the token just now, so an unknown key justifies a fetch at once.
+   * Rejects with {@link UnknownKeyError}. `isFromProvider`: the provider itself issued the token just now, so an unknown key
+   * justifies a fetch at once.
    */
   find(kid: string | undefined, algorithm: string, isFromProvider?: boolean): Promise<CryptoKey>
 }
+
+/**
+ * The key is not in the set as it is known here: `invalid_token`, or `transient` when the set cannot be read. It may be a new one all
+ * the same: caches in front of a key set serve an old one for minutes, and a set is not fetched for each token.
+ */
+export class UnknownKeyError extends ProviderError {}
 
 interface Snapshot {
   keys: Map<string, CryptoKey>
@@ -43,7 +49,7 @@ export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'
       failure = undefined
     } catch (cause) {
       const message = 'The key set of the session provider cannot be read.'
-      failure = new ProviderError('transient', message, { cause })
+      failure = new UnknownKeyError('transient', message, { cause })
     } finally {
       lastTryAt = runtime.now()
       loading = undefined
@@ -66,7 +72,7 @@ export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'
       const found = keysWithin(staleSeconds)?.get(name)
       if (found) return found
       const message = 'The token names a key the provider does not publish.'
-      throw failure ?? new ProviderError('invalid_token', message)
+      throw failure ?? new UnknownKeyError('invalid_token', message)
     },
   }
 }
@@ -77,27 +83,40 @@ async function fetchKeys(url: string, runtime: Pick<Runtime, 'fetch'>): Promise<
   if (!response.ok) throw new TypeError(`The key set answered ${response.status}.`)
   const body = parseJsonObject(await response.text())
   if (!Array.isArray(body?.['keys'])) throw new TypeError('The key set has no `keys` member.')
-  const imported = await Promise.all(body['keys'].slice(0, maxKeys).map(importKey))
+  const imported = await Promise.all(body['keys'].slice(0, maxKeys).flatMap(importKey))
   return new Map(imported.filter((entry) => entry !== undefined))
 }
 
-/** Returns undefined for an unusable key: RFC 7517 section 5 says to ignore it, not the set. */
-async function importKey(given: unknown): Promise<[name: string, key: CryptoKey] | undefined> {
-  if (typeof given !== 'object' || given === null) return undefined
+/** Imports a key for each algorithm it may be used with. RFC 7517 section 5: an unusable key is ignored, not the set. */
+function importKey(given: unknown): Promise<[name: string, key: CryptoKey] | undefined>[] {
+  if (typeof given !== 'object' || given === null) return []
   const jwk = given as JWK
-  const algorithm = algorithmOf(jwk)
-  if (!algorithm) return undefined
-  try {
-    const key = (await importJWK(jwk, algorithm)) as CryptoKey
-    return key.type === 'public' ? [`${jwk.kid ?? ''} ${algorithm}`, key] : undefined
-  } catch {
-    return undefined
-  }
+  return algorithmsOf(jwk).map(async (algorithm): Promise<[string, CryptoKey] | undefined> => {
+    try {
+      const key = (await importJWK(jwk, algorithm)) as CryptoKey
+      return key.type === 'public' ? [`${jwk.kid ?? ''} ${algorithm}`, key] : undefined
+    } catch {
+      return undefined
+    }
+  })
 }
 
 // Only asymmetric keys count: a symmetric key in a public document would let anyone sign.
-function algorithmOf(jwk: JWK): 'ES256' | 'RS256' | undefined {
-  if (jwk.use !== undefined && jwk.use !== 'sig') return undefined
-  if (jwk.kty === 'EC' && jwk.crv === 'P-256') return 'ES256'
-  return jwk.kty === 'RSA' && (jwk.alg === undefined || jwk.alg === 'RS256') ? 'RS256' : undefined
+const algorithmsOfKind: ReadonlyMap<string, readonly string[]> = new Map([
+  ['EC P-256', ['ES256']],
+  ['EC P-384', ['ES384']],
+  ['EC P-521', ['ES512']],
+  ['OKP Ed25519', ['EdDSA', 'Ed25519']],
+  ['RSA', ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']],
+])
+
+/** Algorithms of the keys that a provider publishes; all signatures with another one are refused. */
+export const signatureAlgorithms: string[] = [...algorithmsOfKind.values()].flat()
+
+function algorithmsOf({ kty, crv, alg, use }: JWK): readonly string[] {
+  if (use !== undefined && use !== 'sig') return []
+  const algorithms = algorithmsOfKind.get(kty === 'RSA' ? kty : `${kty} ${crv}`) ?? []
+  // RFC 9864: both names mean the same for this curve.
+  if (alg === undefined || (crv === 'Ed25519' && algorithms.includes(alg))) return algorithms
+  return algorithms.filter((algorithm) => algorithm === alg)
 }

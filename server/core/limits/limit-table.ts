@@ -104,6 +104,9 @@ export const tokenRefusals: { perAddress: Rate; everyone: Rate } = {
   everyone: { burst: 2000, perSecond: 1000 },
 }
 
+/** Limits what one process asks the provider about tokens that it alone can judge, whoever presents them. */
+export const questionsAboutTokens: Rate = { burst: 30, perSecond: 3 }
+
 /** Divisor: the share of a total limit reserved for known visitors. */
 export const knownShare = 3
 /** Divisor: the maximum share of one site. */

@@ -25,12 +25,10 @@ export interface OidcClientConfig {
 /** The provider as described by its metadata, ready for calls. */
 export interface OidcConnection {
   library: typeof import('openid-client')
-  /** For calls without an ID token in the response. */
+  /** Checks an ID token in a response, except for its signature. */
   configuration: Configuration
   /** For a refresh: leaves the ID token unchecked, under another name. */
   refreshConfiguration: Configuration
-  /** For redeeming a code: checks the ID token and its signature. */
-  strictConfiguration: Configuration
   metadata: ServerMetadata
   /** For requests that the library does not support. Has no time-out of its own. */
   fetch: CustomFetch
@@ -125,13 +123,10 @@ async function discover(
     if (isLoopbackHttp(config.issuer)) library.allowInsecureRequests(configuration)
     return configuration
   }
-  const strictConfiguration = configure(fetch)
-  library.enableNonRepudiationChecks(strictConfiguration)
   return {
     library,
     configuration: configure(fetch),
     refreshConfiguration: configure(setIdTokenAside(fetch)),
-    strictConfiguration,
     metadata,
     fetch,
   }

@@ -2,8 +2,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { JWTPayload } from 'jose'
 import { type LogoutNotice, ProviderError } from '../../core/session/session-provider.ts'
-import type { ConnectToOidc } from './connection.ts'
-import { createOidcJwtVerifier } from './jwt-verifier.ts'
+import type { OidcJwtVerifier } from './jwt-verifier.ts'
 
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 const clockToleranceSeconds = 60
@@ -14,18 +13,18 @@ const maxAgeSeconds = 3600
 const types = new Set([undefined, 'jwt', 'logout+jwt', 'application/logout+jwt'])
 
 /**
- * Creates the check of logout tokens (OpenID Connect Back-Channel Logout 1.0 section 2.6): signature by ES256 or RS256, issuer,
+ * Creates the check of logout tokens (OpenID Connect Back-Channel Logout 1.0 section 2.6): signature, issuer,
  * this client as audience, `iat` within the last hour, `exp` if present, the event, `jti`, a `sub` or `sid`, and no `nonce`, so
  * that an ID token is not accepted. Does not check whether `jti` was received before.
  */
 export function createLogoutReader(
-  client: { issuer: string; audience: string },
-  connect: ConnectToOidc,
-  runtime: Pick<Runtime, 'now' | 'fetch'>,
+  audience: string,
+  verify: OidcJwtVerifier,
+  runtime: Pick<Runtime, 'now'>,
 ): (logoutToken: string) => Promise<LogoutNotice> {
-  const verify = createOidcJwtVerifier(client, connect, runtime)
   return async (logoutToken) => {
     const { payload, protectedHeader } = await verify(logoutToken, {
+      audience,
       requiredClaims: ['iat', 'jti', 'events'],
       clockTolerance: clockToleranceSeconds,
     })

@@ -3,6 +3,7 @@ import type { SessionProvider } from '../../core/session/session-provider.ts'
 import { createOidcConnection, type OidcClientConfig, pingOidcProvider } from './connection.ts'
 import { probeOidcSession, profileOfOidc, refreshOidcSession, signOutOfOidc } from './session.ts'
 import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './sign-in.ts'
+import { createOidcJwtVerifier } from './jwt-verifier.ts'
 import { createLogoutReader } from './logout-token.ts'
 import { createOidcTokenVerifier } from './token-verifier.ts'
 
@@ -23,7 +24,8 @@ export function createOidcProvider(
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'fetch'>,
 ): SessionProvider {
   const connect = createOidcConnection(config, runtime)
-  const { issuer, audience, label } = config
+  const { issuer, audience, label, clientId } = config
+  const verifyJwt = createOidcJwtVerifier(issuer, connect, runtime)
   return {
     issuer,
 
@@ -43,7 +45,7 @@ export function createOidcProvider(
     socialStart: ({ callbackUrl }) => startOidcSignIn(config, callbackUrl, connect, runtime),
 
     async socialFinish(given) {
-      return { kind: 'signed_in', signIn: await finishOidcSignIn(given, config, connect, runtime) }
+      return { kind: 'signed_in', signIn: await finishOidcSignIn(given, config, verifyJwt, connect, runtime) }
     },
 
     refresh: (session) => refreshOidcSession(session, connect, runtime),
@@ -52,9 +54,9 @@ export function createOidcProvider(
     // A refresh response need not contain a new ID token.
     profileNeedsProbe: true,
     signOut: (session) => signOutOfOidc(session, connect),
-    readLogout: createLogoutReader({ issuer, audience: config.clientId }, connect, runtime),
+    readLogout: createLogoutReader(clientId, verifyJwt, runtime),
     ...(audience !== undefined && {
-      verify: createOidcTokenVerifier({ issuer, audience }, connect, runtime),
+      verify: createOidcTokenVerifier({ issuer, audience }, verifyJwt, connect, runtime),
     }),
   }
 }

@@ -3,13 +3,16 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { IDToken, TokenEndpointResponse } from 'openid-client'
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
-import type { ConnectToOidc, OidcConnection } from './connection.ts'
+import type { ConnectToOidc, OidcClientConfig, OidcConnection } from './connection.ts'
 import { type OidcFailure, plainFailure, readOidcFailure } from './failure.ts'
 import { identityOfClaims, withProofOfAddress } from './identity.ts'
+import { type OidcJwtVerifier, vouchByUserinfo } from './jwt-verifier.ts'
 import { revokeToken, sessionOfAnswer } from './session.ts'
 
 // From the provider or the user: all other codes concern the request or the provider.
 const deniedCodes = new Set(['access_denied', 'consent_required'])
+// The library has already checked the times of an ID token; a clock that is behind by more is its fault.
+const clockToleranceSeconds = 60
 const passingCodes = new Set(['temporarily_unavailable', 'server_error'])
 
 export interface OidcRequestConfig {
@@ -62,7 +65,8 @@ export async function startOidcSignIn(
  */
 export async function finishOidcSignIn(
   given: { params: URLSearchParams; secret: string; callbackUrl: string },
-  { readsUserinfo }: Pick<OidcRequestConfig, 'readsUserinfo'>,
+  { readsUserinfo, clientId }: Pick<OidcRequestConfig & OidcClientConfig, 'readsUserinfo' | 'clientId'>,
+  verify: OidcJwtVerifier,
   connect: ConnectToOidc,
   runtime: Pick<Runtime, 'now'>,
 ): Promise<SignIn> {
@@ -72,7 +76,17 @@ export async function finishOidcSignIn(
   }
   const connection = await connect()
   const { answer, claims } = await redeemCode(given, secret, connection)
-  const { access_token: accessToken, refresh_token: refreshToken } = answer
+  const { access_token: accessToken, refresh_token: refreshToken, id_token: idToken = '' } = answer
+  try {
+    const vouch = vouchByUserinfo(connect, accessToken)
+    const times = { clockTolerance: clockToleranceSeconds }
+    await verify(idToken, { audience: clientId, ...times, vouch, isFromProvider: true })
+  } catch (error) {
+    const issued = refreshToken === undefined ? 'access_token' : 'refresh_token'
+    await revokeToken(refreshToken ?? accessToken, issued, connection).catch(() => undefined)
+    if (!(error instanceof ProviderError) || error.failure !== 'invalid_token') throw error
+    throw new ProviderError('protocol', `The ID token of the OpenID provider is refused. ${error.message}`)
+  }
   if (refreshToken === undefined) {
     await revokeToken(accessToken, 'access_token', connection).catch(() => undefined)
     throw new ProviderError(
@@ -97,12 +111,12 @@ export async function finishOidcSignIn(
 async function redeemCode(
   { params, callbackUrl }: { params: URLSearchParams; callbackUrl: string },
   { state, nonce, codeVerifier }: SignInSecret,
-  { library, strictConfiguration }: OidcConnection,
+  { library, configuration }: OidcConnection,
 ): Promise<{ answer: TokenEndpointResponse; claims: IDToken }> {
   const returnedTo = new URL(callbackUrl)
   returnedTo.search = params.toString()
   try {
-    const answer = await library.authorizationCodeGrant(strictConfiguration, returnedTo, {
+    const answer = await library.authorizationCodeGrant(configuration, returnedTo, {
       pkceCodeVerifier: codeVerifier,
       expectedState: state,
       expectedNonce: nonce,

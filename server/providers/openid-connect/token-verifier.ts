@@ -1,25 +1,27 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { JWTPayload } from 'jose'
 import type { Identity } from '../../core/session/session-provider.ts'
-import { requireRules, textClaim } from '../jwt.ts'
+import { limitVouching, requireRules, textClaim } from '../jwt.ts'
 import type { ConnectToOidc } from './connection.ts'
 import { identityOfClaims } from './identity.ts'
-import { createOidcJwtVerifier } from './jwt-verifier.ts'
+import { type OidcJwtVerifier, vouchByUserinfo } from './jwt-verifier.ts'
 
 /**
- * Creates the check of JWT access tokens that the issuer made for `audience`: signature by ES256 or RS256, issuer, audience, time
+ * Creates the check of JWT access tokens that the issuer made for `audience`: signature, issuer, audience, time
  * to the second, and that it is a user's access token. Refuses ID tokens, tokens of a client acting for itself, and tokens bound to
  * a key that cannot be seen here. Does not check whether the session has since been signed out, nor which client it was issued to:
  * `audience` must be one meant for this server.
  */
 export function createOidcTokenVerifier(
   { issuer, audience }: { issuer: string; audience: string },
+  verify: OidcJwtVerifier,
   connect: ConnectToOidc,
-  runtime: Pick<Runtime, 'now' | 'fetch'>,
+  runtime: Pick<Runtime, 'now'>,
 ): (accessToken: string) => Promise<Identity> {
-  const verify = createOidcJwtVerifier({ issuer, audience }, connect, runtime)
+  const vouch = limitVouching(vouchByUserinfo(connect), runtime)
   return async (accessToken) => {
-    const { payload, protectedHeader } = await verify(accessToken, { requiredClaims: ['exp', 'sub'] })
+    const rules = { audience, requiredClaims: ['exp', 'sub'], vouch }
+    const { payload, protectedHeader } = await verify(accessToken, rules)
     requireRules(payload, runtime.now(), [
       [isAccessToken(payload, protectedHeader.typ?.toLowerCase()), 'it is not an access token'],
       [textClaim(payload.sub) !== undefined, 'sub is not a string'],

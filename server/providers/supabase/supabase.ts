@@ -2,6 +2,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { JWTPayload } from 'jose'
 import {
   type Identity,
   ProviderError,
@@ -167,12 +168,23 @@ function readRedirect(body: unknown): string {
 type GotrueApi = ReturnType<typeof createApi>
 
 function createApi(config: GotrueConfig, runtime: Pick<Runtime, 'now' | 'fetch'>) {
+  const { send, ping } = createPing((request) => callGotrue(config, request, runtime), runtime)
+
   const readIdentity = createTokenVerifier(
-    { ...config, jwksUrl: `${config.url}/.well-known/jwks.json` },
+    { ...config, jwksUrl: `${config.url}/.well-known/jwks.json`, vouch },
     runtime,
   )
 
-  const { send, ping } = createPing((request) => callGotrue(config, request, runtime), runtime)
+  /** The auth API verifies a token with the key itself, whatever its published set says. */
+  async function vouch(accessToken: string, { sub }: JWTPayload): Promise<void> {
+    const answer = await send({ method: 'GET', path: '/user', bearer: accessToken })
+    const life = readLife(answer, runtime.now())
+    if (life === undefined)
+      throw new ProviderError('transient', 'The auth API did not say whose token it is.')
+    const isOfUser = answer.kind === 'success' && isJsonObject(answer.body) && answer.body['id'] === sub
+    if (life === 'live' && isOfUser) return
+    throw new ProviderError('invalid_token', 'The provider token is refused by the auth API.')
+  }
 
   async function call(request: GotrueRequest, readRefusal: ReadRefusal): Promise<unknown> {
     const answer = await send(request)

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { keySample, signWith } from '../../../tests/support/server/key-sample.ts'
+import { ProviderError } from '../../core/session/session-provider.ts'
 import { createTokenVerifier, type TokenRequirements, type TokenVerifier } from './token-verifier.ts'
 
 const issuer = 'https://ref.supabase.co/auth/v1'
@@ -26,6 +27,14 @@ const claims = {
   exp: start + 3600,
 }
 
+const defaults: TokenRequirements = {
+  issuer,
+  audience: 'authenticated',
+  jwksUrl: `${issuer}/jwks`,
+  hs256Secret: undefined,
+  vouch: () => Promise.reject(new ProviderError('invalid_token', 'The auth API refuses it.')),
+}
+
 let runtime: FakeRuntime
 let verify: TokenVerifier
 let fetches: number
@@ -38,7 +47,7 @@ beforeEach(() => {
 function verifierOf(requirements: Partial<TokenRequirements> = {}): TokenVerifier {
   fetches = 0
   return createTokenVerifier(
-    { issuer, audience: 'authenticated', jwksUrl: `${issuer}/jwks`, hs256Secret: undefined, ...requirements },
+    { ...defaults, ...requirements },
     {
       now: runtime.now,
       async fetch() {
@@ -250,7 +259,7 @@ describe('HS256 with a configured secret', () => {
 
 it('keys that cannot be had are transient, not the fault of the token', async () => {
   verify = createTokenVerifier(
-    { issuer, audience: 'authenticated', jwksUrl: `${issuer}/jwks`, hs256Secret: undefined },
+    { ...defaults, vouch: () => Promise.reject(new ProviderError('transient', 'It cannot be asked.')) },
     { now: runtime.now, fetch: () => Promise.reject(new TypeError('fetch failed')) },
   )
   await expect(verify(await sign())).rejects.toMatchObject({ failure: 'transient' })

@@ -3,8 +3,8 @@ import { encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { CryptoKey, JWTPayload } from 'jose'
 import type { Identity, Profile } from '../../core/session/session-provider.ts'
-import { createKeySet } from '../jwks.ts'
-import { requireRules, textClaim, verifyProviderJwt } from '../jwt.ts'
+import { createKeySet, signatureAlgorithms } from '../jwks.ts'
+import { limitVouching, requireRules, textClaim, verifyProviderJwt, type Vouch } from '../jwt.ts'
 import { isUuid } from './second-factor.ts'
 
 export interface TokenRequirements {
@@ -13,6 +13,8 @@ export interface TokenRequirements {
   jwksUrl: string
   /** Shared HS256 secret; undefined: symmetric signatures are never accepted. */
   hs256Secret: string | undefined
+  /** Asks the auth API about a token whose key is not published, or not yet. */
+  vouch: Vouch
 }
 
 /**
@@ -31,7 +33,8 @@ export function createTokenVerifier(
   runtime: Pick<Runtime, 'now' | 'fetch'>,
 ): TokenVerifier {
   const keySet = createKeySet(requirements.jwksUrl, runtime)
-  const secret = requirements.hs256Secret
+  const { hs256Secret: secret, vouch } = requirements
+  const limitedVouch = limitVouching(vouch, runtime)
   // Imported once: the library would import raw bytes again for every token.
   let secretKey: Promise<CryptoKey> | undefined
   return async (accessToken, { isFromProvider } = { isFromProvider: false }) => {
@@ -42,12 +45,14 @@ export function createTokenVerifier(
         return keySet.find(kid, algorithm, isFromProvider)
       },
       {
-        algorithms: secret ? ['ES256', 'RS256', 'HS256'] : ['ES256', 'RS256'],
+        algorithms: secret ? [...signatureAlgorithms, 'HS256'] : signatureAlgorithms,
         issuer: requirements.issuer,
         audience: requirements.audience,
         currentDate: new Date(runtime.now() * 1000),
         requiredClaims: ['exp', 'sub'],
       },
+      // Sign-ins have a limit of their own.
+      isFromProvider ? vouch : limitedVouch,
     )
     return identityOf(payload, runtime.now())
   }

@@ -28,6 +28,10 @@ export interface OidcServerOptions {
   audience?: string
   /** Address for notifications of sign-outs (OpenID Connect Back-Channel Logout 1.0). */
   backchannelLogoutUri?: string
+  /** Signs everything; an RSA key for RS256 by default. */
+  key?: KeySample
+  /** Without one there is no userinfo. */
+  userinfo?: boolean
   /** Returns the user's current groups. */
   groups?: () => readonly string[]
 }
@@ -53,7 +57,7 @@ let madeKey: KeySample | undefined
 
 /** Starts a provider on a free port. */
 export async function startOidcServer(options: OidcServerOptions): Promise<OidcServer> {
-  const key = (madeKey ??= await keySample('provider-1', 'RS256'))
+  const key = options.key ?? (madeKey ??= await keySample('provider-1', 'RS256'))
   const requests: string[] = []
   const grantIds: string[] = []
   const listener = createServer((request, response) => {
@@ -138,6 +142,7 @@ async function configurationOf(options: OidcServerOptions, key: KeySample): Prom
         redirect_uris: [callbackUrl],
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
+        id_token_signed_response_alg: key.algorithm,
         ...(options.backchannelLogoutUri !== undefined && {
           backchannel_logout_uri: options.backchannelLogoutUri,
           backchannel_logout_session_required: true,
@@ -146,6 +151,7 @@ async function configurationOf(options: OidcServerOptions, key: KeySample): Prom
     ],
     clientAuthMethods: [authMethod],
     jwks: { keys: [{ ...(await exportJWK(key.privateKey)), kid: key.kid, alg: key.algorithm, use: 'sig' }] },
+    enabledJWA: { idTokenSigningAlgValues: [key.algorithm] },
     cookies: { keys: ['cookie key of the test provider'], long: { sameSite: 'none', signed: true } },
     // For logout by POST, which needs its cookies in cross-site requests.
     enableHttpPostMethods: true,
@@ -187,6 +193,7 @@ async function configurationOf(options: OidcServerOptions, key: KeySample): Prom
     },
     features: {
       devInteractions: { enabled: false },
+      userinfo: { enabled: options.userinfo !== false },
       backchannelLogout: { enabled: options.backchannelLogoutUri !== undefined },
       revocation: { enabled: options.revocation !== false, allowedPolicy: () => true },
       rpInitiatedLogout: {
