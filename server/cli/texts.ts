@@ -19,7 +19,7 @@ export async function printTexts(input: CommandInput, given = 'en'): Promise<Exi
   const file = { language, texts }
   printFacts(input, file, JSON.stringify(file, undefined, 2))
   if (languages.find(language) === undefined) {
-    input.terminal.note(`There are no texts in ${language} yet: these are in ${tag}, to be translated.`)
+    input.terminal.note(`No texts in ${language} yet: this is the ${tag} file to translate.`)
   }
   return exitCode.ok
 }

@@ -128,7 +128,7 @@ export const english = {
   /** Why a sign-in failed. A wrong password, an unknown and a banned account share one text: others would reveal accounts. */
   failures: {
     invalid_credentials: 'Wrong email or password. Check both and try again.',
-    bad_email: 'That is no email address. Enter one, such as name@example.com.',
+    bad_email: 'That is not an email address. Enter one, such as name@example.com.',
     bad_domain:
       'That has no domain in it. Enter your work email, such as name@example.com, or the domain of your company.',
     unknown_domain:
@@ -304,7 +304,8 @@ export const english = {
     again: 'Remove the server in your client, add it again, and sign in when it asks.',
     browser:
       'Finish signing in in the browser window that your client opened, within a few minutes, with cookies allowed.',
-    account: 'Sign in with an account of {app}. An administrator may allow some accounts only.',
+    account:
+      'Sign in with an account of {app}. Your administrator may have limited which accounts can connect.',
     local: 'This address is on your own computer. A client on the web cannot reach it.',
     network: 'In a company network, try another one: it may hold back what your client sends.',
     report:

@@ -24,9 +24,9 @@ export function ok(message: string): Outcome {
   return { state: 'ok', message }
 }
 
-/** Creates an outcome that only informs: no program can see more from outside. Counts as ok, so that every warning can be resolved. */
+/** Creates an outcome for a person to check, because no program can see more from outside. No warning: those can be resolved. */
 export function note(message: string, fix: string): Outcome {
-  return { state: 'ok', message: `Note: ${message}`, fix }
+  return { state: 'note', message, fix }
 }
 
 /** Creates an outcome about something that works, or may work, but needs attention. */

@@ -41,6 +41,9 @@ describe('a finding for people', () => {
         { name: 'c', state: 'fail', message: '' },
       ]),
     ).toBe('1 ok, 1 warning, 1 failed. Repair what failed, from the top, and run doctor again.')
+    expect(findingSummary([{ name: 'a', state: 'note', message: '' }])).toBe(
+      '0 ok, 1 note to check yourself, 0 warnings, 0 failed.',
+    )
     expect(findingSummary([])).toBe('0 ok, 0 warnings, 0 failed.')
   })
 })

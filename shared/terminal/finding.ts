@@ -1,8 +1,8 @@
 import { plainText } from './plain-text.ts'
 import { paragraph } from './table.ts'
 
-/** Result of a check: fine, worth knowing, or broken. */
-export type FindingState = 'ok' | 'warn' | 'fail'
+/** Result of a check: fine, for a person to check because no program can, worth knowing, or broken. */
+export type FindingState = 'ok' | 'note' | 'warn' | 'fail'
 
 /** One line of `doctor`. Contains no secrets. */
 export interface Finding {
@@ -24,7 +24,7 @@ export interface FindingLayout {
   columns?: number | undefined
 }
 
-const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const
+const colours = { ok: 'green', note: 'yellow', warn: 'yellow', fail: 'red' } as const
 const minTextWidth = 30
 
 /**
@@ -46,8 +46,13 @@ export function findingText(
 /** Counts the findings of each kind and names the next step. */
 export function findingSummary(findings: readonly Finding[]): string {
   const count = (state: FindingState): number => findings.filter((finding) => finding.state === state).length
-  const [failed, warnings] = [count('fail'), count('warn')]
-  const counted = `${count('ok')} ok, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, ${failed} failed.`
-  if (failed > 0) return `${counted} Repair what failed, from the top, and run doctor again.`
-  return warnings > 0 ? `${counted} Nothing is broken; read the warnings once.` : counted
+  const [failed, warnings, notes] = [count('fail'), count('warn'), count('note')]
+  const noted = notes === 0 ? '' : `${counted(notes, 'note')} to check yourself, `
+  const all = `${count('ok')} ok, ${noted}${counted(warnings, 'warning')}, ${failed} failed.`
+  if (failed > 0) return `${all} Repair what failed, from the top, and run doctor again.`
+  return warnings > 0 ? `${all} Nothing is broken; read the warnings once.` : all
+}
+
+function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

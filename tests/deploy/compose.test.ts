@@ -47,7 +47,10 @@ describe('deploy/compose.yaml', () => {
   it('holds no secret', () => {
     expect(postgres.environment['POSTGRES_PASSWORD']).toMatch(/^\$\{POSTGRES_PASSWORD:\?/)
     expect(drawbridge.secrets).toEqual(Object.keys(compose.secrets))
-    expect(read('.gitignore')).toContain('deploy/secret-keys')
+  })
+
+  it('brings the files that settings name, at the paths of every other recipe', () => {
+    expect(drawbridge.volumes).toEqual(['./config:/etc/drawbridge:ro'])
   })
 
   it('waits for the database, and gives it a volume', () => {

@@ -134,8 +134,7 @@ export const baseUrlChecks: Checks<BaseUrlFacts> = {
   ),
   'long-headers': atServer(({ config: { sessionTokens }, longHeaders: answer }) => {
     if (!sessionTokens) return undefined
-    if (answer.kind === 'answered' && answer.status === 200)
-      return ok('Sessions in many cookies get through.')
+    if (answer.kind === 'answered' && answer.status === 200) return ok('Long cookie headers get through.')
     const seen = answer.kind === 'answered' ? `answers ${answer.status}` : 'cuts the connection'
     return warn(
       `What is in front of this server ${seen} to 25 KB of cookies: big sessions of the web app do not get through.`,

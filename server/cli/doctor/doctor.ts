@@ -48,7 +48,7 @@ async function* examine(input: CommandInput, chainOf: typeof readChain): AsyncGe
   const { findings, faulty } = await checkFiles(checked, runtime.now())
   yield findings
   if (problems.length > 0) {
-    yield [{ name: 'everything-else', ...warn('It is looked at once the configuration has no faults.') }]
+    yield [{ name: 'everything-else', ...warn('Not checked yet: repair the configuration first.') }]
     return
   }
   const keys = faulty.has('secretKeys') ? undefined : readKeySource(keySourceOf(config))

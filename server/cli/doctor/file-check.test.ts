@@ -29,6 +29,24 @@ it('looks at nothing that no setting names', async () => {
   expect((await checkFiles(checked, 0)).findings).toEqual([])
 })
 
+const supabase: Settings = {
+  appUrl: 'https://app.example.com',
+  provider: 'supabase',
+  providerUrl: 'https://ref.supabase.co/auth/v1',
+  secretKeys: `a:${Buffer.alloc(32, 1).toString('base64')}`,
+}
+
+it.each<[name: string, given: Settings, noted: string[]]>([
+  ['a real provider', supabase, ['note The endpoint offers `whoami` alone']],
+  ['a real provider, with an upstream', { ...supabase, upstream: 'http://127.0.0.1:9000/mcp' }, []],
+  ['a trial, which has the notes of the demo', {}, []],
+])('a server that offers `whoami` alone is noted: %s', async (_, given, noted) => {
+  const checked = checkSettings(settingsOfObject({ ...given, store: 'memory:' }), { production: false })
+  expect(checked.problems).toEqual([])
+  const found = (await checkFiles(checked, 0)).findings
+  expect(found.map(({ state, message }) => `${state} ${message.split(',')[0]}`)).toEqual(noted)
+})
+
 const client = {
   client_id: 'crm',
   redirect_uris: ['https://crm.example/callback'],
@@ -58,7 +76,7 @@ it('names the tools that take no sign-in', async () => {
   const text = "export const tools = [{ name: 'one', public: true, call: async () => 'one' }]"
   expect(await findings('tools', 'open.mjs', text)).toEqual([
     expect.stringMatching(/offers 1 plain tool\.$/),
-    'ok Note: Anybody can call one without signing in.',
+    'note Anybody can call one without signing in.',
   ])
 })
 

@@ -1,7 +1,8 @@
-import { fail, ok } from '@drawbridge/shared/terminal/check.ts'
+import { fail, note, ok } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import type { CheckedSettings } from '../../config/config.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
+import { providers } from '../../config/provider.ts'
 import { settings } from '../../config/setting-table.ts'
 import { reservedScopes } from '../../core/tokens/scope.ts'
 import { publicToolsOf, readToolModule, type ToolModuleReading } from '../../startup/tool-module.ts'
@@ -24,17 +25,25 @@ export async function checkFiles(
   for (const { field, problem, nextStep } of faults)
     findings.push({ name: findingName(field), ...fail(`${nameOf(field)}: ${problem}`, nextStep) })
   if (reading?.kind === 'module') findings.push(...moduleFindings(`${config.tools}`, reading))
+  const { isTrial } = providers[config.provider]
+  if (config.tools === undefined && config.upstream === undefined && !isTrial)
+    findings.push({ name: 'tools', ...whoamiNote })
   return { findings, faulty }
 }
+
+const whoamiNote = note(
+  'The endpoint offers `whoami` alone, unless the server starts with the command of an MCP server behind --.',
+  'Set DRAWBRIDGE_TOOLS to your tools file (docs/tools.md), or DRAWBRIDGE_UPSTREAM to an MCP server (docs/gateway.md).',
+)
 
 function moduleFindings(
   path: string,
   { module, toolCount }: Extract<ToolModuleReading, { kind: 'module' }>,
 ): Finding[] {
-  const note = publicToolNote(publicToolsOf(module))
+  const open = publicToolNote(publicToolsOf(module))
   return [
     { name: 'tools', ...ok(`${path} offers ${toolCount} plain ${toolCount === 1 ? 'tool' : 'tools'}.`) },
-    ...(note ? [{ name: 'public-tools', ...note }] : []),
+    ...(open ? [{ name: 'public-tools', ...open }] : []),
   ]
 }
 

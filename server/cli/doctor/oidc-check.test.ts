@@ -94,7 +94,7 @@ describe('discovery', () => {
 describe('features', () => {
   it.each<[what: string, changes: Record<string, unknown>, name: string, state: string | undefined]>([
     ['S256 is offered', {}, 'pkce', undefined],
-    ['nothing is said about PKCE', { code_challenge_methods_supported: undefined }, 'pkce', 'ok'],
+    ['nothing is said about PKCE', { code_challenge_methods_supported: undefined }, 'pkce', 'note'],
     ['only plain is offered', { code_challenge_methods_supported: ['plain'] }, 'pkce', 'fail'],
     ['refresh tokens are offered', {}, 'refresh-tokens', 'ok'],
     [

@@ -100,7 +100,7 @@ function documentOutcome(documents: readonly DocumentVisit[]): Said {
   if (!documents.some(isExpected)) return undefined
   const faults = documents.flatMap((row) => documentFault(row) ?? [])
   const [worst, ...others] = faults.toSorted((a, b) => Number(a.isRare) - Number(b.isRare))
-  if (!worst) return ok(`Each of the ${documents.length} addresses where clients look answers for itself.`)
+  if (!worst) return ok(`All ${documents.length} discovery addresses answer.`)
   const shown = [worst, ...others.slice(0, 3)].map(({ text }) => text).join('; ')
   const message = others.length > 3 ? `${shown}; and ${others.length - 3} more.` : `${shown}.`
   const fix = remedy(worst.fault, 'Let the proxy pass these addresses on as they are.')

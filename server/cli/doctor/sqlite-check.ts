@@ -42,10 +42,11 @@ export const sqliteChecks: Checks<SqliteFacts> = {
           `chmod 600 ${path}*`,
         )
       : undefined,
-  'store-space'({ folder }) {
+  'store-space'({ path, folder }) {
     const { bavail, bsize } = statfsSync(folder)
     const free = bavail * bsize
-    const text = `${Math.floor(free / 1e6)} MB are free in ${folder}`
+    const size = free < 1e10 ? `${Math.floor(free / 1e6)} MB` : `${Math.floor(free / 1e9)} GB`
+    const text = `${size} free for ${path}`
     if (free < noBytes) return fail(`${text}: nothing can be kept.`, 'Make room there.')
     return free < littleBytes ? warn(`${text}.`, 'Make room there before it is full.') : ok(`${text}.`)
   },

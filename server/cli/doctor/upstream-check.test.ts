@@ -72,7 +72,7 @@ describe('an upstream by HTTP', () => {
     expect(await summary({ ...(await upstream(listsTools)), policy })).toEqual([
       'upstream ok',
       'upstream-public warn',
-      'public-tools ok',
+      'public-tools note',
     ])
   })
 

@@ -74,7 +74,7 @@ function checkStranger({ url, policy }: HttpUpstream, kind: 'open' | 'closed'): 
       'Let it take initialize, tools/list and these calls without one, or leave tools.public out.',
     )
   }
-  if (kind === 'closed') return ok('It lists no tools for somebody without an assertion.')
+  if (kind === 'closed') return ok('Without an assertion it lists no tools.')
   if (policy.publicTools.size > 0) {
     const message = 'It lists its tools without an assertion, as tools.public needs.'
     return warn(message, 'See that it takes one for every other tool (docs/gateway.md).')

@@ -25,7 +25,7 @@ function mailPage(mails: readonly Mail[]): SafeHtml {
     { title: 'Mail' },
     html`<div class="card stack">
       <h1>Mail</h1>
-      <p>Nothing is sent from this machine. What would have been is here, newest first.</p>
+      <p>Nothing is sent from this machine. Mail that would have been sent, newest first:</p>
       ${mails.length === 0 && html`<p>There is no mail yet. Ask for a code on the sign-in page.</p>`}
       ${mails.map(
         ({ to, subject, code, link }) =>
