@@ -6,7 +6,7 @@ import { checkSettings, ConfigError } from './config/config.ts'
 import { isProduction, settingsOfObject } from './config/setting-source.ts'
 import type { ServerConfig, Settings } from './config/setting-table.ts'
 import { faultTexts, fileFaults, fileFields } from './config/setting-file.ts'
-import { AuditFile } from './observability/audit-file.ts'
+import { LineFile } from './observability/line-file.ts'
 import { createLog, reportTo } from './observability/log.ts'
 import type { ToolModule } from './mcp/tools/tool-module.ts'
 import { serveModule } from './startup/open-tools.ts'
@@ -58,7 +58,7 @@ export function createDrawbridge(config: Settings = {}, options: DrawbridgeOptio
   const audit =
     path === undefined
       ? undefined
-      : new AuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
+      : new LineFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
   const log = createLog(checked.log, pino.destination(2), { audit })
   const app: App = createApp(checked, systemRuntime, log, serveModule(checked, options.tools))
   const { sandbox } = app

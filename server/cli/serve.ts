@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import { type DestinationStream, pino } from 'pino'
+import type { DestinationStream } from 'pino'
 import { type App, createApp } from '../startup/app.ts'
 import { providers } from '../config/provider.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
@@ -9,8 +9,8 @@ import { storeName } from '../config/store-address.ts'
 import { type CheckedSettings, ConfigError } from '../config/config.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
 import { listen, type Listener } from '../http/listener/listener.ts'
-import { AuditFile } from '../observability/audit-file.ts'
 import { AuditRing } from '../observability/audit-ring.ts'
+import { LineFile } from '../observability/line-file.ts'
 import { createLog, type Log, reportTo } from '../observability/log.ts'
 import { createMetrics, createMetricsEndpoint, type Metrics } from '../observability/metrics.ts'
 import { openTelemetry, telemetryProblems } from '../observability/telemetry/telemetry-switch.ts'
@@ -30,20 +30,16 @@ import { type CommandInput, type ExitCode, checkInput, exitCode } from './comman
 /** Ctrl-C reaches every process of the terminal, and npm forwards it once more: a signal this soon is the same one. */
 const sameMs = 500
 
-/**
- * Resolves with the first SIGINT or SIGTERM. A further one calls `beforeExit` and exits with the shell's code for that signal:
- * nothing else would end process 1 of a container.
- */
-function stopSignal(beforeExit: () => void): Promise<NodeJS.Signals> {
+/** Resolves with the first SIGINT or SIGTERM. A further one ends the process. */
+function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let firstAt: number | undefined
     const hear = (signal: NodeJS.Signals): void => {
       const now = performance.now()
       firstAt ??= now
       resolve(signal)
-      if (now <= firstAt + sameMs) return
-      beforeExit()
-      process.exit(128 + constants.signals[signal])
+      // The shell's code for that signal. Nothing else would end process 1 of a container.
+      if (now > firstAt + sameMs) process.exit(128 + constants.signals[signal])
     }
     process.on('SIGINT', hear)
     process.on('SIGTERM', hear)
@@ -61,10 +57,10 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   const { json, upstreamCommand } = input
   const checked = checkInput(input)
   const { config } = checked
-  // Lines of some milliseconds are written together: each by itself costs more than most requests.
-  const destination = pino.destination({ dest: 2, sync: false, minLength: 8192, periodicFlush: 20 })
+  const destination = new LineFile(process.stderr.fd, () => {})
+  process.on('exit', () => destination.writeNow())
   // From the start on: to process 1 of a container a signal that nobody listens for does nothing.
-  const stopping = stopSignal(() => destination.flushSync())
+  const stopping = stopSignal()
   const metrics = config.metricsListen && (await createMetrics(version))
   const served = await readFiles(checked, upstreamCommand)
   const telemetry = await openTelemetry(process.env, programOf(config), (...event) => reportTo(log)(...event))
@@ -100,16 +96,16 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   return exitCode.ok
 }
 
-/** Writes and sends what is left. A collector that does not answer would keep the process alive: then it exits. */
+/** Writes and sends what is left. A collector that does not answer, or a reader that does not read, would keep the process alive. */
 async function closeLog(
   { telemetry }: Log,
-  audit: AuditFile | undefined,
-  destination: { flushSync(): void },
+  audit: LineFile | undefined,
+  destination: LineFile,
 ): Promise<void> {
-  await audit?.close()
+  const isRecorded = await audit?.close()
   const isSent = await telemetry?.close()
-  destination.flushSync()
-  if (isSent === false) process.exit(exitCode.ok)
+  const isLogged = await destination.close()
+  if ([isRecorded, isSent, isLogged].includes(false)) process.exit(exitCode.ok)
 }
 
 function programOf({ store }: ServerConfig): { version: string; store: string } {
@@ -153,12 +149,12 @@ function openLog(
   config: ServerConfig,
   destination: DestinationStream,
   { metrics, telemetry }: Pick<Log, 'metrics' | 'telemetry'>,
-): { log: Log; audit: AuditFile | undefined; events: AuditRing | undefined } {
+): { log: Log; audit: LineFile | undefined; events: AuditRing | undefined } {
   const path = config.audit
   const audit =
     path === undefined
       ? undefined
-      : new AuditFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
+      : new LineFile(path, (error, lost) => reportTo(log)('audit_file_failed', { path, lost, error }))
   const events = config.adminListen && new AuditRing(systemRuntime.now())
   const both = {
     write(line: string): void {

@@ -142,7 +142,7 @@ export class TracedRequest {
       if (status < 400 || status === 405) return
       this.#start(`${method} /mcp`, { 'http.request.method': method }, ROOT_CONTEXT)
     }
-    const error = this.#error ?? rpcError?.toString() ?? (status >= 400 ? String(status) : undefined)
+    const error = this.#errorOf(status, rpcError)
     this.#span?.setAttributes({
       'http.response.status_code': status,
       ...(rpcError !== undefined && { 'rpc.response.status_code': String(rpcError) }),
@@ -150,9 +150,12 @@ export class TracedRequest {
     if (this.#span) fail(this.#span, error)
     this.#span?.end(nowMs())
     const operation = this.#operation?.attributes['mcp.method.name']
-    if (operation === undefined) return
     const labels = { ...this.#measured, ...(error !== undefined && { 'error.type': error }) }
-    this.#measure(operation, labels, (nowMs() - this.#startMs) / 1000)
+    if (operation !== undefined) this.#measure(operation, labels, (nowMs() - this.#startMs) / 1000)
+  }
+
+  #errorOf(status: number, rpcError: number | undefined): string | undefined {
+    return this.#error ?? rpcError?.toString() ?? (status >= 400 ? String(status) : undefined)
   }
 
   /**

@@ -1,6 +1,7 @@
-import { closeSync, openSync, write } from 'node:fs'
+import { closeSync, constants, openSync, write, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { settledWithin } from '@drawbridge/shared/async.ts'
 
 const fileMode = 0o600
 /** Maximum characters waiting for a full disk; later ones are lost. */
@@ -13,15 +14,16 @@ const gatherMs = 20
 const writeBytes = promisify(write)
 
 /** Called at most once a second while writing fails. `lost` is the number of events lost since the last call. */
-export type AuditFileFailed = (error: unknown, lost: number) => void
+export type WritingFailed = (error: unknown, lost: number) => void
 
 /**
- * A file of audit events, one JSON object a line. Retries a failed write with the next line, from where it stopped: never fails the
- * operation it records. Not a pino stream, which waits forever for a full disk when the process ends.
+ * The log, or a file of audit events, one JSON object a line. Retries a failed write with the next line, from where it stopped: never
+ * fails the operation it records. Not a pino stream: when the process ends, that waits forever for a full disk, or for a pipe whose
+ * reader is gone or stuck.
  */
-export class AuditFile {
-  readonly #path: string
-  readonly #failed: AuditFileFailed
+export class LineFile {
+  readonly #target: string | number
+  readonly #failed: WritingFailed
   #file: number
   #waiting: string[] = []
   /** The bytes being written, from where writing stopped. */
@@ -31,10 +33,13 @@ export class AuditFile {
   #lost = 0
   #quietUntil = 0
 
-  /** Opens the file at `path` for appending; a new one is readable by its owner only. Throws if it cannot. */
-  constructor(path: string, failed: AuditFileFailed) {
-    this.#file = openSync(path, 'a', fileMode)
-    this.#path = path
+  /**
+   * Writes to an open file, or opens the one with this path for appending; a new one is readable by its owner only. Throws if it
+   * cannot.
+   */
+  constructor(target: string | number, failed: WritingFailed) {
+    this.#file = openTarget(target)
+    this.#target = target
     this.#failed = failed
   }
 
@@ -51,7 +56,7 @@ export class AuditFile {
   /** Reopens the file by name, after it was moved away. The current write still goes to the old one. */
   async reopen(): Promise<void> {
     try {
-      const next = openSync(this.#path, 'a', fileMode)
+      const next = openTarget(this.#target)
       await this.#writing
       closeSync(this.#file)
       this.#file = next
@@ -60,12 +65,21 @@ export class AuditFile {
     }
   }
 
-  /** Writes what is left, for two seconds at most. Until then lines may be up to 20 ms old. */
-  async close(): Promise<void> {
-    const timeout = new Promise<void>((resolve) => void setTimeout(resolve, closeWithinMs).unref())
-    await Promise.race([this.#writing, timeout])
-    // A write that hangs still uses it.
-    if (!this.#writing) closeSync(this.#file)
+  /** Writes what is left, for two seconds at most. Until then lines may be up to 20 ms old. Resolves with false if something is left. */
+  async close(): Promise<boolean> {
+    const isOver = await settledWithin(this.#writing ?? Promise.resolve(), closeWithinMs)
+    if (isOver === 'waiting') return false
+    if (typeof this.#target === 'string') closeSync(this.#file)
+    return true
+  }
+
+  /** Tries once to write the lines that wait, for a process that is about to end. */
+  writeNow(): void {
+    try {
+      writeSync(this.#file, this.#waiting.join(''))
+    } catch {
+      // Too late for anything else.
+    }
   }
 
   /** Writes waiting lines. After a failure the next line retries. */
@@ -74,11 +88,11 @@ export class AuditFile {
     do {
       await delay(gatherMs)
       isDone = await this.#writeBatch()
-    } while (isDone && this.#waiting.length > 0)
+    } while (isDone && this.#batch.length + this.#waiting.length > 0)
     this.#writing = undefined
   }
 
-  /** Returns false if it failed. */
+  /** Returns false if it failed; true also if it can go on in a moment. */
   async #writeBatch(): Promise<boolean> {
     try {
       if (this.#batch.length === 0) this.#nextBatch()
@@ -88,6 +102,8 @@ export class AuditFile {
       }
       return true
     } catch (error) {
+      // A pipe that is full. Its reader may be slow, or gone for good.
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return true
       this.#report(error)
       return false
     }
@@ -106,4 +122,14 @@ export class AuditFile {
     this.#failed(error, this.#lost)
     this.#lost = 0
   }
+}
+
+// Without O_NONBLOCK a pipe with a name would block the start until it is read, and the end of the process once it is full.
+// Windows has no such flag: undefined adds none.
+const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants
+
+function openTarget(target: string | number): number {
+  return typeof target === 'number'
+    ? target
+    : openSync(target, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, fileMode)
 }

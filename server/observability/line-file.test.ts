@@ -2,7 +2,7 @@ import { readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
-import { AuditFile } from './audit-file.ts'
+import { LineFile } from './line-file.ts'
 import { createLog, reportTo } from './log.ts'
 
 let folder: string
@@ -18,7 +18,7 @@ it('gets audit events alone, whatever the level of the log, and keeps what was t
   const path = join(folder, 'audit.jsonl')
   for (const round of [1, 2]) {
     const lines: string[] = []
-    const audit = new AuditFile(path, never)
+    const audit = new LineFile(path, never)
     const report = reportTo(createLog('silent', { write: (line) => void lines.push(line) }, { audit }), {
       request_id: `r-${round}`,
       address: '192.0.2.7',
@@ -45,12 +45,12 @@ it('gets audit events alone, whatever the level of the log, and keeps what was t
 })
 
 it('that cannot be opened fails at once', () => {
-  expect(() => new AuditFile(join(folder, 'missing', 'audit.jsonl'), never)).toThrow(/ENOENT/)
+  expect(() => new LineFile(join(folder, 'missing', 'audit.jsonl'), never)).toThrow(/ENOENT/)
 })
 
 it('on a full disk reports it, fails nothing that it records, and ends all the same', async () => {
   const failures: unknown[] = []
-  const audit = new AuditFile('/dev/full', (error) => void failures.push((error as { code?: string }).code))
+  const audit = new LineFile('/dev/full', (error) => void failures.push((error as { code?: string }).code))
   for (let line = 0; line < 100; line += 1) {
     audit.write('{"event":"tool_called"}\n')
     await new Promise((resolve) => setImmediate(resolve))
@@ -63,7 +63,7 @@ it('on a full disk reports it, fails nothing that it records, and ends all the s
 
 it('that takes half a line goes on in the middle of it', async () => {
   const path = join(folder, 'audit.jsonl')
-  const audit = new AuditFile(path, never)
+  const audit = new LineFile(path, never)
   const lines = Array.from(
     { length: 2000 },
     (_, index) => `${JSON.stringify({ index, text: 'ä'.repeat(500) })}\n`,
@@ -75,7 +75,7 @@ it('that takes half a line goes on in the middle of it', async () => {
 
 it('goes on in a new file when it is opened again, and loses nothing', async () => {
   const path = join(folder, 'audit.jsonl')
-  const audit = new AuditFile(path, never)
+  const audit = new LineFile(path, never)
   audit.write('one\n')
   renameSync(path, `${path}.1`)
   const reopened = audit.reopen()
