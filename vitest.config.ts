@@ -30,7 +30,7 @@ export default defineConfig({
     // Files leave nothing behind, so that they can share a worker.
     isolate: false,
     env: compileCache,
-    setupFiles: ['tests/support/patience.ts'],
+    setupFiles: ['tests/support/patience.ts', 'tests/support/drawn-cases.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // One second by default, which a busy computer may need for nothing at all.

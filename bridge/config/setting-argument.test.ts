@@ -1,3 +1,4 @@
+import { CommanderError } from 'commander'
 import { array, assert as assertProperty, constantFrom, oneof, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readWords } from '../../tests/support/bridge/cli/command-words.ts'
@@ -61,8 +62,18 @@ describe('the words of a command line', () => {
     expect(line.warnings).toHaveLength(1)
   })
 
+  it.each(['-V', '--version', '-h', '--help'])(
+    '%s prints, wherever it stands, and nothing else is done',
+    (word) => {
+      for (const words of [[word], [url, word], [word, '--wholly-unknown']])
+        expect(() => readWords(words)).toThrow(CommanderError)
+    },
+  )
+
   it('loses no word', () => {
-    const word = oneof(string(), constantFrom(...settingFlags, '--', '--json', '--x=', '--=', '-'))
+    // Those that print the help or the version do nothing else.
+    const text = string().filter((word) => !/^-([Vh]|-version|-help)/.test(word))
+    const word = oneof(text, constantFrom(...settingFlags, '--', '--json', '--x=', '--=', '-'))
     assertProperty(
       property(array(word), (words) => {
         // Where the last flag takes a value, it has one.

@@ -1,12 +1,9 @@
 import { assert, asyncProperty, integer, noShrink } from 'fast-check'
-import { expect, it as test } from 'vitest'
+import { it as test } from 'vitest'
 import { type Chance, createChance } from './chance.ts'
 
 /** Number of cases per parser; releases are tested with ten times as many. */
 const parserRuns = Number(process.env['FUZZ_CASES'] ?? 10_000)
-
-/** Different each time; FUZZ_SEED replays a failed run. */
-const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 // A hundred times what the slowest parser needs for its longest case: only backtracking takes more.
 const maxCpuMs = 1000
@@ -25,10 +22,8 @@ export interface Fuzzing<Case> {
 
 /**
  * Runs the cases. Fails when one is handled incorrectly, or takes a second of processor time twice, and reports it.
- * Prints the seed: `FUZZ_SEED=... npx vitest run tests/fuzz` repeats the run.
  */
 export async function fuzz<Case>({ make, work, runs = parserRuns }: Fuzzing<Case>): Promise<void> {
-  process.stdout.write(`fuzz ${expect.getState().currentTestName}: ${runs} cases, FUZZ_SEED=${seed}\n`)
   // A case is one number: generating it from many would take longer than testing it.
   const cases = noShrink(integer().map((number) => make(createChance(number))))
   const attempt = async (given: Case): Promise<void> => {
@@ -38,7 +33,7 @@ export async function fuzz<Case>({ make, work, runs = parserRuns }: Fuzzing<Case
       throw new Error(`This case takes ${Math.round(cpuMs)} ms.`)
     }
   }
-  await assert(asyncProperty(cases, attempt), { seed, numRuns: runs })
+  await assert(asyncProperty(cases, attempt), { numRuns: runs })
 }
 
 async function cpuMsOf<Case>(given: Case, work: Fuzzing<Case>['work']): Promise<number> {

@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+import repository from '../../vitest.config.ts'
+
+// One project: Stryker runs all tests of a mutant in one worker.
+const { projects: _, ...test } = repository.test ?? {}
+
+/** The patterns of the tests that this run has, by `scripts/mutation.ts`. */
+const include: unknown = JSON.parse(process.env['MUTATION_TESTS'] ?? '[]')
+
+export default defineConfig({
+  // A package of the workspaces is the copy with the mutants, not the one that node_modules links to.
+  resolve: {
+    alias: [
+      {
+        find: /^@drawbridge\/shared\//,
+        replacement: fileURLToPath(new URL('../../shared/', import.meta.url)),
+      },
+    ],
+  },
+  test: {
+    ...test,
+    include: include as string[],
+    root: fileURLToPath(new URL('../..', import.meta.url)),
+  },
+})
