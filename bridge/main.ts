@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { homedir, hostname } from 'node:os'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import { runCommandLine } from './cli/command-line/command-line.ts'
 import { endProcess } from './cli/terminal/output.ts'
@@ -8,6 +8,7 @@ import { endProcess } from './cli/terminal/output.ts'
 void runCommandLine(process.argv.slice(2), {
   environment: process.env,
   homeFolder: homedir(),
+  hostName: hostname(),
   platform: process.platform,
   readText: (path) => decodeFileText(readFileSync(path)),
 }).then(endProcess)

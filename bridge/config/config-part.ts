@@ -67,7 +67,7 @@ function environmentProxy(name: string, text: string): string | undefined {
   }
 }
 
-type Desktop = Pick<ValueSource, 'environment'> & { platform: NodeJS.Platform }
+type Desktop = Pick<ValueSource, 'environment'> & { platform: NodeJS.Platform; hostName?: string }
 
 /** `port` is the argument after the URL, as in mcp-remote. */
 export function oauthConfig(
@@ -84,17 +84,21 @@ export function oauthConfig(
     prefersDevice: !isForBrowser(given, port) && !opensBrowser(given, desktop),
     resource: values.resource,
     sendResource: !values.disableResourceParameter,
+    acceptIssuer: values.acceptIssuer,
     staticClient: values.staticClient,
     privateKey: values.privateKey,
     clientMetadataUrl: values.clientMetadataUrl,
+    clientName: clientName(desktop.hostName),
     clientMetadata: values.clientMetadata ?? {},
     scope: values.scope ?? values.clientMetadata?.scope,
     authorizeParameters: Object.fromEntries(values.authorizeParameters ?? []),
     tokenEndpoint: values.tokenEndpoint,
-    callback: values.callback ?? {
+    callback: {
       host: values.host ?? defaultCallbackHost(port, desktop.platform),
       port,
       path: '/oauth/callback',
+      isFixed: (values.callback ?? values.host ?? port) !== undefined,
+      ...values.callback,
     },
     useIdToken: values.useIdToken,
     signInTimeoutMs: values.timeout || maxSignInMs,
@@ -105,6 +109,13 @@ export function oauthConfig(
 function grantOf(values: SettingValues): OAuthConfig['grant'] {
   if (values.clientCredentials) return 'client_credentials'
   return values.deviceCode === true ? 'device_code' : 'authorization_code'
+}
+
+/** Names the computer, so that its user knows it among others; not a container, whose name says nothing. */
+function clientName(hostName = ''): string {
+  const [name = ''] = hostName.split('.')
+  const isTelling = /^[\p{L}\p{N}_-]{1,63}$/u.test(name) && !/^(?:localhost|[0-9a-f]{12})$/i.test(name)
+  return isTelling ? `Drawbridge bridge on ${name}` : 'Drawbridge bridge'
 }
 
 /** Returns whether a setting asks for the browser link, opened automatically or not. */

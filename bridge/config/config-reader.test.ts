@@ -10,11 +10,13 @@ interface Given {
   environment?: Record<string, string>
   files?: Record<string, string>
   platform?: NodeJS.Platform
+  hostName?: string
 }
 
-function surroundingsOf({ environment = {}, files = {}, platform = 'linux' }: Given): Surroundings {
+function surroundingsOf({ environment = {}, files = {}, platform = 'linux', hostName }: Given): Surroundings {
   return {
     environment,
+    ...(hostName !== undefined && { hostName }),
     homeFolder: '/home/me',
     platform,
     readText(path) {
@@ -59,7 +61,7 @@ describe('the configuration', () => {
         profile: 'default',
         grant: 'authorization_code',
         sendResource: true,
-        callback: { host: '127.0.0.1', port: undefined, path: '/oauth/callback' },
+        callback: { host: '127.0.0.1', port: undefined, path: '/oauth/callback', isFixed: false },
         signInTimeoutMs: 300_000,
         prefersDevice: true,
       },
@@ -295,6 +297,7 @@ describe('the configuration', () => {
       host: 'localhost',
       port: 3334,
       path: '/oauth/callback',
+      isFixed: true,
     })
     expect(read([url, '3334'], { platform: 'win32' }).oauth.callback.host).toBe('127.0.0.1')
     expect(read([url, '3334', '--host', '127.0.0.1']).oauth.callback.host).toBe('127.0.0.1')
@@ -302,7 +305,23 @@ describe('the configuration', () => {
       host: 'localhost',
       port: 9,
       path: '/x',
+      isFixed: true,
     })
+    expect(read([url, '--host', '127.0.0.1']).oauth.callback.isFixed).toBe(true)
+  })
+
+  it.each<[hostName: string | undefined, name: string]>([
+    ['tower', 'Drawbridge bridge on tower'],
+    ['Annas-MacBook.local', 'Drawbridge bridge on Annas-MacBook'],
+    ['büro.fritz.box', 'Drawbridge bridge on büro'],
+    [undefined, 'Drawbridge bridge'],
+    ['', 'Drawbridge bridge'],
+    ['localhost', 'Drawbridge bridge'],
+    ['3f2a9c0d1e5b', 'Drawbridge bridge'],
+    ['a\u001bb', 'Drawbridge bridge'],
+    ['x'.repeat(64), 'Drawbridge bridge'],
+  ])('registers on the computer %j as %j', (hostName, name) => {
+    expect(read([url], hostName === undefined ? {} : { hostName }).oauth.clientName).toBe(name)
   })
 
   it('takes switches, and lets --debug be switched off again', () => {

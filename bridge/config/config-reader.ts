@@ -19,6 +19,8 @@ export interface Surroundings extends ValueSource {
   /** Home folder of this user, as the operating system says: not `HOME` of a client that strips it. */
   homeFolder: string
   platform: NodeJS.Platform
+  /** The name of this computer. */
+  hostName?: string
 }
 
 export interface ReadSettings {

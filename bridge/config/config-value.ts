@@ -58,6 +58,13 @@ export function parseSecureUrl(text: string): string {
   throw new TypeError('expected an https URL; http is for this machine only')
 }
 
+/** Parses an issuer identifier (RFC 8414 section 2). Keeps its spelling. */
+export function parseIssuer(text: string): string {
+  const url = webUrl(text)
+  if (url && url.search === '' && url.hash === '') return text
+  throw new TypeError('expected the URL of an issuer, such as https://login.example.com')
+}
+
 /** Parses the URL of a client ID metadata document: https, with a path, without fragment and dot segments (CIMD section 3). */
 export function parseDocumentUrl(text: string): string {
   const url = webUrl(text)

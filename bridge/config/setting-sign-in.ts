@@ -6,6 +6,7 @@ import {
   parseCallback,
   parseCallbackHost,
   parseDocumentUrl,
+  parseIssuer,
   parseName,
   parseResource,
   parseScope,
@@ -52,6 +53,12 @@ export const signInTable = {
     parse: parseSwitch,
     default: 'off',
     doc: 'Do not send the resource parameter, for authorization servers that refuse it.',
+  },
+  acceptIssuer: {
+    value: 'url',
+    parse: parseIssuer,
+    defaultText: 'none',
+    doc: 'Issuer that the metadata may name instead of the expected one. Set it only if you know that both are one service.',
   },
   authorizeParameters: {
     name: 'authorize-param',

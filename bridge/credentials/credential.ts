@@ -43,6 +43,8 @@ export interface Credential {
   serverUrl: string
   profile: string
   issuer: string
+  /** The issuer whose metadata names this one instead, where the person accepted that. */
+  acceptedAt?: string | undefined
   tokenEndpoint: string
   revocationEndpoint?: string | undefined
   /** The exact `resource` parameter from the protected resource metadata; undefined when none is sent. */

@@ -41,6 +41,7 @@ export type OAuthFault =
   | 'no_pkce'
   | 'no_registration'
   | 'registration_refused'
+  | 'redirect_refused'
   | 'client_refused'
   | 'access_denied'
   | 'expired'

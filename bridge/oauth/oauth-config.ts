@@ -21,11 +21,15 @@ export interface OAuthConfig {
   /** Replaces the value in the protected resource metadata; `sendResource` false omits the parameter everywhere. */
   resource: string | undefined
   sendResource: boolean
+  /** An issuer that the metadata, or the response to a sign-in, may name instead of the expected one. */
+  acceptIssuer: string | undefined
   staticClient: StaticClient | undefined
   /** A PEM key in PKCS 8 for `private_key_jwt`, and its algorithm. */
   privateKey: { pem: string; algorithm: string } | undefined
   /** URL of our client ID metadata document: https, with a path. */
   clientMetadataUrl: string | undefined
+  /** The name to register with, which the login page shows. */
+  clientName: string
   /** Overrides members of the registration. */
   clientMetadata: ClientMetadata
   /** Scopes to request regardless of the server; undefined: the server's. */
@@ -34,8 +38,8 @@ export interface OAuthConfig {
   authorizeParameters: Readonly<Record<string, string>>
   /** Only with client credentials; skips discovery. */
   tokenEndpoint: string | undefined
-  /** The address that the browser returns to; port undefined: any free port. */
-  callback: { host: string; port: number | undefined; path: string }
+  /** The address that the browser returns to; port undefined: any free port. `isFixed`: the user chose it. */
+  callback: { host: string; port: number | undefined; path: string; isFixed?: boolean }
   /** Send the ID token instead of the access token. */
   useIdToken: boolean
   /** Limits the time a user has to sign in. */

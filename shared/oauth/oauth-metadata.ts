@@ -111,7 +111,7 @@ export type ParsedMetadata<Document> =
  * that are not absolute http(s) URLs, as absent, because real servers send empty strings and nulls. Drops unknown
  * members.
  *
- * The caller must check that `issuer` is identical to the requested issuer (RFC 8414 section 3.3), that URLs are
+ * The caller must check with {@link isSameIssuer} that `issuer` is the requested issuer (RFC 8414 section 3.3), that URLs are
  * https, and that `S256` is listed.
  */
 export function parseAuthorizationServerMetadata(
@@ -187,6 +187,19 @@ export function authorizationServerMetadataUrls(issuer: string): string[] {
     wellKnownUrl(issuer, name),
   )
   return [...new Set([...inserted, appended])]
+}
+
+/**
+ * Returns whether both name one authorization server: the same text, or the same origin with and without its final slash,
+ * which have one well-known URL (RFC 8414 section 3.1). Tolerates nothing else: RFC 8414 section 3.3 compares texts.
+ */
+export function isSameIssuer(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return false
+  return withoutOriginSlash(one) === withoutOriginSlash(other)
+}
+
+function withoutOriginSlash(issuer: string): string {
+  return issuer.replace(/^(https?:\/\/[^/?#]+)\/$/i, '$1')
 }
 
 /** Copies the members of a document that have the expected type. */

@@ -1,3 +1,4 @@
+import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { BridgeConfig } from '../../config/config.ts'
@@ -75,7 +76,7 @@ export const storeChecks: Checks<StoreFacts> = {
       return fail('No login is stored for this server.', fix, exitCode.signInNeeded)
     const view = loginView(credential, now)
     if (view.reason !== null) return fail(`A sign-in is needed: ${view.reason}.`, fix, exitCode.signInNeeded)
-    if (issuer !== undefined && view.issuer !== issuer) {
+    if (issuer !== undefined && !isSameIssuer(view.issuer, issuer)) {
       const text = `The login is from ${view.issuer}, but the server now signs in at ${issuer}.`
       return warn(text, `${fix} --force`)
     }

@@ -192,6 +192,11 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
     meaning: 'The authorization server refused to register the bridge.',
     nextStep: 'Change what it refuses with --static-oauth-client-metadata, or register a client by hand.',
   },
+  oauth_redirect_refused: {
+    meaning: 'The authorization server does not accept the redirect URI of the bridge.',
+    nextStep:
+      'Name one on this computer that it accepts with --callback, or register a client by hand and give it with --static-oauth-client-info.',
+  },
   oauth_client_refused: {
     meaning: 'The authorization server no longer accepts the client or its secret.',
     nextStep: `Check --static-oauth-client-info if it is set; then: ${login} --force`,

@@ -1,6 +1,7 @@
 import {
   type AuthorizationServerMetadata,
   authorizationServerMetadataUrls,
+  isSameIssuer,
   parseAuthorizationServerMetadata,
 } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { Credential } from '../../credentials/credential.ts'
@@ -52,7 +53,7 @@ export async function checkSignInPage(
   const isOwnClient = context.config.staticClient !== undefined
   if (isSameOrigin(page.url, issuer) || (isOwnClient && isRedeemedThere)) return undefined
   const published = await publishedMetadata(page.url, context)
-  if (published.some((other) => other.issuer === issuer)) return undefined
+  if (published.some((other) => isSameIssuer(other.issuer, issuer))) return undefined
   const owner = published.find((other) => isPageOf(other, page))
   if (owner !== undefined) {
     const remedy = isRedeemedThere
@@ -64,7 +65,7 @@ export async function checkSignInPage(
       { issuer },
     )
   }
-  const isAccepted = previous?.issuer === issuer && previous.acceptedPage === origin
+  const isAccepted = isSameIssuer(previous?.issuer, issuer) && previous?.acceptedPage === origin
   return { origin, unconfirmed: isAccepted ? undefined : { page: host, namedBy: new URL(issuer).host } }
 }
 

@@ -12,7 +12,8 @@ export interface ClientProof {
 }
 
 /**
- * Returns the client authentication of a request to `issuer`: one method, never two at once (RFC 6749 section 2.3).
+ * Returns the client authentication of a request to `issuer`: one method, never two at once (RFC 6749 section 2.3). Every
+ * method names the client in the body: servers on the MCP Python SDK look for it there before they read the header.
  * Rejects with {@link OAuthFailure} `client_refused` when the private key is missing or unusable.
  */
 export async function proveClient(
@@ -21,12 +22,12 @@ export async function proveClient(
   { config, runtime }: Pick<OAuthContext, 'config' | 'runtime'>,
 ): Promise<ClientProof> {
   const { clientId, clientSecret = '', tokenEndpointAuthMethod: method } = client
+  const parameters = { client_id: clientId }
   if (method === 'client_secret_basic') {
     const userPass = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`
     const header = `Basic ${Buffer.from(userPass).toString('base64')}`
-    return { headers: { authorization: header }, parameters: {} }
+    return { headers: { authorization: header }, parameters }
   }
-  const parameters = { client_id: clientId }
   if (method === 'client_secret_post') {
     return { headers: {}, parameters: { ...parameters, client_secret: clientSecret } }
   }

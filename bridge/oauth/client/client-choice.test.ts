@@ -31,6 +31,7 @@ function choose(changes: Partial<OAuthConfig> = {}, options: ChoiceOptions = {})
       resource: undefined,
       resourceScopes: options.resourceScopes,
       isAssumed: false,
+      askedFor: server.issuer,
     },
     previous: options.previous,
     redirectUri: 'redirectUri' in options ? options.redirectUri : redirectUri,

@@ -1,3 +1,4 @@
+import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
 import type { DiscoveredServer } from '../discovery/discovery.ts'
@@ -49,7 +50,8 @@ export async function chooseClient(need: ClientNeed, context: OAuthContext): Pro
   if (url !== undefined && takesDocument(metadata, config)) {
     const client = documentClient(url, config, server)
     if (endpoint === undefined) return { client, replace: undefined }
-    const isRefused = previous?.issuer === metadata.issuer && previous.quirks?.refusesDocument === url
+    const isRefused =
+      isSameIssuer(previous?.issuer, metadata.issuer) && previous?.quirks?.refusesDocument === url
     if (!isRefused) return { client, replace: registerNew }
   }
   const known = registeredBefore(need, runtime.now())
@@ -99,7 +101,7 @@ function refuseElsewhere(
 ): void {
   const isKnown = previous?.client.origin === 'static' && previous.client.clientId === clientId
   const own = configured ?? tokenEndpoint ?? (isKnown ? previous.issuer : undefined)
-  if (own === undefined || own === issuer) return
+  if (own === undefined || isSameIssuer(own, issuer)) return
   throw new OAuthFailure(
     'issuer_changed',
     `The configured client belongs to ${quoteServerText(own)}, and the server now names ${quoteServerText(issuer)}.`,
@@ -111,7 +113,7 @@ function registeredBefore(
   { previous, server, redirectUri }: ClientNeed,
   now: number,
 ): ClientIdentity | undefined {
-  if (previous === undefined || previous.issuer !== server.metadata.issuer) return undefined
+  if (previous === undefined || !isSameIssuer(previous.issuer, server.metadata.issuer)) return undefined
   const { client, signInNeeded, tokenEndpoint } = previous
   if (client.origin !== 'dynamic') return undefined
   // The client was registered on the origin of the token endpoint at the time and is used on no other.

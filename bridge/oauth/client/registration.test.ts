@@ -40,7 +40,7 @@ describe('what is registered', () => {
   it('a native client for the authorization code grant', async () => {
     await ask({ scope: 'mcp offline_access' })
     expect(sent()).toEqual({
-      client_name: 'Drawbridge',
+      client_name: 'Drawbridge bridge on tower',
       application_type: 'native',
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
@@ -53,12 +53,22 @@ describe('what is registered', () => {
   it('a native client for devices, which has no redirect URI', async () => {
     const client = await ask({ grant: 'device_code', redirectUri: undefined })
     expect(sent()).toEqual({
-      client_name: 'Drawbridge',
+      client_name: 'Drawbridge bridge on tower',
       application_type: 'native',
       grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
       token_endpoint_auth_method: 'none',
     })
     expect(client.redirectUris).toBeUndefined()
+  })
+
+  it('a native client for devices with localhost, where registration accepts no address', async () => {
+    server.answers.set('/register', ({ text }) =>
+      text.includes('http://localhost/')
+        ? undefined
+        : { status: 400, body: { error: 'invalid_redirect_uri' } },
+    )
+    await ask({ grant: 'device_code', redirectUri: undefined })
+    expect(server.requests('/register')).toHaveLength(3)
   })
 
   it.each(['invalid_redirect_uri', 'invalid_client_metadata'])(
@@ -84,7 +94,8 @@ describe('what is registered', () => {
   it.each([
     [undefined, 'none'],
     [['none', 'client_secret_basic'], 'none'],
-    [['client_secret_post', 'client_secret_basic'], 'client_secret_basic'],
+    [['client_secret_basic', 'client_secret_post'], 'client_secret_post'],
+    [['client_secret_basic'], 'client_secret_basic'],
     [['client_secret_post'], 'client_secret_post'],
     [['private_key_jwt'], 'none'],
   ])('where %j is supported the method is %s', async (listed, method) => {
@@ -107,6 +118,7 @@ describe('how the client proves itself then', () => {
     [undefined, 's', ['none', 'client_secret_post'], 'none'],
     [undefined, 's', undefined, 'client_secret_basic'],
     ['', 's', ['client_secret_post', 'private_key_jwt'], 'client_secret_post'],
+    [undefined, 's', ['client_secret_basic', 'client_secret_post'], 'client_secret_post'],
   ])('said %s, secret %s, supported %j: %s', async (said, secret, listed, method) => {
     answer({
       status: 201,
@@ -147,11 +159,25 @@ describe('a registration that does not work', () => {
   const invalid = { error: 'invalid_redirect_uri', error_description: 'No "loopback" here\n' }
   it.each<[name: string, Reply, Partial<RegistrationRequest>, fault: string, message: RegExp]>([
     [
-      'refused',
+      'refused for its redirect URI',
       { status: 400, body: invalid },
       {},
-      'registration_refused',
+      'redirect_refused',
       /invalid_redirect_uri: "No \\"loopback\\" here\\n"/,
+    ],
+    [
+      'refused for its redirect URI in the words of a validator',
+      { status: 422, body: { detail: [{ loc: ['body', 'redirect_uris', 0], msg: 'Value error' }] } },
+      {},
+      'redirect_refused',
+      /status 422/,
+    ],
+    [
+      'refused for its scope',
+      { status: 400, body: { error: 'invalid_client_metadata', error_description: 'scope' } },
+      {},
+      'registration_refused',
+      /invalid_client_metadata/,
     ],
     ['refused otherwise', { status: 403, body: '<p>no</p>' }, {}, 'registration_refused', /status 403/],
     [
@@ -170,7 +196,7 @@ describe('a registration that does not work', () => {
       'refused where it was guessed',
       { status: 400, body: invalid },
       { isAssumed: true },
-      'registration_refused',
+      'redirect_refused',
       /loopback/,
     ],
   ])('%s', async (_name, reply, changes, fault, message) => {

@@ -28,11 +28,11 @@ export interface RegistrationRequest {
 
 type Method = ClientIdentity['tokenEndpointAuthMethod']
 
-/** Errors of servers that require a redirect URI, even where none is used. */
-const wantsRedirectUri: ReadonlySet<string | undefined> = new Set([
-  'invalid_redirect_uri',
-  'invalid_client_metadata',
-])
+/** Returns whether another redirect URI may help: servers name it in many ways, some without an OAuth error. */
+function isAboutRedirectUri({ status, json }: ServerResponse): boolean {
+  if (status !== 400 && status !== 422) return false
+  return /redirect|loopback|localhost|127\.0\.0\.1/i.test(JSON.stringify(json) ?? '')
+}
 
 /** Registers the bridge as a native client (RFC 7591, MCP 2026-07-28 authorization). */
 export async function register(request: RegistrationRequest, context: OAuthContext): Promise<ClientIdentity> {
@@ -43,10 +43,12 @@ export async function register(request: RegistrationRequest, context: OAuthConte
   const send = (document: ClientMetadata): Promise<ServerResponse> =>
     requestJson({ method: 'POST', url, headers, body: JSON.stringify(document) }, context)
   let response = await send(wanted)
-  const isBare = grant === 'device_code' && wanted.redirect_uris === undefined
-  if (isBare && response.status === 400 && wantsRedirectUri.has(memberText(response.json, 'error'))) {
-    const { host, path } = config.callback
-    response = await send({ ...wanted, redirect_uris: [`http://${host}${path}`] })
+  // Some servers require a redirect URI, even where none is used.
+  const { host, path } = config.callback
+  for (const unused of grant === 'device_code' && !wanted.redirect_uris ? new Set([host, 'localhost']) : []) {
+    const isVague = memberText(response.json, 'error') === 'invalid_client_metadata'
+    if (!isVague && !isAboutRedirectUri(response)) break
+    response = await send({ ...wanted, redirect_uris: [`http://${unused}${path}`] })
   }
   const { json, status } = response
   const isRegistered = status >= 200 && status < 300 && isJsonObject(json)
@@ -64,7 +66,7 @@ function clientMetadata(
   // A program on the user's computer cannot keep a secret from them.
   const prefersNone = listed === undefined || listed.includes('none')
   return {
-    client_name: 'Drawbridge',
+    client_name: config.clientName,
     application_type: 'native',
     grant_types: [grantType, 'refresh_token'],
     token_endpoint_auth_method: prefersNone ? 'none' : secretMethod(listed),
@@ -74,8 +76,9 @@ function clientMetadata(
   }
 }
 
+/** Prefers the body: servers differ in how they decode the header. */
 function secretMethod(listed: readonly string[]): Method {
-  const methods = ['client_secret_basic', 'client_secret_post'] as const
+  const methods = ['client_secret_post', 'client_secret_basic'] as const
   return methods.find((method) => listed.includes(method)) ?? 'none'
 }
 
@@ -136,5 +139,6 @@ function registrationFailure(
     error === undefined
       ? `${name} did not register the bridge: it ${what}.`
       : `${name} refused to register the bridge: ${quoteServerError(error, memberText(json, 'error_description'))}`
-  return new OAuthFailure('registration_refused', text, { issuer })
+  const fault = isAboutRedirectUri(response) ? 'redirect_refused' : 'registration_refused'
+  return new OAuthFailure(fault, text, { issuer })
 }

@@ -51,6 +51,7 @@ it.each<[name: string, Row, scope: string | undefined]>([
     resource: undefined,
     resourceScopes: resource,
     isAssumed: false,
+    askedFor: issuer,
   }
   const request = { previous, ...(challenge === undefined ? {} : { challengeScope: challenge }) }
   expect(chooseScope(request, server, oauthConfig('https://mcp.example/mcp', config))).toBe(scope)

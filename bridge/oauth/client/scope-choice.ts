@@ -1,3 +1,4 @@
+import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { DiscoveredServer } from '../discovery/discovery.ts'
 import type { SignInRequest } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
@@ -21,9 +22,16 @@ export function chooseScope(
   const challenged = scopesOf(challengeScope)
   const base = challenged.length > 0 ? challenged : resourceScopes
   if (base.length === 0) return openid[0]
-  const before = previous?.issuer === metadata.issuer ? scopesOf(previous.tokens?.scope) : []
-  const scopes = withOfflineAccess([...base, ...before, ...openid], metadata.scopes_supported, hasUser)
+  const scopes = withOfflineAccess(
+    [...base, ...grantedBy(metadata.issuer, previous), ...openid],
+    metadata.scopes_supported,
+    hasUser,
+  )
   return [...new Set(scopes)].join(' ') || undefined
+}
+
+function grantedBy(issuer: string, previous: SignInRequest['previous']): readonly string[] {
+  return isSameIssuer(previous?.issuer, issuer) ? scopesOf(previous?.tokens?.scope) : []
 }
 
 function withOfflineAccess(

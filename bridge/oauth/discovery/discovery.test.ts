@@ -184,7 +184,8 @@ describe('a server of 2025-03-26', () => {
 describe('what ends a sign-in before the user is prompted', () => {
   it.each<[name: string, metadata: Record<string, unknown>, fault: string]>([
     ['another issuer', { issuer: 'https://evil.example' }, 'issuer_mismatch'],
-    ['an issuer with a slash more', { issuer: 'SLASH' }, 'issuer_mismatch'],
+    ['another spelling of the host', { issuer: 'SPELLED' }, 'issuer_mismatch'],
+    ['an issuer with a slash below its origin', { issuer: 'BELOW' }, 'issuer_mismatch'],
     ['no PKCE', { code_challenge_methods_supported: undefined }, 'no_pkce'],
     ['PKCE without S256', { code_challenge_methods_supported: ['plain'] }, 'no_pkce'],
     ['no authorization endpoint', { authorization_endpoint: undefined }, 'bad_metadata'],
@@ -203,7 +204,13 @@ describe('what ends a sign-in before the user is prompted', () => {
     ['no way to register', { registration_endpoint: undefined }, 'no_registration'],
     ['registering in plain text', { registration_endpoint: 'http://as.example/r' }, 'no_registration'],
   ])('%s', async (_name, metadata, fault) => {
-    server.metadata = metadata['issuer'] === 'SLASH' ? { issuer: `${server.issuer}/` } : metadata
+    const { issuer } = metadata
+    server.metadata =
+      issuer === 'SPELLED'
+        ? { issuer: server.issuer.replace('http', 'HTTP') }
+        : issuer === 'BELOW'
+          ? { issuer: `${server.issuer}//` }
+          : metadata
     await expect(find()).rejects.toMatchObject({ name: 'OAuthFailure', fault })
     expect(server.requests('/register')).toEqual([])
   })
@@ -252,6 +259,99 @@ describe('what ends a sign-in before the user is prompted', () => {
     const gone = await startOAuthServer()
     await gone.close()
     await expect(find({}, {}, gone)).rejects.toMatchObject({ name: 'NetworkError', fault: 'refused' })
+  })
+})
+
+describe('an issuer that the metadata spells in another way', () => {
+  it.each<[resource: string, metadata: string]>([
+    ['', '/'],
+    ['/', ''],
+    ['/', '/'],
+  ])('is one with and without the final slash of its origin: "%s" and "%s"', async (asked, named) => {
+    server.places = { resource: (origin) => ({ authorization_servers: [`${origin}${asked}`] }) }
+    server.metadata = { issuer: `${server.origin}${named}` }
+    const found = await find({ previous: usedBefore(server.origin) })
+    expect(found).toMatchObject({ metadata: { issuer: `${server.origin}${named}` } })
+    expect(found.askedFor).toBe(`${server.origin}${asked}`)
+  })
+
+  it.each<[asked: string, named: string]>([
+    ['/tenant', '/tenant/'],
+    ['/tenant/', '/tenant'],
+    ['', '/tenant'],
+  ])('is another one below the origin: "%s" and "%s"', async (asked, named) => {
+    server.places = {
+      resource: (origin) => ({ authorization_servers: [`${origin}${asked}`] }),
+      metadataPaths: [`${oauthRoot}${asked.replace(/\/$/, '')}`],
+    }
+    server.metadata = { issuer: `${server.origin}${named}` }
+    await expect(find()).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+  })
+})
+
+describe('an issuer that the person accepts', () => {
+  const other = server.origin.replace('127.0.0.1', 'localhost')
+  const atTenant = (): void => {
+    server.places = {
+      resource: (origin) => ({ authorization_servers: [`${origin}/tenant`] }),
+      metadataPaths: [`${oauthRoot}/tenant`],
+    }
+    server.metadata = { issuer: other }
+  }
+  const accepted = (changes: Partial<Credential> = {}): Credential => ({
+    ...usedBefore(other),
+    acceptedAt: `${server.origin}/tenant`,
+    ...changes,
+  })
+
+  it('is named with the flag that accepts it', async () => {
+    atTenant()
+    await expect(find()).rejects.toMatchObject({
+      fault: 'issuer_mismatch',
+      nextStep: expect.stringContaining(`--accept-issuer ${other}`) as string,
+    })
+  })
+
+  it('is not put into a command with what a shell reads', async () => {
+    server.metadata = { issuer: `${other}/$(id)` }
+    await expect(find()).rejects.toMatchObject({
+      nextStep: expect.stringContaining('--accept-issuer URL') as string,
+    })
+  })
+
+  it.each<[name: string, spell: (issuer: string) => string]>([
+    ['as it is written', (issuer) => issuer],
+    ['with its slash', (issuer) => `${issuer}/`],
+  ])('is used: %s', async (_name, spell) => {
+    atTenant()
+    const found = await find({}, { acceptIssuer: spell(other) })
+    expect(found).toMatchObject({ metadata: { issuer: other }, askedFor: `${server.origin}/tenant` })
+  })
+
+  it('is used at the origin of a server without resource metadata', async () => {
+    server.places = { resourcePaths: [] }
+    server.metadata = { issuer: other }
+    expect((await find({}, { acceptIssuer: other })).metadata.issuer).toBe(other)
+  })
+
+  it('does not let any other be named', async () => {
+    atTenant()
+    const found = find({}, { acceptIssuer: 'https://login.example.org' })
+    await expect(found).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+  })
+
+  it('is remembered with the login', async () => {
+    atTenant()
+    expect((await find({ previous: accepted() })).metadata.issuer).toBe(other)
+  })
+
+  it.each<[name: string, changes: Partial<Credential>]>([
+    ['a login where nothing was accepted', { acceptedAt: undefined }],
+    ['a login at another issuer', { issuer: 'https://elsewhere.example' }],
+    ['metadata of another place', { acceptedAt: 'https://elsewhere.example' }],
+  ])('is not taken from %s', async (_name, changes) => {
+    atTenant()
+    await expect(find({ previous: accepted(changes) })).rejects.toMatchObject({ fault: 'issuer_mismatch' })
   })
 })
 

@@ -1,7 +1,9 @@
-import type {
-  AuthorizationServerMetadata,
-  ProtectedResourceMetadata,
+import {
+  type AuthorizationServerMetadata,
+  type ProtectedResourceMetadata,
+  isSameIssuer,
 } from '@drawbridge/shared/oauth/oauth-metadata.ts'
+import type { Credential } from '../../credentials/credential.ts'
 import { NetworkError } from '../../http/http-client.ts'
 import { OAuthFailure, type SignInRequest } from '../login-port.ts'
 import type { OAuthContext } from '../server-request.ts'
@@ -22,9 +24,11 @@ export interface DiscoveredServer {
   resourceScopes: readonly string[] | undefined
   /** The endpoints are the defaults of MCP 2025-03-26, as no metadata was found. */
   isAssumed: boolean
+  /** The issuer as the resource writes it. Its metadata may have another spelling, or name one that the person accepted. */
+  askedFor: string
 }
 
-type ChosenServer = Pick<DiscoveredServer, 'metadata' | 'isAssumed'>
+type ChosenServer = Pick<DiscoveredServer, 'metadata' | 'isAssumed' | 'askedFor'>
 
 /**
  * Finds the authorization server of the configured server: of several the one used before, or else the first usable one of
@@ -37,7 +41,7 @@ export async function discover(request: SignInRequest, context: OAuthContext): P
   const issuers = found.metadata?.authorization_servers ?? []
   const chosen =
     issuers.length > 0
-      ? await firstUsable(inOrder(issuers, request.previous?.issuer), context)
+      ? await firstUsable(inOrder(issuers, request.previous), request, context)
       : await atOrigin(request, found, context)
   return {
     ...chosen,
@@ -46,16 +50,20 @@ export async function discover(request: SignInRequest, context: OAuthContext): P
   }
 }
 
-function inOrder(issuers: readonly string[], previous: string | undefined): readonly string[] {
-  if (previous === undefined || !issuers.includes(previous)) return issuers
-  return [previous, ...issuers.filter((issuer) => issuer !== previous)]
+function inOrder(issuers: readonly string[], previous: Credential | undefined): readonly string[] {
+  const isUsed = (issuer: string): boolean => isSameIssuer(issuer, previous?.acceptedAt ?? previous?.issuer)
+  return [...issuers.filter(isUsed), ...issuers.filter((issuer) => !isUsed(issuer))]
 }
 
-async function firstUsable(issuers: readonly string[], context: OAuthContext): Promise<ChosenServer> {
+async function firstUsable(
+  issuers: readonly string[],
+  request: SignInRequest,
+  context: OAuthContext,
+): Promise<ChosenServer> {
   let first: unknown
   for (const issuer of [...new Set(issuers)].slice(0, maxServers)) {
     try {
-      return await usable(issuer, context)
+      return await usable(issuer, request, context)
     } catch (error) {
       // A mix-up does not concern one server only: an attacker gets no second chance.
       const isPassedOver =
@@ -67,23 +75,31 @@ async function firstUsable(issuers: readonly string[], context: OAuthContext): P
   throw first
 }
 
-async function usable(issuer: string, context: OAuthContext): Promise<ChosenServer> {
+async function usable(
+  issuer: string,
+  { previous }: SignInRequest,
+  context: OAuthContext,
+): Promise<ChosenServer> {
   const { config } = context
   const name = `The authorization server ${quoteServerText(issuer)}`
   if (!isSafeUrl(issuer, config.serverUrl, config)) {
     throw new OAuthFailure('bad_metadata', `${name} is not safe: it is not https.`, { issuer })
   }
-  const { metadata, fault } = await findAuthorizationServer(issuer, context)
-  if (metadata !== undefined) return checked(metadata, context)
+  const { metadata, fault } = await findAuthorizationServer(issuer, previous, context)
+  if (metadata !== undefined) return checked(metadata, issuer, context)
   throw fault === undefined
     ? new OAuthFailure('no_metadata', `${name} publishes no metadata.`, { issuer })
     : new OAuthFailure('bad_metadata', `${name} cannot be used: ${fault}.`, { issuer })
 }
 
-function checked(metadata: AuthorizationServerMetadata, { config }: OAuthContext): ChosenServer {
+function checked(
+  metadata: AuthorizationServerMetadata,
+  issuer: string,
+  { config }: OAuthContext,
+): ChosenServer {
   const failure = whyUnusable(metadata, config)
   if (failure !== undefined) throw failure
-  return { metadata, isAssumed: false }
+  return { metadata, isAssumed: false, askedFor: issuer }
 }
 
 /** Uses the server as its own authorization server, without metadata if there are no documents of a later revision. */
@@ -94,8 +110,8 @@ async function atOrigin(
 ): Promise<ChosenServer> {
   const { config } = context
   const { origin } = new URL(config.serverUrl)
-  const { metadata, fault } = await findAuthorizationServer(origin, context, `${origin}/`)
-  if (metadata !== undefined) return checked(metadata, context)
+  const { metadata, fault } = await findAuthorizationServer(origin, request.previous, context)
+  if (metadata !== undefined) return checked(metadata, origin, context)
   const isLater = resource.metadata !== undefined || request.resourceMetadata !== undefined
   const seen = resource.fault ?? fault
   if (seen !== undefined) {
@@ -105,7 +121,7 @@ async function atOrigin(
     const missing = resource.metadata === undefined ? 'OAuth metadata' : 'authorization server'
     throw new OAuthFailure('no_metadata', `${origin} names no ${missing}.`)
   }
-  return { metadata: assumedMetadata(origin), isAssumed: true }
+  return { metadata: assumedMetadata(origin), isAssumed: true, askedFor: origin }
 }
 
 /** MCP 2025-03-26 authorization, section 2.3.3. PKCE support is unknown there; PKCE is used anyway. */

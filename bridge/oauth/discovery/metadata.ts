@@ -3,10 +3,12 @@ import {
   type ParsedMetadata,
   type ProtectedResourceMetadata,
   authorizationServerMetadataUrls,
+  isSameIssuer,
   parseAuthorizationServerMetadata,
   parseProtectedResourceMetadata,
   protectedResourceMetadataUrls,
 } from '@drawbridge/shared/oauth/oauth-metadata.ts'
+import type { Credential } from '../../credentials/credential.ts'
 import { OAuthFailure } from '../login-port.ts'
 import { type OAuthContext, type ServerResponse, busyFailure, requestJson } from '../server-request.ts'
 import { quoteServerText } from '../server-text.ts'
@@ -41,33 +43,43 @@ export async function findProtectedResource(
 
 function resourceMismatch(resource: string, serverUrl: string): OAuthFailure {
   const { origin, pathname } = new URL(serverUrl)
-  // Users copy the command: same origin, no shell characters.
-  const isTypeable = resource.startsWith(`${origin}/`) && /^[\w:/.~-]{1,200}$/.test(resource)
+  const isOffered = resource.startsWith(`${origin}/`) && isTypeable(resource)
   return new OAuthFailure(
     'resource_mismatch',
     `The metadata of ${origin}${pathname} is for another resource, ${quoteServerText(resource)}.`,
-    isTypeable ? { nextStep: `Did you mean: drawbridge login ${resource}` } : {},
+    isOffered ? { nextStep: `Did you mean: drawbridge login ${resource}` } : {},
   )
+}
+
+/** Returns whether a URL that a server chose may be part of a command that users copy: it has no shell characters. */
+function isTypeable(url: string): boolean {
+  return /^[\w:/.~-]{1,200}$/.test(url)
 }
 
 /**
  * Finds the metadata of `issuer` (RFC 8414 section 3, OpenID Connect Discovery 1.0 section 4). Rejects with `issuer_mismatch`
- * unless the document names exactly this issuer: a server that may claim another's may receive its codes (RFC 9207 section
- * 1). `otherwise` is accepted when no document said how the issuer is written.
+ * unless the document names this issuer, or one that the person accepted: a server that may claim another's may receive its
+ * codes (RFC 9207 section 1).
  */
 export async function findAuthorizationServer(
   issuer: string,
+  previous: Credential | undefined,
   context: OAuthContext,
-  otherwise?: string,
 ): Promise<FoundMetadata<AuthorizationServerMetadata>> {
   const places = authorizationServerMetadataUrls(issuer)
   const found = await findMetadata('authorization server', places, parseAuthorizationServerMetadata, context)
   const named = found.metadata?.issuer
-  if (named === undefined || named === issuer || named === otherwise) return found
+  if (named === undefined || isSameIssuer(named, issuer)) return found
+  const wasAccepted = isSameIssuer(previous?.issuer, named) && isSameIssuer(previous?.acceptedAt, issuer)
+  if (wasAccepted || isSameIssuer(named, context.config.acceptIssuer)) return found
+  const flag = `--accept-issuer ${isTypeable(named) ? named : 'URL'}`
   throw new OAuthFailure(
     'issuer_mismatch',
     `The metadata of ${quoteServerText(issuer)} names another issuer, ${quoteServerText(named)}.`,
-    { issuer },
+    {
+      issuer,
+      nextStep: `Only if you know that both are one service, add ${flag}; otherwise tell the operator of the server.`,
+    },
   )
 }
 

@@ -118,6 +118,81 @@ describe('the authorization request', () => {
   })
 })
 
+describe('a server that accepts only localhost', () => {
+  const onlyLocalhost = (): void =>
+    void server.answers.set('/register', ({ text }) =>
+      text.includes('http://localhost:')
+        ? undefined
+        : { status: 400, body: { error: 'invalid_redirect_uri', error_description: 'localhost only' } },
+    )
+  const hostsUsed = (): string[] =>
+    server.requests('/authorize').map(({ query }) => new URL(query.get('redirect_uri') ?? '').hostname)
+
+  it('gets localhost by itself, and next time at once with the same registration', async () => {
+    onlyLocalhost()
+    const { credential, prompts } = await signIn(server.serverUrl)
+    expect(prompts).toHaveLength(1)
+    expect(credential.client.redirectUris).toEqual([expect.stringMatching(/^http:\/\/localhost:\d+\//)])
+    expect(server.requests('/register')).toHaveLength(2)
+    const again = await signIn(server.serverUrl, {}, { previous: credential, isForced: true })
+    expect(again.credential.client.clientId).toBe(credential.client.clientId)
+    expect(server.requests('/register')).toHaveLength(2)
+    expect(new Set(hostsUsed())).toEqual(new Set(['localhost']))
+  })
+
+  it('refuses a callback that the user chose', async () => {
+    onlyLocalhost()
+    const callback = { ...(await ownCallback()), isFixed: true }
+    await expect(signIn(server.serverUrl, { callback })).rejects.toMatchObject({ fault: 'redirect_refused' })
+    expect(server.requests('/register')).toHaveLength(1)
+  })
+
+  it('that refuses localhost too is quoted with its first answer', async () => {
+    server.answers.set('/register', ({ text }) => ({
+      status: 400,
+      body: { error: 'invalid_redirect_uri', error_description: text.includes('127.0.0.1') ? 'one' : 'two' },
+    }))
+    await expect(signIn(server.serverUrl)).rejects.toThrow(/"one"/)
+    expect(server.requests('/register')).toHaveLength(2)
+  })
+
+  it('is not asked again with another redirect URI when it refuses something else', async () => {
+    server.answers.set('/register', () => ({ status: 400, body: { error: 'invalid_client_metadata' } }))
+    await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'registration_refused' })
+    expect(server.requests('/register')).toHaveLength(1)
+  })
+})
+
+describe('the issuer in the response', () => {
+  it.each<[resource: string, metadata: string, iss: string, isTaken: boolean]>([
+    ['', '/', '', true],
+    ['', '/', '/', true],
+    ['/', '', '', true],
+    ['/', '', '/', true],
+    ['/', '/', '', false],
+    ['', '/', '/tenant', false],
+  ])(
+    'is one of its spellings in the metadata: resource "%s", server "%s", response "%s": %s',
+    async (asked, named, iss, isTaken) => {
+      server.places = { resource: (origin) => ({ authorization_servers: [`${origin}${asked}`] }) }
+      server.metadata = { issuer: `${server.origin}${named}` }
+      server.response = { iss: `${server.origin}${iss}` }
+      const signedIn = signIn(server.serverUrl)
+      if (isTaken) await signedIn
+      else await expect(signedIn).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+      expect(server.requests('/token')).toHaveLength(isTaken ? 1 : 0)
+    },
+  )
+
+  it('may be one that the person accepts, which the login remembers', async () => {
+    const other = server.origin.replace('127.0.0.1', 'localhost')
+    server.metadata = { issuer: other }
+    server.response = { iss: other }
+    const { credential } = await signIn(server.serverUrl, { acceptIssuer: other })
+    expect(credential).toMatchObject({ issuer: other, acceptedAt: server.origin })
+  })
+})
+
 describe('the response', () => {
   it.each<[name: string, advertised: boolean | undefined, iss: string | undefined, isTaken: boolean]>([
     ['iss-supported', true, 'ISSUER', true],

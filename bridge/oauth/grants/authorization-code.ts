@@ -1,3 +1,4 @@
+import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
 import { type LoopbackListener, openLoopbackListener } from '../browser/loopback-listener.ts'
 import { checkSignInPage } from '../browser/sign-in-page.ts'
@@ -21,30 +22,54 @@ const retryMs = 500
 
 /**
  * Signs in with the authorization code grant and PKCE (RFC 6749 section 4.1, RFC 7636, RFC 8252 section 7.3). Registers
- * nothing until the page is known to be the issuer's or can be announced with a warning. The listener is the only holder
- * of `state`; the browser gets its page after the code has been redeemed.
+ * nothing until the page is known to be the issuer's or can be announced with a warning. Returns to `localhost` where the server
+ * accepts only that, unless the user chose the address.
  */
 export async function signInWithCode(
   request: GrantRequest,
   context: OAuthContext,
   announce: AnnounceSignIn,
 ): Promise<GrantedTokens> {
-  const { config, runtime } = context
   const { metadata } = request.server
   const page = { kind: 'authorization' as const, url: metadata.authorization_endpoint ?? '' }
   const foreign = await checkSignInPage(page, metadata, request.previous, context)
-  const secrets = await createAuthorizationSecrets(runtime)
-  const listener = await openLoopbackListener({
-    callback: config.callback,
-    preferredPort: portOfBefore(request.previous, config),
-    state: secrets.state,
-  })
-  try {
-    const granted = await askOnceOrTwice({ request, context, listener }, secrets, (url) =>
+  const { host, preferredPort } = callbackOfBefore(request, context.config)
+  const returnTo = (host: string): Promise<GrantedTokens> =>
+    signInAndReturn({ request, context: at(host, context), preferredPort }, (url) =>
       announce({ kind: 'browser', url, unconfirmed: foreign?.unconfirmed }),
     )
-    await listener.finish({ kind: 'signed_in' })
+  try {
+    return { ...(await returnTo(host)), acceptedPage: foreign?.origin }
+  } catch (error) {
+    if (!isRedirectRefused(error) || context.config.callback.isFixed === true) throw error
+    const granted = await returnTo('localhost').catch((second: unknown) => {
+      throw isRedirectRefused(second) ? error : second
+    })
     return { ...granted, acceptedPage: foreign?.origin }
+  }
+}
+
+function at(host: string, context: OAuthContext): OAuthContext {
+  const { config } = context
+  return { ...context, config: { ...config, callback: { ...config.callback, host } } }
+}
+
+function isRedirectRefused(error: unknown): boolean {
+  return error instanceof OAuthFailure && error.fault === 'redirect_refused'
+}
+
+/** Listens while the user signs in. The listener is the only holder of `state`; the browser gets its page once the code is redeemed. */
+async function signInAndReturn(
+  { request, context, preferredPort }: Omit<BegunSignIn, 'listener'> & { preferredPort: number | undefined },
+  announce: (url: string) => void,
+): Promise<GrantedTokens> {
+  const secrets = await createAuthorizationSecrets(context.runtime)
+  const { callback } = context.config
+  const listener = await openLoopbackListener({ callback, preferredPort, state: secrets.state })
+  try {
+    const granted = await askOnceOrTwice({ request, context, listener }, secrets, announce)
+    await listener.finish({ kind: 'signed_in' })
+    return granted
   } catch (error) {
     await listener.finish({ kind: 'failed', fault: error instanceof OAuthFailure ? error.fault : undefined })
     throw error
@@ -104,7 +129,7 @@ async function complete(
   const returned = await beforeTimeout(response, Math.max(0, endsAt - performance.now()), signal)
   const parameters = {
     grant_type: 'authorization_code',
-    code: readAuthorizationResponse(returned, request),
+    code: readAuthorizationResponse(returned, request, config),
     redirect_uri: listener.redirectUri,
     code_verifier: codeVerifier,
   }
@@ -117,11 +142,21 @@ async function complete(
   return grantedTokens(client, answer, request.server.metadata.issuer, config)
 }
 
-/** Returns the port of an earlier registration: servers that compare redirect URIs exactly accept no other. */
-function portOfBefore(previous: Credential | undefined, { callback }: OAuthConfig): number | undefined {
-  const [registered] = previous?.client.origin === 'dynamic' ? (previous.client.redirectUris ?? []) : []
-  if (registered === undefined || !URL.canParse(registered)) return undefined
-  const { hostname, port, pathname } = new URL(registered)
-  const isSame = hostname.replaceAll(/[[\]]/g, '') === callback.host && pathname === callback.path
-  return isSame && port !== '' ? Number(port) : undefined
+/** Returns host and port of an earlier registration: servers that compare redirect URIs exactly accept no other. */
+function callbackOfBefore(
+  { previous, server }: GrantRequest,
+  { callback }: OAuthConfig,
+): { host: string; preferredPort: number | undefined } {
+  const registered = registeredAt(previous, server.metadata.issuer)
+  const { hostname, port, pathname } = new URL(registered ?? 'http://none/')
+  const host = hostname.replaceAll(/[[\]]/g, '')
+  const isSameHost = host === callback.host || (host === 'localhost' && callback.isFixed !== true)
+  if (!isSameHost || pathname !== callback.path || port === '')
+    return { host: callback.host, preferredPort: undefined }
+  return { host, preferredPort: Number(port) }
+}
+
+function registeredAt(previous: Credential | undefined, issuer: string): string | undefined {
+  if (previous?.client.origin !== 'dynamic' || !isSameIssuer(previous.issuer, issuer)) return undefined
+  return previous.client.redirectUris?.find((uri) => URL.canParse(uri))
 }

@@ -1,4 +1,5 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
+import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ClientIdentity } from '../../credentials/credential.ts'
@@ -57,17 +58,20 @@ export function authorizationUrl(
 
 /**
  * Returns the code of an authorization response whose `state` was checked (RFC 6749 section 4.1.2). Throws `issuer_mismatch`
- * when `iss` differs, or is missing although announced (RFC 9207 section 2.4, MCP 2026-07-28 authorization); nothing of
- * that response is then displayed, since its sender is unknown.
+ * when `iss` is no spelling of the issuer that was seen before, or is missing although announced (RFC 9207 section 2.4, MCP
+ * 2026-07-28 authorization); nothing of that response is then displayed, since its sender is unknown.
  */
 export function readAuthorizationResponse(
   parameters: URLSearchParams,
-  { server: { metadata } }: GrantRequest,
+  { server: { metadata, askedFor } }: GrantRequest,
+  { acceptIssuer }: Pick<OAuthConfig, 'acceptIssuer'>,
 ): string {
   const { issuer, authorization_response_iss_parameter_supported: sendsIss = false } = metadata
   const given = parameters.getAll('iss')
   const isMissing = given.length === 0 && sendsIss
-  if (isMissing || given.some((iss) => iss !== issuer) || given.length > 1) {
+  const isFrom = (iss: string): boolean =>
+    iss === issuer || iss === askedFor || isSameIssuer(iss, acceptIssuer)
+  if (isMissing || !given.every(isFrom) || given.length > 1) {
     const what = isMissing ? 'does not say which server it is from' : 'is from another server'
     const text = `The response to the sign-in at ${quoteServerText(issuer)} ${what}.`
     throw new OAuthFailure('issuer_mismatch', text, { issuer })
@@ -98,7 +102,8 @@ export function isClientInDoubt(
   { previous, isForced, server }: GrantRequest,
   now: number,
 ): boolean {
-  if (isForced || previous === undefined || previous.issuer !== server.metadata.issuer) return true
+  if (isForced || previous === undefined || !isSameIssuer(previous.issuer, server.metadata.issuer))
+    return true
   const { client, tokens, signInNeeded } = previous
   if (client.clientId !== clientId || signInNeeded !== undefined || tokens === undefined) return true
   return now - tokens.issuedAt > freshSeconds

@@ -24,6 +24,7 @@ it('proves the client with its secret, and keeps no refresh token', async () => 
   const { form, headers } = server.requests('/token')[0] ?? {}
   expect(Object.fromEntries(form ?? [])).toEqual({
     grant_type: 'client_credentials',
+    client_id: 'robot',
     scope: 'mcp',
     resource: server.serverUrl,
   })

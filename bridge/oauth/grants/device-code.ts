@@ -79,8 +79,7 @@ async function startDevice(
   const { config, runtime } = context
   const { issuer, device_authorization_endpoint: url = '' } = server.metadata
   const at = runtime.now()
-  // The client has to be named here even with a secret in the header (RFC 8628 section 3.1).
-  const parameters = { client_id: client.clientId, scope, resource: server.resource }
+  const parameters = { scope, resource: server.resource }
   const response = await postAsClient({ url, issuer, client, parameters }, context)
   const device = readDevice(response, at)
   if (device === undefined) throw startFailure(response, issuer, at)

@@ -1,3 +1,4 @@
+import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { ClientIdentity, Credential, IssuedTokens, IssuerQuirks } from '../../credentials/credential.ts'
 import type { DiscoveredServer } from '../discovery/discovery.ts'
 import { OAuthFailure } from '../login-port.ts'
@@ -34,7 +35,7 @@ export async function requestGrant(
 ): Promise<TokenAnswer> {
   const { metadata, resource } = server
   const { issuer, token_endpoint: url = '' } = metadata
-  const quirks = previous?.issuer === issuer ? previous.quirks : undefined
+  const quirks = isSameIssuer(previous?.issuer, issuer) ? previous?.quirks : undefined
   return await requestTokens({ url, issuer, client, parameters, resource, scope, quirks }, context)
 }
 

@@ -1,3 +1,4 @@
+import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { configuredClient } from '../client/client-choice.ts'
 import { chooseScope } from '../client/scope-choice.ts'
@@ -89,6 +90,7 @@ async function findServer(request: SignInRequest, context: OAuthContext): Promis
     resource: sendResource ? (resource ?? canonical) : undefined,
     resourceScopes: undefined,
     isAssumed: false,
+    askedFor: tokenEndpoint,
   }
 }
 
@@ -148,7 +150,7 @@ async function signInWithDeviceOrCode(
 
 function credentialOf(
   { client, tokens, quirks: known, acceptedPage }: GrantedTokens,
-  { metadata, resource }: DiscoveredServer,
+  { metadata, resource, askedFor }: DiscoveredServer,
   { config, runtime }: OAuthContext,
 ): Credential {
   // Where the server takes the document, nothing is registered unless it was refused.
@@ -159,6 +161,7 @@ function credentialOf(
     serverUrl: config.serverUrl,
     profile: config.profile,
     issuer: metadata.issuer,
+    acceptedAt: isSameIssuer(metadata.issuer, askedFor) ? undefined : askedFor,
     tokenEndpoint: metadata.token_endpoint ?? '',
     revocationEndpoint: metadata.revocation_endpoint,
     resource,

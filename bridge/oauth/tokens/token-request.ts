@@ -1,4 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { ClientIdentity, Credential, IssuerQuirks } from '../../credentials/credential.ts'
 import { NetworkError } from '../../http/http-client.ts'
 import { type ClientProof, formEncoded, proveClient } from '../client/client-authentication.ts'
@@ -143,5 +144,5 @@ export async function refreshTokens(credential: Credential, context: OAuthContex
 export function clientNow({ client, issuer }: Credential, { staticClient }: OAuthConfig): ClientIdentity {
   if (client.origin !== 'static' || staticClient?.clientId !== client.clientId) return client
   const { clientSecret, issuer: own = issuer } = staticClient
-  return clientSecret === undefined || own !== issuer ? client : { ...client, clientSecret }
+  return clientSecret === undefined || !isSameIssuer(own, issuer) ? client : { ...client, clientSecret }
 }
