@@ -12,11 +12,11 @@ export interface PendingDevice {
   expiresAt: number
 }
 
-/** Result of a poll. `slow_down` comes with the interval that applies from then on. */
+/** Result of a poll. */
 export type DevicePoll =
   | { kind: 'unknown' }
   | { kind: 'expired' }
-  | { kind: 'slow_down'; intervalSeconds: number }
+  | { kind: 'slow_down' }
   | { kind: 'pending' }
   | { kind: 'denied' }
   | { kind: 'approved'; device: PendingDevice }
@@ -28,8 +28,9 @@ export interface DeviceStore {
   /** Returns true for the one call that decided about it before it expired. */
   decideDevice(deviceHash: string, decision: 'approved' | 'denied', now: number): Promise<boolean>
   /**
-   * Counts a poll. A poll less than `intervalSeconds` after the previous one returns `slow_down` and adds five seconds to the
-   * device's interval (RFC 8628 section 3.5). An approved device is `approved` at every poll until it expires; its code tracks
+   * Counts a poll. One that comes sooner after the previous one than `intervalSeconds`, less a second for the network, returns
+   * `slow_down` (RFC 8628 section 3.5). The client then waits longer; one that does not, and keeps to the interval that it was told
+   * first, is in time all the same. An approved device is `approved` at every poll until it expires; its code tracks
    * whether it was redeemed.
    */
   pollDevice(deviceHash: string, intervalSeconds: number, now: number): Promise<DevicePoll>

@@ -138,11 +138,11 @@ describe('redeemDeviceCode', () => {
 
   it('RFC 8628 3.5: a device that asks too fast is slowed down', async () => {
     await expect(poll()).rejects.toMatchObject(refusal('authorization_pending'))
-    runtime.advance(4)
+    runtime.advance(3)
     await expect(poll()).rejects.toMatchObject(refusal('slow_down'))
-    runtime.advance(9)
+    runtime.advance(3)
     await expect(poll()).rejects.toMatchObject(refusal('slow_down'))
-    runtime.advance(15)
+    runtime.advance(5)
     await expect(poll()).rejects.toMatchObject(refusal('authorization_pending'))
   })
 

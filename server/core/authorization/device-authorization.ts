@@ -166,7 +166,10 @@ function notApproved(poll: Exclude<DevicePoll, { kind: 'approved' }>): OAuthErro
     case 'expired':
       return new OAuthError('expired_token', 'The user did not approve this in time. Start again.')
     case 'slow_down':
-      return new OAuthError('slow_down', `Poll every ${poll.intervalSeconds} seconds at most.`)
+      return new OAuthError(
+        'slow_down',
+        `Wait ${pollIntervalSeconds} seconds between two polls, and longer from now on.`,
+      )
     case 'pending':
       return new OAuthError('authorization_pending', 'The user has not decided about this device yet.')
     case 'denied':

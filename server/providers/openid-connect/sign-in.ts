@@ -76,17 +76,8 @@ export async function finishOidcSignIn(
   }
   const connection = await connect()
   const { answer, claims } = await redeemCode(given, secret, connection)
-  const { access_token: accessToken, refresh_token: refreshToken, id_token: idToken = '' } = answer
-  try {
-    const vouch = vouchByUserinfo(connect, accessToken)
-    const times = { clockTolerance: clockToleranceSeconds }
-    await verify(idToken, { audience: clientId, ...times, vouch, isFromProvider: true })
-  } catch (error) {
-    const issued = refreshToken === undefined ? 'access_token' : 'refresh_token'
-    await revokeToken(refreshToken ?? accessToken, issued, connection).catch(() => undefined)
-    if (!(error instanceof ProviderError) || error.failure !== 'invalid_token') throw error
-    throw new ProviderError('protocol', `The ID token of the OpenID provider is refused. ${error.message}`)
-  }
+  const { access_token: accessToken, refresh_token: refreshToken } = answer
+  await checkSignature(answer, clientId, verify, connect)
   if (refreshToken === undefined) {
     await revokeToken(accessToken, 'access_token', connection).catch(() => undefined)
     throw new ProviderError(
@@ -106,6 +97,24 @@ export async function finishOidcSignIn(
   const { issuer } = connection.metadata
   const said = withProofOfAddress({ ...userinfo, ...claims }, [claims, userinfo])
   return { session, identity: identityOfClaims(said, issuer, session.expiresAt) }
+}
+
+/** Checks the ID token as any JWT of the provider; gives the tokens back if that fails. */
+async function checkSignature(
+  { access_token: accessToken, refresh_token: refreshToken, id_token: idToken = '' }: TokenEndpointResponse,
+  audience: string,
+  verify: OidcJwtVerifier,
+  connect: ConnectToOidc,
+): Promise<void> {
+  try {
+    const vouch = vouchByUserinfo(connect, accessToken)
+    await verify(idToken, { audience, clockTolerance: clockToleranceSeconds, vouch, isFromProvider: true })
+  } catch (error) {
+    const issued = refreshToken === undefined ? 'access_token' : 'refresh_token'
+    await revokeToken(refreshToken ?? accessToken, issued, await connect()).catch(() => undefined)
+    if (!(error instanceof ProviderError) || error.failure !== 'invalid_token') throw error
+    throw new ProviderError('protocol', `The ID token of the OpenID provider is refused. ${error.message}`)
+  }
 }
 
 async function redeemCode(

@@ -6,6 +6,9 @@ import type { ConnectToOidc } from './connection.ts'
 import { identityOfClaims } from './identity.ts'
 import { type OidcJwtVerifier, vouchByUserinfo } from './jwt-verifier.ts'
 
+/** How far the provider's clock may be ahead, as `nbf` says it; `exp` counts to the second. */
+const aheadSeconds = 60
+
 /**
  * Creates the check of JWT access tokens that the issuer made for `audience`: signature, issuer, audience, time
  * to the second, and that it is a user's access token. Refuses ID tokens, tokens of a client acting for itself, and tokens bound to
@@ -20,9 +23,10 @@ export function createOidcTokenVerifier(
 ): (accessToken: string) => Promise<Identity> {
   const vouch = limitVouching(vouchByUserinfo(connect), runtime)
   return async (accessToken) => {
-    const rules = { audience, requiredClaims: ['exp', 'sub'], vouch }
+    const rules = { audience, requiredClaims: ['exp', 'sub'], clockTolerance: aheadSeconds, vouch }
     const { payload, protectedHeader } = await verify(accessToken, rules)
     requireRules(payload, runtime.now(), [
+      [(payload.exp ?? 0) > runtime.now(), 'it has expired'],
       [isAccessToken(payload, protectedHeader.typ?.toLowerCase()), 'it is not an access token'],
       [textClaim(payload.sub) !== undefined, 'sub is not a string'],
       [!isOfClient(payload), 'it belongs to a client, not to a user'],

@@ -5,8 +5,8 @@ import type {
 } from '../../core/authorization/device-authorization-store.ts'
 import { camelCased, type SqlDatabase, withoutNulls, type WithoutNulls } from './sql.ts'
 
-/** Seconds added to the interval of a device that polls too early (RFC 8628 section 3.5). */
-const slowDownSeconds = 5
+/** Times are whole seconds, and a network delivers polls earlier or later than they were meant. */
+const toleranceSeconds = 1
 
 const columns = 'device_hash, user_code_hash, client_id, scope, resource, address, created_at, expires_at'
 const selected = camelCased(columns)
@@ -21,13 +21,10 @@ const decide = `UPDATE device SET decision = $2 WHERE device_hash = $1 AND decis
   RETURNING true AS decided`
 
 // Stored with the poll, because only stored columns can be returned. NULL without an earlier poll.
-const early = 'coalesce($3 - polled_at < $2::bigint + slowed_seconds, false)'
-
-const poll = `UPDATE device SET polled_at = $3, polled_early = ${early},
-    slowed_seconds = slowed_seconds + CASE
-      WHEN ${early} AND decision IS NULL AND expires_at - $3 > 0 THEN ${slowDownSeconds} ELSE 0 END
+const poll = `UPDATE device SET polled_at = $3,
+    polled_early = coalesce($3 - polled_at < $2::bigint - ${toleranceSeconds}, false)
   WHERE device_hash = $1
-  RETURNING ${selected}, decision, polled_early AS "isEarly", slowed_seconds AS "slowedSeconds"`
+  RETURNING ${selected}, decision, polled_early AS "isEarly"`
 
 /** Creates the pending devices in `database`. */
 export function createDevices(database: SqlDatabase): DeviceStore {
@@ -44,7 +41,7 @@ export function createDevices(database: SqlDatabase): DeviceStore {
       (await database.write(decide, [deviceHash, decision, now])).length === 1,
     async pollDevice(deviceHash, intervalSeconds, now) {
       const [row] = await database.write<PolledRow>(poll, [deviceHash, intervalSeconds, now])
-      return row ? pollOf(withoutNulls(row), intervalSeconds, now) : { kind: 'unknown' }
+      return row ? pollOf(withoutNulls(row), now) : { kind: 'unknown' }
     },
   }
 }
@@ -56,19 +53,16 @@ interface DeviceRow extends Omit<PendingDevice, 'address'> {
 interface PolledRow extends DeviceRow {
   decision: 'approved' | 'denied' | null
   isEarly: boolean | number
-  slowedSeconds: number
 }
 
 /**
  * Computes the result of a poll from the state after it (RFC 8628 section 3.5). Expiry comes first, then the decision: an early
  * poll still learns a decision.
  */
-function pollOf(row: WithoutNulls<PolledRow>, intervalSeconds: number, now: number): DevicePoll {
-  const { decision, isEarly, slowedSeconds, ...device } = row
+function pollOf(row: WithoutNulls<PolledRow>, now: number): DevicePoll {
+  const { decision, isEarly, ...device } = row
   if (device.expiresAt <= now) return { kind: 'expired' }
   if (decision === 'approved') return { kind: 'approved', device }
   if (decision === 'denied') return { kind: 'denied' }
-  return isEarly
-    ? { kind: 'slow_down', intervalSeconds: intervalSeconds + slowedSeconds }
-    : { kind: 'pending' }
+  return { kind: isEarly ? 'slow_down' : 'pending' }
 }

@@ -57,7 +57,7 @@ export function commonTables(dialect: SchemaDialect): string {
    CREATE TABLE device (
      device_hash ${key} PRIMARY KEY, user_code_hash ${key} NOT NULL, client_id text NOT NULL, scope text NOT NULL,
      resource text NOT NULL, address text, created_at ${integer} NOT NULL, expires_at ${integer} NOT NULL, decision text,
-     polled_at ${integer}, polled_early ${boolean} NOT NULL DEFAULT false, slowed_seconds ${integer} NOT NULL DEFAULT 0
+     polled_at ${integer}, polled_early ${boolean} NOT NULL DEFAULT false
    ) ${options({ fill: 50 })};
    CREATE UNIQUE INDEX device_user_code ON device (user_code_hash);
    CREATE INDEX device_expiry ON device (expires_at);
