@@ -2,6 +2,7 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { readJsonText } from '@drawbridge/shared/json-text.ts'
 import { type Section, sectionProblems } from '@drawbridge/shared/settings/read-settings.ts'
 import { settings } from './setting-table.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** The settings of config.json for one server, and its faults. */
 export interface ConfigFile {
@@ -35,5 +36,5 @@ export function readConfigFile(path: string, content: string, serverUrl: string 
 }
 
 function hrefOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).href : url
+  return isUrl(url) ? new URL(url).href : url
 }

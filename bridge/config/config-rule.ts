@@ -1,6 +1,7 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
 import type { GivenValues, SettingValues } from './setting-table.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [
   [['clientCredentials', 'deviceCode'], '--client-credentials and --device-code: use only one of them.'],
@@ -35,7 +36,7 @@ export function conflicts(values: GivenValues, port: number | undefined): string
 function schemeFor(text: string): 'http:' | 'https:' | undefined {
   const isHost =
     /^(?:[\w.-]+(?:\.[a-z]{2,}|:\d+)|localhost|127(?:\.\d+){3}|\[[\da-f:]+\](?::\d+)?)(?:\/\S*)?$/i.test(text)
-  if (!isHost || !URL.canParse(`http://${text}`)) return undefined
+  if (!isHost || !isUrl(`http://${text}`)) return undefined
   return isLoopbackHostname(new URL(`http://${text}`).hostname) ? 'http:' : 'https:'
 }
 

@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path'
 import { decodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { durationParser, isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** Files and variables that a value may refer to. */
 export interface ValueSource {
@@ -76,7 +77,7 @@ export function parseDocumentUrl(text: string): string {
 
 /** Parses a `resource` indicator: an absolute URI without fragment (RFC 8707 section 2). Keeps its spelling. */
 export function parseResource(text: string): string {
-  if (!/^[a-z][a-z0-9+.-]*:\S+$/i.test(text) || !URL.canParse(text) || text.includes('#')) {
+  if (!/^[a-z][a-z0-9+.-]*:\S+$/i.test(text) || !isUrl(text) || text.includes('#')) {
     throw new TypeError('expected an absolute URI without fragment')
   }
   return text

@@ -9,6 +9,7 @@ import Pool from 'undici/lib/dispatcher/pool.js'
 import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 import { NetworkError, type NetworkConfig } from './http-client.ts'
 import { TunnelError } from './network-fault.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** Returns whether a host name, as `URL.hostname` gives it, means this computer. Nothing is looked up. */
 export function isLoopbackHost(hostname: string): boolean {
@@ -38,7 +39,7 @@ export function proxyFor(target: URL, config: NetworkConfig['proxy']): URL | und
   const absolute = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`
   const fault = (message: string): NetworkError =>
     new NetworkError('proxy', target.origin, message, { sent: false })
-  if (!URL.canParse(absolute)) throw fault('the address of the proxy is not a URL')
+  if (!isUrl(absolute)) throw fault('the address of the proxy is not a URL')
   const url = new URL(absolute)
   if (url.protocol === 'http:' || url.protocol === 'https:') return url
   throw fault(`proxies of the kind ${url.protocol}// are not supported, only http:// and https://`)

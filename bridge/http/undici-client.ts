@@ -11,6 +11,7 @@ import { errorCode, networkError, unknownAuthorityCodes } from './network-fault.
 import { endingOf, mayRepeat } from './retry.ts'
 import { createDispatcher, isLoopbackHost, proxyFor } from './route.ts'
 import { TrustedAuthorities } from './trusted-authorities.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
  * The HTTP client of the bridge, on undici. Sends a request a second time when a kept connection turns out to be closed and
@@ -72,7 +73,7 @@ interface Route {
 
 /** Parses an absolute http or https URL without user and password. Throws {@link NetworkError}, which quotes the origin at most. */
 function readRequestUrl(text: string): URL {
-  if (!URL.canParse(text)) throw refusal('', 'the address is no absolute URL')
+  if (!isUrl(text)) throw refusal('', 'the address is no absolute URL')
   const url = new URL(text)
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw refusal('', `an address must begin with https:// or http://, not with ${url.protocol}`)

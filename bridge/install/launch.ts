@@ -2,6 +2,7 @@ import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
 import type { LaunchFlag } from './client.ts'
 import { InstallError } from './install-error.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 const secretHeader =
   /^(?:proxy-)?authorization$|cookie|token|secret|password|api[-_]?key|credential|signature/i
@@ -45,7 +46,7 @@ function hasSecretMember(json: string): boolean {
 }
 
 function refuseInUrl(what: string, url: string): void {
-  if (!URL.canParse(url)) return
+  if (!isUrl(url)) return
   const { username, password, searchParams } = new URL(url)
   if (password !== '' || username !== '') {
     const nextStep =

@@ -2,6 +2,7 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { createSignal, settledWithin, type Settled } from '@drawbridge/shared/async.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AuthorizationPrompt } from '../http/http-client.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** A sign-in as the proxy is given it. */
 export interface PendingSignIn {
@@ -175,7 +176,7 @@ export function signInLine(prompt: AuthorizationPrompt): string {
 function deviceLine(prompt: Extract<AuthorizationPrompt, { kind: 'device' }>): string {
   const link = linkOf(prompt)
   // A page of this computer is out of reach for a phone.
-  const isHere = URL.canParse(link) && isLoopbackHostname(new URL(link).hostname)
+  const isHere = isUrl(link) && isLoopbackHostname(new URL(link).hostname)
   const where = isHere ? 'in a browser on this computer' : 'on any device'
   const what = prompt.completeUrl === undefined ? 'enter' : 'check that it shows'
   return `${prompt.askedBy} asks you to open ${link} ${where} and ${what} the code ${prompt.userCode}`

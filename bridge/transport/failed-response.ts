@@ -11,6 +11,7 @@ import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.
 import { BodyError, NetworkError, readBody, type HttpResponse, type Refusal } from '../http/http-client.ts'
 import { retryAfterSeconds } from '../http/retry.ts'
 import { TransportError } from './transport.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** The body of a response other than 2xx. */
 export interface RefusedPost {
@@ -99,8 +100,8 @@ const maxLocationLength = 300
 /** A redirect is not followed: the token is for the address that was configured. */
 function movedError(response: HttpResponse, url: string): TransportError {
   const { location } = response.headers
-  const isUrl = typeof location === 'string' && URL.canParse(location, url)
-  const target = isUrl ? new URL(location, url) : undefined
+  const isTarget = typeof location === 'string' && isUrl(location, url)
+  const target = isTarget ? new URL(location, url) : undefined
   const isWeb = target?.protocol === 'https:' || target?.protocol === 'http:'
   const where = isWeb ? `${target.origin}${target.pathname}`.slice(0, maxLocationLength) : 'another address'
   return new TransportError('refused', `The server says that the endpoint has moved to ${where}.`, {

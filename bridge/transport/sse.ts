@@ -16,6 +16,7 @@ import {
   type TransportConfig,
   type TransportPorts,
 } from './transport.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** A request that waits for its response on the stream. */
 interface Waiting {
@@ -247,7 +248,7 @@ const noMessage: WireMessage = { text: '', envelope: { kind: 'notification', met
 
 /** Only at the same origin: the token is for that one, and the stream could name any other. */
 function readEndpoint(text: string, serverUrl: string): string {
-  const url = URL.canParse(text, serverUrl) ? new URL(text, serverUrl) : undefined
+  const url = isUrl(text, serverUrl) ? new URL(text, serverUrl) : undefined
   if (url?.origin === new URL(serverUrl).origin) return url.href
   throw new TransportError('refused', 'The server wants its messages sent to another server.')
 }

@@ -3,10 +3,11 @@ import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
 import { durationParser, isSecureUrl, oneOf, parseList } from '@drawbridge/shared/settings/value.ts'
 import type { Rate } from '../core/limits/rate-limit.ts'
 import { type Captcha, type SignInMethod, signInMethods } from '../core/session/session-provider.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** Absolute http(s) URL without query, fragment, credentials or trailing slash; https unless the host is loopback. */
 export function parseBaseUrl(text: string): string {
-  if (!URL.canParse(text)) throw new TypeError('expected an absolute URL, such as https://mcp.example.com')
+  if (!isUrl(text)) throw new TypeError('expected an absolute URL, such as https://mcp.example.com')
   const url = new URL(text)
   if (!isSecureUrl(url)) {
     throw new TypeError('expected an https URL; http is for localhost and loopback addresses only')
@@ -29,7 +30,7 @@ export function parseOwnBaseUrl(text: string): string {
 
 /** A page for people, such as a privacy policy. */
 export function parsePageUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = isUrl(text) ? new URL(text) : undefined
   if (!url || !isSecureUrl(url) || url.username !== '' || url.password !== '') {
     throw new TypeError('expected an https URL, such as https://example.com/privacy')
   }
@@ -87,7 +88,7 @@ export function parseHostsWithPort(text: string): string[] {
   return parseList(text.toLowerCase()).map((host) => {
     const url = `https://${host}`
     // The parser drops a default port, as clients do in the header.
-    if (!URL.canParse(url) || new URL(url).host !== host) {
+    if (!isUrl(url) || new URL(url).host !== host) {
       throw new TypeError(`expected hosts such as mcp.internal:8787, not ${JSON.stringify(host)}`)
     }
     return host
@@ -98,7 +99,7 @@ export function parseHostsWithPort(text: string): string[] {
 export function parseHosts(text: string): string[] {
   return parseList(text.toLowerCase()).map((host) => {
     const name = /^!?(?:\*\.)?([a-z0-9.-]{1,253})$/.exec(host)?.[1]
-    if (name === undefined || !URL.canParse(`https://${name}`)) {
+    if (name === undefined || !isUrl(`https://${name}`)) {
       throw new TypeError(
         `expected hosts such as claude.ai, *.example.com or !evil.example, not ${JSON.stringify(host)}`,
       )
@@ -110,7 +111,7 @@ export function parseHosts(text: string): string[] {
 /** Comma-separated web origins, such as `https://app.example.com`. A `*` is refused, because it would match no origin. */
 export function parseOrigins(text: string): string[] {
   return parseList(text).map((origin) => {
-    const exact = URL.canParse(origin) && new URL(origin).origin === origin.replace(/\/$/, '').toLowerCase()
+    const exact = isUrl(origin) && new URL(origin).origin === origin.replace(/\/$/, '').toLowerCase()
     if (!exact || origin.includes('*')) {
       throw new TypeError(`expected origins such as https://app.example.com, not ${JSON.stringify(origin)}`)
     }

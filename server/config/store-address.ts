@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import { parseList } from '@drawbridge/shared/settings/value.ts'
 import type { SealingKey } from '../core/seal.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** Which store, and where. A Postgres URL may contain a password: never show it whole. */
 export type StoreAddress =
@@ -11,7 +12,7 @@ export type StoreAddress =
 /** `memory:`, `sqlite:PATH` or a `postgres:` URL. */
 export function parseStore(text: string): StoreAddress {
   if (text === 'memory:') return { kind: 'memory' }
-  if (/^postgres(?:ql)?:\/\/./.test(text) && URL.canParse(text)) return { kind: 'postgres', url: text }
+  if (/^postgres(?:ql)?:\/\/./.test(text) && isUrl(text)) return { kind: 'postgres', url: text }
   const path = /^sqlite:(.+)$/.exec(text)?.[1]
   if (path === undefined) throw new TypeError('expected sqlite:PATH, postgres://HOST/DATABASE or memory:')
   return { kind: 'sqlite', path }

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
  * Returns whether an IP address, as text without brackets, is on the public internet: unicast, and in no range for private, local,
@@ -49,7 +50,7 @@ function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   // Octal, hexadecimal and shortened IPv4 forms mean different addresses to different programs.
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   // The URL parser writes it in groups only and rejects zones: the library takes ::1.2.3.4 for a mapped address.
-  if (!text.includes(':') || !URL.canParse(`http://[${text}]`)) return undefined
+  if (!text.includes(':') || !isUrl(`http://[${text}]`)) return undefined
   const groups = new URL(`http://[${text}]`).hostname.slice(1, -1)
   return ipaddr.IPv6.isValid(groups) ? ipaddr.IPv6.parse(groups) : undefined
 }

@@ -7,6 +7,7 @@ import type { FetchOutcome, FetchQuery, GuardedFetch } from '../core/clients/cli
 import { isLoopbackAddress, isPublicAddress } from './guarded-fetch-address.ts'
 import { createHostResolver, type ResolveHost } from './guarded-fetch-resolver.ts'
 import { FetchError, readResponse } from './guarded-fetch-response.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 export interface GuardedFetchConfig {
   userAgent: string
@@ -77,7 +78,7 @@ export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {
 }
 
 function readUrl(text: string, { allowLoopback, ownUrl }: GuardedFetchConfig): URL {
-  if (!URL.canParse(text)) throw new FetchError('forbidden_url')
+  if (!isUrl(text)) throw new FetchError('forbidden_url')
   const url = new URL(text)
   const plainAllowed = allowLoopback && url.protocol === 'http:' && isLoopbackHostname(url.hostname)
   const isAllowed =

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../json-object.ts'
+import { isUrl } from '../url.ts'
 
 const serverUrlMembers = [
   'authorization_endpoint',
@@ -237,7 +238,7 @@ function flagMember(document: JsonObject, name: string): boolean | undefined {
 }
 
 function isWebUrl(text: string): boolean {
-  return /^https?:\/\//i.test(text) && URL.canParse(text)
+  return /^https?:\/\//i.test(text) && isUrl(text)
 }
 
 function withoutFinalSlash(pathname: string): string {

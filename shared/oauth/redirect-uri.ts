@@ -1,3 +1,5 @@
+import { isUrl } from '../url.ts'
+
 /** Reasons for refusing a redirect URI at registration. */
 export type RedirectUriRefusal =
   | 'too-long'
@@ -58,7 +60,7 @@ export function redirectUriRefusal(
   if (text.length > maxLength) return 'too-long'
   if (!/^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]*$/.test(text)) return 'forbidden-character'
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text)?.[1]?.toLowerCase()
-  if (scheme === undefined || !URL.canParse(text)) return 'not-absolute'
+  if (scheme === undefined || !isUrl(text)) return 'not-absolute'
   if (dangerousSchemes.has(scheme)) return 'dangerous-scheme'
   if (text.includes('#')) return 'fragment'
   if (/^[^:]+:\/\/[^/?]*@/.test(text)) return 'user-information'
@@ -91,7 +93,7 @@ export function matchRedirectUri(registered: readonly string[], presented: strin
  * international name is visible), or `scheme:` for a private-use URI. Empty if the text is not a URL.
  */
 export function redirectHost(uri: string): string {
-  if (!URL.canParse(uri)) return ''
+  if (!isUrl(uri)) return ''
   const url = new URL(uri)
   return url.protocol === 'https:' || url.protocol === 'http:' ? url.host : url.protocol
 }

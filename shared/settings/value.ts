@@ -1,4 +1,5 @@
 import { isLoopbackHostname } from '../oauth/redirect-uri.ts'
+import { isUrl } from '../url.ts'
 
 /** Accepts any text but an empty one. */
 export function parseText(text: string): string {
@@ -86,7 +87,7 @@ export function splitAt(text: string, separator: string): string[] {
 
 /** Parses an absolute http or https URL; undefined for any other text. */
 export function webUrl(text: string): URL | undefined {
-  return /^https?:\/\/\S+$/i.test(text) && URL.canParse(text) ? new URL(text) : undefined
+  return /^https?:\/\/\S+$/i.test(text) && isUrl(text) ? new URL(text) : undefined
 }
 
 /** Returns whether requests to `url` cannot be intercepted: https, or plain http on this machine. */

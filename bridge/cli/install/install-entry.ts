@@ -12,6 +12,7 @@ import { chooseProxy } from '../../http/route.ts'
 import { settings, type Setting, negativeOf } from '../../config/setting-table.ts'
 import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { type CommandInput, settingsOf } from '../command.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** The program of the bridge, and the folder it runs in. */
 export interface InstallPlace {
@@ -103,7 +104,7 @@ function fromEnvironment(
   const notes: string[] = []
   const proxy = chooseProxy(new URL(serverUrl), network.proxy)
   if (proxy !== undefined && line.flags.proxy === undefined) {
-    if (URL.canParse(proxy) && new URL(proxy).username === '') {
+    if (isUrl(proxy) && new URL(proxy).username === '') {
       added.push({ flag: '--proxy', value: proxy })
       notes.push('--proxy is of the environment of this shell, which clients do not pass on.')
     } else

@@ -1,17 +1,18 @@
 import { createInterface } from 'node:readline'
 import type { HttpClient } from '../../http/http-client.ts'
 import type { Terminal } from '../terminal/output.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
  * The address that a browser on another computer ended at, as this process can call it: the redirect URI of the
  * authorization request with what was added to its query. Undefined for any other address, so that nothing else is called.
  */
 export function redirectOf(authorizationUrl: string, pasted: string): string | undefined {
-  const redirectUri = URL.canParse(authorizationUrl)
+  const redirectUri = isUrl(authorizationUrl)
     ? new URL(authorizationUrl).searchParams.get('redirect_uri')
     : null
   const text = pasted.trim()
-  if (redirectUri === null || !URL.canParse(text) || !URL.canParse(redirectUri)) return undefined
+  if (redirectUri === null || !isUrl(text) || !isUrl(redirectUri)) return undefined
   const [expected, given] = [new URL(redirectUri), new URL(text)]
   const isSame = given.origin === expected.origin && given.pathname === expected.pathname
   const hasAnswer = given.searchParams.has('code') || given.searchParams.has('error')

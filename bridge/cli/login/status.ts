@@ -14,6 +14,7 @@ import { type CommandInput, credentialsOf, printResult, settingsOf } from '../co
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { fill } from '../failure/failure-text.ts'
 import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } from '../connect/login-view.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
  * Prints the stored logins, all or those of one server. Makes no request, so a login that was revoked still looks
@@ -99,12 +100,12 @@ async function backendOf(store: CredentialStore): Promise<Backend | undefined> {
 
 /** Two ways to write one address are the same server, as for the store. */
 function comparable(serverUrl: string): string {
-  if (!URL.canParse(serverUrl)) return serverUrl
+  if (!isUrl(serverUrl)) return serverUrl
   return loginId({ serverUrl, resource: undefined, client: undefined, profile: '' })
 }
 
 function idOf(serverUrl: string, { values }: ReadSettings): string {
-  if (!URL.canParse(serverUrl)) return serverUrl
+  if (!isUrl(serverUrl)) return serverUrl
   const { resource, staticClient, profile = 'default' } = values
   return loginId({ serverUrl, resource, client: staticClient?.clientId, profile })
 }

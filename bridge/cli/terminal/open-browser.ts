@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** The result, as far as the starter of the browser reports it. */
 export type BrowserOutcome = { kind: 'opened' } | { kind: 'failed'; reason: string }
@@ -20,7 +21,7 @@ const shellCharacters = /["$'()<>\\^`|]/g
  * encoded. Undefined for anything else: a server's address must not start a program.
  */
 export function browserUrl(text: string): string | undefined {
-  if (!URL.canParse(text)) return undefined
+  if (!isUrl(text)) return undefined
   const url = new URL(text)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined
   if (url.username !== '' || url.password !== '') return undefined

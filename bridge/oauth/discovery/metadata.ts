@@ -13,6 +13,7 @@ import { OAuthFailure } from '../login-port.ts'
 import { type OAuthContext, type ServerResponse, busyFailure, requestJson } from '../server-request.ts'
 import { quoteServerText } from '../server-text.ts'
 import { coversServer, isSafeUrl } from './server-url.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** A metadata document, or why the last candidate was rejected; neither when there is none. */
 export interface FoundMetadata<Document> {
@@ -122,7 +123,7 @@ async function fetchDocument(url: string, context: OAuthContext): Promise<Server
     if (status === 200 || status === 429 || status >= 500) return response
     const { location } = response.headers
     const isRedirect = [301, 302, 303, 307, 308].includes(status) && typeof location === 'string'
-    if (!isRedirect || !URL.canParse(location, place)) return undefined
+    if (!isRedirect || !isUrl(location, place)) return undefined
     const next = new URL(location, place).href
     if (!isSafeUrl(next, place, context.config)) return undefined
     place = next

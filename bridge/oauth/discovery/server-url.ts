@@ -1,12 +1,13 @@
 import { withoutSignIn } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
  * Returns whether the bridge may follow a URL given by `from`: https, plain http within this machine, or anywhere if the user
  * allowed it. Rejects user information, which careless readers mistake for the host.
  */
 export function isSafeUrl(url: string, from: string, { allowHttp }: { allowHttp: boolean }): boolean {
-  if (!URL.canParse(url)) return false
+  if (!isUrl(url)) return false
   const { protocol, hostname, username, password } = new URL(url)
   if (username !== '' || password !== '') return false
   if (protocol === 'https:') return true
@@ -16,7 +17,7 @@ export function isSafeUrl(url: string, from: string, { allowHttp }: { allowHttp:
 
 /** Returns whether both are URLs of the same origin. */
 export function isSameOrigin(url: string | undefined, other: string | undefined): boolean {
-  if (url === undefined || other === undefined || !URL.canParse(url) || !URL.canParse(other)) return false
+  if (url === undefined || other === undefined || !isUrl(url) || !isUrl(other)) return false
   return new URL(url).origin === new URL(other).origin
 }
 
@@ -32,7 +33,7 @@ export function coversMore(resource: string, serverUrl: string): boolean {
  * segments (RFC 9728 section 3.3, MCP 2026-07-28 authorization). A query has to match where there is one.
  */
 export function coversServer(resource: string, serverUrl: string): boolean {
-  if (!URL.canParse(resource) || resource.includes('#')) return false
+  if (!isUrl(resource) || resource.includes('#')) return false
   const [covered, server] = [new URL(resource), new URL(serverUrl)]
   if (covered.username !== '' || covered.password !== '' || covered.origin !== server.origin) return false
   if (covered.search !== '' && covered.search !== server.search) return false

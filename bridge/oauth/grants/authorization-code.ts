@@ -17,6 +17,7 @@ import {
   readAuthorizationResponse,
 } from './authorization-request.ts'
 import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } from './grant.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 const retryMs = 500
 
@@ -158,5 +159,5 @@ function callbackOfBefore(
 
 function registeredAt(previous: Credential | undefined, issuer: string): string | undefined {
   if (previous?.client.origin !== 'dynamic' || !isSameIssuer(previous.issuer, issuer)) return undefined
-  return previous.client.redirectUris?.find((uri) => URL.canParse(uri))
+  return previous.client.redirectUris?.find((uri) => isUrl(uri))
 }

@@ -10,6 +10,7 @@ import { type OAuthContext, type ServerResponse, requestJson } from '../server-r
 import { quoteServerText } from '../server-text.ts'
 import { refusal } from '../tokens/token-response.ts'
 import type { GrantRequest } from './grant.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** Values that bind one authorization request to its response. Secret. */
 export interface AuthorizationSecrets {
@@ -134,8 +135,7 @@ export async function isRequestRefused(
 
 function sendsBackRefused({ status, headers }: ServerResponse, from: string, redirectUri: string): boolean {
   const { location } = headers
-  if (status < 300 || status > 399 || typeof location !== 'string' || !URL.canParse(location, from))
-    return false
+  if (status < 300 || status > 399 || typeof location !== 'string' || !isUrl(location, from)) return false
   const [target, own] = [new URL(location, from), new URL(redirectUri)]
   const isBack = target.origin === own.origin && target.pathname === own.pathname
   return isBack && clientErrors.has(target.searchParams.get('error') ?? '')

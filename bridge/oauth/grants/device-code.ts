@@ -11,6 +11,7 @@ import { postAsClient } from '../tokens/token-request.ts'
 import { type TokenAnswer, isClientRefused, refusal } from '../tokens/token-response.ts'
 import { beforeTimeout, withLimit } from '../wait.ts'
 import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } from './grant.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** A device authorization response (RFC 8628 section 3.2). */
 interface StartedDevice {
@@ -116,7 +117,7 @@ function readDevice({ status, json }: ServerResponse, at: number): StartedDevice
 
 /** Writes a URL as a browser would: without line ends, spaces and other characters that could mislead the reader. */
 function hrefOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).href : ''
+  return isUrl(url) ? new URL(url).href : ''
 }
 
 function positive(value: unknown, otherwise: number): number {

@@ -3,6 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, note, ok, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { visit, type Visit } from './visit.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 export interface OidcFacts {
   config: OidcConfig
@@ -15,8 +16,7 @@ export interface OidcFacts {
 export async function askOidc(config: OidcConfig, runtime: Pick<Runtime, 'fetch'>): Promise<OidcFacts> {
   const discovery = await visit(discoveryUrl(config), runtime)
   const jwksUri = documentOf(discovery)?.['jwks_uri']
-  const keySet =
-    typeof jwksUri === 'string' && URL.canParse(jwksUri) ? await visit(jwksUri, runtime) : undefined
+  const keySet = typeof jwksUri === 'string' && isUrl(jwksUri) ? await visit(jwksUri, runtime) : undefined
   return { config, discovery, keySet }
 }
 

@@ -11,6 +11,7 @@ import {
   readStrings,
   requireKeys,
 } from './client-metadata.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 const maxUrlLength = 1024
 
@@ -34,7 +35,7 @@ export function looksLikeDocumentUrl(id: string): boolean {
  * also http on a loopback host.
  */
 export function isDocumentUrl(id: string, allowLoopback: boolean): boolean {
-  if (id.length > maxUrlLength || !URL.canParse(id)) return false
+  if (id.length > maxUrlLength || !isUrl(id)) return false
   const url = new URL(id)
   if (url.href !== id || id.includes('#') || url.username !== '' || url.password !== '') return false
   if (url.pathname === '/' || url.port === '0') return false
@@ -105,7 +106,7 @@ function isHostName(hostname: string): boolean {
 /** Returns the host that a client's id proves: that of its document. Needs only the id, so it also works for removed clients. */
 export function documentHost(client: Pick<Client, 'id'> & Partial<Pick<Client, 'kind'>>): string | undefined {
   if (client.kind !== undefined && client.kind !== 'metadata_document') return undefined
-  if (!client.id.startsWith('https://') || !URL.canParse(client.id)) return undefined
+  if (!client.id.startsWith('https://') || !isUrl(client.id)) return undefined
   return new URL(client.id).host
 }
 

@@ -9,6 +9,7 @@ import {
   type GrantType,
   grantTypes,
 } from './client.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 const maxRedirectUris = 20
 const maxNameLength = 200
@@ -119,9 +120,7 @@ function readText(given: JsonObject, name: string, maxLength = maxNameLength): s
 function readLink(given: JsonObject, name: string): string | undefined {
   const link = readText(given, name, maxLinkLength)
   // The link is shown to users: drop anything but http(s), as a script URL would run on our page.
-  return link !== undefined && URL.canParse(link) && /^https?:$/.test(new URL(link).protocol)
-    ? link
-    : undefined
+  return link !== undefined && isUrl(link) && /^https?:$/.test(new URL(link).protocol) ? link : undefined
 }
 
 /** RFC 7591 section 3.2.2. `description` is for the client's author. */
@@ -186,7 +185,7 @@ function isPublicKey(key: unknown): key is JsonObject {
 
 function readKeyUri(value: unknown, allowLoopback: boolean): string {
   const refusal = invalidMetadata('jwks_uri must be an https URL without user information and fragment.')
-  if (typeof value !== 'string' || value.length > maxUriLength || !URL.canParse(value)) throw refusal
+  if (typeof value !== 'string' || value.length > maxUriLength || !isUrl(value)) throw refusal
   const { protocol, hostname, username, password } = new URL(value)
   const secure =
     protocol === 'https:' || (allowLoopback && protocol === 'http:' && isLoopbackHostname(hostname))

@@ -23,6 +23,7 @@ import {
   type Upstream,
   type UpstreamPolicy,
 } from './upstream.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 export type UpstreamReading = DocumentReading<Upstream>
 
@@ -80,7 +81,7 @@ const bytes = parsed((given) => {
 })
 
 const url = text.transform((given, context) => {
-  const found = URL.canParse(given) ? new URL(given) : undefined
+  const found = isUrl(given) ? new URL(given) : undefined
   const isHttp = found?.protocol === 'https:' || found?.protocol === 'http:'
   if (found && isHttp && found.username === '' && found.password === '' && found.hash === '')
     return found.href

@@ -1,4 +1,5 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** Throws `invalid_target` unless every indicator is our one resource. An empty one counts as omitted (RFC 6749 section 3.1). */
 export function requireOurResource(indicators: readonly string[], resource: string): void {
@@ -13,7 +14,7 @@ export function requireOurResource(indicators: readonly string[], resource: stri
  * origin (or base URL) of the resource. Refuses a fragment, as anything else.
  */
 export function isOurResource(indicator: string, resource: string): boolean {
-  if (indicator.includes('#') || !URL.canParse(indicator)) return false
+  if (indicator.includes('#') || !isUrl(indicator)) return false
   const given = new URL(indicator)
   if (given.username !== '' || given.password !== '') return false
   const own = new URL(resource)

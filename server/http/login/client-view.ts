@@ -4,6 +4,7 @@ import { documentHost } from '../../core/clients/client-id-metadata-document.ts'
 import type { Language } from '../../texts/language.ts'
 import type { ClientView } from '../pages/client-facts.ts'
 import type { ConnectedClient } from '../pages/connection-list.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
  * Describes a client for the pages of a sign-in. The host of its id is proven when the browser returns to an https address of the
@@ -29,7 +30,7 @@ export function clientView(client: Client, redirectUri: string | undefined, lang
 
 /** Returns whether a redirect URI leads to this computer, where any program may listen. */
 export function isLoopbackUri(uri: string): boolean {
-  return URL.canParse(uri) && isLoopbackHostname(new URL(uri).hostname)
+  return isUrl(uri) && isLoopbackHostname(new URL(uri).hostname)
 }
 
 function provesItself({ authMethod }: Pick<Client, 'authMethod'>): boolean {

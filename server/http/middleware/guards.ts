@@ -1,4 +1,5 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 const extensionSchemes = new Set(['chrome-extension:', 'moz-extension:', 'safari-web-extension:'])
 
@@ -40,7 +41,7 @@ export function createHostGuard(
 function isHostOf(own: URL, host: string): boolean {
   // Most requests: nothing to parse.
   if (host === own.host) return true
-  const url = URL.canParse(`${own.protocol}//${host}`) ? new URL(`${own.protocol}//${host}`) : undefined
+  const url = isUrl(`${own.protocol}//${host}`) ? new URL(`${own.protocol}//${host}`) : undefined
   if (url === undefined || url.pathname !== '/' || url.username !== '' || url.search !== '') return false
   if (url.host === own.host) return true
   return isLoopbackHostname(own.hostname) && isLoopbackHostname(url.hostname) && url.port === own.port
@@ -56,7 +57,7 @@ export type OriginVerdict = 'absent' | 'trusted' | 'bearer_only' | 'foreign'
 export function judgeOrigin(origin: string | null, allowedOrigins: readonly string[]): OriginVerdict {
   if (origin === null) return 'absent'
   if (allowedOrigins.includes(origin.toLowerCase())) return 'trusted'
-  if (!URL.canParse(origin)) return 'foreign'
+  if (!isUrl(origin)) return 'foreign'
   const { protocol, hostname } = new URL(origin)
   if (extensionSchemes.has(protocol)) return 'bearer_only'
   const loopback = /^https?:$/.test(protocol) && isLoopbackHostname(hostname)
@@ -86,7 +87,7 @@ export function isOwnFormPost(request: Request, baseUrl: string): boolean {
 }
 
 function isOwnOrigin(origin: string, baseUrl: string): boolean {
-  if (!URL.canParse(origin)) return false
+  if (!isUrl(origin)) return false
   const { protocol, host } = new URL(origin)
   const own = new URL(baseUrl)
   return protocol === own.protocol && isHostOf(own, host)

@@ -3,6 +3,7 @@ import type { Language } from '../../texts/language.ts'
 import { fillText } from '../../texts/text.ts'
 import { hostName, quotedName } from './names.ts'
 import { checkGlyph } from './drawings.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
  * The requesting client as shown on every page. `name` and `uri` are its own claims.
@@ -63,7 +64,7 @@ export function nameFact(client: ClientView, language: Language): SafeHtml {
 
 /** Renders a link to the client's own page, only if it lies on the proven host of the client. */
 export function aboutClient(client: ClientView, { texts }: Language): SafeHtml | false {
-  if (client.uri === undefined || client.verifiedHost === undefined || !URL.canParse(client.uri)) return false
+  if (client.uri === undefined || client.verifiedHost === undefined || !isUrl(client.uri)) return false
   const page = new URL(client.uri)
   if (page.protocol !== 'https:' || page.host !== client.verifiedHost) return false
   return html`<p>

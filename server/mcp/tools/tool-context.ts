@@ -2,6 +2,7 @@ import type { LoggingLevel } from '@modelcontextprotocol/server'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import type { CallerContext, PublicToolContext } from './tool-module.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** Connects a running call to the client that made it. */
 export interface ClientChannel {
@@ -90,7 +91,7 @@ async function fetchAs(
  * means a path, and must not be led to another server.
  */
 function refuseOtherHost(input: string | URL, { origin }: URL, providerOrigin: string): void {
-  if (typeof input !== 'string' || URL.canParse(input) || origin === providerOrigin) return
+  if (typeof input !== 'string' || isUrl(input) || origin === providerOrigin) return
   throw new TypeError(
     'context.fetch: this path leads to another host. Begin it with one slash, or give a whole URL.',
   )

@@ -1,3 +1,5 @@
+import { isUrl } from '@drawbridge/shared/url.ts'
+
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 interface RedirectRule {
@@ -12,7 +14,7 @@ export function chooseRedirectTarget(rule: RedirectRule, wanted: string): string
 
 function isAllowed({ siteUrl, redirectAllowList }: RedirectRule, url: string): boolean {
   // oxlint-disable-next-line no-control-regex -- control characters are what is refused
-  if (/[\u0000-\u0020\u007f]/.test(url) || !URL.canParse(url)) return false
+  if (/[\u0000-\u0020\u007f]/.test(url) || !isUrl(url)) return false
   if (redirectAllowList.includes(url.split('#', 1)[0] ?? '')) return true
   const target = new URL(url)
   const site = new URL(siteUrl)
