@@ -7,8 +7,8 @@ import { skipWithout } from '../../support/find-program.ts'
 /** Release lines of the Python SDK for clients: each has an environment with the SDK and its FastMCP client. */
 export type PythonLine = 'mcp-1' | 'mcp-2'
 
-/** The environments; `fastmcp-4` has all of FastMCP, including servers. */
-export type PythonEnvironment = PythonLine | 'fastmcp-4'
+/** The environments; those of FastMCP have all of it, including servers. */
+export type PythonEnvironment = PythonLine | 'fastmcp-3' | 'fastmcp-4'
 
 /** A kind of client for `client.py`, and its environment. */
 export interface PythonPeer {
@@ -54,7 +54,7 @@ export function inEnvironment(name: PythonEnvironment, file: string): string {
  * CI=true. Does not check their versions.
  */
 export function hasPythonPeers(): boolean {
-  const names = ['mcp-1', 'mcp-2', 'fastmcp-4'] as const
+  const names = ['mcp-1', 'mcp-2', 'fastmcp-3', 'fastmcp-4'] as const
   return (
     names.every((name) => existsSync(inEnvironment(name, 'installed.txt'))) ||
     skipWithout(
