@@ -254,7 +254,7 @@ ${steps}
 ${publicToolsLine(publicTools)}  Look around    curl -i ${baseUrl}/mcp
                  curl ${baseUrl}/.well-known/oauth-authorization-server
   Kept in        ${storeName(store)}${forgets}
-${isTrial ? '' : `  Signed in by   ${config.providerUrl}\n`}${optionLines(config)}${listenNote(config)}
+${isTrial ? `  Mail, codes    ${appUrl}/mail\n` : `  Signed in by   ${config.providerUrl}\n`}${optionLines(config)}${listenNote(config)}
 ${isTrial ? trialNote : '  Check it all   drawbridge-server doctor\n'}
   Open ${baseUrl}/
 

@@ -77,6 +77,16 @@ it.each<[header: string, value: string]>([
   }
 })
 
+it('the login page of a trial leads to where an account is created, and back', async () => {
+  drawbridge = await startDrawbridge()
+  const { client_id: clientId } = await drawbridge.register()
+  const url = drawbridge.authorizeUrl(clientId)
+  const { html } = await drawbridge.browser().visit(url)
+  const link = /href="([^"]*\/sign-up[^"]*)"/.exec(html)?.[1] ?? ''
+  const { origin, searchParams } = new URL(link)
+  expect([origin, searchParams.get('return_to')]).toEqual([appUrl, String(url)])
+})
+
 it('a shutdown waits for a mail that is being sent, and its link is kept', async () => {
   const sending = createSignal()
   const runtime = createFakeRuntime()

@@ -44,6 +44,7 @@ import type { Report } from '../observability/log.ts'
 import type { Telemetry } from '../observability/telemetry/telemetry.ts'
 import type { Clients } from './open-clients.ts'
 import type { Tools } from './open-tools.ts'
+import { providers } from '../config/provider.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
 import { valueOr } from '../core/document.ts'
 import { readWellKnownFile } from '../config/document-file.ts'
@@ -170,7 +171,13 @@ function portsOf(parts: EndpointParts) {
     storedClients: store,
     control: parts.access,
     grantUse: parts.grantUses,
-    app: { look: parts.look, appName: config.appName, appUrl: config.appUrl, links: config },
+    app: {
+      look: parts.look,
+      appName: config.appName,
+      appUrl: config.appUrl,
+      signUpUrl: providers[config.provider].isTrial ? `${config.appUrl}/sign-up` : undefined,
+      links: config,
+    },
     pace: new RefreshPace(config.accessTokenTtl),
     providerIssuer: provider.issuer,
     // A provider whose tokens cannot be verified here has no cookie either.

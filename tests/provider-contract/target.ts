@@ -97,7 +97,7 @@ async function openEmbedded(
   const runtime = { ...systemRuntime, now: () => systemRuntime.now() + aheadSeconds }
   const embedded = createControlledProvider({ ...common, url: authUrl }, runtime)
   const mailPage = createMailRoutes({
-    mails: () => embedded.services.mailbox.list(),
+    read: () => ({ mails: embedded.services.mailbox.list(), authenticators: [] }),
     pages: createPageResponder(siteUrl, siteUrl),
   })
   serve = (request) => (new URL(request.url).pathname === '/mail' ? mailPage : embedded).fetch(request)

@@ -43,8 +43,9 @@ export async function renderLogin(
   visit: SignInVisit,
   { email, failure: given }: LoginState = {},
 ): Promise<Response> {
-  const { context, language, ports } = visit
+  const { context, language, ports, request } = visit
   const { provider } = ports.signIn
+  const { signUpUrl } = ports.app
   const capabilities = await provider.capabilities().catch((error: unknown) => {
     if (!(error instanceof ProviderError)) throw error
     context.report('provider_failed', { failure: error.failure, message: error.message })
@@ -59,6 +60,11 @@ export async function renderLogin(
     ...signInView(visit),
     ...ways,
     order: ports.signInOrder,
+    // Only what a link can open again leads back.
+    ...(signUpUrl !== undefined &&
+      request.method === 'GET' && {
+        signUpUrl: `${signUpUrl}?return_to=${encodeURIComponent(request.url)}`,
+      }),
     ...(captcha && { captcha }),
     ...(email !== undefined && { email: email.slice(0, maxShownEmailLength) }),
     ...(failure && { error: failureText(failure, language) }),

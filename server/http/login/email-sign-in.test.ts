@@ -336,7 +336,7 @@ it.each([
 ])('$is is no address, and nothing is sent', async ({ typed }) => {
   const page = await ask(typed)
   expect(page.status).toBe(400)
-  expect(page.html).toContain('That is no email address')
+  expect(page.html).toContain('That is not an email address')
   expect(sends()).toBe(0)
 })
 

@@ -14,7 +14,7 @@ import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
 import { ssoProvider } from '../../sandbox/provider/api/sso-api.ts'
 
 const email = 'lin@company.example'
-const label = 'Use single sign\u2011on and allow'
+const label = 'Continue with single sign\u2011on and allow'
 let gotrue: GotrueFixture
 let login: LoginFixture
 let browser: Browser
@@ -80,7 +80,7 @@ describe('single sign-on', () => {
     expect((await walk(start)).html).toContain('Your device can connect now')
     expect(await login.pollDevice(device.device_code)).toBe('approved')
     const account = await browser.visit('http://localhost:8787/account/connections')
-    expect(account.html).toContain('Use single sign\u2011on')
+    expect(account.html).toContain('Continue with single sign\u2011on')
     expect(account.html).not.toContain(label)
     expect((await walk(account)).html).toContain(email)
   })

@@ -82,11 +82,13 @@ export function layout(view: PageView, parts: LayoutParts): string {
   )
 }
 
-/** The web app: its look, its display name, and where accounts are created. */
+/** The web app: its look, its display name and its address. */
 export interface AppView {
   look: Look
   appName: string
   appUrl: string
+  /** Where accounts are created, if that is not the first page of the app. */
+  signUpUrl?: string | undefined
   links?: PageLinks | undefined
 }
 

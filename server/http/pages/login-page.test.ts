@@ -59,6 +59,13 @@ describe('what is offered', () => {
     ['an email', { email: 'a@b.example' }, ['value="a@b.example"'], ['autofocus']],
     ['no email', {}, ['value=""'], []],
     ['a link by mail', { emailMethod: 'link' }, ['Email me a link'], ['Email me a code']],
+    ['both by mail', { emailMethod: 'both' }, ['Email me a code or link'], []],
+    [
+      'an address for signing up',
+      { signUpUrl: 'https://x.example/new' },
+      ['href="https://x.example/new"'],
+      [],
+    ],
     ['the app', {}, ['href="https://notes.example.com"', 'Create one at Example Notes'], []],
     ['cancel', {}, ['name="action" value="deny" formnovalidate'], []],
   ]
@@ -184,7 +191,7 @@ const names = new Map([
   ['Sign in and allow', 'password'],
   ['Email me a code', 'email'],
   ['Continue with Google and allow', 'google'],
-  ['Use single sign\u2011on and allow', 'sso'],
+  ['Continue with single sign\u2011on and allow', 'sso'],
 ])
 /** The buttons of each form, the primary one in brackets. */
 const buttons = (part: Partial<LoginView>): string =>
@@ -219,7 +226,7 @@ describe('single sign-on', () => {
     expect(form).toContain('Work email or company domain')
     expect(form).toMatch(/type="text"[^>]*autofocus/)
     expect(forms(loginPage({ ...loginSample, ...alone, subject: { kind: 'account' } }))[0]).toMatch(
-      />\s*Use single sign\u2011on\s*</,
+      />\s*Continue with single sign\u2011on\s*</,
     )
   })
 

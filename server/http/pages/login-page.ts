@@ -37,7 +37,7 @@ export interface LoginView extends SignInView {
 export function loginPage(view: LoginView): string {
   const words = subjectWords(view)
   const withEmail = offered(view).filter((way) => way !== 'social')
-  const { language, appName, appUrl } = view
+  const { language, appName, appUrl, signUpUrl = appUrl } = view
   const texts = language.texts.login
   return formPage(view, {
     id: 'sign-in',
@@ -51,7 +51,7 @@ export function loginPage(view: LoginView): string {
       <div class="court-foot">
         <p>
           ${fillHtml(texts.noAccount, {
-            create: html`<a class="link" href="${appUrl}"
+            create: html`<a class="link" href="${signUpUrl}"
               >${fillText(texts.createAccount, { app: appName })}</a
             >`,
           })}
@@ -145,7 +145,7 @@ function wayButton(way: SignInMethod, isPrimary: boolean, view: LoginView, words
     </button>`
   }
   return html`<button class="button ${rank}" name="action" value="email" formnovalidate>
-    ${view.emailMethod === 'link' ? texts.mailLink : texts.mailCode}
+    ${{ code: texts.mailCode, link: texts.mailLink, both: texts.mailCodeOrLink }[view.emailMethod ?? 'code']}
   </button>`
 }
 

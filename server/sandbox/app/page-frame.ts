@@ -64,7 +64,12 @@ export function framePage(frame: PageFrame, content: SafeHtml): SafeHtml {
           }
         </header>
         <main id="content" tabindex="-1">${content}</main>
-        <footer><p>Demo web app for Drawbridge — runs on this machine only</p></footer>
+        <footer>
+          <p>
+            Demo web app for Drawbridge, on this machine only ·
+            <a href="/mail">Mail and codes it would have sent</a>
+          </p>
+        </footer>
       </body>
     </html>`
 }
@@ -82,9 +87,9 @@ export interface PageResponder {
 
 type PageStatus = 200 | 400 | 403 | 404 | 413 | 422 | 500
 
-/** `authOrigin` is the target of the social sign-in forms; scripts of the console may call `mcpOrigin`. */
+/** Forms lead to `authOrigin` for social sign-in and back to `mcpOrigin`, which scripts of the console may call. */
 export function createPageResponder(authOrigin: string, mcpOrigin: string): PageResponder {
-  const headers = pageHeaders([authOrigin], [mcpOrigin])
+  const headers = pageHeaders([authOrigin, mcpOrigin], [mcpOrigin])
   return {
     show(c, page, { status = 200, setCookies = [] } = {}) {
       for (const cookie of setCookies) c.header('set-cookie', cookie, { append: true })
@@ -96,4 +101,10 @@ export function createPageResponder(authOrigin: string, mcpOrigin: string): Page
       return c.redirect(path, 303)
     },
   }
+}
+
+/** Formats epoch seconds for people. */
+export function readableTime(seconds: number): string {
+  const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+  return `${date.format(seconds * 1000)} UTC`
 }

@@ -1,12 +1,14 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { maxNoteLength, type Note } from './notes.ts'
 import { copyButton, copyScript } from '../../http/pages/copy-button.ts'
-import { framePage } from './page-frame.ts'
+import { framePage, readableTime } from './page-frame.ts'
 
 /** A form shown again: the input, and the error. */
 export interface FormState {
   email?: string
   error?: string
+  /** The sign-in page of the MCP server that a person came from, to go back to. */
+  returnTo?: string | undefined
 }
 
 /** Renders the first page: an introduction, and the sign-in form. */
@@ -44,13 +46,18 @@ export function signUpPage(form: FormState): SafeHtml {
     { title: titled('Create an account', form) },
     html`<div class="card stack narrow">
       <h1>Create an account</h1>
-      ${errorBox(form)} ${googleForm()}
-      <p class="or">or choose a password</p>
+      ${errorBox(form)}
+      ${
+        form.returnTo === undefined &&
+        html`${googleForm()}
+          <p class="or">or choose a password</p>`
+      }
       <form class="stack" method="post" action="/sign-up">
+        ${form.returnTo !== undefined && html`<input type="hidden" name="return_to" value="${form.returnTo}" />`}
         ${emailField(form)} ${passwordField(form, 'new-password')}
         <button class="wide">Create account</button>
       </form>
-      <p>Have an account? <a href="/">Sign in</a></p>
+      <p>Have an account? <a href="${form.returnTo ?? '/'}">Sign in</a></p>
     </div>`,
   )
 }
@@ -125,7 +132,7 @@ function noteItem({ id, text, created_at: createdAt }: Note): SafeHtml {
   return html`<li class="card note">
     <p>${text}</p>
     <div class="foot">
-      <time datetime="${createdAt}">${readableTime(createdAt)}</time>
+      <time datetime="${createdAt}">${readableTime(Date.parse(createdAt) / 1000)}</time>
       <form method="post" action="/notes/delete">
         <input type="hidden" name="id" value="${id}" />
         <button class="link delete" aria-label="Delete note: ${summary}">Delete</button>
@@ -211,9 +218,4 @@ function errorBox({ error }: FormState): SafeHtml | false {
 
 function titled(title: string, { error }: FormState): string {
   return error === undefined ? title : `Error: ${title}`
-}
-
-function readableTime(iso: string): string {
-  const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
-  return `${date.format(new Date(iso))} UTC`
 }

@@ -13,12 +13,14 @@ const verifierCookie = 'fieldnotes-verifier'
 
 export interface SignInParts {
   appUrl: string
+  /** Where people may come from to create an account, and go back to. */
+  mcpOrigin: string
   services: AuthServices
   sessions: BrowserSessions
   pages: PageResponder
 }
 
-export function createSignInRoutes({ appUrl, services, sessions, pages }: SignInParts): Hono {
+export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, pages }: SignInParts): Hono {
   const routes = new Hono()
   const callbackUrl = `${appUrl}/auth/callback`
   // Bound to this browser, unreadable to scripts, and sent only to the callback.
@@ -36,7 +38,9 @@ export function createSignInRoutes({ appUrl, services, sessions, pages }: SignIn
   })
 
   routes.post('/sign-in', (c) => takeCredentials(c, landingPage, (...given) => signIn(services, ...given)))
-  routes.get('/sign-up', (c) => pages.show(c, signUpPage({})))
+  routes.get('/sign-up', (c) =>
+    pages.show(c, signUpPage({ returnTo: returnTarget(c.req.query('return_to')) })),
+  )
   routes.post('/sign-up', (c) =>
     takeCredentials(c, signUpPage, (email, password) => signUp(services, { email, password })),
   )
@@ -49,12 +53,18 @@ export function createSignInRoutes({ appUrl, services, sessions, pages }: SignIn
   ): Promise<Response> {
     const form = new URLSearchParams(await c.req.text())
     const email = (form.get('email') ?? '').trim()
+    const returnTo = returnTarget(form.get('return_to'))
     try {
       const session = await open(email, form.get('password') ?? '')
-      return pages.redirect(c, '/notes', { setCookies: sessions.signIn(c.req.raw, session) })
+      return pages.redirect(c, returnTo ?? '/notes', { setCookies: sessions.signIn(c.req.raw, session) })
     } catch (error) {
-      return pages.show(c, page({ email, error: explainRefusal(error) }), { status: 422 })
+      return pages.show(c, page({ email, error: explainRefusal(error), returnTo }), { status: 422 })
     }
+  }
+
+  /** Undefined for every other address: a link to this page must not lead elsewhere. */
+  function returnTarget(url: string | null | undefined): string | undefined {
+    return url && URL.canParse(url) && new URL(url).origin === mcpOrigin ? url : undefined
   }
 
   routes.post('/sign-in/google', async (c) => {

@@ -87,6 +87,9 @@ button:focus-visible{border-radius:8px}
 .address{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem}
 .address code{flex:1 1 14rem;min-width:0;overflow-wrap:anywhere}
 .plain{max-width:32rem;margin-inline:auto}
+.mail{display:grid;gap:.35rem;border-top:1px solid var(--line);padding-top:1.1rem;overflow-wrap:anywhere}
+.mail h2{font-size:1.15rem}
+.mail .hint{margin:0}
 .narrow{max-width:27rem;margin-inline:auto}
 @media(prefers-reduced-motion:no-preference){button,.brand,a{transition:background-color .15s,color .15s,border-color .15s}}
 `

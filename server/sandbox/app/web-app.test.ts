@@ -284,7 +284,8 @@ describe('every page', () => {
       const style = /<style>(.*?)<\/style>/s.exec(text)?.[1] ?? ''
       const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
       expect(policy).toContain(`'sha256-${Buffer.from(hash).toString('base64')}'`)
-      expect(text).toContain('Demo web app for Drawbridge — runs on this machine only')
+      expect(text).toContain('Demo web app for Drawbridge, on this machine only')
+      expect(text).toContain('<a href="/mail">')
       expect(text).toContain('<html lang="en">')
     },
   )
@@ -298,11 +299,46 @@ describe('every page', () => {
   })
 })
 
+describe('somebody who comes from a sign-in page of the MCP server', () => {
+  const returnTo = 'http://localhost:8787/oauth/authorize?client_id=a&state=b'
+
+  it('goes back there with the new account, after a mistake too', async () => {
+    const browser = openSite().browser()
+    const page = await browser.get(`/sign-up?return_to=${encodeURIComponent(returnTo)}`)
+    const escaped = returnTo.replaceAll('&', '&amp;')
+    expect(page.text).toContain(`<a href="${escaped}">Sign in</a>`)
+    // Its way would not lead back.
+    expect(page.text).not.toContain('Google')
+    const refused = await browser.post('/sign-up', { ...ADA, password: 'short', return_to: returnTo })
+    expect(refused.text).toContain(`name="return_to" value="${escaped}"`)
+    const response = await openSite().app.fetch(
+      new Request(`${SITE}/sign-up`, {
+        method: 'POST',
+        headers: { origin: SITE },
+        body: new URLSearchParams({ ...ADA, return_to: returnTo }),
+      }),
+    )
+    expect([response.status, response.headers.get('location')]).toEqual([303, returnTo])
+    expect(response.headers.getSetCookie()).not.toEqual([])
+  })
+
+  it.each([
+    'https://evil.example/',
+    '//evil.example',
+    'javascript:alert(1)',
+    'http://localhost:8787@evil.example',
+  ])('is never led to %s', async (target) => {
+    const browser = openSite().browser()
+    await browser.post('/sign-up', { ...ADA, return_to: target })
+    expect(browser.url().href).toBe(`${SITE}/notes`)
+  })
+})
+
 describe('the mail of this machine', () => {
   it('is shown newest first, and to programs as JSON', async () => {
     const { provider, app } = await signedUp()
     const show = (accept: string) => app.fetch(new Request(`${SITE}/mail`, { headers: { accept } }))
-    expect(await (await show('text/html')).text()).toContain('There is no mail yet')
+    expect(await (await show('text/html')).text()).toContain('No mail yet')
     const email = 'ada@example.com'
     await provider.call('POST', '/otp', { email, create_user: false })
     provider.runtime.advance(60)

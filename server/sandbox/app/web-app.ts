@@ -4,7 +4,9 @@ import { csrf } from 'hono/csrf'
 import { HTTPException } from 'hono/http-exception'
 import { BrowserSessions } from './browser-session.ts'
 import type { AuthServices } from '../provider/auth-services.ts'
-import { createMailRoutes } from './mail-routes.ts'
+import { computeTotp } from '../provider/accounts/totp.ts'
+import { company } from '../provider/api/sso-api.ts'
+import { createMailRoutes, type ReadableSecrets } from './mail-routes.ts'
 import { createNotesApi } from './notes-api.ts'
 import { createNotesRoutes } from './notes-routes.ts'
 import { Notes } from './notes.ts'
@@ -34,7 +36,8 @@ export function createWebApp(config: WebAppConfig, services: AuthServices): WebA
   const { appUrl } = config
   const sessions = new BrowserSessions(config.cookieName, services)
   const notes = new Notes(services)
-  const pages = createPageResponder(new URL(services.config.url).origin, new URL(config.mcpUrl).origin)
+  const mcpOrigin = new URL(config.mcpUrl).origin
+  const pages = createPageResponder(new URL(services.config.url).origin, mcpOrigin)
 
   const app = new Hono()
   app.route('/api/notes', createNotesApi(notes, services))
@@ -52,8 +55,8 @@ export function createWebApp(config: WebAppConfig, services: AuthServices): WebA
       onError: (c) => pages.show(c, plainPage('Too long', 'Your input is too long.'), { status: 413 }),
     }),
   )
-  site.route('/', createSignInRoutes({ appUrl, services, sessions, pages }))
-  site.route('/', createMailRoutes({ mails: () => services.mailbox.list(), pages }))
+  site.route('/', createSignInRoutes({ appUrl, mcpOrigin, services, sessions, pages }))
+  site.route('/', createMailRoutes({ read: () => readableSecrets(services), pages }))
   site.route('/', createNotesRoutes({ links: config, notes, sessions, pages }))
   app.route('/', site)
   app.notFound((c) =>
@@ -70,4 +73,11 @@ export function createWebApp(config: WebAppConfig, services: AuthServices): WebA
   })
 
   return { fetch: async (request) => app.fetch(request) }
+}
+
+function readableSecrets({ mailbox, runtime }: AuthServices): ReadableSecrets {
+  const authenticators = company.accounts.flatMap(({ email, factorSecret }) =>
+    factorSecret === undefined ? [] : [{ email, code: computeTotp(factorSecret, runtime.now()) }],
+  )
+  return { mails: mailbox.list(), authenticators }
 }

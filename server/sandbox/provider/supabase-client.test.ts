@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   chooseAt,
+  openWebApp,
   type ProviderFixture,
   SITE,
   startProvider,
@@ -79,10 +80,10 @@ describe('single sign-on', () => {
   const options = { redirectTo: `${SITE}/auth/callback` }
   const domain = 'company.example'
 
-  async function signIn({ client, fetch }: ProviderFixture) {
+  async function signIn({ client, fetch }: ProviderFixture, name = 'Lin') {
     const { auth } = client()
     const { data } = await auth.signInWithSSO({ domain, options })
-    const { searchParams } = await chooseAt({ fetch }, data?.url ?? '', 'Lin')
+    const { searchParams } = await chooseAt({ fetch }, data?.url ?? '', name)
     const signedIn = await auth.exchangeCodeForSession(searchParams.get('code') ?? '')
     return { auth, url: data?.url ?? '', id: signedIn.data.user?.id ?? '' }
   }
@@ -95,6 +96,23 @@ describe('single sign-on', () => {
     expect((await auth.getClaims()).data?.claims.amr).toMatchObject([{ method: 'sso/saml' }])
     expect((await signIn(provider)).id).toBe(id)
     expect(provider.admin.findUser('lin@company.example')).toEqual(other)
+  })
+
+  it('of otp@company.example has a second factor from the start, whose code the mail page shows', async () => {
+    const provider = startProvider()
+    await signIn(provider, 'Otto')
+    const { auth, id } = await signIn(provider, 'Otto')
+    expect((await auth.mfa.getAuthenticatorAssuranceLevel()).data).toMatchObject({
+      currentLevel: 'aal1',
+      nextLevel: 'aal2',
+    })
+    const factors = (await auth.mfa.listFactors()).data?.totp ?? []
+    expect(factors).toHaveLength(1)
+    const page = await (await openWebApp(provider).fetch(new Request(`${SITE}/mail`))).text()
+    const code = /Authenticator app of otp@company\.example.*?<strong>(\d{6})</s.exec(page)?.[1] ?? ''
+    const verified = await auth.mfa.challengeAndVerify({ factorId: factors[0]?.id ?? '', code })
+    expect(verified.data?.user.id).toBe(id)
+    expect((await auth.mfa.getAuthenticatorAssuranceLevel()).data?.currentLevel).toBe('aal2')
   })
 
   it('that is denied, late, used or banned ends at the site, not where it began', async () => {

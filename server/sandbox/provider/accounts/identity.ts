@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Account, Accounts } from './account.ts'
 
 /** A social provider's description of a user; the address counts as verified. */
@@ -6,6 +7,8 @@ export interface SocialProfile {
   subject: string
   email: string
   name: string
+  /** Secret of a second factor that comes with the account, in base32. */
+  factorSecret?: string
 }
 
 /**
@@ -13,7 +16,7 @@ export interface SocialProfile {
  * single sign-on is never one that was there without it.
  */
 export function signInByProfile(profile: SocialProfile, accounts: Accounts): Account {
-  const { provider, subject, email, name } = profile
+  const { provider, subject, email, name, factorSecret: secret } = profile
   const isSso = provider.startsWith('sso:')
   const known =
     accounts.findByIdentity(provider, subject) ?? (isSso ? undefined : accounts.findByEmail(email))
@@ -24,6 +27,8 @@ export function signInByProfile(profile: SocialProfile, accounts: Accounts): Acc
     if (!isLinked) account.identities.push({ provider, providerId: subject })
     Object.assign(account.metadata, { email, email_verified: true, full_name: name, name, sub: subject })
     if (account.confirmedAt === null) claimUnconfirmed(account, now)
+    if (secret !== undefined && account.factors.length === 0)
+      account.factors.push({ id: randomUUID(), friendlyName: 'Demo', status: 'verified', secret })
   })
 }
 

@@ -52,7 +52,7 @@ async function sendCode(services: AuthServices, request: Request): Promise<void>
   const redirectTo = redirectTarget(services, request)
   const flow =
     challenge === '' ? undefined : flows.start({ provider: magicLink, redirectTo, codeChallenge: challenge })
-  const { code, token } = emailCodes.issue(account.id, flow)
+  const { code, token, sentAt } = emailCodes.issue(account.id, flow)
   const parameters = new URLSearchParams({ token, type: magicLink, redirect_to: redirectTo }).toString()
   // Without PKCE its link would put tokens into an address.
   const link = flow === undefined ? undefined : `${config.url}/verify?${parameters}`
@@ -60,6 +60,7 @@ async function sendCode(services: AuthServices, request: Request): Promise<void>
     to: account.email,
     subject: 'Your sign-in code',
     code,
+    sentAt,
     ...(link !== undefined && { link }),
   })
 }

@@ -16,6 +16,12 @@ export const company: Played & { id: string; domain: string } = {
   accounts: [
     { subject: 'employee-1', name: 'Lin Example', email: 'lin@company.example' },
     { subject: 'employee-2', name: 'Noor Example', email: 'noor@company.example' },
+    {
+      subject: 'employee-3',
+      name: 'Otto Example',
+      email: 'otp@company.example',
+      factorSecret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+    },
   ],
 }
 

@@ -5,6 +5,8 @@ export interface Mail {
   code: string
   /** Left out when there is none. */
   link?: string
+  /** Epoch seconds. */
+  sentAt: number
 }
 
 const maxMails = 100

@@ -10,6 +10,8 @@ interface OfferedAccount {
   subject: string
   name: string
   email: string
+  /** Secret of the second factor that the account has from its first sign-in on, in base32; undefined: it has none. */
+  factorSecret?: string
 }
 
 /** What a page plays, and the accounts there. */
