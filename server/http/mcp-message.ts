@@ -9,6 +9,7 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { callOf, maxNameLength } from '../core/access/call-record.ts'
+import { signedInText } from '../core/tokens/sign-in-tool.ts'
 import { readBody } from './middleware/body.ts'
 import type { TextResponse } from '@drawbridge/shared/text-response.ts'
 import { httpError, json } from './response.ts'
@@ -139,6 +140,13 @@ export function requestsUnderWay(message: unknown): number {
     isJsonObject(each) && typeof each['method'] === 'string' && each['id'] !== undefined
   if (Array.isArray(message)) return message.filter(isRequest).length
   return isRequest(message) && (message as JsonObject)['method'] !== 'subscriptions/listen' ? 1 : 0
+}
+
+/** The answer to a call of the tool that signs in, for a caller who has. */
+export function signedInAnswer(message: unknown): TextResponse {
+  const content = [{ type: 'text', text: signedInText }]
+  // Clients of 2026-07-28 need the type; earlier ones pass over it.
+  return json({ jsonrpc: '2.0', id: requestIdOf(message), result: { content, resultType: 'complete' } })
 }
 
 /** Refuses messages over the limit: one error for each request of the message. */

@@ -228,13 +228,92 @@ describe('a server of its own', () => {
     expect((await drawbridge.callTool(tokens.access_token, 'search')).text).toBe('For you.')
   })
 
-  it('with access rules, the list has only public tools for those who are nobody yet', async () => {
+  const everybodyOf = { allow: { email: ['*@example.com'] } }
+  const registers: Partial<ToolModule> = {
+    register: (server) => void server.registerTool('registered', {}, () => ({ content: [] })),
+  }
+  const onlyPublic = { tools: module.tools?.slice(0, 1) ?? [] }
+  const ownSignIn = [
+    { ...module.tools![0]!, name: 'sign_in' },
+    { name: 'hello', call: () => note('hello') },
+  ]
+  const startWithRules = async (rules: readonly object[], more: Partial<ToolModule> = {}): Promise<void> => {
     const access = join(temporaryFolder(), 'access.json')
-    writeFileSync(access, JSON.stringify({ rules: [{ allow: { email: ['*@example.com'] } }] }))
-    await start({ access })
-    const response = await drawbridge.mcp(request('tools/list'))
-    const { tools } = ((await response.json()) as ToolsAnswer).result
-    expect(tools.map(({ name }) => name)).toEqual(['search'])
+    writeFileSync(access, JSON.stringify({ rules }))
+    await start({ access }, more)
+  }
+  const namesIn = async (response: Response): Promise<string[]> =>
+    ((await response.json()) as ToolsAnswer).result.tools.map(({ name }) => name)
+
+  it.each<[what: string, rules: object[], more: Partial<ToolModule>, names: string[]]>([
+    ['that may let somebody see more', [everybodyOf], {}, ['search', 'sign_in']],
+    ['and what a module registers', [everybodyOf], registers, ['search', 'sign_in']],
+    ['that let nobody in', [{ deny: {} }, everybodyOf], {}, ['search']],
+    [
+      'that leave everybody the public tool alone',
+      [{ ...everybodyOf, tools: { allow: ['search'] } }],
+      {},
+      ['search'],
+    ],
+    ['where all tools are public', [everybodyOf], onlyPublic, ['search']],
+    ['where a public tool has that name', [everybodyOf], { tools: ownSignIn }, ['sign_in']],
+  ])(
+    'with access rules %s, a stranger finds the public tools and, if it helps, sign_in',
+    async (_, rules, more, names) => {
+      await startWithRules(rules, more)
+      expect(await namesIn(await drawbridge.mcp(request('tools/list')))).toEqual(names)
+      expect(await namesIn(await modern('tools/list'))).toEqual(names)
+    },
+  )
+
+  it.each<[what: string, more: Partial<ToolModule>]>([
+    ['plain tools', {}],
+    ['what a module registers', registers],
+  ])(
+    'with access rules, a call of sign_in is the challenge, and afterwards says what comes next: %s',
+    async (_, more) => {
+      await startWithRules([everybodyOf], more)
+      for (const refused of [
+        await drawbridge.mcp(call('sign_in')),
+        await modern('tools/call', { name: 'sign_in' }),
+      ]) {
+        expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+          401,
+          expect.stringContaining('scope="mcp"'),
+        ])
+      }
+      const { tokens } = await drawbridge.connect()
+      const authorization = `Bearer ${tokens.access_token}`
+      expect(await namesIn(await drawbridge.mcp(request('tools/list'), { authorization }))).not.toContain(
+        'sign_in',
+      )
+      const { message, headers } = message2026('tools/call', { name: 'sign_in' })
+      for (const answer of [
+        await drawbridge.mcp(call('sign_in', 7), { authorization }),
+        await drawbridge.mcp({ ...(message as object), id: 7 }, { ...headers, authorization }),
+      ]) {
+        expect(answer.status).toBe(200)
+        expect(await answer.json()).toEqual({
+          jsonrpc: '2.0',
+          id: 7,
+          result: {
+            resultType: 'complete',
+            content: [{ type: 'text', text: expect.stringMatching(/signed in.*List the tools/) as string }],
+          },
+        })
+      }
+      expect(drawbridge.events('tool_called')).toEqual([])
+    },
+  )
+
+  it('a tool of the module that is called sign_in is called as such by those who have signed in', async () => {
+    await startWithRules([everybodyOf], {
+      tools: [...(module.tools ?? []), { name: 'sign_in', call: () => note('own') }],
+    })
+    expect(await namesIn(await drawbridge.mcp(request('tools/list')))).toEqual(['search', 'sign_in'])
+    expect((await drawbridge.mcp(call('sign_in'))).status).toBe(401)
+    const { tokens } = await drawbridge.connect()
+    expect((await drawbridge.callTool(tokens.access_token, 'sign_in')).text).toBe('own')
   })
 
   it('beside what a module registers, anonymous clients find public tools, and what it adds without asking who they are', async () => {

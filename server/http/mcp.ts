@@ -11,9 +11,10 @@ import { type CallLimit, personCalling, strangerCalling } from '../core/limits/c
 import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/access/call-record.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
+import { signInTool } from '../core/tokens/sign-in-tool.ts'
 import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import { httpError, oauthFailure } from './response.ts'
-import { isOpen, readMessage, requestsUnderWay, tooManyCalls } from './mcp-message.ts'
+import { isOpen, readMessage, requestsUnderWay, signedInAnswer, tooManyCalls } from './mcp-message.ts'
 import { requestedHeaders } from './middleware/cors.ts'
 import type { CorsAudience, Endpoint, RequestContext } from './endpoint.ts'
 import { judgeOrigin, mayUseCookie } from './middleware/guards.ts'
@@ -124,10 +125,9 @@ async function serveAnonymous(request: Request, context: RequestContext, ports: 
   const needed = ports.scopesOfCalls(callsOf(body.message))
   if (!isOpen(body.message, ports.publicTools)) return challenge(needed, ports)
   // Access rules apply to users: anonymous callers see nothing that the rules might hide.
-  const allowsTool = ports.callers.access.policy
-    ? (name: string): boolean => ports.publicTools.has(name)
-    : undefined
-  const caller = anonymousCaller({ kind: 'allowed', scopes: undefined, allowsTool })
+  const { policy } = ports.callers.access
+  const allowsTool = policy && ((name: string): boolean => ports.publicTools.has(name))
+  const caller = anonymousCaller({ kind: 'allowed', scopes: undefined, allowsTool }, policy?.mayOffer)
   try {
     return await serveCalls(request, body, caller, context, ports)
   } catch (error) {
@@ -246,7 +246,9 @@ async function serveCalls(
   }
   // For a user who cannot get a scope by any sign-in, its tools do not exist: the endpoint says so.
   const { scopes } = caller.access
-  const needed = ports.scopesOfCalls(made).filter((scope) => scopes?.includes(scope) ?? true)
+  const signsIn = isSignIn(made, given, ports)
+  const scopesOfCalls = signsIn ? [] : ports.scopesOfCalls(made)
+  const needed = scopesOfCalls.filter((scope) => scopes?.includes(scope) ?? true)
   const refusedScope = refuseScope(caller, needed, ports)
   if (refusedScope) {
     refuse('refused_scope')
@@ -272,7 +274,9 @@ async function serveCalls(
   const method = methodOf(message)
   context.report('mcp_request', { credential: caller.credential, grant_id: grantId, method })
   try {
-    const response = await ports.serve(request, message, caller, calls, text)
+    const response = signsIn
+      ? signedInAnswer(message)
+      : await ports.serve(request, message, caller, calls, text)
     // Calls answered by a stream are over when it ends.
     if (!isEventStream(response)) calls.over()
     return response
@@ -280,6 +284,12 @@ async function serveCalls(
     calls.over()
     throw error
   }
+}
+
+/** Returns whether a caller who is let in sends the call that made a client sign in again. A tool of that name goes before. */
+function isSignIn([call, ...others]: readonly Call[], message: unknown, ports: McpPorts): boolean {
+  if (call?.event !== 'tool_called' || call.name !== signInTool.name || others.length > 0) return false
+  return isJsonObject(message) && ports.publicTools.size > 0 && ports.has(call) !== true
 }
 
 /** Tells the context which trace the message belongs to. Returns the message to serve, and its revision. */

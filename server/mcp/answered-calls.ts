@@ -1,13 +1,15 @@
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcId, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 import { offersTool } from '../core/access/access-rules.ts'
 import { isAllowed } from '../core/access/glob.ts'
 import { scopeOfTool, type UpstreamPolicy } from '../core/gateway/upstream.ts'
 import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
+import { offersSignIn } from '../core/tokens/sign-in-tool.ts'
 import { type Incoming, messagesIn } from './incoming.ts'
-import { withSecuritySchemes } from './tools/tool-scope.ts'
+import { signInListing, withSecuritySchemes } from './tools/tool-scope.ts'
 import { outcomeOf } from './tools/tool-result.ts'
 
 /** Names beyond that come from an upstream that makes them up. */
@@ -157,10 +159,10 @@ export class AnsweredCalls {
     this.#caller = caller
     this.#ports = ports
     for (const message of messagesIn(body)) {
-      const { id, method, params } = message
+      const { id, method } = message
       if ((typeof id !== 'string' && typeof id !== 'number') || typeof method !== 'string') continue
       const call = callOf(message)
-      const isFirstPage = !isJsonObject(params) || params['cursor'] === undefined
+      const isFirstPage = (paramsOf(message)?.['cursor'] ?? null) === null
       this.#open.set(id, { method, isFirstPage, call, finish: call && calls.begin(call) })
     }
   }
@@ -244,7 +246,18 @@ export class AnsweredCalls {
       const needs = { isPublic: policy.publicTools.has(name), scope: scopeOfTool(policy, name) }
       return saysNeeds ? [withSecuritySchemes(tool as JsonObject, needs)] : [tool]
     })
+    if (this.#offersSignIn(tools, result, request)) shown.push(signInListing)
     return shown.length === tools.length && !saysNeeds ? result : { ...result, tools: shown }
+  }
+
+  /** Once in a list: on its first page, for what may be on the others too. */
+  #offersSignIn(tools: readonly unknown[], result: JsonObject, request: OpenRequest | undefined): boolean {
+    const { policy } = this.#ports
+    if (request?.method !== 'tools/list' || !request.isFirstPage) return false
+    const names = tools.flatMap(nameOfTool).filter((name) => isAllowed(policy, name))
+    const hidden = names.map((name) => ({ name, scope: scopeOfTool(policy, name) }))
+    const mayBeMore = typeof result['nextCursor'] === 'string'
+    return offersSignIn(this.#caller, hidden, { publicTools: policy.publicTools, mayBeMore })
   }
 }
 

@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEverythingServer } from '../peers/everything-server.ts'
 import type { ServingProcess } from '../peers/serving-process.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createBridgeHome, startBridge } from './bridge-process.ts'
 import { startGateway } from './gateway-server.ts'
 import { createPerson } from './person.ts'
@@ -77,6 +80,68 @@ describe('a module with a public tool', { timeout: 60_000 }, () => {
       home.remove()
     }
   })
+})
+
+describe('access rules beside a public tool', { timeout: 60_000 }, () => {
+  let upstream: ServingProcess
+  const servers: ServerProcess[] = []
+
+  beforeAll(async () => {
+    const ACCESS = join(temporaryFolder(afterAll), 'access.json')
+    writeFileSync(ACCESS, JSON.stringify({ rules: [{ allow: { email: ['*@example.com'] } }] }))
+    upstream = await startEverythingServer()
+    const TOOLS = fileURLToPath(new URL('public-tools.ts', import.meta.url))
+    servers.push(await startServer({ TOOLS, ACCESS }))
+    servers.push(await startGateway({ url: upstream.url, tools: { public: ['echo'] } }, { ACCESS }))
+  })
+  afterAll(async () => {
+    for (const server of servers) await server.close()
+    await upstream?.close()
+  })
+
+  const offers: readonly [what: string, index: number, listed: string, hidden: string][] = [
+    ['tools of its own', 0, 'search', 'who'],
+    ['an upstream with sessions', 1, 'echo', 'get-sum'],
+  ]
+
+  it.each(offers.flatMap((offer) => sdkClientNames.map((name) => [...offer, name] as const)))(
+    'in front of %s (%i) a stranger finds %s and sign_in, whose call lets them in to %s: %s',
+    async (_, index, listed, hidden, name) => {
+      const server = servers[index] as ServerProcess
+      const client = sdkClients[name](server)
+      await client.connect()
+      expect(await client.listTools()).toEqual([listed, 'sign_in'])
+      await expect(client.call('sign_in')).rejects.toThrow(/unauthorized/i)
+      await signIn(server, client)
+      expect((await client.call('sign_in')).text).toContain('You are signed in')
+      const all = await client.listTools()
+      expect(all).toEqual(expect.arrayContaining([listed, hidden]))
+      expect(all).not.toContain('sign_in')
+      await client.end()
+    },
+  )
+
+  it.each(offers)(
+    'in front of %s (%i) the bridge lists %s and sign_in, whose call waits for the person',
+    async (_, index, listed, hidden) => {
+      const server = servers[index] as ServerProcess
+      const home = createBridgeHome()
+      const bridge = startBridge(server.mcpUrl, home)
+      try {
+        await bridge.open()
+        expect(await bridge.tools()).toEqual([listed, 'sign_in'])
+        const called = bridge.call('sign_in')
+        const person = await createPerson(server)
+        expect((await fetch(await person.allow(await bridge.link()))).status).toBe(200)
+        expect(await called).toContain('You are signed in')
+        expect(await bridge.tools()).toEqual(expect.arrayContaining([hidden]))
+        expect(await bridge.tools()).not.toContain('sign_in')
+      } finally {
+        await bridge.close()
+        home.remove()
+      }
+    },
+  )
 })
 
 describe('server-everything behind the door, one of its tools public', () => {

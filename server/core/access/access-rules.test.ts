@@ -157,3 +157,32 @@ describe('what an allow rule gives', () => {
     )
   })
 })
+
+describe('tools that the rules may offer to somebody', () => {
+  const allowTools = (tools: object, scopes?: readonly string[]): AccessRule => ({
+    effect: 'allow',
+    conditions: { sub: ['user-1'] },
+    tools,
+    ...(scopes && { scopes }),
+  })
+  it.each<[what: string, rules: AccessRule[], name: string, scope: string | undefined, may: boolean]>([
+    ['no rule', [], 'write', undefined, false],
+    ['a rule that denies alone', [deny({ sub: ['user-2'] })], 'write', undefined, false],
+    ['a rule that allows somebody everything', [allow({ sub: ['user-1'] })], 'write', 'notes', true],
+    ['a rule that allows other tools', [allowTools({ allow: ['read_*'] })], 'write', undefined, false],
+    ['a rule that denies the tool', [allowTools({ deny: ['write'] })], 'write', undefined, false],
+    ['a second rule that allows it', [allowTools({ deny: ['write'] }), allow({})], 'write', undefined, true],
+    ['a rule without the scope', [allowTools({}, ['mcp'])], 'write', 'notes', false],
+    ['a rule with the scope', [allowTools({}, ['mcp', 'notes'])], 'write', 'notes', true],
+    ['a rule behind one that denies everybody', [deny({}), allow({})], 'write', undefined, false],
+    [
+      'a rule behind one that decides for everybody',
+      [allowTools({}), deny({}), allow({})],
+      'x',
+      undefined,
+      true,
+    ],
+  ])('%s', (_what, rules, name, scope, may) => {
+    expect(createAccessPolicy(rules).mayOffer(name, scope)).toBe(may)
+  })
+})

@@ -51,6 +51,8 @@ export type AccessDecision = (AccessAllowed | { kind: 'denied'; reason: DenialRe
 
 export interface AccessPolicy {
   decide(person: Person): AccessDecision
+  /** Returns whether some rule offers a tool to somebody. `scope` as in {@link offersTool}. */
+  mayOffer(name: string, scope: string | undefined): boolean
 }
 
 /** Applies without an access file: every user the session provider signs in may do everything. */
@@ -82,6 +84,9 @@ export function createAccessPolicy(rules: readonly AccessRule[]): AccessPolicy {
     matches: conditionTest(rule.conditions, rule.effect),
     allowed: rule.effect === 'deny' ? undefined : allowedBy(rule),
   }))
+  // Nobody gets past a rule without conditions.
+  const last = rules.findIndex(({ conditions }) => Object.keys(conditions).length === 0)
+  const reachable = last === -1 ? prepared : prepared.slice(0, last + 1)
   const indexFor = (person: Person): number => prepared.findIndex(({ matches }) => matches(person))
   return {
     decide(person) {
@@ -95,6 +100,7 @@ export function createAccessPolicy(rules: readonly AccessRule[]): AccessPolicy {
         ? { kind: 'denied', reason: 'no_rule', rule: undefined }
         : { kind: 'denied', reason: 'deny_rule', rule: index + 1 }
     },
+    mayOffer: (name, scope) => reachable.some(({ allowed }) => allowed && offersTool(allowed, name, scope)),
   }
 }
 

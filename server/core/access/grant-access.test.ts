@@ -111,6 +111,7 @@ it('a decision is kept until the session, a check of it or the rules change', as
       decisions += 1
       return of.decide(person)
     },
+    mayOffer: of.mayOffer,
   })
   let policy = counted(partners)
   const control = new AccessControl({

@@ -19,6 +19,8 @@ export interface AnonymousCaller extends CallerRights {
   user: undefined
   clientId: undefined
   grantId: undefined
+  /** Returns whether the access rules offer a tool to anybody at all. Undefined where rules hide nothing from this caller. */
+  mayOffer: ((name: string, scope: string | undefined) => boolean) | undefined
 }
 
 interface CallerRights {
@@ -50,7 +52,10 @@ export function signedIn(caller: Caller): SignedInCaller {
 }
 
 /** Creates the caller of a request without a credential, limited to the tools of `access`. */
-export function anonymousCaller(access: AccessAllowed): AnonymousCaller {
+export function anonymousCaller(
+  access: AccessAllowed,
+  mayOffer?: AnonymousCaller['mayOffer'],
+): AnonymousCaller {
   return {
     credential: 'none',
     user: undefined,
@@ -58,6 +63,7 @@ export function anonymousCaller(access: AccessAllowed): AnonymousCaller {
     grantId: undefined,
     scope: '',
     access,
+    mayOffer,
     expiresAt: Infinity,
     providerToken() {
       throw new SignInNeededError()

@@ -3,16 +3,19 @@ import {
   LATEST_PROTOCOL_VERSION,
   specTypeSchemas,
   SUPPORTED_PROTOCOL_VERSIONS,
+  type Tool,
 } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { type AccessAllowed, offersTool } from '../../core/access/access-rules.ts'
 import { type CallEnd, callOf } from '../../core/access/call-record.ts'
-import { signedIn } from '../../core/tokens/caller.ts'
+import { type Caller, signedIn } from '../../core/tokens/caller.ts'
+import { offersSignIn } from '../../core/tokens/sign-in-tool.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import type { PlainCallAnswer, PlainMethod, PlainRequest } from './plain-answer.ts'
 import type { ToolDefinition } from '../tools/tool.ts'
 import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
+import { signInListing } from '../tools/tool-scope.ts'
 
 /** The methods of an endpoint that offers tools alone, by name, for each revision. */
 export interface PlainMethods {
@@ -91,21 +94,26 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
 
 /** `tools/list`: without what the access rules hide from the caller. */
 function listOf(tools: readonly ToolDefinition[], more: object): PlainMethod {
-  const resultOf = (shown: readonly ToolDefinition[]): string =>
-    JSON.stringify({ tools: shown.map(({ listing }) => listing), ...more })
-  const all = resultOf(tools)
+  const resultOf = (shown: readonly Tool[]): string => JSON.stringify({ tools: shown, ...more })
+  const all = resultOf(tools.map(({ listing }) => listing))
+  const names = tools.map(({ listing, scope }) => ({ name: listing.name, scope }))
+  const publicTools = new Set(tools.flatMap(({ listing, isPublic }) => (isPublic ? listing.name : [])))
   // A caller's decision stays the same object until their session or the rules change.
   const results = new WeakMap<AccessAllowed, string>()
-  const resultFor = (access: AccessAllowed): string => {
-    const shown = tools.filter(({ listing, scope }) => offersTool(access, listing.name, scope))
-    const result = shown.length === tools.length ? all : resultOf(shown)
+  const resultFor = (caller: Caller): string => {
+    const { access } = caller
+    const shown = tools.flatMap(({ listing, scope }) =>
+      offersTool(access, listing.name, scope) ? listing : [],
+    )
+    const signIn = offersSignIn(caller, names, { publicTools }) ? [signInListing] : []
+    const result = shown.length === tools.length ? all : resultOf([...shown, ...signIn])
     results.set(access, result)
     return result
   }
   return ({ message, incoming: { caller } }) => {
     const fault = paramsFault('ListToolsRequest', message)
     if (fault !== undefined) return failed(jsonRpcCode.internalError, fault)
-    return { result: results.get(caller.access) ?? resultFor(caller.access) }
+    return { result: results.get(caller.access) ?? resultFor(caller) }
   }
 }
 

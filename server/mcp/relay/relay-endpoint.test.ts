@@ -501,6 +501,38 @@ describe('policy', () => {
     }
   })
 
+  it.each<[what: string, result: object, cursor: unknown, isOffered: boolean]>([
+    ['there is a tool that others may see', { tools: [{ name: 'read' }, { name: 'more' }] }, undefined, true],
+    ['the cursor of the first page is null', { tools: [{ name: 'read' }, { name: 'more' }] }, null, true],
+    ['there may be one on the next page', { tools: [{ name: 'read' }], nextCursor: '2' }, undefined, true],
+    ['it is the second page', { tools: [{ name: 'more' }] }, '2', false],
+    ['nobody may see more', { tools: [{ name: 'read' }, { name: 'least' }] }, undefined, false],
+    ['the operator hides the rest', { tools: [{ name: 'read' }, { name: 'debug_x' }] }, undefined, false],
+  ])(
+    'offers strangers to sign in where rules hide tools from them: %s',
+    async (_, result, cursor, isOffered) => {
+      await endpoint.close()
+      const publicTools = new Set(['read'])
+      open({ policy: { ...policy, publicTools } })
+      answerWith(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))
+      const access = { ...fullAccess, allowsTool: (name: string) => publicTools.has(name) }
+      const caller = anonymousCaller(access, (name) => name !== 'least')
+      const asked = JSON.stringify({
+        ...JSON.parse(list),
+        ...(cursor !== undefined && { params: { cursor } }),
+      })
+      const names = async (by: Caller): Promise<string[]> => {
+        const answered = (await (await send(asked, { caller: by })).json()) as {
+          result: { tools: { name: string }[] }
+        }
+        return answered.result.tools.map(({ name }) => name)
+      }
+      expect((await names(caller)).includes('sign_in')).toBe(isOffered)
+      expect(await names(ada)).not.toContain('sign_in')
+      expect(await names(anonymous)).not.toContain('sign_in')
+    },
+  )
+
   it('leaves a list alone that nothing is taken from, but for caches of everybody', async () => {
     answerWith(` ${listed('read')}`)
     expect(await (await send(list)).text()).toBe(` ${listed('read')}`)
@@ -756,17 +788,39 @@ describe('an upstream that fails', () => {
     answerWith(empty)
     await send(ping, { caller: anonymous })
     expect(endpoint.refusesStrangers()).toBe(false)
-    answer = refuse
-    await endpoint.meetStranger()
-    expect(endpoint.refusesStrangers()).toBe(true)
   })
 
-  it('with an error of JSON-RPC tells the client itself', async () => {
-    const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
-    answerWith(text, {}, 404)
-    const response = await send(ping)
-    expect([response.status, await response.text()]).toEqual([404, text])
-  })
+  it.each<[what: string, answers: (response: ServerResponse, got: Got) => unknown, refuses: boolean]>([
+    ['initialize is 403', (response) => response.writeHead(403).end(), true],
+    [
+      'initialize is 401 and anything else 400 for want of a session',
+      (response, { body }) => response.writeHead(body.includes('initialize') ? 401 : 400).end(),
+      true,
+    ],
+    [
+      'the list is 401 in the session',
+      (response, { body, headers }) =>
+        body.includes('initialize')
+          ? json(response, empty, { 'mcp-session-id': 's' })
+          : response.writeHead(headers['mcp-session-id'] === 's' ? 401 : 400).end(),
+      true,
+    ],
+    ['it fails', (response) => response.writeHead(502).end(), true],
+    ['it closes the connection', (response) => response.destroy(), true],
+    ['it answers', (response) => json(response, empty), false],
+    ['it knows no such revision', (response) => json(response, empty, {}, 400), false],
+  ])(
+    'is known at the start to take nobody without a sign-in, or to take them: %s',
+    async (_, answers, refuses) => {
+      answer = answers
+      await endpoint.meetStranger()
+      expect(endpoint.refusesStrangers()).toBe(refuses)
+      const ended = got
+        .filter(({ method }) => method === 'DELETE')
+        .map(({ headers }) => headers['mcp-session-id'])
+      expect(ended).toEqual(got.some(({ headers }) => headers['mcp-session-id']) ? ['s'] : [])
+    },
+  )
 
   it.each<[what: string, answers: (response: ServerResponse) => void, status: number, reason: string]>([
     ['closes the connection', (response) => response.destroy(), 502, 'broken'],

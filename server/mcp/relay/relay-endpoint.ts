@@ -1,6 +1,7 @@
+import type { Dispatcher } from 'undici'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { legacyRevisions, mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { KeyRing, Sealer } from '../../core/seal.ts'
@@ -42,7 +43,7 @@ export interface RelayEndpoint extends McpEndpoint {
   ping(): Promise<void>
   /** Returns whether the upstream refused the last anonymous message. */
   refusesStrangers(): boolean
-  /** Asks the upstream something without a sign-in, to know that. Never rejects. */
+  /** Connects to the upstream without a sign-in, to know that. One that cannot be reached counts as refusing. Never rejects. */
   meetStranger(): Promise<void>
 }
 
@@ -58,20 +59,11 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   const stopChecks = repeatChecks(() => streams.check())
   const connection = new UpstreamConnection(ports.upstream, ports.observe)
   const relay = new Relay(ports, connection, streams)
-  const ask = async (body: string | undefined): Promise<number> => {
-    const own = body !== undefined && {
-      accept: 'application/json, text/event-stream',
-      'content-type': 'application/json',
-    }
-    const answer = await connection.send({
-      method: body === undefined ? 'HEAD' : 'POST',
-      headers: { ...own, ...ports.upstream.headers },
-      body,
-      signal: AbortSignal.timeout(pingTimeoutMs),
-      mayBeSilent: false,
-    })
+  const ask: AskUpstream = async (method, body, more, signal = AbortSignal.timeout(pingTimeoutMs)) => {
+    const headers = { ...more, ...ports.upstream.headers }
+    const answer = await connection.send({ method, headers, body, signal, mayBeSilent: false })
     await answer.body.dump()
-    return answer.statusCode
+    return answer
   }
   return {
     methods: ['POST', 'GET', 'DELETE'],
@@ -79,12 +71,11 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
     handle: (request, body, caller, calls, text) => relay.handle(request, { body, caller, calls }, text),
     endStreams: () => streams.endNotificationStreams(),
     async ping() {
-      await ask(undefined)
+      await ask('HEAD')
     },
     refusesStrangers: () => relay.answers.refusesStrangers,
     async meetStranger() {
-      const status = await ask('{"jsonrpc":"2.0","id":1,"method":"ping"}').catch(() => undefined)
-      relay.answers.refusesStrangers = status === 401 || status === 403
+      relay.answers.refusesStrangers = !(await takesStrangers(ask).catch(() => false))
     },
     async close() {
       stopChecks()
@@ -95,6 +86,32 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
 }
 
 const pingTimeoutMs = 5000
+
+type AskUpstream = (
+  method: 'HEAD' | 'POST' | 'DELETE',
+  body?: string,
+  headers?: Record<string, string>,
+  signal?: AbortSignal,
+) => Promise<Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>>
+
+/** Connects as a client without a sign-in does, within five seconds, and says whether the upstream lets it. */
+async function takesStrangers(ask: AskUpstream): Promise<boolean> {
+  const signal = AbortSignal.timeout(pingTimeoutMs)
+  const json = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+  const [protocolVersion] = legacyRevisions
+  const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'drawbridge', version: '1' } }
+  const opened = await ask('POST', messageText('initialize', params), json, signal)
+  const session = opened.headers['mcp-session-id']
+  const inSession = { ...json, ...(typeof session === 'string' && { [mcpHeader.sessionId]: session }) }
+  const listed = await ask('POST', messageText('tools/list', {}), inSession, signal)
+  if (typeof session === 'string') await ask('DELETE', undefined, inSession, signal).catch(() => {})
+  // Other refusals may be of the revision.
+  return [opened, listed].every(({ statusCode }) => statusCode < 500 && ![401, 403].includes(statusCode))
+}
+
+function messageText(method: string, params: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+}
 
 class Relay {
   readonly known = new KnownTools({ learnsFromCalls: true })

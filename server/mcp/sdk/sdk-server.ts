@@ -18,8 +18,9 @@ import { guardCallbacks } from './callback-guard.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
 import { type Call, type CallEnd, callOf } from '../../core/access/call-record.ts'
 import { SignInNeededError, signedIn } from '../../core/tokens/caller.ts'
+import { offersSignIn } from '../../core/tokens/sign-in-tool.ts'
 import type { McpEndpointConfig, ServingContext } from '../endpoint-config.ts'
-import { type ToolNeeds, withSecuritySchemes } from '../tools/tool-scope.ts'
+import { signInListing, type ToolNeeds, withSecuritySchemes } from '../tools/tool-scope.ts'
 import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
 import { RequestStateCodec } from './request-state.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
@@ -195,7 +196,9 @@ function guardCalls(
         isPublic: publicTools.has(name),
         scope: scopes.get(name),
       })
-      return { ...rest, tools: shown.map((tool) => withSecuritySchemes(tool, needs(tool))) }
+      const named = tools.map(({ name }) => ({ name, scope: scopes.get(name) }))
+      const signIn = offersSignIn(serving.incoming().caller, named, { publicTools }) ? [signInListing] : []
+      return { ...rest, tools: [...shown.map((tool) => withSecuritySchemes(tool, needs(tool))), ...signIn] }
     }
   }
 

@@ -2,6 +2,7 @@ import type { Call } from '../../core/access/call-record.ts'
 import type { ToolDefinition } from './tool.ts'
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { toolScope } from '../../core/tokens/scope.ts'
+import { signInTool } from '../../core/tokens/sign-in-tool.ts'
 
 /** The scopes that calls need in addition to that of all tools. */
 export type ScopesOfCalls = (calls: readonly Call[]) => readonly string[]
@@ -22,6 +23,12 @@ export function createScopesOfCalls(tools: readonly ToolDefinition[]): ScopesOfC
     ),
   ]
 }
+
+/** The entry of {@link signInTool} in a list. */
+export const signInListing: typeof signInTool = withSecuritySchemes(signInTool, {
+  isPublic: false,
+  scope: undefined,
+})
 
 export interface ToolNeeds {
   /** Nothing: anybody may. */
