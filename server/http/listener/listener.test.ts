@@ -35,6 +35,16 @@ it('closing lets a running request end', async () => {
   await closing
 })
 
+it('closing does not wait for a connection that has sent no request', async () => {
+  const serve = async (): Promise<Response> => new Response('')
+  listener = await listen(serve, { host: '127.0.0.1', port: 0 })
+  const socket = connect(listener.port, '127.0.0.1')
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  await fetch(`http://127.0.0.1:${listener.port}/`)
+  await listener.close()
+  await closed
+}, 5000)
+
 it('closing waits for what a request still does after its client has gone', async () => {
   const steps: string[] = []
   const [finish, begun, gone] = [createSignal(), createSignal(), createSignal()]

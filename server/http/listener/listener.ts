@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
 import { settledWithin } from '@drawbridge/shared/async.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server'
@@ -54,6 +55,11 @@ export async function listen(
     errorHandler: answerAdapterError,
   })
   const server = createGuardedServer(options.limits ?? {}, { gate, form: options.form }, adapted)
+  const connections = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
   reportDrops(server, options.report ?? (() => {}))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -68,23 +74,24 @@ export async function listen(
     port,
     async close() {
       draining = true
-      await drain(server)
+      await drain(server, connections)
       await settledWithin(Promise.allSettled(running), settleMs)
     },
   }
 }
 
-function drain(server: Server): Promise<void> {
+function drain(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), drainMs)
     // A connection whose response began earlier, for example an event stream, is idle when it ends, but not closed by itself.
     const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)
-    // Closes the idle connections too.
+    // Closes the idle connections too, but in Node 22 not those that browsers open ahead.
     server.close(() => {
       clearTimeout(cut)
       clearInterval(sweep)
       resolve()
     })
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
   })
 }
 
