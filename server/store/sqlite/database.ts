@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type SqlDatabase, type Values } from '../sql/sql.ts'
+import { decodeText, encodeText } from '../sql/text.ts'
 import type { SqliteWork } from './work.ts'
 
 export interface SqliteDatabase extends SqlDatabase {
@@ -22,19 +23,30 @@ export function createSqliteDatabase(database: DatabaseSync, work: SqliteWork): 
 
   function all<Row>(statement: string, values: Values = []): Row[] {
     const { sql, order } = preparedOf(statement)
-    return sql.all(...order.map((index) => values[index] ?? null)) as Row[]
+    const rows = sql.all(...order.map((index) => bound(values[index])))
+    for (const row of rows) {
+      for (const name in row) {
+        const value = row[name]
+        if (typeof value === 'string') row[name] = decodeText(value)
+      }
+    }
+    return rows as Row[]
   }
 
   return {
     all,
     run(statement, values = []) {
       const { sql, order } = preparedOf(statement)
-      return Number(sql.run(...order.map((index) => values[index] ?? null)).lastInsertRowid)
+      return Number(sql.run(...order.map((index) => bound(values[index]))).lastInsertRowid)
     },
     transaction: work.write,
     read: (statement, values) => work.read(() => all(statement, values)),
     write: (statement, values) => work.write(() => all(statement, values)),
   }
+}
+
+function bound(value: Values[number]): string | number | null {
+  return typeof value === 'string' ? encodeText(value) : (value ?? null)
 }
 
 interface Prepared {
