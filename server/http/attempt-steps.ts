@@ -146,6 +146,7 @@ function tokenSteps(answered: AnsweredRequest): SeenStep[] {
 /** Events that say why a request was refused, with the field that has the word for it. */
 const refusals: Readonly<Record<string, string | undefined>> = {
   sign_in_failed: 'failure',
+  email_not_sent: 'failure',
   second_factor_failed: 'failure',
   second_factor_over: 'reason',
   sign_in_stranded: 'reason',

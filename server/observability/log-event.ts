@@ -27,6 +27,11 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
       fields: ['client_id'],
     },
   ),
+  email_not_sent: event(
+    'warn',
+    'The session provider sent no mail that was asked for: its quota, its mail server or its settings. Nobody is told who has an account, so people wait for it.',
+    { fields: ['failure', 'message'], detail: 'failure' },
+  ),
   email_link_lost: event('error', 'A mail was sent, but its link cannot be used: the store failed.', {
     fields: ['err'],
   }),

@@ -154,6 +154,7 @@ export const english = {
       'That sign-in expired after ten minutes, or was already completed or cancelled. Sign in again.',
     second_factor_wrong_codes: 'Too many wrong codes. Sign in again.',
     rate_limited: 'Too many attempts. Wait a minute, then try again.',
+    mail_limited: 'No further mail can be sent now. Wait a minute, then ask again.',
     disabled: 'This sign-in method is turned off. Choose another one.',
     expired: 'That sign-in took too long. Start again.',
     denied: 'The sign-in was cancelled. Try again, or choose another way to sign in.',
@@ -161,6 +162,10 @@ export const english = {
     invalid_token: 'The sign-in service sent a response that could not be verified. Try again later.',
     transient: 'The sign-in service cannot be reached right now. Try again in a moment.',
     protocol: 'The sign-in service sent an unexpected response. Try again later.',
+  },
+  tooManyMails: {
+    one: 'Too many mails were asked for. Wait a minute, then ask again.',
+    other: 'Too many mails were asked for. Wait {count} minutes, then ask again.',
   },
   tooManyAttempts: {
     one: 'Too many attempts. Wait a minute, then try again.',
@@ -407,6 +412,13 @@ export const english = {
       message:
         'The sign-in you came back from has expired, was already completed, or was begun in another browser.',
       nextStep: startOver,
+    },
+    mail_link_expired: {
+      title: 'This sign-in cannot go on here',
+      message:
+        'It has expired, was already completed, or was begun in another browser. A link from a mail works once; some mail programs open it before you do.',
+      nextStep:
+        'If you came from a mail, go back to the page that waits for it. Enter the code from the mail there, or send another mail. Otherwise, go back to the app you came from and connect again.',
     },
     social_refused: {
       title: 'The sign-in was not completed',

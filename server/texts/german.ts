@@ -154,6 +154,8 @@ export const german: Texts = {
       'Diese Anmeldung ist nach zehn Minuten abgelaufen, oder sie wurde schon abgeschlossen oder abgebrochen. Melden Sie sich erneut an.',
     second_factor_wrong_codes: 'Zu viele falsche Codes. Melden Sie sich erneut an.',
     rate_limited: 'Zu viele Versuche. Warten Sie eine Minute und versuchen Sie es erneut.',
+    mail_limited:
+      'Gerade kann keine weitere E-Mail verschickt werden. Warten Sie eine Minute und fordern Sie sie dann erneut an.',
     disabled: 'Diese Anmeldung ist ausgeschaltet. Wählen Sie eine andere.',
     expired: 'Die Anmeldung hat zu lange gedauert. Beginnen Sie von vorn.',
     denied:
@@ -162,6 +164,11 @@ export const german: Texts = {
     invalid_token: 'Die Antwort des Anmeldedienstes ließ sich nicht prüfen. Versuchen Sie es später erneut.',
     transient: 'Der Anmeldedienst ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.',
     protocol: 'Der Anmeldedienst hat unerwartet geantwortet. Versuchen Sie es später erneut.',
+  },
+  tooManyMails: {
+    one: 'Es wurden zu viele E-Mails angefordert. Warten Sie eine Minute und fordern Sie dann eine neue an.',
+    other:
+      'Es wurden zu viele E-Mails angefordert. Warten Sie {count} Minuten und fordern Sie dann eine neue an.',
   },
   tooManyAttempts: {
     one: 'Zu viele Versuche. Warten Sie eine Minute und versuchen Sie es erneut.',
@@ -454,6 +461,13 @@ export const german: Texts = {
       message:
         'Die Anmeldung, von der Sie zurückkommen, ist abgelaufen, wurde schon abgeschlossen oder in einem anderen Browser begonnen.',
       nextStep: startOver,
+    },
+    mail_link_expired: {
+      title: 'Diese Anmeldung geht hier nicht weiter',
+      message:
+        'Sie ist abgelaufen, wurde schon abgeschlossen oder in einem anderen Browser begonnen. Ein Link aus einer E-Mail gilt nur einmal; manche E-Mail-Programme öffnen ihn schon vor Ihnen.',
+      nextStep:
+        'Wenn Sie aus einer E-Mail kommen, gehen Sie zurück zu der Seite, die darauf wartet. Geben Sie dort den Code aus der E-Mail ein, oder fordern Sie eine neue an. Sonst gehen Sie zurück zu der App, aus der Sie kommen, und verbinden Sie sich erneut.',
     },
     social_refused: {
       title: 'Die Anmeldung wurde nicht abgeschlossen',

@@ -16,6 +16,7 @@ const shared: ReadonlySet<ProviderFailure> = new Set<ProviderFailure & ContractF
   'wrong_code',
   'unknown_domain',
   'rate_limited',
+  'mail_limited',
   'expired',
   'terminal',
   'invalid_token',

@@ -12,7 +12,7 @@ const failures: ReadonlyMap<string, ContractFailure> = new Map<string, ContractF
   ['sso_provider_not_found', 'unknown_domain'],
   ['otp_expired', 'wrong_code'],
   ['otp_disabled', 'invalid_credentials'],
-  ['over_email_send_rate_limit', 'rate_limited'],
+  ['over_email_send_rate_limit', 'mail_limited'],
   ['over_request_rate_limit', 'rate_limited'],
   ['bad_code_verifier', 'expired'],
   ['flow_state_not_found', 'expired'],

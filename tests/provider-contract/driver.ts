@@ -15,6 +15,7 @@ export type ContractFailure =
   | 'wrong_code'
   | 'unknown_domain'
   | 'rate_limited'
+  | 'mail_limited'
   | 'expired'
   | 'terminal'
   | 'invalid_token'

@@ -46,11 +46,23 @@ export const accountGuesses: Budget = { max: 10, windowSeconds: 900 }
 export const accountGuessesAtSite: Budget = { max: 5, windowSeconds: 900 }
 
 /** Limits mails with a code or a link. Each costs the project a part of its quota, and its reader attention. */
-export const emailSends: AttemptRule = {
+export const emailSends = {
   kind: 'sign-in mail',
-  perAddress: { max: 10, windowSeconds: 3600 },
-  everyone: { max: 600, windowSeconds: 3600 },
+  perAddress: { max: 10, windowSeconds: 3600 } satisfies Budget,
+  maxPerSite: 300,
 }
+
+/**
+ * Limits the calls of one kind that the provider counts for this server as a whole: GoTrue takes thirty in five minutes for mails, for
+ * their codes and for single sign-on, each. Operators who raise that also raise the sign-ins of a minute.
+ */
+export const providerCalls = (signInsPerMinute: number): Budget => ({
+  max: Math.max(28, Math.floor(1.4 * signInsPerMinute)),
+  windowSeconds: 300,
+})
+
+/** Limits wrong codes of mails to one account: as many mails as it may get in a day are good for 600 guesses. */
+export const emailCodesOfDay: Budget = { max: 100, windowSeconds: 86_400 }
 
 export const emailSendsOfAccount: Budget = { max: 5, windowSeconds: 3600 }
 /** As long as GoTrue waits by default. */

@@ -6,7 +6,13 @@ import {
   everyoneLimits,
   giveBack,
 } from '../limits/attempt-limit.ts'
-import { emailPause, emailSends, emailSendsOfAccount } from '../limits/limit-table.ts'
+import {
+  emailCodesOfDay,
+  emailPause,
+  emailSends,
+  emailSendsOfAccount,
+  providerCalls,
+} from '../limits/limit-table.ts'
 import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure, type SessionProvider } from '../session/session-provider.ts'
 import { accountOf } from './device-cookie.ts'
@@ -16,6 +22,7 @@ import { checkedCaptcha, keepSocialSignIn, maxEmailLength } from './sign-in.ts'
 import { attemptAt, countSignInAttempt, judgeSignIn, type SignInVisitor } from './sign-in-limit.ts'
 import type { EmailPrompt, SignInPurpose } from './sign-in-transaction.ts'
 
+const pauseKind = `${emailSends.kind} pause`
 const codeSeconds = 3600
 const maxWrongCodes = 5
 
@@ -32,18 +39,18 @@ export interface EmailFailure {
 }
 
 // What a provider says of one account: GoTrue pauses a minute between its mails.
-const ofAccount: ReadonlySet<ProviderFailure> = new Set(['invalid_credentials', 'rate_limited'])
+const ofAccount: ReadonlySet<ProviderFailure> = new Set(['invalid_credentials', 'mail_limited'])
 // What it finds out before it looks for the account.
-const ofRequest: ReadonlySet<ProviderFailure> = new Set(['captcha', 'bad_email'])
+const ofRequest: ReadonlySet<ProviderFailure> = new Set(['captcha', 'bad_email', 'rate_limited'])
 
 /**
  * Asks the provider for a mail with a code or a link, without waiting for its answer: one that sends mail while it is asked takes
  * seconds for an address with an account, and none for others. Resolves alike whether or not the address has one. Rejects with
- * {@link ProviderError}: `bad_email`, `captcha`, `rate_limited` over a limit of this server, or when the provider cannot be asked.
+ * {@link ProviderError}: `bad_email`, `captcha`, `mail_limited` or `rate_limited` over a limit of this server, or when the provider cannot be asked.
  *
  * Limits: one mail a minute and five an hour to an email address, which a browser that has signed in to it before has for itself; ten an
- * hour for one address of a network; and a total, besides those of every sign-in. All are counted before anything is sent. A request
- * that the provider refused for all addresses alike is given back.
+ * hour for one address of a network; and a total, besides those of every sign-in. All are counted before anything is sent, and given
+ * back when the provider refused for all addresses alike, or, but for the pause, when the mail is used.
  */
 export async function requestEmail(
   posted: { email: string; captchaToken: string | undefined },
@@ -56,7 +63,8 @@ export async function requestEmail(
   const mail = await countMail(accountOf(email), visitor, ports)
   // It is no guess, and what is left to a visitor is the same with an account and without.
   await giveBack(await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports), ports)
-  const prompt = { id: encodeBase64url(runtime.randomBytes(16)), email, sentAt: runtime.now() }
+  const counted = mail.filter(({ key }) => !key.startsWith(pauseKind))
+  const prompt = { id: encodeBase64url(runtime.randomBytes(16)), email, sentAt: runtime.now(), counted }
   const sent = sendEmail()
   background.add(sent)
   return { prompt, sent }
@@ -72,7 +80,7 @@ export async function requestEmail(
     } else if (method !== 'code') {
       // Without a mail too: a browser keeps a few pending sign-ins, and a new one takes the place of the oldest.
       const secret = 'secret' in answer ? answer.secret : encodeBase64url(runtime.randomBytes(32))
-      await keepSocialSignIn({ purpose, secret, counted: [] }, visitor, ports, codeSeconds)
+      await keepSocialSignIn({ purpose, secret, counted }, visitor, ports, codeSeconds)
     }
     return failed
   }
@@ -119,20 +127,23 @@ async function countMail(
   visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<readonly CountedAttempt[]> {
-  const { kind, perAddress, everyone } = emailSends
+  const { kind, perAddress, maxPerSite } = emailSends
   const { address, account, trusted } = attemptAt(email, visitor, ports.provider.issuer)
   const ofAccount = hashSecret(`drawbridge ${kind} ${account}`)
+  const limits = [
+    ...addressLimits(kind, perAddress, address, maxPerSite),
+    { key: `${pauseKind} ${ofAccount}`, ...emailPause },
+    { key: `${kind} account ${ofAccount}`, ...emailSendsOfAccount },
+  ]
   const { waitSeconds, refundable } = await countWithin(
     [
-      ...addressLimits(kind, perAddress, address, everyone.max / 2),
-      { key: `${kind} pause ${ofAccount}`, ...emailPause, refundable: true },
-      { key: `${kind} account ${ofAccount}`, ...emailSendsOfAccount, refundable: true },
-      ...everyoneLimits(kind, everyone, trusted),
+      ...limits.map((limit) => ({ ...limit, refundable: true as const })),
+      ...everyoneLimits(kind, providerCalls(ports.limitPerMinute), trusted),
     ],
     ports,
   )
   if (waitSeconds === 0) return refundable
-  throw new ProviderError('rate_limited', "This server's limit of sign-in mails is reached.", {
+  throw new ProviderError('mail_limited', "This server's limit of sign-in mails is reached.", {
     retryAfterSeconds: waitSeconds,
   })
 }
@@ -149,7 +160,7 @@ const unjudged: ReadonlySet<ProviderFailure> = new Set(['rate_limited', 'transie
 /** Five wrong codes end the sign-in, also posted at once. Rejects with {@link ProviderError} for an account that may not sign in. */
 export async function tryEmailCode(
   posted: string,
-  { id, email, sentAt }: EmailPrompt,
+  { id, email, sentAt, counted: mail }: EmailPrompt,
   visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<EmailCodeResult> {
@@ -165,8 +176,9 @@ export async function tryEmailCode(
   if (count > maxWrongCodes) return { kind: 'over' }
   try {
     const account = accountOf(email)
-    const counted = await countSignInAttempt(attemptAt(account, visitor, provider.issuer), ports)
+    const counted = await countCode(account, visitor, ports)
     const step = await judgeSignIn(counted, provider.emailVerify.bind(provider, { email, code }), ports)
+    await giveBack(mail, ports)
     return { kind: 'step', step: await afterFirstStep(step, account, visitor, ports) }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
@@ -176,6 +188,34 @@ export async function tryEmailCode(
         : { kind: 'over' }
     await giveBack([{ key, windowEndsAt }], ports)
     if (unjudged.has(error.failure)) return { kind: 'again', failure: error, codesLeft: undefined }
+    throw error
+  }
+}
+
+async function countCode(
+  account: string,
+  visitor: SignInVisitor,
+  ports: SignInPorts,
+): Promise<readonly CountedAttempt[]> {
+  const attempt = attemptAt(account, visitor, ports.provider.issuer)
+  const kind = 'mailed code'
+  const ofDay = `${kind} day ${hashSecret(`drawbridge ${kind} ${attempt.account}`)}`
+  const { waitSeconds, refundable } = await countWithin(
+    [
+      { key: ofDay, ...emailCodesOfDay, refundable: true },
+      ...everyoneLimits(kind, providerCalls(ports.limitPerMinute), attempt.trusted),
+    ],
+    ports,
+  )
+  if (waitSeconds > 0) {
+    throw new ProviderError('rate_limited', "This server's limit of mailed codes is reached.", {
+      retryAfterSeconds: waitSeconds,
+    })
+  }
+  try {
+    return [...refundable, ...(await countSignInAttempt(attempt, ports))]
+  } catch (error) {
+    await giveBack(refundable, ports)
     throw error
   }
 }

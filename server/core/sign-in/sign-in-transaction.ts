@@ -6,6 +6,7 @@ import {
   sealForBrowser,
 } from './browser-seal.ts'
 import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
+import type { CountedAttempt } from '../limits/attempt-limit.ts'
 import type { PendingDevice } from '../authorization/device-authorization-store.ts'
 
 /** To authorize a client, to authorize a device by its code (RFC 8628), or to manage connections. `language` is a BCP 47 tag. */
@@ -24,6 +25,8 @@ export interface EmailPrompt {
   id: string
   email: string
   sentAt: number
+  /** Attempts given back when the mail is used. */
+  counted: readonly CountedAttempt[]
 }
 
 export interface SignInTransaction {

@@ -1,4 +1,5 @@
-import { type CountedAttempt, countWithin, giveBack } from '../limits/attempt-limit.ts'
+import { type CountedAttempt, countWithin, everyoneLimits, giveBack } from '../limits/attempt-limit.ts'
+import { providerCalls } from '../limits/limit-table.ts'
 import { accountOf } from './device-cookie.ts'
 import { hashSecret } from '../seal.ts'
 import { openPending, sealPending, type SignInPorts } from './pending-sign-in.ts'
@@ -100,7 +101,21 @@ export async function startSsoSignIn(
     throw new ProviderError('disabled', 'Single sign-on was posted, but is not offered here.')
   const domain = domainOf(posted.email)
   const captchaToken = checkedCaptcha(captcha, posted)
+  await countSsoStart(visitor, ports)
   return leave(purpose, () => start({ domain, callbackUrl, captchaToken }), visitor, ports)
+}
+
+async function countSsoStart({ knownAccounts }: SignInVisitor, ports: SignInPorts): Promise<void> {
+  const limits = everyoneLimits(
+    'single sign-on',
+    providerCalls(ports.limitPerMinute),
+    knownAccounts.length > 0,
+  )
+  const { waitSeconds } = await countWithin(limits, ports)
+  if (waitSeconds === 0) return
+  throw new ProviderError('rate_limited', "This server's limit of single sign-ons is reached.", {
+    retryAfterSeconds: waitSeconds,
+  })
 }
 
 function domainOf(posted: string): string {

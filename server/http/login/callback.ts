@@ -30,13 +30,19 @@ const temporaryReasons: Partial<Readonly<Record<ProviderFailure, PageErrorCode>>
   transient: 'sign_in_unavailable',
 }
 
+/** A return that belongs to nothing here may be one from a mail, where there are any: then its code still works on the other page. */
+async function expiredError({ ports }: Visit): Promise<PageErrorCode> {
+  const capabilities = await ports.signIn.provider.capabilities().catch(() => undefined)
+  return capabilities?.email === undefined ? 'social_expired' : 'mail_link_expired'
+}
+
 async function finishSocial(visit: Visit): Promise<Response> {
   const { request, context, ports } = visit
   const binding = ports.cookies.csrf.read(request)
   const visitor = binding === undefined ? undefined : visitorOf(binding, visit)
   const parameters = new URL(request.url).searchParams
   const returned = await finishSocialSignIn(parameters, visitor, ports.signIn)
-  if (returned.kind === 'expired' || visitor === undefined) throw new LoginError('social_expired')
+  if (returned.kind === 'expired' || visitor === undefined) throw new LoginError(await expiredError(visit))
   if (returned.kind === 'returned') return goOn(returned.step, returned.purpose, visitor, visit)
   const { failure, purpose } = returned
   context.report('sign_in_failed', { failure: failure.failure, message: failure.message })

@@ -1,11 +1,17 @@
-import { ProviderError } from '../../core/session/session-provider.ts'
+import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
 import { type EmailRequested, requestEmail, tryEmailCode } from '../../core/sign-in/email-sign-in.ts'
 import type { EmailPrompt } from '../../core/sign-in/sign-in-transaction.ts'
 import { captchaTokenIn } from '../pages/captcha.ts'
 import { continueLogin } from './complete.ts'
 import { renderEmailCode, renderLogin } from './draw.ts'
 import { purposeOf, type SignInVisit, type Visit } from './login-subject.ts'
-import { reportedFailure, type SignInFailure, signInFailure, startRefusalDelay } from './sign-in-failure.ts'
+import {
+  reportedFailure,
+  type SignInFailure,
+  signInFailure,
+  startRefusalDelay,
+  statusOf,
+} from './sign-in-failure.ts'
 
 /**
  * Sends a mail, or another one on the page that waits for the code: then to the address of the first. The page comes after the same
@@ -22,7 +28,7 @@ export async function takeEmail(
   const asked = await askForEmail().catch((error: unknown) => reportedFailure(error, visit))
   await answerDue()
   if (!('reason' in asked)) return renderEmailCode(visit, asked)
-  if (known && asked.reason === 'rate_limited') return renderEmailCode(visit, known, { failure: asked })
+  if (known && statusOf(asked) === 429) return renderEmailCode(visit, known, { failure: asked })
   return renderLogin(visit, { email, failure: asked })
 
   async function askForEmail(): Promise<EmailPrompt | SignInFailure> {
@@ -35,6 +41,9 @@ export async function takeEmail(
   }
 }
 
+// What the person did, and can do better.
+const ofVisitor: ReadonlySet<ProviderFailure> = new Set(['bad_email', 'captcha'])
+
 /** Returns a failure that may be shown and that is known before `due`. Reports every failure, later ones too. */
 async function failureBefore(
   due: Promise<void>,
@@ -45,7 +54,8 @@ async function failureBefore(
   const reported = sent.then((failed) => {
     if (!failed || failed.error.failure === 'invalid_credentials') return undefined
     const { failure, message } = failed.error
-    context.report('sign_in_failed', { failure, message })
+    if (ofVisitor.has(failure)) context.report('sign_in_failed', { failure, message })
+    else context.report('email_not_sent', { failure, message })
     return failed.isForAll ? failed.error : undefined
   })
   reported.catch((error: unknown) => {

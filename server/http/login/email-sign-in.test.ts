@@ -16,6 +16,8 @@ let browser: Browser
 /** Requests that reached the provider. */
 let asked: string[]
 let isAway: boolean
+/** Refuses every call, as to an address that calls too often. */
+let isLimited: boolean
 /** Holds up the sending of every mail. */
 let sending: Signal | undefined
 /** Breaks the sending of every mail. */
@@ -30,11 +32,14 @@ async function open(
   await gotrue.embedded.admin.createUser({ email })
   asked = []
   isAway = false
+  isLimited = false
   sending = undefined
   isBroken = false
   const provider = gotrue.configured({ email: method, ...options }, async (request) => {
     asked.push(`${request.method} ${new URL(request.url).pathname}`)
     if (isAway) return new Response('', { status: 503 })
+    if (isLimited && request.method === 'POST')
+      return Response.json({ code: 'over_request_rate_limit' }, { status: 429 })
     const answer = await gotrue.embedded.fetch(request)
     // As in the real API, mail is sent while it is asked, and to accounts only.
     if (!request.url.includes('/otp') || !answer.ok) return answer
@@ -65,6 +70,15 @@ const sends = (): number => asked.filter((line) => line === 'POST /auth/v1/otp')
 async function ask(address: string = email, by: Browser = browser): Promise<Visit> {
   return by.submit(await login.open(by), 'email', { email: address, action: 'email' })
 }
+
+const verifies = (): number => asked.filter((line) => line === 'POST /auth/v1/verify').length
+
+/** What a page says is wrong. */
+const alertOf = ({ html }: Visit): string | undefined =>
+  /role="alert"[^>]*>(.*?)<\/p>/s
+    .exec(html)?.[1]
+    ?.replaceAll(/<svg.*?<\/svg>|<[^>]*>/gs, '')
+    .trim()
 
 const enter = (at: Visit, code: string, by: Browser = browser): Promise<Visit> =>
   by.submit(at, 'code', { code })
@@ -239,7 +253,7 @@ describe('a provider that takes long to send a mail', () => {
 it('a mail that cannot be sent looks like one to somebody without an account', async () => {
   isBroken = true
   const known = await ask()
-  expect(login.logged()).toContain('sign_in_failed')
+  expect(login.logged()).toContain('email_not_sent')
   await open('both')
   const unknown = await ask('nobody@example.com')
   expect([unknown.status, plain(unknown)]).toEqual([known.status, plain(known)])
@@ -261,13 +275,23 @@ describe('another mail', () => {
     expect(page.html).toContain('in 60\u00a0seconds')
     const early = await browser.submit(page, 'action', { action: 'email' })
     expect(early.status).toBe(429)
-    expect(early.html).toContain('Too many attempts')
+    expect(alertOf(early)).toBe('You can ask for another mail in 60\u00a0seconds.')
     expect(sends()).toBe(1)
     later(60)
     const next = await browser.submit(early, 'action', { action: 'email' })
     expect(next.status).toBe(200)
     expect(mails()).toHaveLength(2)
     expectCode(await enter(next, mails()[0]?.code ?? ''))
+  })
+
+  it('asked for in a second tab says when it can be had', async () => {
+    await ask()
+    later(17)
+    const second = await ask()
+    expect([second.status, alertOf(second)]).toEqual([
+      429,
+      'You can ask for another mail in 43\u00a0seconds.',
+    ])
   })
 
   it('goes to no other address than the first', async () => {
@@ -316,8 +340,38 @@ describe('a link', () => {
     expectCode(await browser.visit(back.headers.get('location') ?? ''))
   })
 
-  it('says what to do when it is opened elsewhere, or twice', async () => {
+  it.each([
+    [3500, true],
+    [3599, true],
+    [3600, false],
+  ])('opened %i seconds later signs in: %s', async (seconds, isIn) => {
+    await open('link')
     await ask()
+    later(seconds)
+    const back = await gotrue.embedded.fetch(new Request(mails()[0]?.link ?? ''))
+    const done = await browser.visit(back.headers.get('location') ?? '')
+    expect(done.url.searchParams.has('code')).toBe(isIn)
+  })
+
+  it('that comes back with an empty code, as while the database is away, can be opened again', async () => {
+    await ask()
+    const early = await browser.visit('http://localhost:8787/oauth/callback?code=')
+    expect(early.status).toBe(503)
+    const back = await gotrue.embedded.fetch(new Request(mails()[0]?.link ?? ''))
+    expectCode(await browser.visit(back.headers.get('location') ?? ''))
+  })
+
+  it('of a banned account says so: whoever opens it has its mailbox', async () => {
+    await ask()
+    gotrue.embedded.admin.banUser(gotrue.embedded.admin.findUser(email)?.id ?? '')
+    const back = await gotrue.embedded.fetch(new Request(mails()[0]?.link ?? ''))
+    expect((await browser.visit(back.headers.get('location') ?? '')).html).toContain(
+      'This account cannot sign in',
+    )
+  })
+
+  it('says what to do when it is opened elsewhere, or twice', async () => {
+    const page = await ask()
     const link = mails()[0]?.link ?? ''
     const follow = async () => (await gotrue.embedded.fetch(new Request(link))).headers.get('location') ?? ''
     const elsewhere = await login.browser('192.0.2.9').visit(await follow())
@@ -325,6 +379,106 @@ describe('a link', () => {
     expect(elsewhere.html).toContain('begun in another browser')
     const twice = await browser.visit(await follow())
     expect(twice.html).toContain('begun in another browser')
+    for (const { html } of [elsewhere, twice])
+      expect(html).toContain('go back to the page that waits for it. Enter the code')
+    later(60)
+    const next = await browser.submit(page, 'action', { action: 'email' })
+    expectCode(await enter(next, mails()[0]?.code ?? ''))
+  })
+})
+
+describe('people behind one address of a network', () => {
+  const people = Array.from({ length: 15 }, (_, person) => `p${person}@example.com`)
+
+  it.each(['code', 'link'] as const)(
+    'sign in one after the other, each with the %s of their mail',
+    async (what) => {
+      for (const person of people) {
+        await gotrue.embedded.admin.createUser({ email: person })
+        const own = login.browser('192.0.2.1')
+        const page = await ask(person, own)
+        const { code, link = '' } = mails()[0]!
+        if (what === 'code') expectCode(await enter(page, code, own))
+        else {
+          const back = await gotrue.embedded.fetch(new Request(link))
+          expectCode(await own.visit(back.headers.get('location') ?? ''))
+        }
+      }
+    },
+  )
+
+  it('who use none of their mails get ten an hour', async () => {
+    for (const [index, person] of people.entries()) {
+      const page = await ask(person, login.browser('192.0.2.1'))
+      expect(page.status).toBe(index < 10 ? 200 : 429)
+      if (index >= 10) expect(alertOf(page)).toContain('Too many mails were asked for. Wait 60 minutes')
+    }
+  })
+})
+
+it('one person may sign in eight times in an hour by a mailed code, a minute apart', async () => {
+  for (let times = 0; times < 8; times += 1) {
+    expectCode(await enter(await ask(), mails()[0]?.code ?? ''))
+    later(60)
+  }
+})
+
+describe('a banned account', () => {
+  it.each(['the right code', 'a wrong code'])('given %s, gets the page of any wrong code', async (which) => {
+    const page = await ask()
+    const code = mails()[0]?.code ?? ''
+    gotrue.embedded.admin.banUser(gotrue.embedded.admin.findUser(email)?.id ?? '')
+    const banned = await enter(page, which === 'the right code' ? code : wrong(code))
+    const other = login.browser('192.0.2.2')
+    const nobody = await enter(await ask('nobody@example.com', other), '123456', other)
+    expect([banned.status, plain(banned)]).toEqual([nobody.status, plain(nobody)])
+    expect(banned.html).toContain('4\u00a0attempts are left')
+  })
+})
+
+it('a hundred wrong codes of mails to one account are its limit for a day', async () => {
+  let guesses = 0
+  for (let quarter = 0; quarter < 60; quarter += 1) {
+    const by = login.browser(`198.51.100.${quarter}`)
+    let page = await ask(email, by)
+    for (let tries = 0; tries < 5 && page.status !== 429; tries += 1) {
+      const before = verifies()
+      page = await enter(page, wrong(mails()[0]?.code ?? ''), by)
+      guesses += verifies() - before
+    }
+    later(900)
+  }
+  expect(guesses).toBe(100)
+  later(86_400)
+  expectCode(await enter(await ask(), mails()[0]?.code ?? ''))
+})
+
+describe('a project that limits all mails of this server', () => {
+  it('never has to: 13 a minute are asked for, and those sent stay below thirty in five minutes', async () => {
+    await open('code', { limitPerMinute: 20 })
+    // As GoTrue counts: thirty at once, and one more every ten seconds.
+    let left = 30
+    const refused: number[] = []
+    for (let second = 0; second < 900; second += 1) {
+      left = Math.min(30, left + 0.1)
+      if (second % 60 < 13) {
+        const before = sends()
+        await ask(`p${second}@example.com`, login.browser(`198.51.${second >> 8}.${second & 255}`))
+        left -= sends() - before
+        if (left < 0) refused.push(second)
+      }
+      later(1)
+    }
+    expect(refused).toEqual([])
+    expect(sends()).toBeGreaterThan(50)
+  })
+
+  it('and does so all the same is told of, and costs no mail', async () => {
+    isLimited = true
+    const page = await ask()
+    expect([page.status, alertOf(page)]).toEqual([429, 'Too many attempts. Wait a minute, then try again.'])
+    isLimited = false
+    expect((await ask()).status).toBe(200)
   })
 })
 

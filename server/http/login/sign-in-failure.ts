@@ -11,6 +11,7 @@ export type SignInReason = keyof Texts['failures']
 const otherStatus: Readonly<Partial<Record<SignInReason, number>>> = {
   not_allowed: 403,
   rate_limited: 429,
+  mail_limited: 429,
   invalid_token: 502,
   protocol: 502,
   transient: 503,
@@ -40,10 +41,17 @@ export function provenAccountFailure(error: ProviderError): SignInFailure {
   return error.failure === 'invalid_credentials' ? { reason: 'terminal' } : signInFailure(error)
 }
 
-/** Returns the page's text about a failed sign-in: that of its reason, and how long to wait if that is over a minute. */
+/** Returns the page's text about a failed sign-in: that of its reason, and how long to wait if that is not clear from it. */
 export function failureText({ reason, retryAfterSeconds = 0 }: SignInFailure, language: Language): string {
-  if (reason !== 'rate_limited' || retryAfterSeconds <= 60) return language.texts.failures[reason]
-  return language.counted(language.texts.tooManyAttempts, Math.ceil(retryAfterSeconds / 60))
+  const { code, failures, tooManyAttempts, tooManyMails } = language.texts
+  const minutes = Math.ceil(retryAfterSeconds / 60)
+  if (reason === 'mail_limited' && retryAfterSeconds > 0)
+    return minutes > 1
+      ? language.counted(tooManyMails, minutes)
+      : language.counted(code.waitForMail, retryAfterSeconds)
+  return reason === 'rate_limited' && minutes > 1
+    ? language.counted(tooManyAttempts, minutes)
+    : failures[reason]
 }
 
 /** Reports a refusal of the provider; rethrows everything else. */
@@ -66,8 +74,9 @@ export function startRefusalDelay(
   milliseconds: () => number = () => performance.now(),
 ): () => Promise<void> {
   const startedAt = milliseconds()
-  return async () => {
+  let due: Promise<void> | undefined
+  return () => {
     const left = Math.ceil(minRefusalMs - (milliseconds() - startedAt))
-    if (left > 0) await runtime.sleep(left)
+    return (due ??= left > 0 ? runtime.sleep(left) : Promise.resolve())
   }
 }

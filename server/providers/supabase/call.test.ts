@@ -83,6 +83,8 @@ describe('the request', () => {
     const timeout = vi.spyOn(AbortSignal, 'timeout')
     expect((await sent(refresh)).redirect).toBe('error')
     expect(timeout.mock.calls).toEqual([[8000]])
+    await sent({ ...refresh, timeoutMs: 20_000 })
+    expect(timeout.mock.calls.at(-1)).toEqual([20_000])
   })
 })
 

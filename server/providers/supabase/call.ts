@@ -14,6 +14,8 @@ export interface GotrueRequest {
   path: string
   body?: unknown
   bearer?: string
+  /** How long to wait for the response, where it is not that of every call. */
+  timeoutMs?: number
 }
 
 /** A refusal or failure response. Its meaning depends on the call. */
@@ -51,6 +53,7 @@ export async function callGotrue(
       ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
     }),
     runtime,
+    request.timeoutMs === undefined ? undefined : AbortSignal.timeout(request.timeoutMs),
   )
   const body = parseJson(await response.text())
   return response.ok ? { kind: 'success', body } : refusalOf(request, response, body, runtime.now())

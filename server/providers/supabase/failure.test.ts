@@ -222,7 +222,7 @@ describe('a return from the social provider without a code', () => {
     ['the provider failed', 'error=server_error&error_code=unexpected_failure', 'protocol'],
     ['an error nobody knows', 'error=constructor&error_code=__proto__', 'protocol'],
     ['neither code nor error', '', 'expired'],
-    ['an empty code', 'code=', 'expired'],
+    ['an empty code, as while the database of the API is down', 'code=', 'transient'],
   ])('%s', (_what, query, failure) => {
     expect(returnFailure(new URLSearchParams(query)).failure).toBe(failure)
   })

@@ -46,7 +46,7 @@ export const emailFailure: ReadRefusal = byTable({
   otp_disabled: 'invalid_credentials',
   signup_disabled: 'invalid_credentials',
   user_banned: 'invalid_credentials',
-  over_email_send_rate_limit: 'rate_limited',
+  over_email_send_rate_limit: 'mail_limited',
   validation_failed: 'bad_email',
   captcha_failed: 'captcha',
   email_provider_disabled: 'disabled',
@@ -57,7 +57,8 @@ export const emailCodeFailure: ReadRefusal = byTable({
   otp_expired: 'wrong_code',
   validation_failed: 'wrong_code',
   user_not_found: 'wrong_code',
-  user_banned: 'terminal',
+  // The API looks for a ban before it looks at the code: said here, it would tell which accounts exist.
+  user_banned: 'wrong_code',
 })
 
 /** A refused exchange of the code of a social sign-in. */
@@ -179,6 +180,10 @@ const failureByError: ReadonlyMap<string, ProviderFailure> = new Map([
  */
 export function returnFailure(params: URLSearchParams): ProviderError {
   const error = params.get('error')
+  if (params.get('code') === '') {
+    // The API could not store the code: the same link may work later.
+    return new ProviderError('transient', 'The link of a mail returned with an empty code.')
+  }
   if (error === null) return new ProviderError('expired', 'The social sign-in returned with nothing.')
   const failure = failureByCode.get(params.get('error_code') ?? '') ?? failureByError.get(error) ?? 'protocol'
   return new ProviderError(failure, `The social sign-in returned without a code: ${failure}.`)

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import {
   ProviderError,
@@ -40,6 +40,14 @@ it('password sign-in: a token that another issuer signed is refused, and its ses
   const strict = fixture.configured({ issuer: 'https://other' })
   await expect(strict.passwordSignIn(ada)).rejects.toMatchObject(failing('invalid_token'))
   expect(embedded.admin.listSessions(id)).toEqual([])
+})
+
+it('a mail is waited for longer than the API waits for its mail server', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout')
+  await provider.emailStart({ email: ada.email, callbackUrl, captchaToken: undefined }).catch(() => undefined)
+  const [longest] = timeout.mock.calls.flat().toSorted((a, b) => b - a)
+  timeout.mockRestore()
+  expect(longest).toBeGreaterThan(11_000)
 })
 
 describe('single sign-on', () => {

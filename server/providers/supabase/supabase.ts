@@ -98,6 +98,12 @@ export function createGotrueProvider(
   }
 }
 
+/**
+ * The API sends mail while it is asked, and gives itself ten seconds for that. Whoever hangs up earlier has it take back the code of
+ * a mail that is out already.
+ */
+const mailTimeoutMs = 20_000
+
 type SignIns = Pick<
   SessionProvider,
   'passwordSignIn' | 'emailStart' | 'emailVerify' | 'socialStart' | 'ssoStart' | 'socialFinish'
@@ -105,7 +111,7 @@ type SignIns = Pick<
 
 function createSignIns(
   config: GotrueConfig,
-  { firstStep, post }: ReturnType<typeof createApi>,
+  { call, firstStep, post }: ReturnType<typeof createApi>,
   runtime: Pick<Runtime, 'randomBytes'>,
 ): Required<SignIns> {
   return {
@@ -117,7 +123,8 @@ function createSignIns(
     async emailStart({ email, callbackUrl, captchaToken }) {
       const { secret, challenge } = await startPkce(runtime)
       const body = { email, create_user: false, ...challenge, ...securityOf(captchaToken) }
-      await post(`/otp?redirect_to=${encodeURIComponent(callbackUrl)}`, body, emailFailure)
+      const path = `/otp?redirect_to=${encodeURIComponent(callbackUrl)}`
+      await call({ method: 'POST', path, body, timeoutMs: mailTimeoutMs }, emailFailure)
       return { secret }
     },
 

@@ -16,8 +16,10 @@ export function createFakeRuntime(start: number = Math.floor(Date.now() / 1000))
     now: () => Math.floor(milliseconds / 1000),
     randomBytes: (length) => new Uint8Array(randomBytes(length)),
     async sleep(ms) {
-      milliseconds += ms
+      // Two that sleep at the same time wake at the same time.
+      const end = milliseconds + ms
       await new Promise((resolve) => setImmediate(resolve))
+      milliseconds = Math.max(milliseconds, end)
     },
     fetch: (request) =>
       Promise.reject(new Error(`A test reached for the network: ${new URL(request.url).origin}`)),

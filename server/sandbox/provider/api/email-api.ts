@@ -76,16 +76,19 @@ async function verifyCode(services: AuthServices, request: Request): Promise<Ses
   const { accounts, emailCodes } = services
   const { email, token } = await readJsonBody(request, { email: text, token: text })
   if (token === '') throw new AuthError(400, 'validation_failed', 'Verify requires a token')
-  const accountId = accounts.findByEmail(email)?.id
-  const issued = emailCodes.redeem(({ accountId: id, code }) => id === accountId && code === token)
+  const account = accounts.findByEmail(email)
+  // As in the real API, before the code is looked at.
+  if (account) accounts.refuseBanned(account)
+  const issued = emailCodes.redeem(({ accountId, code }) => accountId === account?.id && code === token)
   confirm(services, issued.accountId)
   return startSession(services, issued.accountId, 'otp')
 }
 
 /** Returns where the browser continues. */
 function openLink(services: AuthServices, target: string, token: string): string {
-  const { emailCodes, flows } = services
+  const { accounts, emailCodes, flows } = services
   const issued = emailCodes.redeem((candidate) => token !== '' && candidate.token === token)
+  accounts.refuseBanned(accounts.get(issued.accountId))
   const flow = flows.find(issued.flow ?? '')
   if (!flow) throw new AuthError(403, 'otp_expired', 'the flow of the link is over')
   confirm(services, issued.accountId)
