@@ -48,6 +48,17 @@ describe('the language of the pages', () => {
     expect(page.html).toContain('This sign-in page belongs to another browser')
   })
 
+  it('is that of the sign-in on the page of an error after a form was posted', async () => {
+    const registered = (await drawbridge.register()) as Record<string, string>
+    const { client_id: id = '', registration_access_token: token = '' } = registered
+    const browser = drawbridge.browser('en')
+    const first = await browser.visit(drawbridge.authorizeUrl(id, { ui_locales: 'de' }))
+    const headers = { authorization: `Bearer ${token}` }
+    const removed = await drawbridge.fetch(`/oauth/register/${id}`, { method: 'DELETE', headers })
+    expect(removed.status).toBe(204)
+    expectGerman(await browser.submit(first, 'password', account), 'Diese App ist hier nicht registriert')
+  })
+
   it('is that of ui_locales after the way back from a provider', async () => {
     const browser = drawbridge.browser()
     const first = await browser.visit(drawbridge.authorizeUrl(clientId, { ui_locales: 'de' }))
@@ -74,7 +85,7 @@ describe('the language of the pages', () => {
     expectGerman(await browser.submit(connections, 'password', account), 'Keine App ist verbunden')
     expectGerman(
       await browser.visit(`${baseUrl}/oauth/callback?code=x`),
-      'Diese Anmeldung hat zu lange gedauert',
+      'Diese Anmeldung geht hier nicht weiter',
     )
   })
 

@@ -100,7 +100,16 @@ describe('a person who was signed out', () => {
   })
 
   it('named by the sign-in alone loses those of that one, and nobody else any', async () => {
+    const { code, session } = grantSample('e2', { user: userOf('eve') })
+    await store.addAuthorizationCode({ ...code, expiresAt: start + 60 }, session)
     expect(await logout({ sid: 'two' })).toEqual(['a2 provider_session_ended'])
+    for (const id of ['a1', 'a3', 'e1', 'o1']) expect((await store.findGrant(id))?.end).toBeUndefined()
+    expect(await store.listUnredeemedCodes(undefined, { now: start, limit: 9 })).toHaveLength(1)
+  })
+
+  it('of a sign-in that nobody here has loses none whose sign-in is known', async () => {
+    expect(await logout({ sub: 'ada', sid: 'three' })).toEqual(['a3 provider_session_ended'])
+    expect(await logout({ sid: 'three', id: 'another' })).toEqual([])
   })
 
   it('is signed out once by each notice, whatever began after it', async () => {

@@ -416,6 +416,27 @@ describe('people behind one address of a network', () => {
   })
 })
 
+it('wrong codes of a second factor count for the account, whether a mail or the password came before', async () => {
+  await open('code', { password: true })
+  const both = { email: 'grace@example.com', password: 'correct horse battery' }
+  const { id } = await gotrue.embedded.admin.createUser(both)
+  gotrue.embedded.admin.enrollTotp(id)
+  const wrongCodes = async (at: Visit): Promise<Visit> => {
+    let page = at
+    expect(page.html).toContain('id="code"')
+    for (let tries = 0; tries < 5; tries += 1) page = await enter(page, '000000', by)
+    return page
+  }
+  let by = login.browser('192.0.2.1')
+  const mailed = await enter(await ask(both.email, by), mails()[0]?.code ?? '', by)
+  expect((await wrongCodes(mailed)).html).toContain('Too many wrong codes')
+  by = login.browser('198.51.100.1')
+  const password = await by.submit(await login.open(by), 'password', both)
+  expect((await wrongCodes(password)).html).toContain('Too many wrong codes')
+  by = login.browser('203.0.113.1')
+  expect((await by.submit(await login.open(by), 'password', both)).status).toBe(429)
+})
+
 it('one person may sign in eight times in an hour by a mailed code, a minute apart', async () => {
   for (let times = 0; times < 8; times += 1) {
     expectCode(await enter(await ask(), mails()[0]?.code ?? ''))

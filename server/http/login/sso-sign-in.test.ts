@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { Captcha } from '../../core/session/session-provider.ts'
 import type { AccessRule } from '../../core/access/access-rules.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { accessSample } from '../../../tests/support/server/core/access-sample.ts'
@@ -8,6 +9,7 @@ import {
   type LoginFixture,
   type LoginFixtureOptions,
 } from '../../../tests/support/server/login-fixture.ts'
+import { captchaSamples } from '../../../tests/support/pages/view-sample.ts'
 import { type GotrueFixture, startGotrue } from '../../../tests/support/server/supabase-fixture.ts'
 import { chooseAt } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
@@ -24,13 +26,14 @@ let asked: string[]
 interface Options extends Omit<LoginFixtureOptions, 'access'> {
   /** False: neither password nor mail. */
   password?: boolean
+  captcha?: Captcha
   rules?: AccessRule[]
 }
 
-async function open({ password = true, rules, ...options }: Options = {}): Promise<void> {
+async function open({ password = true, captcha, rules, ...options }: Options = {}): Promise<void> {
   gotrue = startGotrue()
   asked = []
-  const provider = gotrue.configured({ password, social: ['google'] }, async (request) => {
+  const provider = gotrue.configured({ password, captcha, social: ['google'] }, async (request) => {
     if (request.url.endsWith('/sso'))
       asked.push(((await request.clone().json()) as { domain: string }).domain)
     return gotrue.embedded.fetch(request)
@@ -43,6 +46,17 @@ async function open({ password = true, rules, ...options }: Options = {}): Promi
 }
 
 beforeEach(() => open())
+
+it('a page with single sign-on alone has the captcha that the provider asks for', async () => {
+  await open({ password: false, captcha: captchaSamples.turnstile })
+  gotrue.embedded.admin.setCaptcha({ secret: 'solved' })
+  const page = await login.open(browser)
+  expect(page.html).not.toContain('id="password"')
+  expect(page.html).toContain(`data-sitekey="${captchaSamples.turnstile.siteKey}"`)
+  expect((await leave(page)).html).toContain('captcha is missing')
+  const solved = { email, action: 'sso', 'cf-turnstile-response': 'solved' }
+  expect((await browser.submit(page, 'email', solved)).response).toBeUndefined()
+})
 
 /** Presses the button; the browser ends at the identity provider, or stays here. */
 const leave = (page: Visit, typed: string = email, by: Browser = browser): Promise<Visit> =>

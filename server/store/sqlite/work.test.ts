@@ -213,6 +213,19 @@ describe('a database that another program writes to', () => {
     expect(committed()).toEqual(['a', 'theirs'])
   })
 
+  it('is waited for as long each time, however often it was locked before', async () => {
+    for (const name of ['a', 'b', 'c']) {
+      const written = add(name)
+      await nextTurn()
+      await vi.advanceTimersByTimeAsync(4000)
+      other.exec('COMMIT')
+      await vi.advanceTimersByTimeAsync(10)
+      await written
+      other.exec('BEGIN IMMEDIATE')
+    }
+    expect(committed()).toEqual(['a', 'b', 'c'])
+  })
+
   it('is unavailable after five seconds, for all that wait, and usable afterwards', async () => {
     const waiting = Promise.allSettled([add('a'), add('b')])
     await nextTurn()

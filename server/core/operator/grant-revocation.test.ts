@@ -1,0 +1,48 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
+import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
+import type { Store } from '../store.ts'
+import { revokeGrant } from './grant-revocation.ts'
+
+const sample = grantSample('a')
+const { id } = sample.grant
+let store: Store
+
+beforeEach(() => {
+  store = openMemoryStore()
+})
+
+const endOf = async () => (await store.findGrant(id))?.end
+
+describe('an operator who ends a grant', () => {
+  it('ends it, once', async () => {
+    await addGrant(store, sample)
+    expect(await revokeGrant(id, store, start)).toEqual([sample.grant])
+    expect(await endOf()).toEqual({ at: start, reason: 'revoked_by_operator' })
+    expect(await revokeGrant(id, store, start)).toEqual([])
+  })
+
+  it('ends one whose tokens have not been fetched: its code is of no use then', async () => {
+    await store.addAuthorizationCode(sample.code, sample.session)
+    expect(await revokeGrant(id, store, start)).toEqual([sample.grant])
+    const redemption = await store.redeemAuthorizationCode(sample.code.codeHash, sample.tokens, start)
+    expect(redemption.kind).not.toBe('redeemed')
+  })
+
+  it('ends it in the moment in which its code is redeemed', async () => {
+    await store.addAuthorizationCode(sample.code, sample.session)
+    const racing: Store = {
+      ...store,
+      async expireCode() {
+        await store.redeemAuthorizationCode(sample.code.codeHash, sample.tokens, start)
+        return false
+      },
+    }
+    expect(await revokeGrant(id, racing, start)).toEqual([sample.grant])
+    expect(await endOf()).toEqual({ at: start, reason: 'revoked_by_operator' })
+  })
+
+  it('is told that there is none with that id', async () => {
+    expect(await revokeGrant('unknown', store, start)).toBeUndefined()
+  })
+})
