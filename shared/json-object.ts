@@ -1,9 +1,11 @@
+import { isExactNumber } from './exact-json.ts'
+
 /** A parsed JSON object, not an array or null. Its members are unchecked. */
 export type JsonObject = Record<string, unknown>
 
 /** Narrows a parsed JSON value to an object, not an array or null. */
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 }
 
 /** Parses text that must be a JSON object; `undefined` for anything else. */

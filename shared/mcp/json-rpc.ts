@@ -1,7 +1,11 @@
+import { isExactNumber } from '../exact-json.ts'
 import { isJsonObject, type JsonObject } from '../json-object.ts'
 import { structureOf } from '../json-structure.ts'
 
-/** A request id. MCP forbids `null` and requires that responses repeat it unchanged (MCP 2026-07-28 basic, requests). */
+/**
+ * A request id. MCP forbids `null` and requires that responses repeat it unchanged (MCP 2026-07-28 basic, requests). In a message of
+ * `parseExactJson`, a number that JavaScript would write otherwise is an object in its place.
+ */
 export type JsonRpcId = string | number
 
 /** A message that expects a response. */
@@ -131,7 +135,9 @@ function invalid(id: JsonRpcId | null, reason: string): ParsedJsonRpcMessage {
 }
 
 function isJsonRpcId(value: unknown): value is JsonRpcId {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+  return (
+    typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value)) || isExactNumber(value)
+  )
 }
 
 /** The kind of a message, by its outermost members. `invalid`: not a message, or not valid on its own. */

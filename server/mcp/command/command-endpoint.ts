@@ -1,4 +1,5 @@
 import type { Implementation } from '@modelcontextprotocol/server'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
 import { callsOf } from '../../core/access/call-record.ts'
 import { KnownTools } from '../answered-calls.ts'
@@ -9,6 +10,7 @@ import { RequestStateCodec } from '../sdk/request-state.ts'
 import { sessionLimits } from '../sdk/sessions.ts'
 import { serveOnTransports } from '../sdk/transports.ts'
 import { ForwardedClient, type ForwardingPorts } from './forwarded-client.ts'
+import { ExactIds } from './exact-ids.ts'
 import { createProcessGuardian } from './process/process-guardian.ts'
 import { ProcessPool } from './process-pool.ts'
 import type { CommandEvent } from './process/served-process.ts'
@@ -51,9 +53,11 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
     policy: upstream.policy,
     known,
     states: new RequestStateCodec(sealer, runtime),
+    report: config.report,
   }
   const report = (_event: string, error: unknown): void => config.report('mcp_rejected', { error })
   const streams = new OpenStreams(runtime)
+  const ids = new ExactIds(runtime)
   const transports = serveOnTransports({
     config: { runtime, resourceMetadata, report },
     limits: sessionLimits,
@@ -66,15 +70,18 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
   return {
     ...transports,
     has: (call) => known.has(call),
-    async handle(request, body, caller, calls) {
+    async handle(request, given, caller, calls, text) {
+      const body = ids.read(text, given)
+      const isExact = body !== given || request.headers.has('last-event-id')
+      const restored = (reply: Reply): Reply | Promise<Reply> => (isExact ? ids.restore(reply) : reply)
       try {
-        return await transports.handle(request, body, caller, calls)
+        return await restored(await transports.handle(request, body, caller, calls))
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error
         for (const call of callsOf(body)) calls.refuse(call, { outcome: 'failed', isKnown: known.has(call) })
         const { status, message, retryAfterSeconds: seconds } = error
         const headers = seconds === undefined ? {} : { 'retry-after': String(seconds) }
-        return failureResponse(status, internalError(message), body, headers)
+        return restored(failureResponse(status, internalError(message), body, headers))
       }
     },
     processCount: () => pool.size,

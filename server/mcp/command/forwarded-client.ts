@@ -1,4 +1,4 @@
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
+import { isJSONRPCResponse, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { CallError, errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
 import { withoutNotifications } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
@@ -21,6 +21,7 @@ import type { RequestStateCodec } from '../sdk/request-state.ts'
 import type { Peer, ServingContext } from '../endpoint-config.ts'
 import { unknownTool } from '../tools/tool-result.ts'
 import { describeFailure } from './process/process-connection.ts'
+import { unreadable } from './process/process-line.ts'
 import { callerName, type ProcessPool } from './process-pool.ts'
 import type { OpenCall, ProcessSlot, SlotClient } from './process-slot.ts'
 import { type Hop, openHop } from './revisions.ts'
@@ -30,6 +31,7 @@ export interface ForwardingPorts {
   policy: UpstreamPolicy
   known: KnownTools
   states: RequestStateCodec
+  report: (event: 'upstream_output_skipped', fields: Record<string, unknown>) => void
 }
 
 /** Methods that a shared process gets. Any other could leave something of one person for another. */
@@ -115,11 +117,10 @@ export class ForwardedClient implements Peer, SlotClient {
   }
 
   async send(message: JsonRpcMessage, relatedRequestId?: JsonRpcId): Promise<void> {
-    const whole = 'method' in message ? message : this.#answer(message)
-    if (!whole) return
+    if (!('method' in message)) return this.#answer(message)
     const related = relatedRequestId === undefined ? {} : { relatedRequestId }
     // A client that has left wants no message.
-    await this.#transport?.send(whole as JSONRPCMessage, related).catch(() => {})
+    await this.#transport?.send(message, related).catch(() => {})
   }
 
   log(params: JsonObject, id?: JsonRpcId): void {
@@ -151,7 +152,7 @@ export class ForwardedClient implements Peer, SlotClient {
     const slot = this.#slot
     if (!slot || !this.#isForwarded(method, slot)) {
       const refusal = jsonRpcError(id, jsonRpcCode.methodNotFound, 'Method not found')
-      return this.#transport?.send(refusal as JSONRPCMessage)
+      return this.#transport?.send(refusal as JSONRPCMessage).catch(() => {})
     }
     // A second request of one id could not be answered.
     if (this.#open.has(id)) return
@@ -218,12 +219,30 @@ export class ForwardedClient implements Peer, SlotClient {
     }
   }
 
-  /** The response as the client gets it. Undefined when nobody waits for it any more. */
-  #answer(response: JsonRpcResponse): JsonRpcResponse | undefined {
+  /** Sends a response, if its call is still open; an error in its place if the transport cannot send it. */
+  async #answer(response: JsonRpcResponse): Promise<void> {
     const call = this.#open.get(response.id ?? '')
-    if (!call) return undefined
-    this.#open.delete(call.request.id)
+    if (!call) return
+    const { id } = call.request
+    this.#open.delete(id)
     call.end()
+    try {
+      const shown = this.#shown(response, call)
+      // The transport would not take it for one, and say nothing.
+      if (!isJSONRPCResponse(shown)) throw new TypeError('The answer is not a valid response.')
+      await this.#transport?.send(shown)
+    } catch (error) {
+      const sub = call.incoming.caller.user?.sub
+      this.#ports.report('upstream_output_skipped', {
+        sub,
+        line: `An answer could not be passed on: ${String(error)}`,
+      })
+      await this.#transport?.send({ jsonrpc: '2.0', id, error: unreadable }).catch(() => {})
+    }
+  }
+
+  /** The response as the client gets it. */
+  #shown(response: JsonRpcResponse, call: ForwardedCall): JsonRpcResponse {
     const passed = call.answered.passResponse(response)
     if (!('result' in passed) || !isJsonObject(passed.result)) return passed
     const { capabilities, requestState } = passed.result

@@ -163,7 +163,9 @@ export class ProcessSlot implements ProcessClients {
         'The server answered with something that is not a result. Tell the operator of the server.',
       )
     if (method === 'tools/list' && Array.isArray(result['tools'])) this.tools.learn(result['tools'])
-    return result
+    const { _meta, ...others } = result
+    // Some write null for a member that is not there, or an empty array for an object.
+    return _meta === undefined || isJsonObject(_meta) ? result : others
   }
 
   /** A process of the revisions up to 2025-11-25 has one level for all: the lowest that anybody wants. */

@@ -65,7 +65,7 @@ export class Questions {
 
   /** The process no longer waits for the answer. */
   cancel(processId: unknown): void {
-    const [id] = [...this.#open].findLast(([, question]) => question.processId === processId) ?? []
+    const [id] = [...this.#open].findLast(([, question]) => sameId(question.processId, processId)) ?? []
     if (id !== undefined) this.#withdraw(id, 'The answer is no longer needed.')
   }
 
@@ -104,4 +104,9 @@ function refusalOf(
 
 function notAnswered(id: JsonRpcId): JsonRpcResponse {
   return jsonRpcError(id, jsonRpcCode.internalError, 'The client did not answer.')
+}
+
+/** One that was kept as it came is another object each time. */
+function sameId(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
 }

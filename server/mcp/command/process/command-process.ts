@@ -1,11 +1,12 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type JsonRpcMessage, parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
 import type { ErrorOutput } from './error-output.ts'
 import { type ProcessClients, ProcessConnection } from './process-connection.ts'
 import type { ProcessGuardian } from './process-guardian.ts'
+import { answeredIds, readOutput } from './process-line.ts'
 
 const maxLineBytes = 16 * 1024 * 1024
 /** Calls that were cancelled wait here too: a process that reads nothing must not fill the memory. */
@@ -45,7 +46,7 @@ export interface CommandPorts {
   errorOutput: ErrorOutput
   /** Undefined when it serves nobody. */
   clients: ProcessClients | undefined
-  /** A line that is no JSON-RPC message. */
+  /** A line that is no JSON-RPC message, or an answer that cannot be read. */
   onStray: (line: string) => void
   /** Called once, when no message comes any more and none can be sent, also after {@link CommandProcess.stop}. */
   onEnd: (end: CommandEnd) => void
@@ -136,7 +137,8 @@ export class CommandProcess {
       line: (bytes) => this.#readLine(decoder.decode(bytes)),
       tooLong: (head, tail) => {
         this.#ports.onStray('A message of the process was too long, and was skipped.')
-        this.connection.failAnswer(answeredId(decoder.decode(head), decoder.decode(tail)))
+        const text = 'The answer of the server was too long. Ask for less, for example for a part of it.'
+        this.#failAnswers(decoder.decode(head), decoder.decode(tail), text)
       },
     })
     this.#child.stdout.on('data', (chunk: Buffer) => lines.push(chunk))
@@ -158,16 +160,16 @@ export class CommandProcess {
 
   #readLine(line: string): void {
     if (this.#isOver || line.trim() === '') return
-    let value: unknown
-    try {
-      value = JSON.parse(line)
-    } catch {
-      this.#ports.onStray(line)
-      return
-    }
-    const parsed = parseJsonRpcMessage(value)
-    if (parsed.kind === 'invalid') this.#ports.onStray(line)
-    else this.connection.receive(parsed.message)
+    const messages = readOutput(line)
+    for (const { message } of messages)
+      // The id may be there twice.
+      if (message && !this.connection.receive(message)) this.#failAnswers(line, line)
+    if (messages.some(({ isFaulty }) => isFaulty)) this.#ports.onStray(line)
+  }
+
+  /** Ends the calls whose answers are in a line, by the first and last characters of it. */
+  #failAnswers(head: string, tail: string, text?: string): void {
+    for (const id of answeredIds(head, tail)) this.connection.failAnswer(id, text)
   }
 
   #fail(message: string): void {
@@ -208,17 +210,4 @@ export class CommandProcess {
       return false
     }
   }
-}
-
-/** The id of an answer by its first or last characters. Ids of requests of this server are numbers. */
-function answeredId(head: string, tail: string): number | undefined {
-  const [, before] =
-    /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"/.exec(
-      head,
-    ) ?? []
-  const [, behind] = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"/.test(head)
-    ? (/,\s*"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail) ?? [])
-    : []
-  const id = before ?? behind
-  return id === undefined ? undefined : Number(id)
 }

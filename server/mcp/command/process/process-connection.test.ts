@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-const receive = (message: object): void =>
+const receive = (message: object): boolean =>
   connection.receive({ jsonrpc: '2.0', ...message } as JsonRpcMessage)
 const halfAnHour = 30 * 60 * 1000
 
@@ -37,8 +37,6 @@ describe('a request', () => {
     receive({ id: 2, result: { of: 2 } })
     receive({ id: 2, result: { of: 'a second answer' } })
     receive({ id: 3, result: { of: 'nobody' } })
-    receive({ id: '1', result: { of: 'nobody' } })
-    receive({ error: { code: -32_700, message: 'Of no request.' } })
     receive({ method: 'notifications/progress', params: { progressToken: 2, progress: 3 } })
     receive({ id: 1, error: { code: -5, message: 'No.', data: 1 } })
     expect(await second).toEqual({ of: 2 })

@@ -11,6 +11,7 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { requestId, unreadable } from './process-line.ts'
 
 /** A call that stays without any message for so long is given up: nobody waits for it any more. */
 const maxSilenceMs = 30 * 60 * 1000
@@ -32,6 +33,7 @@ export interface ForwardOptions {
 }
 
 interface OpenRequest {
+  isLasting: boolean
   settle: (outcome: { result: unknown } | { error: Error }) => void
   onProgress: (params: JsonObject) => void
 }
@@ -44,10 +46,14 @@ export class ProcessConnection {
   readonly #write: (message: JsonRpcMessage) => unknown
   /** Undefined for a process that serves nobody. */
   readonly #clients: Pick<ProcessClients, 'onNotification' | 'onRequest'> | undefined
-  readonly #open = new Map<JsonRpcId, OpenRequest>()
+  readonly #open = new Map<number, OpenRequest>()
   /** Open requests, except lasting ones. */
   readonly #unsettled = new Set<Promise<unknown>>()
   readonly #asked = new Set<JsonRpcId>()
+  /** The last requests that were sent before each error that names none. */
+  #unnamed: number[] = []
+  #notifiedAfter = 0
+  #lastAnswered = 0
   #lastId = 0
   #failure: Error | undefined
 
@@ -80,6 +86,7 @@ export class ProcessConnection {
         signal?.removeEventListener('abort', onAbort)
         if ('error' in outcome) reject(outcome.error)
         else resolve(outcome.result)
+        this.#failUnnamed()
       }
       const onAbort = (): void => {
         cancel('The client no longer waits for the result.')
@@ -96,6 +103,7 @@ export class ProcessConnection {
       const silence = isLasting ? undefined : setTimeout(giveUp, maxSilenceMs).unref()
       signal?.addEventListener('abort', onAbort, { once: true })
       this.#open.set(id, {
+        isLasting: isLasting === true,
         settle,
         onProgress: (progress) => {
           silence?.refresh()
@@ -117,20 +125,21 @@ export class ProcessConnection {
   }
 
   notify(method: string, params: JsonObject): void {
+    this.#notifiedAfter = this.#lastId
     if (!this.#failure) void this.#write({ jsonrpc: '2.0', method, params })
   }
 
-  /** Fails the request whose answer was too long to be read. What belongs to no open request is dropped. */
-  failAnswer(id: JsonRpcId | undefined): void {
-    const text = 'The answer of the server was too long. Ask for less, for example for a part of it.'
-    this.#open.get(id ?? '')?.settle({ error: failure(text) })
+  /** Fails the request whose answer cannot be read. What belongs to no open request is dropped. */
+  failAnswer(id: number, text: string = unreadable.message): void {
+    this.#open.get(id)?.settle({ error: failure(text) })
   }
 
-  /** Takes a message of the process. What belongs to no open request is dropped. */
-  receive(message: JsonRpcMessage): void {
-    if (!('method' in message)) this.#onResponse(message)
-    else if ('id' in message) this.#onRequest(message)
+  /** Takes a message of the process. What belongs to no open request is dropped; returns false for such an answer. */
+  receive(message: JsonRpcMessage): boolean {
+    if (!('method' in message)) return this.#onResponse(message)
+    if ('id' in message) this.#onRequest(message)
     else this.#onNotification(message)
+    return true
   }
 
   /** Ends every open request with `error`, and each that comes from now on. */
@@ -147,12 +156,37 @@ export class ProcessConnection {
     }
   }
 
-  #onResponse(response: JsonRpcResponse): void {
-    const request = this.#open.get(response.id ?? '')
-    if (!request) return
-    if (!('error' in response)) return request.settle({ result: response.result })
-    const { code, message, data } = response.error
-    request.settle({ error: new CallError(code, message, data) })
+  #onResponse(response: JsonRpcResponse): boolean {
+    const { id } = response
+    if (typeof id !== 'number') this.#onUnnamed(response)
+    const request = this.#open.get(Number(id ?? 0))
+    if (!request) return false
+    this.#lastAnswered = Math.max(this.#lastAnswered, Number(id))
+    if ('error' in response) {
+      const { code, message, data } = response.error
+      request.settle({ error: new CallError(code, message, data) })
+    } else request.settle({ result: response.result })
+    return true
+  }
+
+  /** An answer to one of the open requests, or to a notification: some servers answer those that they do not know. */
+  #onUnnamed(response: JsonRpcResponse): void {
+    const isOfNotification =
+      'error' in response &&
+      response.error.code === jsonRpcCode.methodNotFound &&
+      this.#lastAnswered <= this.#notifiedAfter
+    if (!isOfNotification) this.#unnamed.push(this.#lastId)
+    this.#failUnnamed()
+  }
+
+  /** Fails the requests that nothing but the unnamed answers can have answered. Whose a result is would be a guess. */
+  #failUnnamed(): void {
+    const last = this.#unnamed.at(-1)
+    if (last === undefined) return
+    const candidates = [...this.#open].filter(([id, { isLasting }]) => !isLasting && id <= last)
+    if (candidates.length > this.#unnamed.length) return
+    this.#unnamed = []
+    for (const [id] of candidates) this.failAnswer(id)
   }
 
   #onRequest(request: JsonRpcRequest): void {
@@ -168,7 +202,7 @@ export class ProcessConnection {
   #onNotification(notification: JsonRpcNotification): void {
     const { method, params = {} } = notification
     if (method !== 'notifications/progress') return this.#clients?.onNotification(notification)
-    this.#open.get(params[mcpMetaKey.progressToken] as JsonRpcId)?.onProgress(params)
+    this.#open.get(requestId(params[mcpMetaKey.progressToken]) ?? 0)?.onProgress(params)
   }
 }
 

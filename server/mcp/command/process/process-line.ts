@@ -1,0 +1,101 @@
+import { parseExactJson, plainNumber } from '@drawbridge/shared/exact-json.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  jsonRpcCode,
+  type JsonRpcErrorObject,
+  type JsonRpcMessage,
+  parseJsonRpcMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+
+/** A message in a line of a process. */
+export interface OutputMessage {
+  /** Undefined for what is neither a message nor an answer. The id of an answer is that of a request of ours, or null if it names none. */
+  message: JsonRpcMessage | undefined
+  /** True for what belongs into the log: it is no message, or an answer that ends its call with an error of ours. */
+  isFaulty: boolean
+}
+
+const noMessage: OutputMessage = { message: undefined, isFaulty: true }
+
+/** The error for an answer that cannot be read. */
+export const unreadable: JsonRpcErrorObject = {
+  code: jsonRpcCode.internalError,
+  message: 'The server sent an answer that cannot be read. Tell the operator of the server.',
+}
+
+/**
+ * Reads the messages in a line: one, or those of a batch. Takes answers that are not quite JSON-RPC where it is clear what is meant:
+ * ids as text, null for a member that is not there, no version, errors of another form. An answer that names a request but cannot be
+ * read becomes an error, so that its call ends. Numbers are kept as they came.
+ */
+export function readOutput(line: string): OutputMessage[] {
+  try {
+    const value = parseExactJson(line)
+    const isBatch = Array.isArray(value) && value.length > 0
+    return (isBatch ? value : [value]).map((each) => readValue(each, line))
+  } catch {
+    const ids = answeredIds(line, line)
+    if (ids.length === 0 && !beginsWithAnswer.test(line)) return [noMessage]
+    return (ids.length > 0 ? ids : [null]).map((id) => failed(id))
+  }
+}
+
+function readValue(given: unknown, line: string): OutputMessage {
+  if (!isJsonObject(given)) return noMessage
+  const isAnswer = 'result' in given || 'error' in given
+  if (!isAnswer && 'method' in given) return readCall(given)
+  // Some programs log JSON.
+  if (given['jsonrpc'] !== '2.0' && !(isAnswer && 'id' in given)) return noMessage
+  const id = requestId(given['id']) ?? answeredIds(line, line)[0]
+  if (id !== undefined) return readAnswer(id, given)
+  return isAnswer ? failed(null) : noMessage
+}
+
+function readCall(given: JsonObject): OutputMessage {
+  const { params, ...others } = given
+  const parsed = parseJsonRpcMessage(params === null ? others : given)
+  return parsed.kind === 'invalid' ? noMessage : { message: parsed.message, isFaulty: false }
+}
+
+function readAnswer(id: number, value: JsonObject): OutputMessage {
+  const { result, error } = value
+  if (error !== undefined && error !== null)
+    return { message: { jsonrpc: '2.0', id, error: readError(error) }, isFaulty: !isJsonObject(error) }
+  if (isJsonObject(result)) return { message: { jsonrpc: '2.0', id, result }, isFaulty: false }
+  return failed(id)
+}
+
+function readError(error: unknown): JsonRpcErrorObject {
+  const { code, message, data }: JsonObject = isJsonObject(error) ? error : { message: error }
+  const number = typeof code === 'string' ? Number(code) : plainNumber(code)
+  return {
+    code: Number.isSafeInteger(number) ? (number as number) : jsonRpcCode.internalError,
+    message: typeof message === 'string' ? message : 'The server reported an error without a message.',
+    ...(data !== undefined && { data }),
+  }
+}
+
+function failed(id: number | null): OutputMessage {
+  return { message: { jsonrpc: '2.0', id, error: unreadable }, isFaulty: true }
+}
+
+/** The id or progress token of a request of this server, which are positive integers: some programs make a text or a float of it. */
+export function requestId(id: unknown): number | undefined {
+  const number = typeof id === 'string' && /^\d+$/.test(id) ? Number(id) : plainNumber(id)
+  return typeof number === 'number' ? number : undefined
+}
+
+const answerBehindId =
+  /(?:^[^{]*|\}\s*)\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*"?(\d+)(?!\d|"?\s*,\s*"method")|"id"\s*:\s*"?(\d+)"?\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)")/g
+const beginsWithAnswer = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"/
+const endsWithId = /,\s*"id"\s*:\s*"?(\d+)"?\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/
+
+/**
+ * The requests that the answers in a line name, by its first and its last characters. Several answers may be in one line, and something
+ * else before the first.
+ */
+export function answeredIds(head: string, tail: string): number[] {
+  const ids = [...head.matchAll(answerBehindId)].map(([, first, second]) => first ?? second)
+  if (beginsWithAnswer.test(head)) ids.push(endsWithId.exec(tail)?.[1])
+  return ids.filter((id) => id !== undefined).map(Number)
+}

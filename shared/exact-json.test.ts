@@ -1,0 +1,72 @@
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { isExactNumber, parseExactJson, plainNumber } from './exact-json.ts'
+import { isJsonObject } from './json-object.ts'
+
+it.each([
+  '9007199254740993',
+  '-9007199254740993',
+  '9223372036854775807',
+  '123456789012345678901234567890',
+  '1.0',
+  '-1.0',
+  '10.50',
+  '-0',
+  '-0.0',
+  '0.0000001',
+  '-0.0000001',
+  '0.1000000000000000055511151231257827',
+  '1e400',
+  '-1E+2',
+  '1.5e-3',
+  '1e21',
+])('%s is written as it came, wherever it stands', (number) => {
+  for (const text of [
+    number,
+    `[${number}]`,
+    `[1,${number}]`,
+    `{"a":${number}}`,
+    `{"a":{"__proto__":[{"b":${number}}]}}`,
+  ])
+    expect(JSON.stringify(parseExactJson(text))).toBe(text)
+  expect(JSON.stringify(parseExactJson(`{ "a" :\n\t${number} }`))).toBe(`{"a":${number}}`)
+  expect(isExactNumber(parseExactJson(number))).toBe(true)
+  expect(isJsonObject(parseExactJson(number))).toBe(false)
+  expect(plainNumber(parseExactJson(number))).toBe(Number(number))
+})
+
+it.each([
+  '0',
+  '7',
+  '-7',
+  '1.5',
+  '0.000001',
+  '999999999999999',
+  '"1.0"',
+  '", 1.0"',
+  'null',
+  '{"a":[1,10,100]}',
+])('%s is parsed as ever', (text) => {
+  const value: unknown = JSON.parse(text)
+  expect(parseExactJson(text)).toEqual(value)
+  expect(plainNumber(value)).toBe(value)
+})
+
+it('every number of up to 40 digits is written as it came', () => {
+  const digits = fc.stringMatching(/^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?$/)
+  fc.assert(
+    fc.property(digits, (number) => JSON.stringify(parseExactJson(`[${number}]`)) === `[${number}]`),
+    {
+      seed: 1,
+      numRuns: 5000,
+    },
+  )
+})
+
+it('refuses invalid JSON, and JSON nested more than 1000 levels deep', () => {
+  const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
+  expect(() => parseExactJson('{"a":1.0')).toThrow(SyntaxError)
+  expect(() => parseExactJson('01.0')).toThrow(SyntaxError)
+  expect(() => parseExactJson(nested(1001))).toThrow(RangeError)
+  expect(JSON.stringify(parseExactJson(nested(1000)))).toBe(nested(1000))
+})
