@@ -2,6 +2,7 @@ import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts
 import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { intercepted, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { paramsOf, refuse, type ClientContext } from './client-calls.ts'
+import { matchesGlob } from '@drawbridge/shared/glob.ts'
 
 /**
  * Hides tools of the server from the client, and refuses their calls. `deny` wins over `allow`; an empty `allow` allows all.
@@ -66,19 +67,4 @@ export class ToolFilter implements Step<ClientContext> {
     const name = isJsonObject(tool) ? tool['name'] : undefined
     return typeof name !== 'string' || this.reasonAgainst(name) === undefined
   }
-}
-
-/** Takes time in proportion to both lengths at worst: a server chooses the names. */
-function matchesGlob(glob: string, text: string): boolean {
-  const [first = '', ...parts] = glob.split('*')
-  const last = parts.pop()
-  if (last === undefined) return glob === text
-  if (!text.startsWith(first)) return false
-  let at = first.length
-  for (const part of parts) {
-    const found = text.indexOf(part, at)
-    if (found === -1) return false
-    at = found + part.length
-  }
-  return at + last.length <= text.length && text.endsWith(last)
 }

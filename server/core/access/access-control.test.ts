@@ -52,6 +52,11 @@ describe('an address that the provider calls verified', () => {
   })
 })
 
+it("a fault that is not the provider's is not hidden", async () => {
+  const access = accessSample(undefined, { capabilities: () => Promise.reject(new RangeError('a bug')) })
+  await expect(access.describe({ id: 'p#user-1', sub: 'user-1' }, ada)).rejects.toThrow(RangeError)
+})
+
 const user = { id: 'p#user-1', sub: 'user-1' }
 
 it.each<[string, Partial<Profile>, ProviderCapabilities['confirmsEmail'] | 'down', object]>([

@@ -68,6 +68,14 @@ it.each<[document: unknown, fault: string]>([
     { rules: [{ allow: { claim: { 'user_metadata.role': ['x'] } } }] },
     'rules[0].allow.claim["user_metadata.role"]: everyone can write their own user_metadata. Use app_metadata, or the name of another claim.',
   ],
+  ...['user_metadata', 'raw_user_meta_data', 'raw_user_meta_data.role'].map((name): [object, string] => [
+    { rules: [{ allow: { claim: { [name]: ['x'] } } }] },
+    `rules[0].allow.claim${name.includes('.') ? `["${name}"]` : `.${name}`}: everyone can write their own user_metadata. Use app_metadata, or the name of another claim.`,
+  ]),
+  ...['a@b@example.com', '@example.com', 'ada@'].map((address): [object, string] => [
+    { rules: [{ allow: { email: [address] } }] },
+    'rules[0].allow.email[0] must be an address or a pattern such as *@example.com.',
+  ]),
   [
     JSON.parse('{ "rules": [{ "allow": { "claim": { "__proto__": ["x"], "a": [1] } } }] }'),
     'the document has an unknown member "__proto__".',
@@ -76,3 +84,13 @@ it.each<[document: unknown, fault: string]>([
 ])('%j: %s', (document, fault) => {
   expect(faultsOf(document)).toEqual([fault])
 })
+
+it.each(['x'.repeat(500), 'user_metadata_of_the_app', 'app_metadata.user_metadata', 'a\nb'])(
+  'the claim %j may be asked for',
+  (name) => {
+    expect(faultsOf({ rules: [{ allow: { claim: { [name]: ['x'] } } }] })).toEqual([])
+    expect(
+      faultsOf({ rules: [{ allow: { claim: { [`${name}${'x'.repeat(501)}`]: ['x'] } } }] }),
+    ).toHaveLength(1)
+  },
+)

@@ -85,6 +85,12 @@ describe('email', () => {
     expect(outcome([deny({ email: ['*@example.com'] }), allow({})], unverified)).toBe('denied by 1')
   })
 
+  it('one of several patterns is enough', () => {
+    const email = ['*@other.example', 'ada@*', '*@third.example']
+    expect(outcome([allow({ email })])).toBe('allowed by 1')
+    expect(outcome([deny({ email }), allow({})])).toBe('denied by 1')
+  })
+
   it('nobody without an address matches', () => {
     expect(outcome([allow({ email: ['*@*'] })], { ...ada, email: undefined })).toBe('denied by undefined')
   })

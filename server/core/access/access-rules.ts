@@ -144,7 +144,7 @@ function asDelivered(address: string): string {
 
 /** Lower-cases ASCII letters only: `toLowerCase` maps some other letters to ASCII, and so one address to another. */
 export function lowerCaseAscii(text: string): string {
-  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
 /** Returns the claim of exactly that name, as in `https://example.com/roles`; otherwise the one at that dotted path. */

@@ -1,19 +1,4 @@
-/** Returns whether `pattern`, in which `*` matches any characters, matches all of `text`. Takes time proportional to both lengths. */
-export function matchesGlob(pattern: string, text: string): boolean {
-  const [first = '', ...rest] = pattern.split('*')
-  const last = rest.pop()
-  if (last === undefined) return text === pattern
-  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last))
-    return false
-  const end = text.length - last.length
-  let from = first.length
-  for (const literal of rest) {
-    const at = text.indexOf(literal, from)
-    if (at === -1 || at + literal.length > end) return false
-    from = at + literal.length
-  }
-  return true
-}
+import { matchesGlob } from '@drawbridge/shared/glob.ts'
 
 /** True for a name that matches a pattern of `allow` and none of `deny`. */
 export function isAllowed(
@@ -25,7 +10,7 @@ export function isAllowed(
   return matchesOne(allow) && !matchesOne(deny)
 }
 
-/** Like {@link matchesGlob}, but `*` does not match `@`. Matches no address without exactly one `@`. */
+/** Like `matchesGlob`, but `*` does not match `@`. Matches no address without exactly one `@`. */
 export function matchesEmail(pattern: string, address: string): boolean {
   const patternParts = pattern.split('@')
   const parts = address.split('@')

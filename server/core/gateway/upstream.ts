@@ -1,4 +1,4 @@
-import { matchesGlob } from '../access/glob.ts'
+import { matchesGlob } from '@drawbridge/shared/glob.ts'
 
 export type IdentityForm = 'assertion' | 'bearer' | 'headers' | 'provider-token'
 

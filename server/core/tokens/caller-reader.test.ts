@@ -22,6 +22,8 @@ import { hashSecret } from '../seal.ts'
 import type { KeptSession } from '../session/served-session.ts'
 import { ProviderError, type ProviderFailure, type SessionLife } from '../session/session-provider.ts'
 import type { Store } from '../store.ts'
+import { StoreUnavailableError } from '../store-unavailable.ts'
+import { tokenKey } from './token-issue.ts'
 
 const ours = 'mcpa_our-own-token'
 const cookieName = 'sb-ref-auth-token'
@@ -251,6 +253,20 @@ describe('access rules', () => {
     }
   })
 
+  it('refuse a token of ours whose person they do not let in', async () => {
+    const given = by({ effect: 'allow', conditions: { sub: ['somebody else'] } })
+    given.grantAccess = grantAccessSample({
+      control: given.access,
+      store: { endGrant: async () => {} },
+      runtime,
+      reportGrantEnd: () => {},
+    })
+    expect(await callerFromAuthorization(`Bearer ${ours}`, given)).toMatchObject({
+      kind: 'invalid',
+      description: expect.stringContaining('may not connect any more') as string,
+    })
+  })
+
   it('go by what the provider says of the person now, not by what the token said', async () => {
     let role = 'partner'
     const given = by(
@@ -274,6 +290,83 @@ describe('access rules', () => {
   })
 })
 
+describe('whether a caller of before is still good', () => {
+  const isLive = async (token: string, given?: Partial<CallerPorts>): Promise<() => Promise<boolean>> => {
+    const result = await callerFromAuthorization(`Bearer ${token}`, given)
+    if (result.kind !== 'caller') throw new Error(`This is ${result.kind}.`)
+    return result.caller.isLive
+  }
+
+  it('a token of ours, until its grant ends; an outage is no reason', async () => {
+    const live = await isLive(ours)
+    expect(await live()).toBe(true)
+    kept = { kind: 'unavailable', retryAfterSeconds: 7 }
+    expect(await live()).toBe(true)
+    await store.endGrant('grant a', 'revoked_by_user', start)
+    expect(await live()).toBe(false)
+  })
+
+  it('a token of the provider, until the provider or a rule refuses it', async () => {
+    let answer: Error | undefined
+    const identity = signInSample('ada').identity
+    const provider = {
+      issuer: 'https://provider',
+      verify: () => (answer ? Promise.reject(answer) : Promise.resolve(identity)),
+    }
+    const everybody: AccessRule = { effect: 'allow', conditions: {} }
+    let rules = [everybody]
+    const access = accessSample(rules)
+    access.decide = (sub, profile) => accessSample(rules).decide(sub, profile)
+    const live = await isLive(good, { provider, access })
+    expect(await live()).toBe(true)
+    answer = new ProviderError('transient', 'down')
+    expect(await live()).toBe(true)
+    answer = new ProviderError('invalid_token', 'ended')
+    expect(await live()).toBe(false)
+    answer = undefined
+    rules = []
+    expect(await live()).toBe(false)
+  })
+})
+
+describe('the first use of a token that came by a refresh', () => {
+  const issuedAt = (time: number): string => `mcpa_${time.toString(36).padStart(7, '0')}${'x'.repeat(43)}`
+  const uses: [hash: string, at: number][] = []
+  const use = async (token: string, awaitsFirstUse: boolean, fault?: Error): Promise<string> => {
+    uses.length = 0
+    const found = await store.findAccessToken(hashSecret(ours), start)
+    if (!found) throw new Error('There is no record.')
+    const result = await callerFromAuthorization(`Bearer ${token}`, {
+      store: {
+        findAccessToken: async () => ({ ...found, awaitsFirstUse }),
+        recordFirstUse: async (hash, now) => {
+          uses.push([hash, now])
+          if (fault) throw fault
+        },
+      },
+    })
+    return result.kind
+  }
+
+  it.each([
+    ['at once', 0, true, 1],
+    ['after two minutes', 120, true, 1],
+    ['later: its predecessor is of no use any more', 121, true, 0],
+    ['a second time', 0, false, 0],
+  ])('%s', async (_when, after, awaits, written) => {
+    const token = issuedAt(start - after)
+    expect(await use(token, awaits)).toBe('caller')
+    expect(uses).toEqual(Array.from({ length: written }, () => [tokenKey(token), start]))
+  })
+
+  it('refuses nobody when it cannot be written, and hides no other fault', async () => {
+    expect(await use(issuedAt(start), true, new StoreUnavailableError('full', { cause: undefined }))).toBe(
+      'caller',
+    )
+    await expect(use(issuedAt(start), true, new RangeError('a bug'))).rejects.toThrow(RangeError)
+  })
+})
+
 describe('RFC 6750 2.1: the Authorization header', () => {
   it.each([
     ['another letter case of the scheme', `bearer ${ours}`],
@@ -281,6 +374,11 @@ describe('RFC 6750 2.1: the Authorization header', () => {
     ['blanks behind it', `Bearer ${ours}  `],
   ])('accepts %s', async (_what, header) => {
     expect((await callerFromAuthorization(header)).kind).toBe('caller')
+  })
+
+  it('is read up to 16,384 characters', async () => {
+    const longest = `Bearer mcpa_${'a'.repeat(16_384 - 'Bearer mcpa_'.length)}`
+    expect(await callerFromAuthorization(longest)).toMatchObject({ description: /unknown, expired/ })
   })
 
   it.each([
@@ -291,7 +389,7 @@ describe('RFC 6750 2.1: the Authorization header', () => {
     ['RFC 6750 2.1: two headers joined', `Bearer ${ours}, Bearer ${ours}`],
     ['a tab', `Bearer\t${ours}`],
     ['padding in the middle', `Bearer mcpa_=our`],
-    ['a token that is too long', `Bearer mcpa_${'a'.repeat(16_384)}`],
+    ['a token that is too long', `Bearer mcpa_${'a'.repeat(16_385 - 'Bearer mcpa_'.length)}`],
   ])('invalid, never the cookie and never a look-up: %s', async (_what, header) => {
     const blind = { store: {} as Store }
     expect(await callerFromAuthorization(header, blind)).toMatchObject({ kind: 'invalid' })

@@ -169,6 +169,7 @@ describe('rotateRefreshToken', () => {
     ],
     ['unknown', 'mcpr_unknown', {}, 'invalid_grant'],
     ['its stored hash', tokenKey(first), {}, 'invalid_grant'],
+    ['RFC 6749 5.2: with a scope that is none', first, { scope: 'mcp"' }, 'invalid_scope'],
     [
       'RFC 8707 2.2: for a foreign resource',
       first,
@@ -194,6 +195,21 @@ describe('rotateRefreshToken', () => {
     await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })
   })
 
+  it('a refusal names the connection for the log alone', async () => {
+    await store.endGrant('grant a', 'revoked_by_user', start)
+    const refused = refresh(first)
+    await expect(refused).rejects.toMatchObject({ logFields: { client_id: client.id, grant_id: 'grant a' } })
+    await expect(refused).rejects.toThrow(/^(?!.*grant a)/)
+  })
+
+  it('RFC 6749 5.2: an unknown token of a client that registered without refreshing is unauthorized_client', async () => {
+    const without = publicClient({ grantTypes: ['authorization_code'] })
+    await expect(refresh('mcpr_unknown', { client: without })).rejects.toMatchObject({
+      code: 'unauthorized_client',
+    })
+    expect((await refresh(first, { client: without })).token_type).toBe('Bearer')
+  })
+
   it('OAuth 2.1 4.3.1: a grant that ends between look-up and rotation is invalid_grant', async () => {
     ports.store = {
       ...store,
@@ -208,6 +224,22 @@ describe('rotateRefreshToken', () => {
 })
 
 describe('replays', () => {
+  it('after the access token of the successor has ended, return what follows the successor', async () => {
+    ports.accessTokenTtlSeconds = 30
+    const successor = await refresh(first)
+    runtime.advance(29)
+    expect((await refresh(first)).refresh_token).toBe(successor.refresh_token)
+    runtime.advance(1)
+    const { response, replayOf } = await rotate(first)
+    expect(replayOf).toBeDefined()
+    expect(response.access_token).not.toBe(successor.access_token)
+    expect(await accessIsLive(response.access_token)).toBe(true)
+    expect(await refresh(successor.refresh_token ?? '')).toMatchObject({
+      refresh_token: response.refresh_token,
+    })
+    expect(reasons()).toEqual([])
+  })
+
   it('say where the token was used first', async () => {
     expect(await rotate(first, { address: '192.0.2.1' })).not.toHaveProperty('replayOf')
     expect(await rotate(first, { address: '198.51.100.7' })).toMatchObject({

@@ -8,6 +8,7 @@ import type { BrowserSessions } from './browser-session.ts'
 import type { PageResponder } from './page-frame.ts'
 import { type FormState, landingPage, signUpPage } from './pages.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 
 const verifierCookie = 'fieldnotes-verifier'
 
@@ -64,7 +65,7 @@ export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, page
 
   /** Undefined for every other address: a link to this page must not lead elsewhere. */
   function returnTarget(url: string | null | undefined): string | undefined {
-    return url && URL.canParse(url) && new URL(url).origin === mcpOrigin ? url : undefined
+    return url && isUrl(url) && new URL(url).origin === mcpOrigin ? url : undefined
   }
 
   routes.post('/sign-in/google', async (c) => {
