@@ -1,13 +1,13 @@
 // Draws the icons of the browser extension from the product's mark: extension/public/icon/SIZE.png.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { iconUrl } from '../server/http/pages/drawings.ts'
+import { markIconUrl } from '../server/http/pages/drawings.ts'
 import { findChromium, withChromium } from '../tests/support/server/headless-chromium.ts'
 
 const folder = fileURLToPath(new URL('../extension/public/icon', import.meta.url))
 
 /** The mark as a separate picture, in a green that suits light and dark toolbars, without the margin for text. */
-const mark = decodeURIComponent(iconUrl.slice(iconUrl.indexOf(',') + 1)).replace(
+const mark = decodeURIComponent(markIconUrl.slice(markIconUrl.indexOf(',') + 1)).replace(
   'viewBox="0 0 32 32"',
   'viewBox="2.5 2.5 27 27"',
 )

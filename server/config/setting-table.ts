@@ -181,12 +181,12 @@ const table = {
   appLogo: {
     parse: parseText,
     defaultText: 'none',
-    doc: 'File with the logo of the web app, which the pages show with APP_NAME instead of the name Drawbridge: SVG, PNG, JPEG or WebP, at most 32 KB; see docs/deploy.md.',
+    doc: 'File with the logo of the web app, which the pages show with APP_NAME instead of the look of Drawbridge: SVG, PNG, JPEG or WebP, at most 32 KB; see docs/deploy.md.',
   },
   appAccent: {
     parse: parseAccent,
-    defaultText: 'green',
-    doc: 'Colour of the buttons on the pages, as #rrggbb, or two for light and dark mode: #6d28d9,#c4b5fd.',
+    defaultText: 'green; grey with APP_LOGO',
+    doc: 'Colour of the pages, as #rrggbb, or two for light and dark mode: #6d28d9,#c4b5fd.',
   },
   texts: {
     parse: parseList,

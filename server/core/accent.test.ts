@@ -1,5 +1,13 @@
 import { describe, expect, it, test } from 'vitest'
-import { contrastOf, isTextColour, pageGround, parseAccent, textOn } from './accent.ts'
+import {
+  contrastOf,
+  isTextColour,
+  neutralAccent,
+  pageGround,
+  panelOf,
+  parseAccent,
+  textOn,
+} from './accent.ts'
 
 describe('parseAccent', () => {
   test.each([
@@ -33,11 +41,28 @@ describe('parseAccent', () => {
   })
 })
 
+const steps = Array.from({ length: 16 }, (_, step) => (step * 17).toString(16).padStart(2, '0'))
+const colours = steps.flatMap((red) =>
+  steps.flatMap((green) => steps.map((blue) => `#${red}${green}${blue}`)),
+)
+
+it.each(['light', 'dark'] as const)(
+  'WCAG 1.4.3: every text on the panel has 4.5:1 to it in %s mode, whatever the accent, a button under the mouse too',
+  (mode) => {
+    for (const colour of colours) {
+      const { ground, raised, text, quiet, bright } = panelOf({ light: colour, dark: colour }, mode)
+      const pairs = [text, quiet, bright, '#ffd58a'].map((on) => contrastOf(on, ground))
+      expect(Math.min(...pairs, contrastOf(text, raised)), colour).toBeGreaterThan(4.5)
+    }
+  },
+)
+
+it('the grey of an app without an accent stands out as an accent must', () => {
+  expect(parseAccent(`${neutralAccent.light},${neutralAccent.dark}`)).toEqual(neutralAccent)
+  expect(isTextColour(neutralAccent, 'light') && isTextColour(neutralAccent, 'dark')).toBe(true)
+})
+
 it('WCAG 1.4.3: text on a button is black or white, and has 4.5:1 on every colour', () => {
-  const steps = Array.from({ length: 16 }, (_, step) => (step * 17).toString(16).padStart(2, '0'))
-  const colours = steps.flatMap((red) =>
-    steps.flatMap((green) => steps.map((blue) => `#${red}${green}${blue}`)),
-  )
   expect(Math.min(...colours.map((colour) => contrastOf(colour, textOn(colour))))).toBeGreaterThan(4.5)
   expect([textOn('#6d28d9'), textOn('#c4b5fd')]).toEqual(['#ffffff', '#000000'])
 })

@@ -35,6 +35,55 @@ function checkButton(accent: Accent, mode: Mode): void {
   )
 }
 
+/** The colour of the pages of an app that has a logo and no accent. */
+export const neutralAccent: Accent = { light: '#374151', dark: '#d1d5db' }
+
+/** The colours of the dark side of a page. Text has at least 4.5:1 to the ground in each, what is large or drawn too. */
+export interface Panel {
+  ground: string
+  /** Of a button under the mouse. */
+  raised: string
+  line: string
+  text: string
+  quiet: string
+  /** Addresses, marks and the focus. */
+  bright: string
+}
+
+/** Of white to the panel: leaves room for quieter text. */
+const minPanelContrast = { light: 13, dark: 15 }
+const minBrightContrast = 7
+
+/** Derives the panel from the accent of the light mode, the stronger of the two; a little darker in dark mode. */
+export function panelOf({ light: accent }: Accent, mode: Mode): Panel {
+  const ground = mixedUntil(
+    accent,
+    '#000000',
+    (colour) => contrastOf(colour, '#ffffff') >= minPanelContrast[mode],
+  )
+  return {
+    ground,
+    raised: mix(ground, '#ffffff', 0.1),
+    line: mix(ground, '#ffffff', 0.2),
+    text: mix('#ffffff', ground, 0.04),
+    quiet: mix('#ffffff', ground, 0.28),
+    bright: mixedUntil(accent, '#ffffff', (colour) => contrastOf(colour, ground) >= minBrightContrast),
+  }
+}
+
+/** `share` of `other` in `colour`, from 0 to 1. */
+export function mix(colour: string, other: string, share: number): string {
+  const [own, added] = [channelsOf(colour), channelsOf(other)]
+  const mixed = own.map((part, index) => Math.round(part + ((added[index] ?? 0) - part) * share))
+  return `#${mixed.map((part) => part.toString(16).padStart(2, '0')).join('')}`
+}
+
+/** Adds just as much of `other` as it takes. All of it must be enough. */
+function mixedUntil(colour: string, other: string, isEnough: (colour: string) => boolean): string {
+  const steps = Array.from({ length: 50 }, (_, step) => mix(colour, other, step / 50))
+  return steps.find(isEnough) ?? other
+}
+
 /** Black or white, whichever contrasts more: one of the two has at least 4.5:1 to every colour. */
 export function textOn(colour: string): '#000000' | '#ffffff' {
   return contrastOf(colour, '#000000') > contrastOf(colour, '#ffffff') ? '#000000' : '#ffffff'
@@ -53,8 +102,13 @@ export function contrastOf(one: string, other: string): number {
 
 /** WCAG 2.2, "relative luminance", of `#rrggbb`. */
 function luminanceOf(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5]
-    .map((start) => Number.parseInt(colour.slice(start, start + 2), 16) / 255)
+  const [red = 0, green = 0, blue = 0] = channelsOf(colour)
+    .map((part) => part / 255)
     .map((part) => (part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+/** Red, green and blue of `#rrggbb`, from 0 to 255. */
+function channelsOf(colour: string): number[] {
+  return [1, 3, 5].map((start) => Number.parseInt(colour.slice(start, start + 2), 16))
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { settings } from '../../server/config/setting-table.ts'
 import { parseSecretKeySource, parseStore } from '../../server/config/store-address.ts'
-import { read, readYaml, root } from './deploy-files.ts'
+import { readYaml, root } from './deploy-files.ts'
 
 interface Service {
   build?: string

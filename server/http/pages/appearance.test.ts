@@ -122,9 +122,13 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       await page.setViewport({ width: 1280, height: 800 })
       await page.goto(server.urlOf(name), { waitUntil: 'load' })
       const font = await page.evaluate(`getComputedStyle(document.querySelector('h1')).fontWeight`)
-      const gate = await page.evaluate(`getComputedStyle(document.querySelector('.gate')).backgroundColor`)
+      const gate = String(
+        await page.evaluate(`getComputedStyle(document.querySelector('.gate')).backgroundColor`),
+      )
+      const theme = /name="theme-color"\s+content="(#[\da-f]{6})"/.exec(document)?.[1] ?? ''
+      const hex = [...gate.matchAll(/\d+/g)].map(([part]) => Number(part).toString(16).padStart(2, '0'))
       expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([])
-      expect([font, gate]).toEqual(['650', 'rgb(16, 48, 45)'])
+      expect([font, `#${hex.join('')}`]).toEqual(['650', name.startsWith('brand-') ? theme : '#10302d'])
       expect(await violations(page)).toEqual([])
       expect(await overflowAt(page, [2560, 1280, 896, 600, 320])).toEqual([])
       // All but links in a sentence; at 320 px by now.

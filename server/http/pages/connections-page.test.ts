@@ -82,6 +82,12 @@ const rows: readonly [string, Partial<ConnectionsView>, readonly string[], reado
     ['Used from', 'Apps that run on the web often have several addresses.', 'end this connection'],
     ['class="alert"'],
   ],
+  [
+    'nothing is connected: nothing is said about ending',
+    { connections: [], waiting: [] },
+    ['No app is connected'],
+    ['does not sign you out'],
+  ],
   ['more than are shown', { more: 7 }, ['10 connections', '7 older connections'], []],
   ['no email', { email: undefined }, [], ['signed in as']],
   [
@@ -114,4 +120,20 @@ test('a card says in plain words what was allowed, one sentence each, and nothin
   const page = connectionsPage({ ...connectionsSample, ...one({ permissions: ['Read notes', 'Add notes'] }) })
   expect(page).toMatch(/<dt>Allowed to<\/dt>\s*<dd>Read notes<\/dd><dd>Add notes<\/dd>/)
   expect(connectionsPage({ ...connectionsSample, ...one({ permissions: [] }) })).not.toContain('Allowed to')
+})
+
+test('an app that was used from two addresses at once and sent its key from both has one notice, not two', () => {
+  const addresses = ['203.0.113.7', '198.51.100.9'] as const
+  const both = { twoAddresses: { addresses, at: now - 7200 }, replays: { count: 1, lastAt: now, addresses } }
+  for (const runsOnWeb of [true, false]) {
+    const page = connectionsPage({ ...connectionsSample, ...one({ ...both, runsOnWeb }) }).replaceAll(
+      /\s+/g,
+      ' ',
+    )
+    expect(page.split(/class="(?:alert|note-box)"/)).toHaveLength(2)
+    expect(page).toMatch(
+      /Used from .{10,200} at the same time<\/strong>, <time [^>]*>2 hours ago<\/time>\. The same key/,
+    )
+    expect(page.split('end this connection')).toHaveLength(2)
+  }
 })

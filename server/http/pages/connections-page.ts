@@ -100,7 +100,7 @@ export function connectionsPage(view: ConnectionsView): string {
       ${view.more > 0 && html`<p class="quiet">${language.counted(texts.more, view.more)}</p>`}
       ${connections.length + waiting.length > 1 && endAllForm(view)}
       <div class="court-foot">
-        <p>${fillHtml(texts.staysSignedIn, { app })}</p>
+        ${!isEmpty && html`<p>${fillHtml(texts.staysSignedIn, { app })}</p>`}
         <p>
           <a class="link alone" href="${view.appUrl}">${fillHtml(common.goTo, { place: view.appName })}</a>
         </p>
@@ -149,9 +149,7 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
   const { language } = view
   const texts = language.texts.connections
   return html`<li class="connection">
-    ${connectionHead(connection, `connection-${index}`, view)}
-    ${connection.twoAddresses && atOnceNotice(connection.twoAddresses, connection, view)}
-    ${connection.replays && addressNotice(connection.replays, language)}
+    ${connectionHead(connection, `connection-${index}`, view)} ${addressNotice(connection, view)}
     <dl class="details">
       ${
         connection.client.describedBy !== undefined &&
@@ -199,28 +197,26 @@ function asAddress(text: string): SafeHtml {
   return html`<span class="address">${text}</span>`
 }
 
-/** Renders a milder notice for an app that runs on the web, which may have caused it itself. */
-function atOnceNotice(
-  { addresses, at }: NonNullable<ConnectionView['twoAddresses']>,
-  { runsOnWeb }: ConnectionView,
-  { now, language }: ConnectionsView,
-): SafeHtml {
-  const texts = language.texts.connections
-  const when = timeAgo(at, now, language)
-  const both = { one: asAddress(addresses[0]), other: asAddress(addresses[1]) }
-  if (runsOnWeb) return noteBox(fillHtml(texts.atOnceOnWeb, { ...both, when }))
-  const notice = html`<strong>${fillHtml(texts.atOnceNotice, both)}</strong>`
-  return alertBox(fillHtml(texts.atOnce, { notice, when }))
-}
-
+/**
+ * Renders one notice about addresses: of the key that was sent from two, or of their use at the same time. That one is milder for an
+ * app that runs on the web, which may have caused it itself.
+ */
 function addressNotice(
-  { addresses }: NonNullable<ConnectionView['replays']>,
-  { texts: { connections: texts } }: Language,
+  { replays, twoAddresses, runsOnWeb }: ConnectionView,
+  { now, language }: ConnectionsView,
 ): SafeHtml | undefined {
-  if (!addresses) return undefined
-  const notice = html`<strong>${texts.twoAddressesNotice}</strong>`
-  const [one, other] = addresses
-  return alertBox(fillHtml(texts.twoAddresses, { notice, one: asAddress(one), other: asAddress(other) }))
+  const texts = language.texts.connections
+  const both = ([one, other]: readonly [string, string]) => ({ one: asAddress(one), other: asAddress(other) })
+  const when = twoAddresses && timeAgo(twoAddresses.at, now, language)
+  const atOnce =
+    twoAddresses && html`<strong>${fillHtml(texts.atOnceNotice, both(twoAddresses.addresses))}</strong>`
+  if (replays?.addresses) {
+    const notice = atOnce ? html`${atOnce}, ${when}.` : html`<strong>${texts.twoAddressesNotice}</strong>`
+    return alertBox(fillHtml(texts.twoAddresses, { notice, ...both(replays.addresses) }))
+  }
+  if (!twoAddresses || !atOnce || !when) return undefined
+  if (runsOnWeb) return noteBox(fillHtml(texts.atOnceOnWeb, { ...both(twoAddresses.addresses), when }))
+  return alertBox(fillHtml(texts.atOnce, { notice: atOnce, when }))
 }
 
 function replayDetail(

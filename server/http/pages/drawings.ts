@@ -21,9 +21,15 @@ export const bridgeMark: SafeHtml = html`<svg
 </svg>`
 
 /** The mark as an icon for the tab, in an accent colour that works on light and dark tabs. */
-export const iconUrl: string = `data:image/svg+xml,${encodeURIComponent(
+export const markIconUrl: string = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" color="#1f8f7b">${markShapes}</svg>`,
 )}`
+
+/** An icon for the tab of an app without a logo: its colour alone. */
+export function iconOf(colour: string): string {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="${colour}"/></svg>`
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`
+}
 
 // The scene's frame is 480 by 216. Its right edge is the bank on which the deck lands; its wall runs on to the left
 // beyond the frame, as far as the widest window.

@@ -1,6 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Language } from '../../texts/language.ts'
-import { alertGlyph, type BridgePosition, bridgeScene, iconUrl } from './drawings.ts'
+import { alertGlyph, type BridgePosition, bridgeScene } from './drawings.ts'
 import type { Look } from './look.ts'
 
 /** External resources of a page: sources of a Content-Security-Policy. */
@@ -52,6 +52,7 @@ export interface PageView {
 
 /** Builds the document that all pages share: gate on one side, court on the other. */
 export function layout(view: PageView, parts: LayoutParts): string {
+  const { look } = view
   return String(
     html`<!doctype html>
       <html lang="${view.language.tag}">
@@ -60,20 +61,24 @@ export function layout(view: PageView, parts: LayoutParts): string {
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="robots" content="noindex" />
           <meta name="color-scheme" content="light dark" />
-          <meta name="theme-color" content="#10302d" media="(prefers-color-scheme: light)" />
-          <meta name="theme-color" content="#0b2421" media="(prefers-color-scheme: dark)" />
-          <title>${parts.title} · Drawbridge</title>
-          <link rel="icon" type="image/svg+xml" href="${iconUrl}" />
-          ${parts.head} ${view.look.styleElement}
+          <meta
+            name="theme-color"
+            content="${look.themeColours.light}"
+            media="(prefers-color-scheme: light)"
+          />
+          <meta name="theme-color" content="${look.themeColours.dark}" media="(prefers-color-scheme: dark)" />
+          <title>${parts.title} · ${look.name}</title>
+          <link rel="icon" href="${look.iconUrl}" />
+          ${parts.head} ${look.styleElement}
         </head>
         <body>
           <main class="crossing">
             <div class="gate">
               <div class="gate-inner">
-                <p class="brand">${view.look.brand}</p>
+                <p class="brand">${look.brand}</p>
                 ${parts.gate}
               </div>
-              ${bridgeScene(parts.bridge)}
+              ${look.hasScene && bridgeScene(parts.bridge)}
             </div>
             <div class="court">${parts.main} ${siteLinks(view)}</div>
           </main>

@@ -1,6 +1,7 @@
 import { expect, it, test } from 'vitest'
 import { brandSamples } from '../../../tests/support/pages/brand-sample.ts'
-import { plainLook } from '../../../tests/support/pages/view-sample.ts'
+import { loginSample } from '../../../tests/support/pages/view-sample.ts'
+import { loginPage } from './login-page.ts'
 import { createLook } from './look.ts'
 
 test.each([...brandSamples])(
@@ -13,10 +14,32 @@ test.each([...brandSamples])(
   },
 )
 
-it('an accent without a logo keeps the name, and the reverse keeps the stylesheet', () => {
-  const accent = createLook({ appName: 'Notes', appAccent: { light: '#6d28d9', dark: '#c4b5fd' } })
-  expect(String(accent.brand)).toBe(String(plainLook.brand))
-  expect(String(accent.styleElement)).toContain(':root { --accent: #c4b5fd; --on-accent: #000000; }')
-  const logo = createLook({ appName: 'Notes', logoUrl: 'data:image/png;base64,AAAA' })
-  expect(logo.styleSource).toBe(plainLook.styleSource)
+it.each([
+  ['an accent', { appAccent: { light: '#6d28d9', dark: '#c4b5fd' } }],
+  ['a logo', { logoUrl: 'data:image/png;base64,AAAA' }],
+])(
+  'with %s nothing of Drawbridge is left on a page: no name, no mark, no drawing, no green',
+  (_name, given) => {
+    const look = createLook({ appName: 'Example Notes', ...given })
+    const document = loginPage({ ...loginSample, look })
+    const seen = document.replaceAll(/<style>.*?<\/style>/gs, '')
+    expect(seen).not.toMatch(/Drawbridge|class="mark"|class="scene"|10302d|0b2421|1f8f7b/)
+    expect(document).toContain('· Example Notes</title>')
+    for (const name of [
+      'gate',
+      'gate-stone',
+      'gate-line',
+      'gate-text',
+      'gate-quiet',
+      'gate-bright',
+      'accent',
+    ])
+      expect(document.split(` --${name}: `).length, name).toBeGreaterThan(3)
+  },
+)
+
+it('an accent is that of both modes', () => {
+  const { styleElement } = createLook({ appName: 'Notes', appAccent: { light: '#6d28d9', dark: '#c4b5fd' } })
+  expect(String(styleElement)).toContain('--accent: #6d28d9; --on-accent: #ffffff;')
+  expect(String(styleElement)).toContain('--accent: #c4b5fd; --on-accent: #000000;')
 })

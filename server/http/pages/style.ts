@@ -117,12 +117,12 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .primary:hover { background: var(--accent-strong); }
 .secondary { background: var(--field); color: var(--text); border-color: var(--edge); }
 .secondary:hover { background: var(--wash); }
-.plain { background: none; color: var(--quiet); font-weight: 500; }
+.plain { background: none; color: var(--text); border-color: var(--line); font-weight: 500; }
 .plain:hover { background: var(--wash); color: var(--text); }
 .danger { background: var(--alert-text); color: var(--court); }
 .danger:hover { filter: brightness(0.92); }
-.end { width: auto; min-height: 2.75rem; padding: 0.375rem 1rem; background: var(--field); color: var(--alert-text); border-color: var(--alert-line); }
-.end:hover { background: var(--alert-wash); }
+.end { width: auto; min-height: 2.75rem; padding: 0.375rem 1rem; background: none; color: var(--text); border-color: var(--line); font-weight: 500; }
+.end:hover { background: var(--alert-wash); color: var(--alert-text); border-color: var(--alert-line); }
 .on-gate { width: auto; background: none; color: var(--gate-text); border-color: var(--gate-quiet); font-weight: 500; }
 .on-gate:hover { background: var(--gate-stone); }
 .gate .ask .link { color: var(--gate-text); }

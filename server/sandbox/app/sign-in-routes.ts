@@ -1,5 +1,6 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
+import { isUrl } from '@drawbridge/shared/url.ts'
 import { Hono, type Context } from 'hono'
 import { exchangeCode, signIn, signUp } from '../provider/api/auth-api.ts'
 import type { AuthServices, SessionBody } from '../provider/auth-services.ts'
