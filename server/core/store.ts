@@ -21,6 +21,8 @@ export interface Store
     SocialSignInStore {
   /** Connects and migrates the schema. Every operation does so on demand; calling this reports problems early. */
   prepare(): Promise<void>
+  /** Rejects if the store cannot write now, which it finds out by writing. */
+  proveWritable(): Promise<void>
   /**
    * Deletes at most `limit` rows that expired before `now`. Returns how many rows it deleted or moved, not counting those that go
    * with another: a used refresh token goes with its access token. Also deletes refresh tokens of ended grants. Makes provider

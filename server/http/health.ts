@@ -1,5 +1,5 @@
 import { settledWithin, within } from '@drawbridge/shared/async.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint, EndpointHandler } from './endpoint.ts'
 import { json } from './response.ts'
 
 /** Maps the name of each dependency to a check that rejects when it is unavailable. */
@@ -20,27 +20,25 @@ export function createHealthEndpoints(
   { isDraining = () => false }: { isDraining?: () => boolean } = {},
 ): Endpoint[] {
   const look = remembered(() => runChecks(checks))
+  const [liveness, readiness] = healthPaths(basePath)
   return [
-    {
-      path: `${basePath}/healthz`,
-      cors: 'none',
-      anyHost: true,
-      methods: { GET: () => json({ status: 'ok' }) },
-    },
-    {
-      path: `${basePath}/readyz`,
-      cors: 'none',
-      anyHost: true,
-      methods: {
-        async GET() {
-          if (isDraining()) return json({ status: 'draining' }, 503)
-          const states = await look()
-          const isReady = Object.values(states).every((state) => state === 'ok')
-          return json({ status: isReady ? 'ok' : 'unavailable', checks: states }, isReady ? 200 : 503)
-        },
-      },
-    },
+    probed(liveness, () => json({ status: 'ok' })),
+    probed(readiness, async () => {
+      if (isDraining()) return json({ status: 'draining' }, 503)
+      const states = await look()
+      const isReady = Object.values(states).every((state) => state === 'ok')
+      return json({ status: isReady ? 'ok' : 'unavailable', checks: states }, isReady ? 200 : 503)
+    }),
   ]
+}
+
+export function healthPaths(basePath: string): readonly [liveness: string, readiness: string] {
+  return [`${basePath}/healthz`, `${basePath}/readyz`]
+}
+
+/** Answers every probe alike: load balancers ask with the host and the method that they please, some with OPTIONS. */
+function probed(path: string, handler: EndpointHandler): Endpoint {
+  return { path, cors: 'none', anyHost: true, methods: { GET: handler }, otherMethods: handler }
 }
 
 /** Callers during `work`, or within a second after its end, get the same result. */

@@ -57,8 +57,9 @@ function targetFaultOf(target: string, ambiguous: RegExp): RequestFault | undefi
 
 function headerFaultOf({ rawHeaders, headers, httpVersionMinor }: RequestHead): RequestFault | undefined {
   if (rawHeaders.length > 2 * maxHeaders) return requestFaults.headers_too_many
-  // RFC 9112 section 3.2: none or two of them are 400; here in HTTP/1.0 too.
-  if (countOf('host', rawHeaders) !== 1) return requestFaults.host_not_once
+  // RFC 9112 section 3.2: none or two of them are 400. HTTP/1.0 knew no such header.
+  const hosts = countOf('host', rawHeaders)
+  if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return requestFaults.host_not_once
   const coding = headers['transfer-encoding']
   if (coding !== undefined && (String(coding).toLowerCase() !== 'chunked' || httpVersionMinor === 0)) {
     // RFC 9112 section 6.1: the end of such a body is ambiguous.

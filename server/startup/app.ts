@@ -173,7 +173,11 @@ interface ReadinessPorts {
 /** Returns what has to work before a balancer sends requests here. */
 function readinessChecks({ store, ring, provider, tools }: ReadinessPorts): ReadinessChecks {
   return {
-    store: () => store.findClient(''),
+    // The read first: it gets over a connection that broke.
+    store: async () => {
+      await store.findClient('')
+      await store.proveWritable()
+    },
     keys: () => checkKeys(store, ring),
     provider: createSteadyCheck(() => provider.ping()),
     ...(tools.ping && { upstream: createSteadyCheck(tools.ping) }),

@@ -7,6 +7,7 @@ import type { Sealer } from '../core/seal.ts'
 import { openKnownAccounts } from '../core/sign-in/device-cookie.ts'
 import { createAttemptWatch } from '../http/attempt-watch.ts'
 import type { Peer, RequestContext } from '../http/endpoint.ts'
+import { healthPaths } from '../http/health.ts'
 import { createAddressChain, createClientAddress } from '../http/listener/client-address.ts'
 import type { RequestGate } from '../http/listener/guarded-server.ts'
 import { createLoadShedding } from '../http/listener/load-shedding.ts'
@@ -68,6 +69,7 @@ export function createGate(
     runtime,
     report,
     tokenPaths: pathsOfTokens,
+    healthPaths: healthPaths(basePath),
     isKnownBrowser: (cookieHeader) =>
       openKnownAccounts(cookies.device.readFrom(cookieHeader), { sealer, runtime }).length > 0,
     // Not /oauth/revoke and /oauth/device_authorization: any public client gets a good response there, and a secret that it
@@ -84,7 +86,7 @@ function warnWithoutAddress(
   basePath: string,
   report: Report,
 ): (address: string | undefined, request: Request) => void {
-  const probes = new Set(['/healthz', '/readyz'].map((path) => basePath + path))
+  const probes = new Set(healthPaths(basePath))
   let settled = false
   return (address, request) => {
     if (settled) return

@@ -42,6 +42,19 @@ function exchange(port: number, text: string): Promise<string> {
 
 const close = 'Connection: close\r\n\r\n'
 
+it.each([
+  ['HTTP/1.0', 'GET /x HTTP/1.0\r\n\r\n'],
+  ['HTTP/1.1 with an empty Host', `GET /x HTTP/1.1\r\nHost:\r\n${close}`],
+  ['HTTP/1.0 that expects 100-continue', 'GET /x HTTP/1.0\r\nExpect: 100-continue\r\n\r\n'],
+])(
+  'RFC 9112 3.3: a request of %s names no host, and is for the address that it was sent to',
+  async (_, text) => {
+    const port = await open()
+    expect(await exchange(port, text)).toMatch(/^HTTP\/1.1 200 /m)
+    expect(served).toEqual([`GET http://127.0.0.1:${port}/x`])
+  },
+)
+
 describe('a listener that takes encoded slashes', () => {
   const form = { encodedSlashes: true }
 
@@ -92,12 +105,11 @@ it.each<[name: string, status: number, text: string]>([
   ['user information', 400, `GET http://a@b/mcp HTTP/1.1\r\nHost: b\r\n${close}`],
   // RFC 9112 section 3.2
   ['no Host', 400, `GET / HTTP/1.1\r\n${close}`],
-  ['no Host in HTTP/1.0', 400, 'GET / HTTP/1.0\r\n\r\n'],
+  ['two Hosts in HTTP/1.0', 400, 'GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n'],
   ['two Hosts', 400, `GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n${close}`],
   ['the same Host twice', 400, `GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n${close}`],
   ['two Hosts in one', 400, `GET / HTTP/1.1\r\nHost: a, b\r\n${close}`],
   ['a Host with a blank', 400, `GET / HTTP/1.1\r\nHost: a b\r\n${close}`],
-  ['an empty Host', 400, `GET / HTTP/1.1\r\nHost:\r\n${close}`],
   ['a Host with a port out of range', 400, `GET / HTTP/1.1\r\nHost: a:99999\r\n${close}`],
   ['a Host with a path', 400, `GET / HTTP/1.1\r\nHost: a/b\r\n${close}`],
   ['a Host with user information', 400, `GET / HTTP/1.1\r\nHost: a@b\r\n${close}`],

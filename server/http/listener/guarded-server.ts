@@ -58,7 +58,7 @@ export function createGuardedServer(
     const refusal = refusalFor(request)
     // Keep a connection that only gets refusals: accepting a new one would cost more than responding on it.
     if (refusal) sendAnswer(response, refusal, { close: isUnsound(request, refusal) })
-    else void serve(request, response)
+    else void serve(withHost(request), response)
   }
   const server = createServer(
     {
@@ -81,7 +81,7 @@ export function createGuardedServer(
     if (!refusal) response.writeContinue()
     // The body may arrive although it was not requested (RFC 9110 section 10.1.1).
     if (refusal) sendAnswer(response, refusal, { close: true })
-    else void serve(request, response)
+    else void serve(withHost(request), response)
   })
   server.on('checkExpectation', (_request, response: ServerResponse) =>
     sendAnswer(response, expectationRefusal, { close: true }),
@@ -89,6 +89,19 @@ export function createGuardedServer(
   server.on('connect', (_request, socket: Socket) => sendToSocket(socket, connectRefusal))
   server.on('clientError', (error: ClientError, socket: Socket) => answerClientError(error, socket, gate))
   return server
+}
+
+/**
+ * A request without a host, as HTTP/1.0 and an empty header allow, is for the address that it was sent to: health checks of load
+ * balancers send such ones.
+ */
+function withHost(request: IncomingMessage): IncomingMessage {
+  const { headers, socket } = request
+  if (headers.host) return request
+  const { localAddress = '', localPort } = socket
+  const [address = ''] = localAddress.split('%')
+  headers.host = address.includes(':') ? `[${address}]:${localPort}` : `${address}:${localPort}`
+  return request
 }
 
 function formRefusalOf(

@@ -18,6 +18,7 @@ function openGate(trustedProxies: readonly string[] = [], onlyByProxy = false): 
     runtime,
     report: (event, fields) => void reported.push([event, fields]),
     tokenPaths: ['/oauth/token', '/token'],
+    healthPaths: ['/healthz', '/readyz'],
     isKnownBrowser: (cookieHeader) => cookieHeader === 'known',
     provingPaths: ['/mcp', '/oauth/token', '/token'],
   })
@@ -195,4 +196,11 @@ it('says so at once, then every ten seconds with the number', () => {
   runtime.advance(10)
   send(201, {})
   expect(reported[1]).toEqual(['requests_shed', { count: 100, address: '203.0.113.1' }])
+})
+
+it.each(['/healthz', '/readyz', '/readyz?from=balancer'])('lets probes of %s in while it sheds', (path) => {
+  send(5000, {})
+  expect(send(1, {})).toBe(0)
+  expect(send(10, { path, method: 'GET' }, 503)).toBe(10)
+  expect(send(1, { path: '/readyzz', method: 'GET' })).toBe(0)
 })

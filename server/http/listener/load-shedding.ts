@@ -20,6 +20,8 @@ export interface LoadSheddingPorts {
   runtime: Pick<Runtime, 'now'>
   report: (event: string, fields: Record<string, unknown>) => void
   tokenPaths: readonly string[]
+  /** Paths whose requests are always admitted: a flood must not make a load balancer or supervisor give this server up. */
+  healthPaths: readonly string[]
   /** Returns whether a `Cookie` header proves that its browser has signed in here before. Called only while strangers are refused. */
   isKnownBrowser: (cookieHeader: string | undefined) => boolean
   /** Paths where a successful POST proves that the `Authorization` header is valid. A GET may return a page. */
@@ -56,6 +58,7 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
 
   return {
     refuse(request) {
+      if (ports.healthPaths.includes(pathOf(request))) return undefined
       const now = runtime.now()
       const blocks = blocksOf(request, addressOf)
       const isKnown = (): boolean => ports.isKnownBrowser(request.headers.cookie)

@@ -10,7 +10,7 @@ import {
   signOutOf,
   type SignOutRow,
 } from '../sql/provider-sessions.ts'
-import { createSignIns } from '../sql/sign-ins.ts'
+import { createSignIns, writeProbe } from '../sql/sign-ins.ts'
 import { createPostgresCodes } from './codes.ts'
 import { collectFromPostgres } from './collection.ts'
 import { openPostgresDatabase } from './database.ts'
@@ -28,11 +28,12 @@ import { createPostgresTokens } from './tokens.ts'
  */
 export function openPostgresStore(url: string): Store {
   const database = openPostgresDatabase(url)
+  const signIns = createSignIns(database)
   return {
     ...createAttemptSteps(database),
     ...createClients(database),
     ...createDevices(database),
-    ...createSignIns(database),
+    ...signIns,
     ...createGrantReads(database),
     ...createCodeReads(database),
     ...createProviderSessions(database),
@@ -45,6 +46,7 @@ export function openPostgresStore(url: string): Store {
       (await database.write<SignOutRow>(claimSignOuts, [limit, now, until])).map(signOutOf),
     collectExpired: (now, limit) => collectFromPostgres(database, now, limit),
     prepare: database.prepare,
+    proveWritable: () => writeProbe(signIns),
     close: database.close,
   }
 }

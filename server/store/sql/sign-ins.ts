@@ -28,6 +28,11 @@ const countAttempt = `INSERT INTO attempt AS a (key, count, window_ends_at) VALU
 const returnAttempt =
   'UPDATE attempt SET count = count - 1 WHERE key = $1 AND window_ends_at = $2 AND count > 0'
 
+/** Writes one row, which has expired and so is deleted with the others. */
+export async function writeProbe({ countAttempt }: AttemptStore): Promise<void> {
+  await countAttempt('readiness', 1, 0)
+}
+
 /** Creates the pending social sign-ins in `database`, and the counts of attempts. */
 export function createSignIns(database: SqlDatabase): SocialSignInStore & AttemptStore {
   return {

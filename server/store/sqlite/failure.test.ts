@@ -157,3 +157,14 @@ it('a closed store has committed what was asked for before', async () => {
   expect((await again.countAttempt('key 0', 60, start)).count).toBe(11)
   await again.close()
 })
+
+it('a database that has become read-only does not prove to be writable until it is writable again', async () => {
+  const { store, connection } = openWithConnection(newFile())
+  await store.proveWritable()
+  connection.exec('PRAGMA query_only = ON')
+  await expect(store.proveWritable()).rejects.toThrow('The database is read-only.')
+  expect(await store.findClient('')).toBeUndefined()
+  connection.exec('PRAGMA query_only = OFF')
+  await store.proveWritable()
+  await store.close()
+})

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { resealOwnerPrefix } from '../../core/session/session-seal.ts'
 import type { PendingSignOut } from '../../core/session/sign-out-worker.ts'
 import type { Store } from '../../core/store.ts'
+import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { createPrivateFile, lockBeside, makeDataFolder } from '../data-file.ts'
 import { createAttemptSteps } from '../sql/attempt-steps.ts'
 import { createClients } from '../sql/clients.ts'
@@ -16,7 +18,7 @@ import {
   signOutOf,
   type SignOutRow,
 } from '../sql/provider-sessions.ts'
-import { createSignIns } from '../sql/sign-ins.ts'
+import { createSignIns, writeProbe } from '../sql/sign-ins.ts'
 import { createSqliteCodes } from './codes.ts'
 import { collectFromSqlite } from './collection.ts'
 import { createSqliteDatabase, type SqliteDatabase } from './database.ts'
@@ -28,6 +30,7 @@ import { createSqliteWork, type SqliteWork } from './work.ts'
 
 /** How long a command next to a running server waits before each commit, so that the server can write in between. */
 const sharedPauseMs = 20
+const minFreeBytes = 64 * 1024
 
 /**
  * Opens the {@link Store} in one SQLite file, for a single server process. Statements bind by position, with `?` only: the oldest
@@ -50,7 +53,7 @@ export function openSqliteStore(path: string, { shared = false }: { shared?: boo
   try {
     database = new DatabaseSync(path)
     prepareDatabase(database, shared)
-    return createStore(database, createSqliteWork(database, shared ? sharedPauseMs : 0), close)
+    return createStore(database, createSqliteWork(database, shared ? sharedPauseMs : 0), close, dirname(path))
   } catch (error) {
     close()
     const reason = error instanceof Error ? error.message : String(error)
@@ -93,15 +96,17 @@ function prepareDatabase(database: DatabaseSync, shared: boolean): void {
   database.exec('PRAGMA busy_timeout = 0')
 }
 
-function createStore(file: DatabaseSync, work: SqliteWork, close: () => void): Store {
+/** Without a `folder` the database is in memory. */
+function createStore(file: DatabaseSync, work: SqliteWork, close: () => void, folder?: string): Store {
   const database = createSqliteDatabase(file, work)
+  const signIns = createSignIns(database)
   let closed = false
 
   return {
     ...createAttemptSteps(database),
     ...createClients(database),
     ...createDevices(database),
-    ...createSignIns(database),
+    ...signIns,
     ...createGrantReads(database),
     ...createCodeReads(database),
     ...createProviderSessions(database),
@@ -112,6 +117,10 @@ function createStore(file: DatabaseSync, work: SqliteWork, close: () => void): S
     trimClients: (max, limit, openedBefore) => trimClients(database, { max, limit, openedBefore }),
     claimSignOuts: (claim, now) => database.transaction(() => claimSignOuts(database, claim, now)),
     prepare: async () => {},
+    async proveWritable() {
+      await writeProbe(signIns)
+      if (folder !== undefined) await requireSpace(folder)
+    },
     collectExpired: (now, limit) => database.transaction(() => collectFromSqlite(database, now, limit)),
     async close() {
       if (closed) return
@@ -122,6 +131,13 @@ function createStore(file: DatabaseSync, work: SqliteWork, close: () => void): S
       close()
     },
   }
+}
+
+/** A small write to a full disk may fit into the log that is there, and the next one not. */
+async function requireSpace(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
+  if (bavail * bsize < minFreeBytes)
+    throw new StoreUnavailableError('There is no space left for the database.', { cause: undefined })
 }
 
 // Matches the index, which covers the query. Without the function the expiry index would be used instead.

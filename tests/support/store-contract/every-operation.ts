@@ -43,6 +43,7 @@ export async function useEverything(store: Store, name: string): Promise<void> {
   }
   const { windowEndsAt } = await store.countAttempt(name, 60, start)
   await store.returnAttempt(name, windowEndsAt)
+  await store.proveWritable()
   const { code, grant, session, tokens } = await addGrant(store, grantSample(name))
   await store.findAuthorizationCode(code.codeHash)
   const waiting = grantSample(`waits ${name}`)
