@@ -67,6 +67,12 @@ describe('a list of grants', () => {
     ])
   })
 
+  it('finds a person by the address of a connection that still waits for its tokens', async () => {
+    await addWaiting('a', person('new'))
+    await addWaiting('b', person('other'))
+    expect(await pagesOf(5, { user: 'New@Example.com' })).toEqual([['a']])
+  })
+
   it('leaves others a turn between two reads of a long list', async () => {
     for (let index = 0; index < 450; index += 1) await addGrant(store, grantSample(`${index}`))
     let turns = 0

@@ -5,7 +5,7 @@ import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start, addSealedGrant } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey, storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
-import { resealInRounds, type RotationPorts, type Rotation } from './key-rotation.ts'
+import { resealInRounds, rotateKeyRing, type RotationPorts, type Rotation } from './key-rotation.ts'
 
 const [oldKey, newKey, newerKey] = [sampleKey('old', 1), sampleKey('new', 2), sampleKey('newer', 3)]
 
@@ -94,5 +94,43 @@ describe('rounds of re-sealing', () => {
   it('without a store there are none', async () => {
     expect(await reseal({ store: undefined })).toMatchObject({ resealed: 0, left: 0 })
     expect(notes).toEqual([])
+  })
+})
+
+describe('a rotation of the ring', () => {
+  const rotate = (overrides: Partial<RotationPorts> = {}): ReturnType<typeof rotateKeyRing> =>
+    rotateKeyRing({ store, ring: ringOf(newKey, oldKey), runtime, note: () => {}, ...overrides })
+
+  it('is ok when every session is sealed with the first key, and says when the others may go', async () => {
+    await connect('a', oldKey)
+    expect(await rotate()).toMatchObject({ ok: true, sealing_key: 'new', added: undefined, resealed: 1 })
+    expect((await rotate()).removable_at).toBeGreaterThan(runtime.now())
+  })
+
+  it.each<[what: string, overrides: Partial<RotationPorts>, key: SealingKey, fact: object]>([
+    ['a session that no key opens', {}, newerKey, { unreadable: 1 }],
+    ['an interruption', { isStopped: () => true }, oldKey, { interrupted: true }],
+    [
+      'a store that stays down',
+      { store: { ...openMemoryStore(), listSealingKeys: storeIsDown } },
+      oldKey,
+      { left: 1 },
+    ],
+  ])('is not ok after %s', async (_what, overrides, key, fact) => {
+    await connect('a', key)
+    expect(await rotate(overrides)).toMatchObject({ ok: false, ...fact })
+  })
+
+  it('puts the new entry in front of the stored ring before anything is sealed', async () => {
+    const entries: string[] = []
+    let keys: readonly SealingKey[] = [oldKey]
+    const ring: KeyRing = {
+      keys: () => keys,
+      refresh: () => void (entries.length > 0 && (keys = [newKey, oldKey])),
+    }
+    await connect('a', oldKey)
+    const facts = await rotate({ ring, addEntry: (entry, kid) => void entries.push(entry, kid) })
+    expect(entries).toEqual([expect.stringMatching(/^k\d{8}-[0-9a-f]{6}:[A-Za-z0-9+/]{43}=$/), facts.added])
+    expect(facts).toMatchObject({ ok: true, sealing_key: 'new', resealed: 1 })
   })
 })
