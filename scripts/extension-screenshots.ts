@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'puppeteer-core'
 import { settingsSamples } from '../tests/support/extension/ui/settings-samples.ts'
 import { viewSamples } from '../tests/support/extension/ui/view-samples.ts'
-import { browserKinds, launchBrowser } from '../tests/support/browsers/launch-browser.ts'
+import { browsersAtHand, launchBrowser } from '../tests/support/browsers/launch-browser.ts'
 import { openPopupStage, openSettingsStage } from '../tests/support/browsers/stage.ts'
 import type { TestBrowser } from '../tests/support/browsers/test-browser.ts'
 
@@ -82,7 +82,8 @@ async function unfold(page: Page, part: string): Promise<void> {
 
 const folder = mkdtempSync(join(tmpdir(), 'drawbridge-screenshots-'))
 try {
-  for (const kind of browserKinds) {
+  // A browser that is missing is named, and the others are pictured.
+  for (const kind of browsersAtHand()) {
     const browser = await launchBrowser(kind)
     try {
       await pictureAll(browser, folder)

@@ -22,6 +22,8 @@ describe('the language of a page', () => {
     ['RFC 9110 12.5.4: the heaviest first', null, 'en;q=0.5, fr;q=0.8, de;q=0.7', 'fr'],
     ['of equal weight the first', null, 'fr;q=0.8,de;q=0.8', 'fr'],
     ['RFC 9110 12.4.2: weight 0 is not acceptable', null, 'de;q=0,fr;q=0.1', 'fr'],
+    ['RFC 9110 12.4.2: weight 0 is not acceptable, with nothing else named', null, 'de;q=0', 'en'],
+    ['RFC 9110 12.4.2: weight 0.000 is not acceptable either', null, 'fr;q=0.000, de;q=0.0', 'en'],
     ['a wildcard asks for nothing', null, '*, de;q=0.1', 'de'],
     ['nonsense is ignored', '', ';;q=x,,=,de;q=9,fr;q=0.3', 'fr'],
     ['what is no tag', '../../etc de_DE <b>', null, 'en'],

@@ -225,8 +225,8 @@ describe('several sessions', () => {
     newCookie({ name: `${cookieName}-code-verifier`, value: sessionJson(jwt({ sub: 'verifier' })) }),
   ]
 
-  const projects = async (name?: string): Promise<string[]> => {
-    const reading = await readFrom(createMemoryBrowser({ cookies }), name)
+  const projects = async (name?: string, jar = cookies): Promise<string[]> => {
+    const reading = await readFrom(createMemoryBrowser({ cookies: jar }), name)
     return reading.kind === 'sessions' ? reading.sessions.map(({ view }) => view.project) : []
   }
 
@@ -238,6 +238,9 @@ describe('several sessions', () => {
     expect(await projects(other)).toEqual(['other', 'abc', 'old'])
     expect(await projects('sb-old-auth-token')).toEqual(['old', 'abc', 'other'])
     expect(await projects('absent')).toEqual(['abc', 'other', 'old'])
+    const reversed = cookies.toReversed()
+    expect(await projects(other, reversed)).toEqual(['other', 'abc', 'old'])
+    expect(await projects('sb-old-auth-token', reversed)).toEqual(['old', 'other', 'abc'])
   })
 })
 

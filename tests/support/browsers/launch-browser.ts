@@ -8,7 +8,7 @@ import { startFirefox } from './firefox.ts'
 import { startObservingProxy } from './observing-proxy.ts'
 import type { BrowserKind, TestBrowser } from './test-browser.ts'
 
-export const browserKinds: readonly BrowserKind[] = ['chromium', 'firefox']
+const browserKinds: readonly BrowserKind[] = ['chromium', 'firefox']
 
 /** Returns the available browsers. Reports missing ones, or throws when CI=true. */
 export function browsersAtHand(): BrowserKind[] {
