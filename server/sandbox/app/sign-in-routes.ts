@@ -9,7 +9,6 @@ import type { BrowserSessions } from './browser-session.ts'
 import type { PageResponder } from './page-frame.ts'
 import { type FormState, landingPage, signUpPage } from './pages.ts'
 import type { SafeHtml } from '@drawbridge/shared/html.ts'
-import { isUrl } from '@drawbridge/shared/url.ts'
 
 const verifierCookie = 'fieldnotes-verifier'
 
