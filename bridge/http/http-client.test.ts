@@ -10,7 +10,7 @@ import {
 } from '../../tests/support/bridge/http/server-fixture.ts'
 
 function responseOf(chunks: Buffer[], headers: HttpResponse['headers'] = {}): HttpResponse {
-  return { status: 200, headers, body: Readable.from(chunks) }
+  return { url: 'http://127.0.0.1', status: 200, headers, body: Readable.from(chunks) }
 }
 
 describe('readBody', () => {

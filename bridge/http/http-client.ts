@@ -14,16 +14,18 @@ export interface HttpRequest {
   bodyTimeoutMs?: number
 }
 
-/** A response whose body has not been read yet. Redirects are never followed. */
+/** A response whose body has not been read yet. */
 export interface HttpResponse {
+  /** The address that gave it. */
+  url: string
   status: number
   /** By names in lower case. Of headers that came twice the values are joined by `, `, except `set-cookie`. */
   headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Its raw bytes. Has to be read to the end or destroyed; fails with {@link NetworkError}. */
+  /** Its bytes, decoded. Has to be read to the end or destroyed; fails with {@link NetworkError}. */
   readonly body: Readable
 }
 
-/** Sends requests over connections that are kept open and shared. */
+/** Sends requests over connections that are kept open and shared. Follows no redirects. */
 export interface HttpClient {
   /** Rejects with {@link NetworkError} when no response arrives; any status is a response. */
   send(request: HttpRequest): Promise<HttpResponse>

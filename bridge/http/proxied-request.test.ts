@@ -87,7 +87,7 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     expect([method, path, body]).toEqual(['POST', '/mcp?a=b', '{"é":1}'])
     expect(headers).toMatchObject({ host: 'mcp.test', 'mcp-method': 'ping', 'user-agent': 'drawbridge/test' })
     if (scheme === 'https') expect(headers).not.toHaveProperty('proxy-authorization')
-    expect(headers).not.toHaveProperty('accept-encoding')
+    expect(headers).toHaveProperty('accept-encoding', 'identity')
     expect(proxy.lines).toEqual([lineOf('/mcp?a=b')])
     await exchange(client, `${url}/mcp?a=b`)
     if (scheme === 'http') return

@@ -7,6 +7,7 @@ import {
   type HttpResponse,
   type NetworkConfig,
 } from './http-client.ts'
+import { withoutCodings } from './decoded-body.ts'
 import { errorCode, networkError, unknownAuthorityCodes } from './network-fault.ts'
 import { endingOf, mayRepeat } from './retry.ts'
 import { createDispatcher, isLoopbackHost, proxyFor } from './route.ts'
@@ -99,10 +100,12 @@ const allowedName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 // Tabs, and all of Latin-1 except control characters (RFC 9110 section 5.5).
 const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/
 
+/** Without `Accept-Encoding` any coding is acceptable (RFC 9110 section 12.5.3). */
+const unencoded = ['Accept-Encoding', 'identity'] as const
+
 /**
- * Returns names and values in turn; of two with one name the later wins. Without `Accept-Encoding`, so that bodies come as they
- * are. Throws {@link NetworkError} `protocol` for a name or value that HTTP does not allow: a line end in it would start a
- * header, or a request, of somebody else's choice.
+ * Returns names and values in turn; of two with one name the later wins. Throws {@link NetworkError} `protocol` for a name or
+ * value that HTTP does not allow: a line end in it would start a header, or a request, of somebody else's choice.
  */
 function requestHeaders(
   { method, headers: given, body }: HttpRequest,
@@ -110,7 +113,8 @@ function requestHeaders(
   origin: string,
 ): string[] {
   const headers = new Map<string, [name: string, value: string]>()
-  for (const [name, value] of [['User-Agent', userAgent] as const, ...Object.entries(given)]) {
+  const own = [['User-Agent', userAgent] as const, unencoded]
+  for (const [name, value] of [...own, ...Object.entries(given)]) {
     if (!allowedName.test(name) || forbiddenInValue.test(value))
       throw refusal(origin, `a header for ${origin} has a character that HTTP does not allow`)
     headers.set(name.toLowerCase(), [name, value])
@@ -189,7 +193,8 @@ class DispatchedRequest implements Dispatcher.DispatchHandler {
     // A body may fail before anyone reads it.
     body.on('error', () => {})
     this.#body = body
-    this.#resolve({ status, headers: joinedHeaders(headers), body })
+    const { href: url, origin } = this.#url
+    this.#resolve(withoutCodings({ url, status, headers: joinedHeaders(headers), body }, origin))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

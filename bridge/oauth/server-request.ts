@@ -1,5 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { sendFollowing } from '../http/follow-redirects.ts'
 import {
   BodyError,
   type HttpClient,
@@ -38,7 +39,8 @@ const maxBytes = 256 * 1024
 const limitMs = 15_000
 
 /**
- * Sends one request and reads the whole response as JSON within 15 seconds. Does not follow redirects. Rejects with
+ * Sends one request and reads the whole response as JSON within 15 seconds. A POST follows
+ * redirects that keep it, within its origin; a GET follows none. Rejects with
  * `NetworkError`: `aborted` when `signal` was aborted, `headers_timeout` after the time limit.
  */
 export async function requestJson(
@@ -47,7 +49,10 @@ export async function requestJson(
 ): Promise<ServerResponse> {
   return await withLimit(limitMs, signal, async (limit) => {
     try {
-      const response = await http.send({ ...request, signal: limit })
+      const limited = { ...request, signal: limit }
+      // Whoever gets a document looks at its redirects.
+      const isPost = request.method === 'POST'
+      const response = await (isPost ? sendFollowing(http, limited) : http.send(limited))
       const { status, headers } = response
       return { status, headers, json: await readBodyAsJson(response) }
     } catch (error) {

@@ -3,7 +3,6 @@ import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import {
   jsonRpcCode,
-  type JsonRpcError,
   jsonRpcError,
   type JsonRpcId,
   notJsonReason,
@@ -15,6 +14,7 @@ import {
 import { mcpMetaKey, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Context, Send, Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { mayRepeat } from '../http/retry.ts'
+import { waitingId, withId } from '../transport/answers.ts'
 import { TransportError } from '../transport/transport.ts'
 
 export interface ClientContext extends Context {
@@ -172,8 +172,9 @@ export class PendingCalls implements Step<ClientContext> {
   readonly unsolicited = async (message: WireMessage): Promise<void> => {
     const { envelope } = message
     if (envelope.kind === 'request' || envelope.kind === 'notification') return this.#ports.write(message)
-    const call = envelope.kind === 'response' ? this.#calls.get(envelope.id) : undefined
-    if (call !== undefined) await this.#answer(call, message)
+    if (envelope.kind !== 'response') return
+    const call = this.#calls.get(waitingId(envelope.id, this.#calls))
+    if (call !== undefined) await this.#answer(call, withId(message, call.id))
   }
 
   /** Answers a call with what went wrong: in the server's own words if it had any. */
@@ -293,13 +294,6 @@ export class PendingCalls implements Step<ClientContext> {
     const { code, message, data } = this.#ports.describeFailure(error)
     return toWireMessage(jsonRpcError(id, code, message, data))
   }
-}
-
-/** The error under the id that it is for: a server may not have read that far, or answered the message of another request. */
-function withId(response: WireMessage, id: JsonRpcId): WireMessage {
-  const { envelope } = response
-  if (envelope.kind === 'response' && envelope.id === id) return response
-  return toWireMessage({ ...(parseWireMessage(response) as JsonRpcError), id })
 }
 
 /**

@@ -70,11 +70,9 @@ export class Stdio {
   /** Resolves when there is room for the next one. Never rejects: a client that stops reading loses messages. */
   write(message: WireMessage): Promise<void> {
     if (this.#isBroken) return Promise.resolve()
-    const { bytes } = message
     // One write for both, without copying a large message.
     this.#output.cork()
-    if (bytes === undefined) this.#output.write(message.text)
-    else this.#output.write(bytes, () => free(bytes))
+    this.#output.write(message.text)
     const hasRoom = this.#output.write('\n')
     this.#output.uncork()
     if (hasRoom) return Promise.resolve()
@@ -130,13 +128,9 @@ const tooLong = toWireMessage(
   ),
 )
 
-/** Gives memory back at once where Node can (22 and newer): V8 lets some 64 MB of buffers gather before it collects. */
-function free({ buffer }: Uint8Array): void {
-  if ('transfer' in buffer && typeof buffer.transfer === 'function') buffer.transfer(0)
-}
-
+/** A byte order mark alone is blank too. */
 function isBlank(bytes: Uint8Array): boolean {
-  return bytes.length < 64 && Buffer.from(bytes).toString('latin1').trim() === ''
+  return bytes.length < 64 && Buffer.from(bytes).toString().trim() === ''
 }
 
 const maxMessages = 1024

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { lineEndings } from '@drawbridge/shared/mcp/event-lines.ts'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { discard, maxMessageBytes, type HttpResponse } from '../http/http-client.ts'
 import { answerTooLarge, TransportError } from './transport.ts'
@@ -50,6 +51,9 @@ export async function readEventStream(
   return end
 }
 
+/** U+FEFF in UTF-8, as Latin-1. */
+const byteOrderMark = '\u00EF\u00BB\u00BF'
+
 /** Events as Latin-1 text, one character for each byte: whether an event is UTF-8 is checked for each by itself. */
 async function* eventsOf(
   body: Readable,
@@ -65,9 +69,19 @@ async function* eventsOf(
     onRetry: (ms) => void (end.retryMs = ms),
     onError: ({ type }) => void (isTooLarge ||= type === 'max-buffer-size-exceeded'),
   })
+  const withLineFeeds = lineEndings()
+  let start: string | undefined = ''
   try {
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-      parser.feed((chunk as Buffer).toString('latin1'))
+      let text = (chunk as Buffer).toString('latin1')
+      if (start !== undefined) {
+        text = start + text
+        // The parser knows a mark only if it comes in one piece.
+        start = text.length < byteOrderMark.length ? text : undefined
+        if (start !== undefined) continue
+        if (text.startsWith(byteOrderMark)) text = text.slice(byteOrderMark.length)
+      }
+      parser.feed(withLineFeeds(text))
       if (isTooLarge) throw answerTooLarge()
       const complete = events
       events = []

@@ -1,15 +1,8 @@
-import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import {
-  jsonRpcError,
-  type JsonRpcId,
-  isNestedDeeply,
-  readMessage,
-  toWireMessage,
-  type WireMessage,
-} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { BodyError, NetworkError, readBody, type HttpResponse, type Refusal } from '../http/http-client.ts'
 import { retryAfterSeconds } from '../http/retry.ts'
+import { addressed, errorIn } from './answers.ts'
 import { TransportError } from './transport.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
@@ -37,20 +30,10 @@ export async function readRefusedPost(response: HttpResponse, message: WireMessa
   const refused = { status, text: bytes.toString('latin1'), answer: undefined, error: undefined }
   if (message.envelope.kind !== 'request') return refused
   const { id } = message.envelope
-  const answer = { ...readMessage(bytes), status }
+  const answer = { ...addressed(readMessage(bytes), new Set([id])), status }
   if (answer.envelope.kind === 'response' && answer.envelope.isError && answer.envelope.id === id)
     return { ...refused, answer, error: answer }
   return { ...refused, error: errorIn(answer, id) }
-}
-
-/** Servers that did not read the request name no id in their error, or one of their own. */
-function errorIn(body: WireMessage, id: JsonRpcId): WireMessage | undefined {
-  if (isNestedDeeply(body)) return undefined
-  const error = parseJsonObject(body.text)?.['error']
-  if (!isJsonObject(error)) return undefined
-  const { code, message, data } = error
-  if (!Number.isInteger(code) || typeof message !== 'string') return undefined
-  return toWireMessage(jsonRpcError(id, code as number, message, data))
 }
 
 /** The error for a status other than 2xx. */
@@ -97,7 +80,7 @@ export function absenceOf(response: HttpResponse, url: string, now: number): Tra
 /** Longer than an address that a person could go to. */
 const maxLocationLength = 300
 
-/** A redirect is not followed: the token is for the address that was configured. */
+/** One that is not followed: the token and the message are for the origin that was configured. */
 function movedError(response: HttpResponse, url: string): TransportError {
   const { location } = response.headers
   const isTarget = typeof location === 'string' && isUrl(location, url)

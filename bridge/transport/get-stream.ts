@@ -1,8 +1,9 @@
 import { messagesIn, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { StreamWaits } from '../http/retry.ts'
+import { readAnswer } from './answers.ts'
 import { readEventStream } from './event-stream.ts'
-import { isEventStream, readAnswer } from './streamable-http.ts'
+import { isEventStream } from './streamable-http.ts'
 import { TransportError, type TransportFault, type TransportPorts } from './transport.ts'
 
 export interface GetStreamPorts extends Pick<TransportPorts, 'runtime' | 'note'> {
@@ -11,6 +12,8 @@ export interface GetStreamPorts extends Pick<TransportPorts, 'runtime' | 'note'>
   message(message: WireMessage): void | Promise<void>
   /** The server says that it does not know the session any more. */
   sessionLost(): void
+  /** Nothing comes on it, for now at least. */
+  silent(): void
 }
 
 /** These end by themselves. */
@@ -23,6 +26,8 @@ const passing: ReadonlySet<TransportFault> = new Set(['unavailable', 'rate_limit
 export class GetStream {
   /** Given up for want of a token. */
   isRefused = false
+  /** It is open or about to be, so that responses can come on it. */
+  mayAnswer = true
   readonly #ports: GetStreamPorts
   readonly #waits = new StreamWaits()
   #isClosed = false
@@ -59,7 +64,12 @@ export class GetStream {
       this.#turn = new AbortController()
       const { signal } = this.#turn
       const goesOn = await this.#readOnce(signal).catch((error: unknown) => this.#isPassing(error))
-      if (this.#isClosed || (!goesOn && !signal.aborted)) return
+      const isOver = this.#isClosed || (!goesOn && !signal.aborted)
+      if (isOver || !this.#wasOpen) {
+        this.mayAnswer = false
+        this.#ports.silent()
+      }
+      if (isOver) return
       this.#ports.note('GET stream ended')
       await this.#waits.wait(this.#ports.runtime, signal)
     }
@@ -76,6 +86,7 @@ export class GetStream {
       return response.status >= 500
     }
     this.#wasOpen = true
+    this.mayAnswer = true
     this.#ports.note('GET stream open')
     const end = await readEventStream(response, {
       take: (event) => {

@@ -1,4 +1,5 @@
 import { CookieJar } from '../http/cookie-jar.ts'
+import { sendFollowing } from '../http/follow-redirects.ts'
 import { NetworkError, discard, type Authorization, type HttpResponse } from '../http/http-client.ts'
 import { endingOf, mayRepeat, Retries, type Ending, type Sendable } from '../http/retry.ts'
 import { absenceOf, challengesOf, isTokenRefusal } from './failed-response.ts'
@@ -59,7 +60,7 @@ export class ServerRequests {
 
   /**
    * Resolves with 2xx, and with each error that is for the caller to read; rejects with {@link TransportError} for a refusal that
-   * only a person can end, a server that is away or asks to be left alone, and a redirect.
+   * only a person can end, a server that is away or asks to be left alone, and a redirect that is not followed.
    */
   async send(request: ServerRequest): Promise<HttpResponse> {
     const { what, signal, retryMs = this.config.retryMs } = request
@@ -111,7 +112,7 @@ export class ServerRequests {
       ...request.headers,
       ...(authorization !== undefined && { Authorization: authorization.header }),
     }
-    const response = await http.send({
+    const response = await sendFollowing(http, {
       method,
       url,
       headers: this.#cookies?.withCookies(headers, runtime.now()) ?? headers,

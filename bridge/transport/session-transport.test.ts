@@ -170,6 +170,65 @@ describe('answers', () => {
     ])
   })
 
+  describe('that come on the GET stream', () => {
+    /** Accepts each call with 202, before or after its answer is sent on the stream of the session. */
+    function answerOnStream(isBefore: boolean): void {
+      answerCalls(({ response }, id) => {
+        const send = (): void => {
+          for (const stream of server.streams) stream.write(ok(id, `"a":${JSON.stringify(id)}`))
+        }
+        if (isBefore) send()
+        response.writeHead(202).end()
+        if (!isBefore) send()
+      })
+    }
+
+    it.each([true, false])('are delivered, each once; before its 202: %s', async (isBefore) => {
+      await open()
+      await until(() => server.streams.size === 1)
+      answerOnStream(isBefore)
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, id) => exchange(transport, call(id))))
+      expect(answers).toEqual(
+        Array.from({ length: 20 }, (_, id) => [{ jsonrpc: '2.0', id, result: { a: id } }]),
+      )
+      expect(harness.unsolicited).toEqual([])
+    })
+
+    it('are waited for until the caller gives up', async () => {
+      await open()
+      await until(() => server.streams.size === 1)
+      const given = new AbortController()
+      answerCalls(({ response }) => {
+        response.writeHead(202).end()
+        setTimeout(() => given.abort(), 50)
+      })
+      await expect(exchange(transport, call(5), { signal: given.signal })).rejects.toMatchObject({
+        fault: 'aborted',
+      })
+    })
+
+    it('are lost when the server has no such stream any more', async () => {
+      await open()
+      await until(() => server.streams.size === 1)
+      answerCalls(({ response }) => {
+        response.writeHead(202).end()
+        server.settings.streamStatus = 405
+        setTimeout(() => {
+          for (const stream of server.streams) stream.end('retry: 20\n\n')
+        }, 50)
+      })
+      await expect(exchange(transport, call(5))).rejects.toMatchObject({ fault: 'lost' })
+    })
+
+    it('are not waited for where the server has none', async () => {
+      server.settings.streamStatus = 405
+      await open()
+      await until(() => server.log().includes('GET'))
+      answerCalls(({ response }) => response.writeHead(202).end())
+      await expect(exchange(transport, call(5))).rejects.toMatchObject({ fault: 'no_mcp' })
+    })
+  })
+
   it('lose their line ends', async () => {
     answerCalls((request, id) =>
       request.json(200, `{\r\n "jsonrpc": "2.0",\n "id": ${String(id)},\n "result": {"a":"\\n"}\n}\n`),
@@ -188,7 +247,7 @@ describe('answers', () => {
     ],
     ['garbage', (request) => request.json(200, '{"jsonrpc"'), 'no_mcp'],
     ['another id', (request) => request.json(200, { jsonrpc: '2.0', id: 77, result: {} }), 'no_mcp'],
-    ['its id as a text', (request) => request.json(200, { jsonrpc: '2.0', id: '5', result: {} }), 'no_mcp'],
+    ['its id as another text', ({ json }) => json(200, { jsonrpc: '2.0', id: '05', result: {} }), 'no_mcp'],
     ['its own request', (request) => request.json(200, request.body), 'no_mcp'],
     ['both', ({ answer }) => answer({ result: {}, error: { code: 1, message: '' } }), 'no_mcp'],
     ['not UTF-8', ({ json }) => json(200, Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), 'no_mcp'],
@@ -204,7 +263,6 @@ describe('answers', () => {
       (request, id) => request.json(200, [{ jsonrpc: '2.0', id, result: {} }, 7]),
       'no_mcp',
     ],
-    ['202', (request) => request.response.writeHead(202).end(), 'no_mcp'],
     ['a stream without it', (request) => void (request.events(notice('x')), request.response.end()), 'lost'],
     ['403', (request) => request.json(403, {}), 'forbidden'],
     ['405', (request) => request.json(405, {}), 'not_found'],

@@ -3,6 +3,7 @@ import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { type Context, unheard, intercepted } from '@drawbridge/shared/mcp/pipeline.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { mayRepeat } from '../http/retry.ts'
+import { PendingResponses } from './answers.ts'
 import { GetStream } from './get-stream.ts'
 import { mayBeSseServer } from './revision-detection.ts'
 import {
@@ -16,6 +17,7 @@ import {
 import { SseTransport } from './sse.ts'
 import { StreamableHttp, type PostAttempt } from './streamable-http.ts'
 import {
+  lostError,
   TransportError,
   type Sending,
   type StreamingTransport,
@@ -34,6 +36,8 @@ export class SessionTransport implements StreamingTransport {
   readonly #state: SessionState
   #session: Session = noSession
   #stream: GetStream | undefined
+  /** Some servers answer a POST with 202, and send its response on the GET stream. */
+  readonly #pending = new PendingResponses()
   #renewing: Promise<void> | undefined
   /** Resolves when the session has ended at the server. */
   #ended: Promise<unknown> | undefined
@@ -121,24 +125,47 @@ export class SessionTransport implements StreamingTransport {
     this.#stream?.close()
     if (this.#http.isClosed) return
     const used = this.#session
-    this.#stream = new GetStream({
+    const stream = new GetStream({
       runtime: this.#ports.runtime,
       note: this.#ports.note,
       open: (lastEventId, signal) =>
         this.#http.get(used.headers, lastEventId, signal, { retryMs: 0, bodyTimeoutMs: 0 }),
-      message: (message) => this.#ports.unsolicited(message),
+      message: async (message) => {
+        if (!(await this.#pending.take(message))) await this.#ports.unsolicited(message)
+      },
+      silent: () => {
+        if (this.#stream === stream) this.#pending.fail(lostError())
+      },
       sessionLost: () => {
         if (used.id !== undefined) void this.#renew(used).catch(() => {})
       },
     })
+    this.#stream = stream
   }
 
-  #sendInSession(message: WireMessage, options: Sending): Promise<void> {
+  async #sendInSession(message: WireMessage, options: Sending): Promise<void> {
+    const { envelope } = message
+    const recording = this.#state.recording(message, options)
+    if (envelope.kind !== 'request') return this.#postInSession(message, recording)
+    const answered = this.#pending.expect(envelope.id, recording.deliver)
+    try {
+      await this.#postInSession(message, recording, () =>
+        this.#stream?.mayAnswer === true ? answered : undefined,
+      )
+    } finally {
+      this.#pending.forget(envelope.id)
+    }
+  }
+
+  #postInSession(
+    message: WireMessage,
+    options: Sending,
+    elsewhere?: PostAttempt['elsewhere'],
+  ): Promise<void> {
     const { envelope } = message
     const isAnswer = envelope.kind === 'response'
-    const recording = this.#state.recording(message, options)
     let renewals = 0
-    return this.#http.post(message, recording, async (): Promise<PostAttempt> => {
+    return this.#http.post(message, options, async (): Promise<PostAttempt> => {
       // An answer of the client may be what the server waits for before it accepts anything else.
       if (!isAnswer) await this.#renewing
       const used = this.#session
@@ -146,6 +173,7 @@ export class SessionTransport implements StreamingTransport {
         headers: used.headers,
         accepted: () => this.#stream?.isRefused === true && this.#stream.revive(),
         resume: (lastEventId) => this.#http.get(used.headers, lastEventId, options.signal),
+        ...(elsewhere !== undefined && { elsewhere }),
         refused: async (refused) => {
           if (!isSessionLost(refused, used)) return undefined
           // A server that refused a message for its session has not executed it.

@@ -1,13 +1,14 @@
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Readable } from 'node:stream'
 import { unlessAborted } from '@drawbridge/shared/async.ts'
-import { type JsonRpcId, messagesIn, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { messagesIn, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { Retries, StreamWaits } from '../http/retry.ts'
+import { PendingResponses, readAnswer } from './answers.ts'
 import { readEventStream, type StreamEvent } from './event-stream.ts'
 import { readRefusedPost, refusedPostError } from './failed-response.ts'
 import { SessionState } from './session.ts'
-import { isEventStream, readAnswer, StreamableHttp } from './streamable-http.ts'
+import { isEventStream, StreamableHttp } from './streamable-http.ts'
 import {
   lostError,
   TransportError,
@@ -17,13 +18,6 @@ import {
   type TransportPorts,
 } from './transport.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
-
-/** A request that waits for its response on the stream. */
-interface Waiting {
-  deliver(answer: WireMessage): void | Promise<void>
-  resolve(): void
-  reject(error: unknown): void
-}
 
 /** A stream that does not say where to send to is of no use. */
 const endpointWaitMs = 20_000
@@ -82,14 +76,13 @@ export class SseTransport implements StreamingTransport {
   async #roundTrip(connection: SseConnection, message: WireMessage, options: Sending): Promise<void> {
     const { envelope } = message
     if (envelope.kind !== 'request') return this.#post(connection, message, options)
-    const answered = connection.expect(envelope.id, options.deliver)
-    answered.catch(() => {})
+    const answered = connection.pending.expect(envelope.id, options.deliver)
     // Whichever is first: the response may overtake the 202, and a refused POST brings none.
     const posting = this.#post(connection, message, options)
     try {
       await unlessAborted(Promise.race([answered, posting.then(() => answered)]), options.signal, lostError)
     } finally {
-      connection.waiting.delete(envelope.id)
+      connection.pending.forget(envelope.id)
     }
   }
 
@@ -139,7 +132,7 @@ export class SseTransport implements StreamingTransport {
       throw new TransportError('no_mcp', 'The server sent no stream of events.', { status: response.status })
     }
     this.#stream = response.body
-    const connection = new SseConnection(this.#config.serverUrl, this.#ports)
+    const connection = new SseConnection(response.url, this.#ports)
     void this.#follow(connection, response)
     await connection.open
     return connection
@@ -182,16 +175,16 @@ export class SseTransport implements StreamingTransport {
 /** One stream of the server. It is a session too. */
 class SseConnection {
   endpoint = ''
-  readonly waiting = new Map<JsonRpcId, Waiting>()
+  readonly pending = new PendingResponses()
   /** Resolves when the stream has named its endpoint. */
   readonly open: Promise<void>
-  readonly #serverUrl: string
+  readonly #streamUrl: string
   readonly #ports: Pick<TransportPorts, 'unsolicited' | 'note'>
   #opened!: () => void
   #failed!: (error: unknown) => void
 
-  constructor(serverUrl: string, ports: Pick<TransportPorts, 'unsolicited' | 'note'>) {
-    this.#serverUrl = serverUrl
+  constructor(streamUrl: string, ports: Pick<TransportPorts, 'unsolicited' | 'note'>) {
+    this.#streamUrl = streamUrl
     this.#ports = ports
     this.open = new Promise((resolve, reject) => {
       this.#opened = resolve
@@ -199,16 +192,9 @@ class SseConnection {
     })
   }
 
-  /** Resolves when the response to that request was delivered. */
-  expect(id: JsonRpcId, deliver: Waiting['deliver']): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.waiting.set(id, { deliver, resolve, reject })
-    })
-  }
-
   async takeEvent({ type, data }: StreamEvent): Promise<void> {
     if (type === 'endpoint' && this.endpoint === '') {
-      this.endpoint = readEndpoint(data.toString('utf8'), this.#serverUrl)
+      this.endpoint = readEndpoint(data.toString('utf8').trim(), this.#streamUrl)
       this.#opened()
     } else if (type === 'message') await this.take(readAnswer(data))
   }
@@ -217,28 +203,16 @@ class SseConnection {
     for (const one of messagesIn(message)) {
       const { envelope } = one
       if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
-      else if (envelope.kind === 'response') await this.#takeResponse(envelope.id, one)
-      else await this.#ports.unsolicited(one)
-    }
-  }
-
-  async #takeResponse(id: JsonRpcId, response: WireMessage): Promise<void> {
-    const waiting = this.waiting.get(id)
-    this.waiting.delete(id)
-    if (waiting === undefined) return this.#ports.note('dropped a response to no pending request')
-    try {
-      await waiting.deliver(response)
-      waiting.resolve()
-    } catch (error) {
-      waiting.reject(error)
+      else if (envelope.kind === 'response') {
+        if (!(await this.pending.take(one))) this.#ports.note('dropped a response to no pending request')
+      } else await this.#ports.unsolicited(one)
     }
   }
 
   /** The stream has ended: what waits is lost. Returns whether it had been open. */
   end(error: TransportError): boolean {
     this.#failed(error)
-    for (const waiting of this.waiting.values()) waiting.reject(error)
-    this.waiting.clear()
+    this.pending.fail(error)
     return this.endpoint !== ''
   }
 }
@@ -247,8 +221,8 @@ class SseConnection {
 const noMessage: WireMessage = { text: '', envelope: { kind: 'notification', method: '' } }
 
 /** Only at the same origin: the token is for that one, and the stream could name any other. */
-function readEndpoint(text: string, serverUrl: string): string {
-  const url = isUrl(text, serverUrl) ? new URL(text, serverUrl) : undefined
-  if (url?.origin === new URL(serverUrl).origin) return url.href
+function readEndpoint(text: string, streamUrl: string): string {
+  const url = isUrl(text, streamUrl) ? new URL(text, streamUrl) : undefined
+  if (url?.origin === new URL(streamUrl).origin) return url.href
   throw new TransportError('refused', 'The server wants its messages sent to another server.')
 }

@@ -1,16 +1,11 @@
-import {
-  messagesIn,
-  readMessage,
-  requestIds,
-  type JsonRpcId,
-  type WireMessage,
-} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { unlessAborted } from '@drawbridge/shared/async.ts'
+import { messagesIn, requestIds, type JsonRpcId, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { NetworkError, discard, maxMessageBytes, type HttpResponse } from '../http/http-client.ts'
 import { Retries, StreamWaits } from '../http/retry.ts'
+import { addressed, readAnswer } from './answers.ts'
 import { readEventStream, type EventStreamEnd } from './event-stream.ts'
 import { readRefusedPost, refusedPostError, type RefusedPost } from './failed-response.ts'
-import { largeBytes, readLargeResult } from './large-result.ts'
 import { ServerRequests } from './server-requests.ts'
 import { answerTooLarge, lostError, TransportError, type Sending } from './transport.ts'
 
@@ -27,6 +22,8 @@ export interface PostAttempt {
   resume?(lastEventId: string): Promise<HttpResponse>
   /** The response broke off, and the message is sent again. */
   brokeOff?(): void
+  /** Resolves with the response that comes on another stream; undefined where none can come. */
+  elsewhere?(): Promise<void> | undefined
   /** The server refused the message. Undefined: what it said is the answer, if it is one. */
   refused?(refused: RefusedPost): Promise<'again' | 'done' | 'failed' | undefined>
 }
@@ -120,14 +117,14 @@ export class StreamableHttp extends ServerRequests {
   async #readAnswers(
     first: HttpResponse,
     answers: PostAnswers,
-    { resume }: PostAttempt,
+    { elsewhere, resume }: PostAttempt,
     signal: AbortSignal,
   ): Promise<void> {
     let response = first
     let lastEventId: string | undefined
     let waits: StreamWaits | undefined
     for (;;) {
-      const end = await answers.read(response)
+      const end = await answers.read(response, elsewhere)
       if (end === undefined) return
       waits ??= new StreamWaits()
       if (end.lastEventId !== undefined && end.lastEventId !== lastEventId) waits.reset()
@@ -183,7 +180,10 @@ class PostAnswers {
   }
 
   /** Reads the body of a 2xx. Resolves with where a stream ended too early; with undefined when all is there. */
-  async read(response: HttpResponse): Promise<EventStreamEnd | undefined> {
+  async read(
+    response: HttpResponse,
+    elsewhere: PostAttempt['elsewhere'],
+  ): Promise<EventStreamEnd | undefined> {
     if (this.#waiting.size === 0) {
       discard(response)
       return undefined
@@ -192,7 +192,10 @@ class PostAnswers {
     const isPage = contentType(response) === 'text/html'
     if (isPage || response.status === 202 || response.status === 204) {
       discard(response)
-      throw noMcp(response, `with ${isPage ? 'a web page' : 'no answer'}`)
+      const answered = isPage ? undefined : elsewhere?.()
+      if (answered === undefined) throw noMcp(response, `with ${isPage ? 'a web page' : 'no answer'}`)
+      await unlessAborted(answered, this.#context.signal, lostError)
+      return undefined
     }
     try {
       if (isEventStream(response)) return await this.#readEvents(response)
@@ -205,7 +208,8 @@ class PostAnswers {
 
   /** Delivers a message that came for this one, maybe by another way. */
   async deliver(answer: WireMessage): Promise<void> {
-    for (const one of messagesIn(answer)) {
+    for (const each of messagesIn(answer)) {
+      const one = addressed(each, this.#waiting)
       const { envelope } = one
       if (envelope.kind === 'invalid') this.#note(`dropped an invalid message: ${envelope.reason}`)
       else if (envelope.kind === 'response' && !this.#waiting.delete(envelope.id))
@@ -249,17 +253,13 @@ class PostAnswers {
   /** Exactly the responses that the request wants, and maybe messages before the last of them. */
   #areWanted(answers: readonly WireMessage[]): boolean {
     const left = new Set(this.#waiting)
-    for (const { envelope } of answers) {
+    for (const answer of answers) {
+      const { envelope } = addressed(answer, left)
       if (envelope.kind === 'invalid' || envelope.kind === 'batch') return false
       if (envelope.kind === 'response' && !left.delete(envelope.id)) return false
     }
     return left.size === 0
   }
-}
-
-/** Reads what a server answered, from bytes that nobody else uses. */
-export function readAnswer(bytes: Buffer): WireMessage {
-  return (bytes.length < largeBytes ? undefined : readLargeResult(bytes)) ?? readMessage(bytes)
 }
 
 function noMcp({ status }: HttpResponse, what: string): TransportError {

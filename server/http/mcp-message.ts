@@ -40,7 +40,8 @@ export async function readMessage(request: Request, maxBytes: number): Promise<M
     return refuse(httpError('unsupported_media_type'))
   const body = await readBody(request, maxBytes)
   if (body.kind === 'too_large') return refuse(httpError('content_too_large'))
-  const text = body.kind === 'text' ? body.text : ''
+  // Clients on Windows begin with a byte order mark (RFC 8259 section 8.1): it goes no further.
+  const text = body.kind === 'text' ? body.text.replace(/^\uFEFF/, '') : ''
   const structure = structureOf(text)
   const tooMuch = excessOf(structure)
   if (tooMuch !== undefined) return refuse(json(jsonRpcError(null, jsonRpcCode.invalidRequest, tooMuch), 400))

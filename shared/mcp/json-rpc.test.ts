@@ -104,10 +104,14 @@ describe('readMessage', () => {
     ['{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}', { kind: 'invalid', id: undefined }],
     ['', { kind: 'invalid', id: undefined, reason: 'not valid JSON in UTF-8' }],
     ['{"jsonrpc":"2.0","method":"a\nb"}', { kind: 'invalid', reason: 'not valid JSON in UTF-8' }],
-    ['\u{feff}{"jsonrpc":"2.0","method":"a"}', { kind: 'invalid', reason: 'not valid JSON in UTF-8' }],
   ])('%s', (text, expected) => {
     expect(readMessage(bytes(text)).envelope).toMatchObject(expected)
     expect(readMessageText(text).envelope).toMatchObject(expected)
+  })
+
+  it('drops a byte order mark before a message', () => {
+    const { envelope, text } = readMessage(bytes('\u{feff}{"jsonrpc":"2.0","method":"a"}'))
+    expect([envelope.kind, text]).toEqual(['notification', '{"jsonrpc":"2.0","method":"a"}'])
   })
 
   it('takes no invalid UTF-8, small or large', () => {

@@ -152,8 +152,6 @@ export type Envelope =
 /** A message to pass on unchanged: JSON without line breaks, so that it can be a line of stdio. */
 export interface WireMessage {
   readonly text: string
-  /** The same in UTF-8, where that is what came: `text` is decoded anew each time. Both are empty once written to stdout. */
-  readonly bytes?: Uint8Array
   envelope: Envelope
   /** The HTTP status of a response that arrived in the body of an error; undefined otherwise. */
   status?: number
@@ -168,8 +166,8 @@ export const notJsonReason = 'not valid JSON in UTF-8'
 
 const notJson: Envelope = { kind: 'invalid', id: undefined, reason: notJsonReason }
 
-// Keep a byte order mark, because JSON must not begin with one.
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+// Drops a byte order mark, which programs on Windows write first (RFC 8259 section 8.1).
+const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Reads the message in a line, a body or an event. Line breaks, which JSON has only between its tokens, become spaces. */
 export function readMessage(bytes: Uint8Array): WireMessage {

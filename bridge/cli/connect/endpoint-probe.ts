@@ -1,14 +1,16 @@
-import { createParser } from 'eventsource-parser'
 import {
   type AuthenticateChallenge,
   parseWwwAuthenticate,
 } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { sendFollowing } from '../../http/follow-redirects.ts'
 import { type HttpClient, type HttpResponse, readBody } from '../../http/http-client.ts'
 import { findProtectedResource } from '../../oauth/discovery/metadata.ts'
 import type { OAuthConfig } from '../../oauth/oauth-config.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
+import { type EventReader, readEventStream } from '../../transport/event-stream.ts'
+import { readAnswer } from '../../transport/answers.ts'
 import { version } from '../../config/version.ts'
 
 /** A server's response to a new client. */
@@ -49,7 +51,7 @@ export async function askFirst(
   url: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<FirstAnswer> {
-  const opened = await http.send({
+  const opened = await sendFollowing(http, {
     method: 'POST',
     url,
     headers: {
@@ -63,7 +65,7 @@ export async function askFirst(
   const answer = answerOf(opened)
   const text = isStream(answer)
     ? await firstEvent(opened)
-    : (await readBody(opened, maxBytes).catch(() => Buffer.alloc(0))).toString('utf8')
+    : readAnswer(await readBody(opened, maxBytes).catch(() => Buffer.alloc(0))).text
   const sessionId = headerOf(opened, mcpHeader.sessionId.toLowerCase())
   if (sessionId !== undefined) {
     const signal = AbortSignal.timeout(endMs)
@@ -74,13 +76,13 @@ export async function askFirst(
       signal,
     }
     // Sessions end by themselves too.
-    await http.send(request).then(
+    await sendFollowing(http, request).then(
       ({ body }) => body.destroy(),
       () => {},
     )
   }
   if (answer.status !== 404 && answer.status !== 405) return { ...answer, message: parseJsonObject(text) }
-  const response = await http.send({
+  const response = await sendFollowing(http, {
     method: 'GET',
     url,
     headers: { Accept: 'text/event-stream', ...headers },
@@ -126,24 +128,16 @@ function headerOf({ headers }: HttpResponse, name: string): string | undefined {
 /** Returns the first event with a response, without waiting for the end of the stream. */
 async function firstEvent(response: HttpResponse): Promise<string> {
   let found = ''
-  const parser = createParser({
-    onEvent({ data }) {
-      const message = parseJsonObject(data)
-      if (found === '' && message !== undefined && ('result' in message || 'error' in message)) found = data
+  const reader: EventReader = {
+    take({ data }) {
+      const { text } = readAnswer(data)
+      const message = parseJsonObject(text)
+      if (message !== undefined && ('result' in message || 'error' in message)) found = text
     },
-  })
-  try {
-    response.body.setEncoding('utf8')
-    let length = 0
-    for await (const chunk of response.body as AsyncIterable<string>) {
-      parser.feed(chunk)
-      length += chunk.length
-      if (found !== '' || length > maxBytes) break
-    }
-  } catch {
-    // A stream that breaks off has no response.
-  } finally {
-    response.body.destroy()
+    isDone: () => found !== '',
   }
+  // A stream that breaks off has no response.
+  await readEventStream(response, reader, maxBytes).catch(() => {})
+  response.body.destroy()
   return found
 }

@@ -81,7 +81,7 @@ function strange({ status, contentType }: FirstAnswer): Outcome {
     return fail(text, 'Tell the operator of the server.', exitCode.unreachable)
   }
   if (status >= 300 && status < 400) {
-    return fail(`It sends elsewhere (${status}), which is never followed.`, 'Use the URL it sends to.')
+    return fail(`It sends elsewhere (${status}), which is not followed.`, 'Use the URL it sends to.')
   }
   const kind = contentType === '' ? 'nothing' : JSON.stringify(contentType)
   return fail(`What answers is not an MCP server (${status}, ${kind}).`, 'Check the URL.')

@@ -11,7 +11,7 @@ import type { AnsweredCalls } from '../answered-calls.ts'
 import { failureResponse, internalError, nextStep, sessionNotFound } from '../failure-response.ts'
 import { relayStream, type StreamFault } from './relayed-stream.ts'
 import { sealSession } from './upstream-ids.ts'
-import { toUpstreamError, type UpstreamFailure } from './upstream-connection.ts'
+import { decodedBody, discard, toUpstreamError, type UpstreamFailure } from './upstream-connection.ts'
 
 /** Reasons for not passing an answer of the upstream on. */
 export type RelayFault = Exclude<UpstreamFailure, 'left'> | StreamFault | 'redirect' | 'no_identity'
@@ -68,7 +68,11 @@ export class RelayAnswer {
         return this.#stream(answer, exchange)
       case 'json':
         return this.#json(answer, exchange)
-      case 'empty':
+      case 'accepted':
+        // It may be a stream without an end.
+        void discard(answer)
+        return new Response(null, { status: 202, headers: this.#headers(answer, exchange) })
+      case 'ended':
         await discard(answer)
         return new Response(null, { status: answer.statusCode, headers: this.#headers(answer, exchange) })
       case 'refused':
@@ -102,7 +106,7 @@ export class RelayAnswer {
     // The request and its message are let go: a stream may last for days.
     const { signal } = exchange.request
     exchange.isStreaming = true
-    const relayed = await relayStream(answer.body, {
+    const relayed = await relayStream(decodedBody(answer), {
       calls: answered,
       maxBytes: this.#ports.upstream.maxBodyBytes,
       hasLeft: () => signal.aborted,
@@ -164,11 +168,11 @@ export class RelayAnswer {
   }
 
   /** Undefined for more than may be. */
-  async #readText({ body }: Answer, { request }: Exchange): Promise<string | undefined> {
+  async #readText(answer: Answer, { request }: Exchange): Promise<string | undefined> {
     const chunks: Buffer[] = []
     let length = 0
     try {
-      for await (const chunk of body as AsyncIterable<Buffer>) {
+      for await (const chunk of decodedBody(answer) as AsyncIterable<Buffer>) {
         chunks.push(chunk)
         length += chunk.length
         if (length > this.#ports.upstream.maxBodyBytes) return undefined
@@ -176,7 +180,8 @@ export class RelayAnswer {
     } catch (error) {
       throw toUpstreamError(error, request.signal)
     }
-    return Buffer.concat(chunks).toString('utf8')
+    // Without a byte order mark.
+    return new TextDecoder().decode(Buffer.concat(chunks))
   }
 
   #headers(answer: Answer, { incoming: { caller }, session }: Exchange): Record<string, string> {
@@ -193,7 +198,16 @@ export class RelayAnswer {
   }
 }
 
-type AnswerKind = 'stream' | 'json' | 'empty' | 'refused' | 'session_over' | 'error' | 'redirect' | 'bad'
+type AnswerKind =
+  | 'stream'
+  | 'json'
+  | 'accepted'
+  | 'ended'
+  | 'refused'
+  | 'session_over'
+  | 'error'
+  | 'redirect'
+  | 'bad'
 
 function kindOf(answer: Answer, exchange: Exchange): AnswerKind {
   const { statusCode: status } = answer
@@ -204,13 +218,10 @@ function kindOf(answer: Answer, exchange: Exchange): AnswerKind {
 }
 
 function kindOfSuccess(answer: Answer, { request, answered }: Exchange): AnswerKind {
-  const isEmpty = [202, 204].includes(answer.statusCode) || headerOf(answer, 'content-length') === '0'
-  const isAnswer = answered.ids().length > 0
-  // Some say application/json of the empty answer to a notification.
-  if ((isEmpty && !isAnswer) || request.method === 'DELETE') return 'empty'
+  if (request.method === 'DELETE') return 'ended'
+  // Nothing was asked, whatever comes with it.
+  if (request.method === 'POST' && answered.ids().length === 0) return 'accepted'
   const type = mediaTypeOf(answer)
-  // Nothing was asked: a stream would be one that nothing counts.
-  if (type === 'text/event-stream' && !isAnswer && request.method === 'POST') return 'bad'
   if (type === 'text/event-stream') return 'stream'
   return type === 'application/json' ? 'json' : 'bad'
 }
@@ -234,9 +245,4 @@ function mediaTypeOf(answer: Answer): string | undefined {
 function headerOf({ headers }: Answer, name: string): string | undefined {
   const value = headers[name]
   return Array.isArray(value) ? value[0] : value
-}
-
-/** Reads and forgets a little for a second at most, and gives the connection up if there is more. */
-async function discard({ body }: Answer): Promise<undefined> {
-  if (!body.destroyed) await body.dump({ limit: 65_536, signal: AbortSignal.timeout(1000) }).catch(() => {})
 }

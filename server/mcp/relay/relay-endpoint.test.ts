@@ -2,6 +2,7 @@ import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
@@ -24,6 +25,7 @@ import { TaskIds } from './upstream-ids.ts'
 /** What the upstream got. */
 interface Got {
   method: string
+  path: string
   headers: IncomingMessage['headers']
   body: string
 }
@@ -56,6 +58,7 @@ beforeEach(async () => {
     request.on('end', () => {
       const each = {
         method: request.method ?? '',
+        path: request.url ?? '',
         headers: request.headers,
         body: Buffer.concat(chunks).toString(),
       }
@@ -199,6 +202,7 @@ describe('a message', () => {
     expect([host, connection, length]).toEqual([new URL(url).host, 'keep-alive', String(ping.length)])
     expect(headers).toEqual({
       accept: 'application/json, text/event-stream',
+      'accept-encoding': 'identity',
       'content-type': 'application/json',
       'accept-language': 'de',
       'mcp-protocol-version': '2025-11-25',
@@ -231,12 +235,38 @@ describe('a message', () => {
     }
   })
 
-  it('that is a notification may be accepted as empty JSON, a request may not', async () => {
-    answer = (response) => response.writeHead(202, { 'content-type': 'application/json' }).end()
-    const accepted = await send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
-    expect([accepted.status, await accepted.text()]).toEqual([202, ''])
+  it('that is a request is not answered by empty JSON', async () => {
+    answer = (response) => json(response, '', { 'content-length': '0' })
     expect((await send(ping)).status).toBe(502)
-    expect(reported).toEqual([{ event: 'upstream_failed', reason: 'bad_answer', status: 202 }])
+  })
+
+  it.each<[what: string, answers: (response: ServerResponse) => void]>([
+    ['202', (response) => response.writeHead(202).end()],
+    [
+      '202 with a text',
+      (response) => response.writeHead(202, { 'content-type': 'text/plain' }).end('Accepted'),
+    ],
+    ['204', (response) => response.writeHead(204).end()],
+    ['200 and a length of 0', (response) => json(response, '', { 'content-length': '0' })],
+    [
+      '200 and nothing in chunks',
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/plain' }).flushHeaders()
+        response.end()
+      },
+    ],
+    ['200 and {}', (response) => json(response, '{}')],
+    ['200 and null', (response) => json(response, 'null')],
+    ['200 and a page', (response) => json(response, '<html>', { 'content-type': 'text/html' })],
+    ['201 and an error', (response) => json(response, '{"error":"none"}', {}, 201)],
+    ['200 and a stream without an end', (response) => events(response, ': open\n\n')],
+  ])('in which nothing is asked is 202 without a body where the upstream says %s', async (_what, answers) => {
+    answer = answers
+    for (const text of ['{"jsonrpc":"2.0","method":"notifications/initialized"}', resultOf('q', 'yes')]) {
+      const response = await send(text)
+      expect([response.status, await response.text()]).toEqual([202, ''])
+    }
+    expect(reported).toEqual([])
   })
 
   it('of 2026-07-28 whose headers say something else does not go on', async () => {
@@ -647,12 +677,6 @@ describe('streams', () => {
     await expectReply(send(text), 400, { id: 7 })
     expect(got).toEqual([])
   })
-
-  it('are no answer to a notification', async () => {
-    answer = (response) => events(response, ': open\n\n')
-    expect((await send('{"jsonrpc":"2.0","method":"notifications/initialized"}')).status).toBe(502)
-    await expect.poll(() => gone).toBe(1)
-  })
 })
 
 describe('a task', () => {
@@ -753,6 +777,124 @@ describe('events', () => {
       capabilities: { tools: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
       serverInfo: {},
     })
+  })
+})
+
+/** What frameworks and proxies do to an answer; each element is sent by itself. */
+const codings: Record<string, [coding: string, encode: (text: string) => Buffer]> = {
+  gzip: ['gzip', gzipSync],
+  'gzip by its old name': ['x-gzip', gzipSync],
+  br: ['br', brotliCompressSync],
+  deflate: ['deflate', deflateSync],
+  'deflate without a header': ['deflate', deflateRawSync],
+  // Node 22.15 and newer.
+  ...(zstdCompressSync && { zstd: ['zstd', zstdCompressSync] }),
+  'two codings': ['GZIP, br', (text) => brotliCompressSync(gzipSync(text))],
+  'a charset in the place of a coding': ['utf-8', Buffer.from],
+}
+
+describe('an upstream that answers', () => {
+  it.each(Object.keys(codings))(
+    'with %s that nobody asked for: JSON and events go on decoded',
+    async (name) => {
+      const [coding, encode] = codings[name] ?? ['', Buffer.from]
+      const said = resultOf(1, 'größer'.repeat(1000))
+      for (const type of ['application/json', 'text/event-stream']) {
+        answer = (response) => {
+          response.writeHead(200, { 'content-type': type, 'content-encoding': coding })
+          response.end(encode(type === 'application/json' ? said : `data: ${said}\n\n`))
+        }
+        const response = await send(ping)
+        expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
+        expect((await response.text()).replace('data: ', '').trim()).toBe(said)
+      }
+    },
+  )
+
+  it('with a few compressed bytes that become more than may be: the call fails', async () => {
+    open({ maxBodyBytes: 1_000_000 })
+    const bomb = gzipSync(Buffer.alloc(50_000_000))
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb)
+    }
+    await expectReply(send(ping), 502, { id: 1 })
+    expect(reported).toMatchObject([{ event: 'upstream_failed', reason: 'too_large' }])
+  })
+
+  it('with bytes that are not compressed as its header says: the call fails', async () => {
+    answer = (response) => json(response, empty, { 'content-encoding': 'br' })
+    await expectReply(send(ping), 502, { id: 1 })
+    expect(reported).toMatchObject([{ event: 'upstream_failed', reason: 'broken' }])
+  })
+
+  it.each<[what: string, type: string, text: string]>([
+    ['a byte order mark before JSON', 'application/json', `\uFEFF${empty}`],
+    ['a byte order mark before the first event', 'text/event-stream', `\uFEFFdata: ${empty}\n\n`],
+    ['a byte order mark within an event', 'text/event-stream', `data: \uFEFF${empty}\n\n`],
+    ['CR alone as line ends', 'text/event-stream', `event: message\rdata: ${empty}\r\r`],
+    ['CRLF as line ends', 'text/event-stream', `event: message\r\ndata: ${empty}\r\n\r\n`],
+  ])('with %s: the client gets the message as soon as it is there', async (_what, type, text) => {
+    // A stream that stays open has to give its last event all the same.
+    answer = (response) => {
+      response.writeHead(200, { 'content-type': type })
+      for (const byte of Buffer.from(text)) response.write(Buffer.of(byte))
+      if (type === 'application/json') response.end()
+    }
+    const response = await send(ping)
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let seen = ''
+    while (!seen.includes(empty)) {
+      const { done, value = '' } = (await reader?.read()) ?? { done: true }
+      if (done) break
+      seen += value
+    }
+    expect(seen).toContain(empty)
+    expect(seen).not.toMatch(/\uFEFF|\r/)
+    await reader?.cancel()
+  })
+})
+
+describe('a redirect of the upstream', () => {
+  const moved =
+    (status: number, location: string) =>
+    (response: ServerResponse, { path }: Got): unknown =>
+      path === '/mcp?tenant=1' ? response.writeHead(status, { location }).end() : json(response, empty)
+
+  it.each([307, 308])(
+    'with %i within its origin is followed with the same method, headers and message',
+    async (status) => {
+      answer = moved(status, '/mcp/?tenant=1')
+      await expectReply(send(ping, { headers: { 'mcp-protocol-version': '2025-11-25' } }), 200, { id: 1 })
+      expect(got.map(({ method, path, body }) => ({ method, path, body }))).toEqual([
+        { method: 'POST', path: '/mcp?tenant=1', body: ping },
+        { method: 'POST', path: '/mcp/?tenant=1', body: ping },
+      ])
+      expect(got[1]?.headers).toEqual(got[0]?.headers)
+    },
+  )
+
+  it('is followed three times at most', async () => {
+    answer = (response, { path }) => response.writeHead(307, { location: `${path}/` }).end()
+    await expectReply(send(ping), 502, { id: 1 })
+    expect(got).toHaveLength(4)
+    expect(reported).toEqual([{ event: 'upstream_failed', reason: 'redirect', status: 307 }])
+  })
+
+  it.each<[what: string, status: number, location: (origin: string) => string]>([
+    ['to another port', 307, () => 'http://127.0.0.1:1/mcp'],
+    ['to another name of the same computer', 308, (origin) => origin.replace('127.0.0.1', 'localhost')],
+    ['to another scheme', 307, (origin) => origin.replace('http:', 'https:')],
+    ['with a user and a password', 307, (origin) => origin.replace('//', '//a:b@')],
+    ['that would make a GET of it', 303, () => '/mcp/'],
+    ['that may make a GET of it', 301, () => '/mcp/'],
+    ['to the same address', 307, () => '/mcp?tenant=1'],
+    ['without an address', 307, () => ''],
+  ])('%s is not followed', async (_what, status, location) => {
+    const { origin } = new URL(url)
+    answer = moved(status, location(origin))
+    await expectReply(send(ping), 502, { id: 1 })
+    expect(got).toHaveLength(1)
+    expect(reported).toEqual([{ event: 'upstream_failed', reason: 'redirect', status }])
   })
 })
 

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { jsonRpcCode, jsonRpcError } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { lineEndings } from '@drawbridge/shared/mcp/event-lines.ts'
 import { messageEvent } from '../event-stream.ts'
 import type { AnsweredCalls } from '../answered-calls.ts'
 
@@ -85,6 +86,7 @@ class RelayedSource {
   readonly #terms: RelayedStreamTerms
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #decoder = new TextDecoder()
+  readonly #withLineFeeds = lineEndings()
   readonly #parser = createParser({
     onEvent: (event) => this.#pass(event),
     onComment: (comment) => void (this.#out += `: ${comment}\n\n`),
@@ -138,7 +140,7 @@ class RelayedSource {
   #eventsIn(text: string): string {
     this.#out = ''
     this.#unfinished += text.length
-    this.#parser.feed(text)
+    this.#parser.feed(this.#withLineFeeds(text))
     if (this.#unfinished > this.#terms.maxBytes) this.#fault ??= 'too_large'
     return this.#out
   }
@@ -153,8 +155,9 @@ class RelayedSource {
       .join('')
   }
 
-  #pass({ id, event, data }: EventSourceMessage): void {
+  #pass({ id, event, data: given }: EventSourceMessage): void {
     if (this.#fault) return
+    const data = given.replace(/^\uFEFF/, '')
     this.#unfinished = 0
     if (id !== undefined && id !== '') this.#isResumable = true
     const passed = data === '' ? '' : this.#terms.calls.pass(data)

@@ -41,6 +41,7 @@ export function requestHeaders(
   const task = taskIds.get(headers[mcpHeader.name.toLowerCase()] ?? '')
   if (task !== undefined) headers[mcpHeader.name.toLowerCase()] = encodeMcpHeaderValue(task)
   return {
+    'accept-encoding': 'identity',
     ...headers,
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...upstream.headers,

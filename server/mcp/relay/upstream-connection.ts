@@ -1,3 +1,7 @@
+import { PassThrough, pipeline, type Readable } from 'node:stream'
+import * as zlib from 'node:zlib'
+import { contentCodings, decodeBody } from '@drawbridge/shared/content-coding.ts'
+import { maxRedirects, redirectTarget } from '@drawbridge/shared/redirect.ts'
 import { Agent, type Dispatcher, errors } from 'undici'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import { subscriptionLimits } from '../subscriptions.ts'
@@ -33,7 +37,7 @@ export type ObserveRequest = (request: UpstreamRequest) => {
   answered: (answer: Dispatcher.ResponseData | undefined) => void
 }
 
-/** The connections to an upstream. Follows no redirects. */
+/** The connections to an upstream. Follows redirects that keep the request, within the origin of its URL. */
 export class UpstreamConnection {
   readonly #agent: Agent
   readonly #url: URL
@@ -59,16 +63,23 @@ export class UpstreamConnection {
     const { method, headers, body, signal, mayBeSilent } = request
     let answer: Dispatcher.ResponseData | undefined
     try {
-      answer = await this.#agent.request({
-        origin: this.#url.origin,
-        path: `${this.#url.pathname}${this.#url.search}`,
-        method,
-        ...(body === undefined ? { headers, body: null } : { ...givenOnce(headers, body) }),
-        signal,
-        headersTimeout: this.#timeoutMs,
-        bodyTimeout: mayBeSilent ? 0 : this.#timeoutMs,
-      })
-      return answer
+      let url = this.#url
+      for (let followed = 0; ; followed += 1) {
+        answer = await this.#agent.request({
+          origin: url.origin,
+          path: `${url.pathname}${url.search}`,
+          method,
+          ...(body === undefined ? { headers, body: null } : { ...givenOnce(headers, body) }),
+          signal,
+          headersTimeout: this.#timeoutMs,
+          bodyTimeout: mayBeSilent ? 0 : this.#timeoutMs,
+        })
+        const { statusCode: status } = answer
+        const target = redirectTarget({ method, url }, { status, location: answer.headers['location'] })
+        if (target === undefined || followed === maxRedirects) return answer
+        await discard(answer)
+        url = target
+      }
     } catch (error) {
       throw toUpstreamError(error, signal)
     } finally {
@@ -79,6 +90,23 @@ export class UpstreamConnection {
   async close(): Promise<void> {
     await this.#agent.destroy()
   }
+}
+
+/** Reads and forgets a little for a second at most, and gives the connection up if there is more. */
+export async function discard({ body }: Dispatcher.ResponseData): Promise<undefined> {
+  if (!body.destroyed) await body.dump({ limit: 65_536, signal: AbortSignal.timeout(1000) }).catch(() => {})
+}
+
+type Bytes = AsyncIterable<Uint8Array>
+
+/** The body of an answer without the content codings that upstreams apply unasked. */
+export function decodedBody({ body, headers }: Dispatcher.ResponseData): Readable {
+  const codings = contentCodings(String(headers['content-encoding'] ?? ''))
+  if (codings.length === 0) return body
+  const through = (from: Bytes, to: PassThrough): Bytes => pipeline(from, to, () => {})
+  const decoded = (bytes: Bytes): Bytes => decodeBody(bytes, codings, { ...zlib, through })
+  // A pipeline whose end is closed leaves its source open.
+  return pipeline(body, decoded, new PassThrough(), () => {}).once('close', () => body.destroy())
 }
 
 /** undici keeps a body until the answer is over, which a stream may never be: this one is let go once it is sent. */
