@@ -1,4 +1,4 @@
-import { PassThrough, pipeline, type Readable } from 'node:stream'
+import { PassThrough, pipeline } from 'node:stream'
 import { contentCodings, decodeBody } from '@drawbridge/shared/content-coding.ts'
 import { NetworkError, type HttpResponse } from './http-client.ts'
 
