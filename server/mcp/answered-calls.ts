@@ -1,3 +1,4 @@
+import { parseExactJson, plainNumber } from '@drawbridge/shared/exact-json.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcId, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
@@ -176,16 +177,24 @@ export class AnsweredCalls {
    * invalid JSON.
    */
   pass(text: string): string | undefined {
-    const value = parseJson(text)
-    if (value === undefined) return undefined
-    if (!Array.isArray(value)) return this.#passMessage(value, text)
-    const texts = value.map((each: unknown) => this.#passMessage(each, JSON.stringify(each)))
-    return `[${texts.join(',')}]`
+    try {
+      const value: unknown = JSON.parse(text)
+      if (!Array.isArray(value)) return this.#passMessage(value, text)
+      const texts = (parseExactJson(text) as unknown[]).map((each) =>
+        this.#passMessage(each, JSON.stringify(each)),
+      )
+      return `[${texts.join(',')}]`
+    } catch {
+      return undefined
+    }
   }
 
   /** {@link pass} for the response to one request. */
   passResponse(response: JsonRpcResponse): JsonRpcResponse {
-    return this.#withoutHidden(response as unknown as JsonObject) as unknown as JsonRpcResponse
+    const message = response as unknown as JsonObject
+    const passed = this.#withoutHidden(message)
+    this.#close(message)
+    return passed as unknown as JsonRpcResponse
   }
 
   end(outcome: CallOutcome): void {
@@ -197,24 +206,38 @@ export class AnsweredCalls {
 
   #passMessage(value: unknown, text: string): string {
     if (!isJsonObject(value)) return text
-    const own = this.#withoutHidden(value, text)
-    const { withTaskIds } = this.#ports
-    if (withTaskIds && text.includes('"taskId"')) return JSON.stringify(withTaskIds(own))
-    return own === value ? text : JSON.stringify(own)
+    const passed = this.#textFor(value, text)
+    this.#close(value, text)
+    return passed
+  }
+
+  /** Throws for what is nested too deeply to be written again. */
+  #textFor(value: JsonObject, text: string): string {
+    const withTaskIds = text.includes('"taskId') ? this.#ports.withTaskIds : undefined
+    if (!withTaskIds && this.#withoutHidden(value) === value) return text
+    const own = this.#withoutHidden(parseExactJson(text) as JsonObject)
+    return JSON.stringify(withTaskIds ? withTaskIds(own) : own)
+  }
+
+  /** The request that a message answers. */
+  #answeredBy(message: JsonObject): OpenRequest | undefined {
+    const isResponse = !('method' in message) || 'result' in message
+    return isResponse ? this.#open.get(plainNumber(message['id']) as JsonRpcId) : undefined
+  }
+
+  #close(message: JsonObject, text?: string): void {
+    const request = this.#answeredBy(message)
+    if (!request) return
+    this.#open.delete(plainNumber(message['id']) as JsonRpcId)
+    this.#record(request, message, text)
   }
 
   /** The same message, unless there is something in its result that is not for the caller. */
-  #withoutHidden(message: JsonObject, text?: string): JsonObject {
-    if ('method' in message && !('result' in message)) return message
-    const { id, result } = message
-    const request = typeof id === 'string' || typeof id === 'number' ? this.#open.get(id) : undefined
-    if (request) {
-      this.#open.delete(id as JsonRpcId)
-      this.#record(request, message, text)
-    }
+  #withoutHidden(message: JsonObject): JsonObject {
+    const { result } = message
     if (!isJsonObject(result)) return message
     // Whatever was asked: a stream that is resumed has answers to requests of before.
-    const own = this.#withoutHiddenTools(privately(withoutEvents(result)), request)
+    const own = this.#withoutHiddenTools(privately(withoutEvents(result)), this.#answeredBy(message))
     return own === result ? message : { ...message, result: own }
   }
 
@@ -291,12 +314,4 @@ function namesOfTools(tools: readonly unknown[]): string[] {
 function nameOfTool(tool: unknown): string[] {
   const name = isJsonObject(tool) ? tool['name'] : undefined
   return typeof name === 'string' ? [name] : []
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }

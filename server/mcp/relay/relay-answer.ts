@@ -134,8 +134,8 @@ export class RelayAnswer {
       mediaTypeOf(answer) === 'application/json'
         ? await this.#readText(answer, exchange)
         : await discard(answer)
-    if (text !== undefined && isJsonRpcError(text)) {
-      const passed = exchange.answered.pass(text) ?? text
+    const passed = text !== undefined && isJsonRpcError(text) ? exchange.answered.pass(text) : undefined
+    if (passed !== undefined) {
       return new Response(passed, { status, headers: { ...headers, 'content-type': 'application/json' } })
     }
     // What the upstream does not know at all is not at its address.

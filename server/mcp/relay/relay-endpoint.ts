@@ -143,7 +143,7 @@ class Relay {
     const answered = new AnsweredCalls(incoming, {
       policy,
       known,
-      withTaskIds: (message) => withGivenTaskIds(message, caller, this.#taskIds),
+      withTaskIds: (message) => withGivenTaskIds(message, caller, this.#taskIds, taskIds),
     })
     return this.#exchange({ request, incoming, answered, session, taskIds, slot, isStreaming: false }, text)
   }

@@ -38,7 +38,8 @@ export function requestHeaders(
     if (copied.test(name) && !saysTheSame(name, value, body, argumentTexts)) continue
     if (passed.test(name) || upstream.forward.includes(name)) headers[name] = value
   }
-  const task = taskIds.get(headers[mcpHeader.name.toLowerCase()] ?? '')
+  const isAboutTask = isJsonObject(body) && String(body['method']).startsWith('tasks/')
+  const task = isAboutTask ? taskIds.get(headers[mcpHeader.name.toLowerCase()] ?? '') : undefined
   if (task !== undefined) headers[mcpHeader.name.toLowerCase()] = encodeMcpHeaderValue(task)
   return {
     'accept-encoding': 'identity',

@@ -1,8 +1,9 @@
 import type { KeyRing, Sealer } from '../../core/seal.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { parseExactJson } from '@drawbridge/shared/exact-json.ts'
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { messagesIn } from '../incoming.ts'
 
 /**
@@ -72,67 +73,94 @@ function markOf(key: Uint8Array, id: string, userId: string | undefined): string
     .slice(0, 22)
 }
 
-/** The upstream's own ids by those that the messages of a client name; undefined when one is not the caller's. */
+/** Whose task an id in a message names: one that is asked about, one that is told about, or one that the message is related to. */
+type IdUse = 'asked' | 'told' | 'related'
+type ChangeId = (id: string, use: IdUse) => string
+
+/**
+ * The upstream's own ids by those that the messages of a client name; undefined when one is not the caller's. A related task may also be
+ * the client's own, which the upstream asked for: its id stays.
+ */
 export function ownTaskIds(body: unknown, caller: Caller, ids: TaskIds): Map<string, string> | undefined {
   const own = new Map<string, string>()
-  for (const message of messagesIn(body)) {
-    const { named, related } = taskIdsOf(message)
-    for (const given of [...named, ...related]) {
-      const id = ids.own(given, caller)
-      if (id !== undefined) own.set(given, id)
-      // A task may also be the client's own, which the upstream asked for.
-      else if (named.includes(given)) return undefined
-    }
-  }
-  return own
+  let areOwn = true
+  for (const message of messagesIn(body))
+    withIds(message, (given, use) => {
+      const id = use === 'told' ? given : ids.own(given, caller)
+      if (id === undefined && use === 'asked') areOwn = false
+      if (use !== 'told') own.set(given, id ?? given)
+      return given
+    })
+  return areOwn ? own : undefined
 }
 
-/** The text of a message with the upstream's own ids. What spells them otherwise names a task that the upstream does not have. */
+/** The text of a message or batch with the upstream's own ids where it names tasks, and nowhere else. */
 export function withTaskIds(text: string, own: ReadonlyMap<string, string>): string {
-  let changed = text
-  for (const [given, id] of own) changed = changed.replaceAll(JSON.stringify(given), () => JSON.stringify(id))
-  return changed
+  if ([...own].every(([given, id]) => given === id)) return text
+  const change = (message: unknown): unknown =>
+    isJsonObject(message)
+      ? withIds(message, (id, use) => (use === 'told' ? id : (own.get(id) ?? id)))
+      : message
+  const body = parseExactJson(text)
+  return JSON.stringify(Array.isArray(body) ? body.map(change) : change(body))
 }
 
-function taskIdsOf(message: JsonObject): { named: string[]; related: string[] } {
-  const { method } = message
-  const params = paramsOf(message) ?? {}
-  const filter = isJsonObject(params['notifications']) ? params['notifications']['taskIds'] : undefined
-  const named = typeof method === 'string' && method.startsWith('tasks/') ? [params['taskId']] : []
-  const listened = Array.isArray(filter) ? (filter as unknown[]) : []
-  const result = isJsonObject(message['result']) ? message['result'] : {}
-  const related = [params, result].map((part) => relatedTaskOf(part)?.['taskId'])
-  const texts = (values: readonly unknown[]): string[] => values.filter((value) => typeof value === 'string')
-  return { named: texts([...named, ...listened]), related: texts(related) }
+/**
+ * A message of the upstream with the ids of tasks that this caller may use. An id that the client itself named, and that was not its own
+ * (`own` of {@link ownTaskIds}), gets no mark when it comes back.
+ */
+export function withGivenTaskIds(
+  message: JsonObject,
+  caller: Caller,
+  ids: TaskIds,
+  own: ReadonlyMap<string, string>,
+): JsonObject {
+  return withIds(message, (id, use) =>
+    use === 'asked' || (use === 'related' && own.get(id) === id) ? id : ids.give(id, caller),
+  )
 }
 
-function relatedTaskOf(part: JsonObject): JsonObject | undefined {
-  const related = metaOf(part)[relatedTask]
-  return isJsonObject(related) ? related : undefined
-}
-
-/** A message of the upstream with the ids of tasks that this caller may use; the same message if it names none. */
-export function withGivenTaskIds(message: JsonObject, caller: Caller, ids: TaskIds): JsonObject {
-  const give = <Part extends JsonObject>(task: Part): Part =>
-    typeof task['taskId'] === 'string' ? { ...task, taskId: ids.give(task['taskId'], caller) } : task
-  const { method, result, params } = message
+/** A copy of a message in which each id of a task is changed. */
+function withIds(message: JsonObject, change: ChangeId): JsonObject {
+  const { method, params, result } = message
+  const name = typeof method === 'string' ? method : ''
+  const told = (task: unknown): unknown => withId(task, change, 'told')
+  const copy = { ...message }
+  if (isJsonObject(params)) {
+    const use = name.startsWith('tasks/') ? 'asked' : 'told'
+    const part = /^(?:notifications\/)?tasks(?:\/|$)/.test(name) ? withId(params, change, use) : params
+    copy['params'] = withFilter(withRelated(part, change), change, name)
+  }
   if (isJsonObject(result)) {
     const { task, tasks } = result
-    const given = {
-      ...withRelated(give(result), give),
-      ...(isJsonObject(task) && { task: give(task) }),
-      ...(Array.isArray(tasks) && {
-        tasks: tasks.map((each: unknown) => (isJsonObject(each) ? give(each) : each)),
-      }),
-    }
-    return { ...message, result: given }
+    copy['result'] = withRelated(
+      {
+        ...withId(result, change, 'told'),
+        ...(task !== undefined && { task: told(task) }),
+        ...(Array.isArray(tasks) && { tasks: tasks.map(told) }),
+      },
+      change,
+    )
   }
-  if (!isJsonObject(params)) return message
-  const isAboutTask = typeof method === 'string' && method.startsWith('notifications/tasks')
-  return { ...message, params: withRelated(isAboutTask ? give(params) : params, give) }
+  return copy
 }
 
-function withRelated(part: JsonObject, give: (task: JsonObject) => JsonObject): JsonObject {
-  const related = relatedTaskOf(part)
-  return related ? { ...part, _meta: { ...metaOf(part), [relatedTask]: give(related) } } : part
+function withId<Task>(task: Task, change: ChangeId, use: IdUse): Task {
+  if (!isJsonObject(task) || typeof task['taskId'] !== 'string') return task
+  return { ...task, taskId: change(task['taskId'], use) }
+}
+
+function withRelated(part: JsonObject, change: ChangeId): JsonObject {
+  const related = metaOf(part)[relatedTask]
+  if (!isJsonObject(related)) return part
+  return { ...part, _meta: { ...metaOf(part), [relatedTask]: withId(related, change, 'related') } }
+}
+
+/** The tasks that a client wants to hear of, or is going to. */
+function withFilter(params: JsonObject, change: ChangeId, method: string): JsonObject {
+  const filter = params['notifications']
+  if (!isJsonObject(filter) || !Array.isArray(filter['taskIds'])) return params
+  const use = method === 'subscriptions/listen' ? 'asked' : 'told'
+  const taskIds = filter['taskIds'].map((id: unknown) => (typeof id === 'string' ? change(id, use) : id))
+  return { ...params, notifications: { ...filter, taskIds } }
 }
