@@ -58,9 +58,30 @@ export function parseStaticClient(text: string, source: ValueSource): StaticClie
   }
 }
 
-/** Parses client metadata (RFC 7591 section 2) as JSON or `@FILE`. Does not check its members. */
+const metadataTexts: ReadonlySet<string> = new Set([
+  'token_endpoint_auth_method',
+  'client_name',
+  'scope',
+  'application_type',
+])
+
+const metadataLists: ReadonlySet<string> = new Set([
+  'redirect_uris',
+  'grant_types',
+  'response_types',
+  'contacts',
+])
+
+/** Parses client metadata (RFC 7591 section 2) as JSON or `@FILE`. Checks only which members are texts, and which lists. */
 export function parseClientMetadata(text: string, source: ValueSource): ClientMetadata {
-  return jsonOrFile(text, source)
+  const metadata = jsonOrFile(text, source)
+  for (const [name, value] of Object.entries(metadata)) {
+    const isList = Array.isArray(value) && value.every((item) => typeof item === 'string')
+    if (metadataLists.has(name) && !isList) throw new TypeError(`expected ${name} to be a list of texts`)
+    if (metadataTexts.has(name) && typeof value !== 'string')
+      throw new TypeError(`expected ${name} to be a text`)
+  }
+  return metadata
 }
 
 function jsonOrFile(text: string, source: ValueSource): JsonObject {

@@ -43,6 +43,8 @@ const accepted: Row[] = [
   [value.parseProxy, 'proxy.example:3128', 'http://proxy.example:3128/'],
   [value.parseProxy, 'http://u:p@proxy.example:3128', 'http://u:p@proxy.example:3128/'],
   [value.parseProxy, 'off', 'off'],
+  [value.parseProxy, 'http://jo:100%sure@proxy:3128', 'http://jo:100%sure@proxy:3128/'],
+  [value.parseIssuer, 'https://as.example/', 'https://as.example/'],
   [value.parseAuthorizeParameter, 'audience=a=b', ['audience', 'a=b']],
   [value.parseAuthorizeParameter, 'x=', ['x', '']],
   [fileValue.parseStaticClient, '{"client_id":"abc"}', { clientId: 'abc' }],
@@ -104,6 +106,13 @@ const refused: [parse: ValueParser<unknown, value.ValueSource>, text: string, ex
   [fileValue.parseStaticClient, '{"client_id":"${MISSING}"}', /variable MISSING/],
   [fileValue.parseStaticClient, '@missing', /can be read/],
   [fileValue.parseClientMetadata, '[]', /JSON object/],
+  [fileValue.parseClientMetadata, '{"scope":7}', /scope to be a text/],
+  [fileValue.parseClientMetadata, '{"client_name":null}', /client_name to be a text/],
+  [fileValue.parseClientMetadata, '{"redirect_uris":"http://localhost"}', /redirect_uris to be a list/],
+  [fileValue.parseClientMetadata, '{"contacts":[5]}', /contacts to be a list of texts/],
+  [value.parseProxy, 'http://jo:p#ss@proxy:3128', /write # \/ \? as %23/],
+  [value.parseIssuer, 'as.example', /URL of an issuer/],
+  [value.parseIssuer, 'https://as.example?x', /URL of an issuer/],
 ]
 
 describe('values of settings', () => {

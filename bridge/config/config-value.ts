@@ -88,8 +88,9 @@ export function parseProxy(text: string): string {
   if (text === 'off') return text
   const url = webUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`)
   if (!url || url.hostname === '' || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
+    const encoded = text.includes('@') ? '; in a user name or password, write # / ? as %23 %2F %3F' : ''
     throw new TypeError(
-      'expected the address of an HTTP proxy, such as http://proxy.example.com:3128, or off',
+      `expected the address of an HTTP proxy, such as http://proxy.example.com:3128, or off${encoded}`,
     )
   }
   return url.href

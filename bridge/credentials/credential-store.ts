@@ -72,10 +72,17 @@ export type CredentialFault =
 export class CredentialError extends Error {
   override readonly name = 'CredentialError'
   readonly fault: CredentialFault
+  /** Next step for the user, where it is more specific than the fault. */
+  readonly nextStep: string | undefined
 
-  constructor(fault: CredentialFault, message: string, options: { cause?: unknown } = {}) {
+  constructor(
+    fault: CredentialFault,
+    message: string,
+    { nextStep, ...options }: { cause?: unknown; nextStep?: string | undefined } = {},
+  ) {
     super(message, options)
     this.fault = fault
+    this.nextStep = nextStep
   }
 }
 

@@ -1,3 +1,4 @@
+import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { NetworkError, type NetworkConfig, type NetworkFault } from './http-client.ts'
 
 type Limits = Pick<NetworkConfig, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'>
@@ -17,6 +18,17 @@ export class TunnelError extends Error {
   override readonly name = 'TunnelError'
   /** undici tries again at once, and for ever, after errors with its own code for a closed socket. */
   readonly code = 'ERR_TUNNEL'
+}
+
+/** The proxy wants to know who the user is; the schemes that it offers are in the header. */
+export class ProxyAuthenticationError extends Error {
+  override readonly name = 'ProxyAuthenticationError'
+  readonly schemes: readonly string[]
+
+  constructor(header: string) {
+    super('Proxy Authentication Required (407)')
+    this.schemes = parseWwwAuthenticate(header).map(({ scheme }) => scheme)
+  }
 }
 
 /** Describes an error of undici, a socket, TLS or a parser. The words are ours, the code is the system's. */
@@ -133,11 +145,12 @@ function inBrackets(code: string): string {
 /** Describes what failed on the way to the proxy, or in it; undefined for what failed beyond. */
 function proxiedError(cause: unknown, place: ProxiedPlace): NetworkError | undefined {
   const { url, proxy, connected } = place
-  const error = (kind: NetworkFault, message: string, sent: boolean): NetworkError =>
-    new NetworkError(kind, url.origin, message, { sent, cause })
+  const error = (kind: NetworkFault, message: string, sent: boolean, nextStep?: string): NetworkError =>
+    new NetworkError(kind, url.origin, message, { sent, cause, nextStep })
   const isTunnel = cause instanceof TunnelError
   const reason: unknown = isTunnel ? cause.cause : cause
   const status = refusalOf(reason)
+  if (status === 407) return error('proxy', ...authenticationWords(reason, proxy))
   if (status !== undefined) return error('proxy', refusalWords(status, url, proxy), false)
   const code = errorCode(reason)
   // Plain http goes to the proxy itself: there is no way beyond it that we could see fail.
@@ -161,9 +174,36 @@ function refusalOf(cause: unknown): number | undefined {
 
 function refusalWords(status: number, url: URL, proxy: URL): string {
   const name = `the proxy ${proxy.host}`
-  if (status === 407) return `${name} wants a user name and password, or others than it got (407)`
   if (status >= 500) return `${name} could not reach ${url.host} (${status})`
   return `${name} does not allow a connection to ${url.host} (${status})`
+}
+
+/** What a proxy wants, and the next step. Plain http leaves the schemes untold. */
+function authenticationWords(reason: unknown, proxy: URL): [message: string, sent: false, nextStep: string] {
+  const schemes = reason instanceof ProxyAuthenticationError ? reason.schemes : []
+  const local = 'a local proxy that does, such as px or cntlm, and name that with --proxy'
+  if (schemes.length === 0 || schemes.includes('basic')) {
+    const wants = `the proxy ${proxy.host} wants a user name and password, or others than it got (407)`
+    const hint =
+      schemes.length === 0
+        ? ` If it wants NTLM or Negotiate, which the bridge does not speak: run ${local}.`
+        : ''
+    return [
+      wants,
+      false,
+      `Write them into its address, http://USER:PASSWORD@${proxy.host}, with --proxy or HTTPS_PROXY.${hint}`,
+    ]
+  }
+  const names = schemes.map((scheme) => schemeNames[scheme] ?? scheme).join(' or ')
+  const wants = `the proxy ${proxy.host} wants ${names} (407), which the bridge does not speak; no password helps`
+  return [wants, false, `Run ${local}; or go straight with --no-proxy.`]
+}
+
+const schemeNames: Readonly<Record<string, string>> = {
+  digest: 'Digest',
+  kerberos: 'Kerberos',
+  negotiate: 'Negotiate',
+  ntlm: 'NTLM',
 }
 
 /** Faults that can mean "the authority is not known here": those that the operating system trusts may know it. */

@@ -96,6 +96,47 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     expect(proxy.lines.length).toBeLessThan(4)
   })
 
+  it.each<[inAddress: string, sent: string]>([
+    ['jo:secret', 'jo:secret'],
+    ['jo:p%40ss%3Aword', 'jo:p@ss:word'],
+    ['jo:100%sure', 'jo:100%sure'],
+    ['jo:%', 'jo:%'],
+    ['a%zz:%4', 'a%zz:%4'],
+    ['jo:50%25', 'jo:50%'],
+    ['jo:p@ss', 'jo:p@ss'],
+    ['jo:p\u00E4ss', 'jo:p\u00C3\u00A4ss'],
+    ['jo:p%E4ss', 'jo:p\u00E4ss'],
+    ['jo:%00', 'jo:\0'],
+    ['jo', 'jo:'],
+    [':only', ':only'],
+  ])('gives the proxy the user and password in %j as curl does', async (inAddress, sent) => {
+    const { proxy, url } = await stage(scheme, (_request, response) => response.end('there'))
+    const address = `http://${inAddress}@127.0.0.1:${proxy.port}`
+    const client = testClient({
+      ca: certificates.authority,
+      allowHttp: true,
+      proxy: { http: address, https: address, noProxy: undefined },
+    })
+    expect((await exchange(client, url)).text).toBe('there')
+    expect(proxy.credentials[0]).toBe(sent)
+  })
+
+  it.each<[schemes: string, message: RegExp, nextStep: RegExp]>([
+    ['NTLM', scheme === 'https' ? /wants NTLM \(407\).* no password/ : /\(407\)/, /px or cntlm/],
+    [
+      'Negotiate, NTLM',
+      scheme === 'https' ? /wants Negotiate or NTLM/ : /\(407\)/,
+      /local proxy.*name that with --proxy/,
+    ],
+    ['Basic realm="p", NTLM', /user name and password/, /USER:PASSWORD@127/],
+  ])('says what helps at a proxy that offers %s', async (schemes, message, nextStep) => {
+    const { url, client } = await stage(scheme, (_request, response) => response.end(), { schemes })
+    const error = await networkErrorOf(exchange(client, url))
+    expect(error).toMatchObject({ fault: 'proxy', sent: false })
+    expect(error.message).toMatch(message)
+    expect(error.nextStep).toMatch(nextStep)
+  })
+
   it('says what the proxy wants, without a secret', async () => {
     const { url, client } = await stage(scheme, (_request, response) => response.end(), {
       credentials: 'user:other',

@@ -8,7 +8,7 @@ import Agent from 'undici/lib/dispatcher/agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 import { NetworkError, type NetworkConfig } from './http-client.ts'
-import { TunnelError } from './network-fault.ts'
+import { TunnelError, ProxyAuthenticationError } from './network-fault.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** Returns whether a host name, as `URL.hostname` gives it, means this computer. Nothing is looked up. */
@@ -106,11 +106,11 @@ export function createDispatcher(
   if (proxy === undefined)
     return new Agent({ ...poolOptions, connect: { ...tls, ...family, lookup: lookupHost } })
   const { username, password } = proxy
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const pair = Buffer.concat([bytesOf(username), Buffer.from(':'), bytesOf(password)])
   return new ProxyAgent({
     ...poolOptions,
     uri: `${proxy.protocol}//${proxy.host}`,
-    ...(pair !== ':' && { token: `Basic ${Buffer.from(pair).toString('base64')}` }),
+    ...(pair.length > 1 && { token: `Basic ${pair.toString('base64')}` }),
     proxyTunnel: false,
     // undici types these as TLS options only, but hands them to its connector whole.
     proxyTls: { ...tls, ...family } as never,
@@ -118,6 +118,14 @@ export function createDispatcher(
     clientFactory: (origin, options) => new TunnelPool(origin, timeout, options),
     factory: (origin, options) => new Pool(origin, Object.assign({}, options, poolOptions)),
   })
+}
+
+/** Decodes a part of a URL as curl does: to bytes of any encoding, and a percent sign without two digits stands for itself. */
+function bytesOf(text: string): Buffer {
+  const latin = text.replaceAll(/%([0-9a-f]{2})/gi, (_, digits: string) =>
+    String.fromCodePoint(Number.parseInt(digits, 16)),
+  )
+  return Buffer.from(latin, 'latin1')
 }
 
 /**
@@ -157,8 +165,16 @@ class TunnelPool extends Pool {
     callback: (error: Error | null, data: Dispatcher.ConnectData) => void,
   ): void
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-    return connect.call(this, options).catch((cause: unknown) => {
-      throw new TunnelError('no tunnel', { cause })
-    })
+    return connect.call(this, options).then(
+      (data) => {
+        if (data.statusCode !== 407) return data
+        data.socket.destroy()
+        const header = data.headers['proxy-authenticate']
+        throw new TunnelError('no tunnel', { cause: new ProxyAuthenticationError(String(header ?? '')) })
+      },
+      (cause: unknown) => {
+        throw new TunnelError('no tunnel', { cause })
+      },
+    )
   }
 }

@@ -35,6 +35,8 @@ export type OAuthFault =
   // No metadata says where to sign in.
   | 'no_metadata'
   | 'bad_metadata'
+  // Something in front of the authorization server wants a browser.
+  | 'blocked'
   | 'issuer_mismatch'
   | 'issuer_changed'
   | 'resource_mismatch'
@@ -86,6 +88,8 @@ export interface SignInRequest {
   resourceMetadata?: string | undefined
   /** `scope` of the last bearer challenge: authoritative for the refused request. */
   challengeScope?: string | undefined
+  /** Schemes of the challenges, in lower case, where none is a bearer challenge. */
+  otherSchemes?: readonly string[]
   /** The current login, if any: its client is reused at the same issuer, and its scopes are requested as well. */
   previous?: Credential | undefined
   /** The user asked to sign in although a login exists, so its stored assumptions are checked again. */

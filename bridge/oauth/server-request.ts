@@ -9,6 +9,7 @@ import {
   NetworkError,
   readJson,
 } from '../http/http-client.ts'
+import { browserWall, isBrowserChallenge } from '../http/browser-wall.ts'
 import { retryAfterSeconds } from '../http/retry.ts'
 import { OAuthFailure } from './login-port.ts'
 import type { OAuthConfig } from './oauth-config.ts'
@@ -79,13 +80,20 @@ export function memberText(json: unknown, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Returns an {@link OAuthFailure} `unavailable` for a response to `what` with status 429 or 5xx, and undefined for any other. */
+/**
+ * Returns an {@link OAuthFailure} for a response to `what` that decides nothing: `unavailable` for one with status 429 or 5xx,
+ * `blocked` for one of a bot protection; undefined for any other.
+ */
 export function busyFailure(
-  { status, headers }: ServerResponse,
+  response: ServerResponse,
   what: string,
   now: number,
   issuer?: string,
 ): OAuthFailure | undefined {
+  const { status, headers } = response
+  if (isBrowserChallenge(response)) {
+    return new OAuthFailure('blocked', `${what}: ${String(browserWall(response))}.`, { issuer })
+  }
   if (status !== 429 && status < 500) return undefined
   const options = { issuer, retryAfterSeconds: retryAfterSeconds(headers, now) }
   return new OAuthFailure('unavailable', `${what} answered with status ${status}.`, options)

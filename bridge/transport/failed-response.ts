@@ -1,6 +1,7 @@
 import { readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { BodyError, NetworkError, readBody, type HttpResponse, type Refusal } from '../http/http-client.ts'
+import { browserWall } from '../http/browser-wall.ts'
 import { retryAfterSeconds } from '../http/retry.ts'
 import { addressed, errorIn } from './answers.ts'
 import { TransportError } from './transport.ts'
@@ -51,6 +52,15 @@ export function refusedPostError({ status, error }: RefusedPost): TransportError
       known,
     )
   return new TransportError('refused', `The server refused the request with HTTP ${status}.`, known)
+}
+
+/** Returns the error for an answer of something in front of the server that wants a browser. */
+export function wallOf(response: HttpResponse): TransportError | undefined {
+  const what = browserWall(response)
+  if (what === undefined) return undefined
+  return new TransportError('blocked', `${what.charAt(0).toUpperCase()}${what.slice(1)}.`, {
+    status: response.status,
+  })
 }
 
 /** Returns whether only another token helps. */

@@ -152,6 +152,7 @@ function isAnswerOfAnotherKind(failure: TransportError): boolean {
 }
 
 function isSignInOrOutage({ fault, status }: TransportError): boolean {
-  if (fault === 'sign_in_needed' || fault === 'forbidden' || fault === 'unavailable') return true
+  if (fault === 'sign_in_needed' || fault === 'forbidden' || fault === 'blocked' || fault === 'unavailable')
+    return true
   return status === 401 || status === 403 || status === 429 || (status !== undefined && status >= 500)
 }

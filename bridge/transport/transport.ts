@@ -59,6 +59,8 @@ export type TransportFault =
   /** 401 or 403 that only a person can end. */
   | 'sign_in_needed'
   | 'forbidden'
+  /** Not the server answered, but something in front of it that wants a browser. */
+  | 'blocked'
   /** 404, 405 and the like: there is no such endpoint. */
   | 'not_found'
   /** The stream ended before the response, and could not be resumed. */

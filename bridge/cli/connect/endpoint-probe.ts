@@ -6,11 +6,14 @@ import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { sendFollowing } from '../../http/follow-redirects.ts'
 import { type HttpClient, type HttpResponse, readBody } from '../../http/http-client.ts'
+import { isBrowserChallenge } from '../../http/browser-wall.ts'
 import { findProtectedResource } from '../../oauth/discovery/metadata.ts'
 import type { OAuthConfig } from '../../oauth/oauth-config.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { type EventReader, readEventStream } from '../../transport/event-stream.ts'
 import { readAnswer } from '../../transport/answers.ts'
+import { wallOf } from '../../transport/failed-response.ts'
+import type { TransportError } from '../../transport/transport.ts'
 import { version } from '../../config/version.ts'
 
 /** A server's response to a new client. */
@@ -24,6 +27,8 @@ export interface FirstAnswer {
   message: Readonly<Record<string, unknown>> | undefined
   /** HTTP+SSE of MCP 2024-11-05: the URL has a stream to GET, and nothing to POST to. */
   isSse: boolean
+  /** A protection in front of the server answered, which wants a browser. */
+  wall: TransportError | undefined
 }
 
 const maxBytes = 4_000_000
@@ -106,6 +111,7 @@ function answerOf(response: HttpResponse): FirstAnswer {
     date: Number.isNaN(date) ? undefined : Math.floor(date / 1000),
     message: undefined,
     isSse: false,
+    wall: isBrowserChallenge(response) ? wallOf(response) : undefined,
   }
 }
 

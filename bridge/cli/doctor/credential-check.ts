@@ -19,16 +19,14 @@ export interface StoreFacts {
   credential: Credential | undefined
   error: unknown
   /** The authorization server that the server names now. */
-  issuer: string | undefined
-  isWanted: boolean
+  issuer?: string | undefined
+  /** Undefined: the server could not be asked. */
+  isWanted?: boolean
   now: number
 }
 
 /** Reads the login. Writes, reads and removes a test item in the keychain. */
-export async function readStore(
-  config: BridgeConfig,
-  runtime: Runtime,
-): Promise<Omit<StoreFacts, 'issuer' | 'isWanted'>> {
+export async function readStore(config: BridgeConfig, runtime: Runtime): Promise<StoreFacts> {
   const { credentials } = config
   const id = loginIdOf(config)
   const [{ probeKeychain }, { createCredentialStore }] = await Promise.all([
@@ -61,20 +59,24 @@ export const storeChecks: Checks<StoreFacts> = {
     if (!(keychain instanceof CredentialError)) return ok('The keychain takes, gives and forgets an item.')
     const outcome = failed(keychain, failureContextOf(config))
     if (backend === 'keychain') return outcome
+    const [remedy] = keychain.nextStep?.split(';') ?? []
     return warn(
       `${outcome.message} The key of new logins goes into a file.`,
-      'If that is fine, set --store file; else start a Secret Service such as gnome-keyring.',
+      `If that is fine, set --store file.${remedy === undefined ? '' : ` Otherwise: ${remedy}.`}`,
     )
   },
   login({ config, credential, error, issuer, isWanted, now }) {
     const context = failureContextOf(config)
     if (error !== undefined) return failed(error, context)
     const fix = fill('drawbridge login {url}', context)
-    if (credential === undefined && !isWanted)
+    if (credential === undefined && isWanted === undefined) return undefined
+    if (credential === undefined && isWanted === false)
       return ok('No login is stored; a tool that needs one will ask for it.')
     if (credential === undefined)
       return fail('No login is stored for this server.', fix, exitCode.signInNeeded)
     const view = loginView(credential, now)
+    if (view.reason !== null && isWanted === undefined)
+      return warn(`A sign-in is needed: ${view.reason}.`, fix)
     if (view.reason !== null) return fail(`A sign-in is needed: ${view.reason}.`, fix, exitCode.signInNeeded)
     if (issuer !== undefined && !isSameIssuer(view.issuer, issuer)) {
       const text = `The login is from ${view.issuer}, but the server now signs in at ${issuer}.`

@@ -13,7 +13,7 @@ import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { terminalColumns } from '../terminal/output.ts'
 import { asTyped } from '../terminal/program-name.ts'
 import { waitFor } from '../terminal/progress.ts'
-import { readStore, storeChecks } from './credential-check.ts'
+import { readStore, storeChecks, type StoreFacts } from './credential-check.ts'
 import { endpointChecks, type EndpointFacts, signInNeed } from './endpoint-check.ts'
 import { exitCodeOf } from './finding.ts'
 import { ownChecks } from './own-check.ts'
@@ -81,15 +81,20 @@ export async function* examine(config: BridgeConfig, ports: OAuthPorts): Finding
   const facts = await askEndpoint(config, ports)
   yield findingsOf(endpointChecks, facts)
   const { answer } = facts
-  if (answer === undefined) return void (yield* examineStore(config, runtime, undefined, true))
   const need = signInNeed(facts)
-  if (need === undefined) return
-  let token: string | undefined
+  const isLoginUsed = need !== 'none' && config.fixedBy === undefined
+  const store = isLoginUsed ? await readStore(config, runtime) : undefined
+  if (answer === undefined && store !== undefined) yield findingsOf(storeChecks, store)
+  if (answer === undefined || need === undefined) return
+  let token = config.token
   if (need !== 'none') {
-    const found = await findSignIn(answer.challenges, config, ports)
+    const found = await findSignIn(answer.challenges, store?.credential, config, ports)
     yield findingsOf(signInChecks, found)
     const isWanted = need === 'wanted'
-    token = yield* examineStore(config, runtime, found.server?.metadata.issuer, isWanted)
+    if (store !== undefined) {
+      yield findingsOf(storeChecks, { ...store, issuer: found.server?.metadata.issuer, isWanted })
+      token = tokenOf(store)
+    }
     if (isWanted && token === undefined && config.fixedBy === undefined) return
   }
   const { sessionChecks, listTools } = await import('./session-check.ts')
@@ -111,17 +116,9 @@ async function askEndpoint(config: BridgeConfig, ports: OAuthPorts): Promise<End
   }
 }
 
-/** Checks the stored login. Returns its token while that is valid: renewing it is left to a connection. */
-async function* examineStore(
-  config: BridgeConfig,
-  runtime: CommandInput['runtime'],
-  issuer: string | undefined,
-  isWanted: boolean,
-): Findings<string | undefined> {
-  if (config.fixedBy !== undefined) return config.token
-  const facts = await readStore(config, runtime)
-  yield findingsOf(storeChecks, { ...facts, issuer, isWanted })
-  const { tokens, signInNeeded } = facts.credential ?? {}
-  if (signInNeeded !== undefined || (tokens?.expiresAt ?? Infinity) <= facts.now) return undefined
+/** Returns the token of the stored login while that is valid: renewing it is left to a connection. */
+function tokenOf({ credential, config, now }: StoreFacts): string | undefined {
+  const { tokens, signInNeeded } = credential ?? {}
+  if (signInNeeded !== undefined || (tokens?.expiresAt ?? Infinity) <= now) return undefined
   return config.oauth.useIdToken ? tokens?.idToken : tokens?.accessToken
 }

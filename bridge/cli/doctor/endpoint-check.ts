@@ -25,6 +25,7 @@ export const endpointChecks: Checks<EndpointFacts> = {
   },
   endpoint({ config, answer, error, namesSignIn }) {
     if (answer === undefined) return failed(error, failureContextOf(config))
+    if (answer.wall !== undefined) return failed(answer.wall, failureContextOf(config))
     if (answer.status === 401) return ok('It wants a sign-in (401).')
     if (!isMcp(answer)) return strange(answer)
     const text = answer.isSse ? 'It answers with the older HTTP+SSE transport' : 'It answers'
@@ -52,7 +53,7 @@ export function signInNeed({
   answer,
   namesSignIn,
 }: EndpointFacts): 'wanted' | 'offered' | 'none' | undefined {
-  if (answer === undefined) return undefined
+  if (answer === undefined || answer.wall !== undefined) return undefined
   if (answer.status === 401) return 'wanted'
   if (isMcp(answer)) return namesSignIn ? 'offered' : 'none'
   return answer.status === 403 ? 'wanted' : undefined
@@ -69,7 +70,8 @@ function strange({ status, contentType }: FirstAnswer): Outcome {
     return fail(`There is no MCP endpoint at that URL (${status}).`, fix)
   }
   if (status === 403 && contentType.startsWith('text/html')) {
-    const fix = 'Check the URL: what answers there is made for browsers.'
+    const fix =
+      'Check the URL: what answers there is made for browsers, or a firewall that keeps programs away.'
     return warn('It refuses, with a web page (403).', fix)
   }
   if (status === 403) {

@@ -1,9 +1,11 @@
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { AuthenticateChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import type { BridgeConfig } from '../../config/config.ts'
+import type { Credential } from '../../credentials/credential.ts'
 import { checkSignInPage } from '../../oauth/browser/sign-in-page.ts'
 import { type DiscoveredServer, discover } from '../../oauth/discovery/discovery.ts'
 import { coversMore } from '../../oauth/discovery/server-url.ts'
+import { challengeOf } from '../../oauth/login/login.ts'
 import { OAuthFailure } from '../../oauth/login-port.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { failureContextOf } from '../failure/failure-text.ts'
@@ -22,11 +24,10 @@ export interface SignInFacts {
 
 export async function findSignIn(
   challenges: readonly AuthenticateChallenge[],
+  previous: Credential | undefined,
   config: BridgeConfig,
   ports: OAuthPorts,
 ): Promise<SignInFacts> {
-  const named = challenges.find(({ params }) => params.has('resource_metadata'))
-  const resourceMetadata = named?.params.get('resource_metadata')
   const context = (): Parameters<typeof discover>[1] => ({
     ...ports,
     config: config.oauth,
@@ -34,7 +35,7 @@ export async function findSignIn(
   })
   let server: DiscoveredServer
   try {
-    server = await discover(resourceMetadata === undefined ? {} : { resourceMetadata }, context())
+    server = await discover({ ...challengeOf({ challenges }), previous }, context())
   } catch (error) {
     return { config, server: undefined, error, page: undefined }
   }
@@ -43,7 +44,7 @@ export async function findSignIn(
   if (url === undefined) return { ...facts, page: undefined }
   try {
     const request = { kind: 'authorization', url } as const
-    const foreign = await checkSignInPage(request, server.metadata, undefined, context())
+    const foreign = await checkSignInPage(request, server.metadata, previous, context())
     return { ...facts, page: { url, foreign: foreign !== undefined, fault: undefined } }
   } catch (error) {
     if (!(error instanceof OAuthFailure)) throw error

@@ -113,6 +113,11 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
     meaning: 'The server does not allow this user to call it.',
     nextStep: 'Ask for access, or sign in as someone else: drawbridge login {url} --force',
   },
+  server_blocked: {
+    meaning: 'Something in front of the server wants a browser, as bot protections and firewalls do.',
+    nextStep:
+      'Check the URL, and ask the operator of the server to let programs through there. No account and no sign-in helps against a bot protection.',
+  },
   server_not_found: {
     meaning: 'There is no MCP endpoint at that URL.',
     nextStep: `Check the path of the URL, often /mcp or /sse. What answers there: ${doctor}`,
@@ -159,6 +164,10 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   oauth_no_metadata: {
     meaning: 'The server requires a token and does not say where to get one.',
     nextStep: `Give it a token in the variable DRAWBRIDGE_TOKEN. What was found: ${doctor}`,
+  },
+  oauth_blocked: {
+    meaning: 'Something in front of the authorization server wants a browser, as bot protections do.',
+    nextStep: 'Ask the operator of the server to let programs through to its OAuth endpoints.',
   },
   oauth_bad_metadata: {
     meaning: 'The metadata of the server cannot be used.',
@@ -253,8 +262,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   },
   credentials_keychain_absent: {
     meaning: 'There is no keychain, and the key of the stored logins is in one.',
-    nextStep:
-      'Start a Secret Service such as gnome-keyring with a session bus; or use --store file and sign in again.',
+    nextStep: 'Install drawbridge again, with its optional packages; or use --store file and sign in again.',
   },
   credentials_keychain_mute: {
     meaning: 'The keychain service does not respond.',

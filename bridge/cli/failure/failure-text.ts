@@ -72,7 +72,12 @@ export function describeError(error: unknown, context: FailureContext): Failure 
 }
 
 function saysNextStep(error: unknown): error is { nextStep: string | undefined } {
-  return error instanceof NetworkError || error instanceof OAuthFailure || error instanceof ConfigError
+  return (
+    error instanceof NetworkError ||
+    error instanceof OAuthFailure ||
+    error instanceof CredentialError ||
+    error instanceof ConfigError
+  )
 }
 
 const fixedHeader = {

@@ -108,11 +108,12 @@ async function askServer(
   { serverUrl, proxy, oauth }: BridgeConfig,
   ports: OAuthPorts,
 ): Promise<{ need: 'person' | 'none' | 'done'; isPage: boolean }> {
-  const { status, challenges, message, isSse, contentType } = await askFirst(
+  const { status, challenges, message, isSse, contentType, wall } = await askFirst(
     ports.http,
     serverUrl,
     proxy.headers,
   )
+  if (wall !== undefined) throw wall
   const isPage = contentType.startsWith('text/html') && challenges.length === 0
   if (status === 401 || status === 403) {
     const outcome = await own.refused({ status, used: undefined, challenges })

@@ -123,12 +123,21 @@ function readAnswer({ output, failure, signal, isLate }: HelperEnd, timeoutMs: n
   throw explainKeychain(failure)
 }
 
+/** For Linux alone, where these messages come from. */
+const startService =
+  'Start a Secret Service such as gnome-keyring with a session bus; or use --store file and sign in again.'
+
 type KeychainFault = Extract<CredentialFault, `keychain_${string}`>
 
 /** All failures of the native module share one code; only their messages differ. */
-const faults: readonly (readonly [RegExp, KeychainFault, string])[] = [
-  [/DBUS_SESSION_BUS_ADDRESS/, 'keychain_absent', 'there is no session bus'],
-  [/not provided by any \.service files/, 'keychain_absent', 'no Secret Service runs on this computer'],
+const faults: readonly (readonly [RegExp, KeychainFault, string, nextStep?: string])[] = [
+  [/DBUS_SESSION_BUS_ADDRESS/, 'keychain_absent', 'there is no session bus', startService],
+  [
+    /not provided by any \.service files/,
+    'keychain_absent',
+    'no Secret Service runs on this computer',
+    startService,
+  ],
   [
     /Cannot find native binding|MODULE_NOT_FOUND|ERR_MODULE_NOT_FOUND|Cannot find (?:package|module)/,
     'keychain_absent',
@@ -142,12 +151,12 @@ const faults: readonly (readonly [RegExp, KeychainFault, string])[] = [
 
 /** Maps the message of a keychain to an error. */
 export function explainKeychain(message: string, cause?: unknown): CredentialError {
-  for (const [pattern, fault, detail] of faults) {
-    if (pattern.test(message)) return keychainError(fault, detail, cause)
+  for (const [pattern, fault, detail, nextStep] of faults) {
+    if (pattern.test(message)) return keychainError(fault, detail, { cause, nextStep })
   }
   // The operating system's own words, on one line; they never contain a secret.
   const words = message.replaceAll(/\s+/g, ' ').slice(0, 200)
-  return keychainError('keychain_failed', words === '' ? 'it failed without a word' : words, cause)
+  return keychainError('keychain_failed', words === '' ? 'it failed without a word' : words, { cause })
 }
 
 function tooSlow(timeoutMs: number): CredentialError {
@@ -155,6 +164,10 @@ function tooSlow(timeoutMs: number): CredentialError {
   return keychainError('keychain_locked', detail)
 }
 
-function keychainError(fault: KeychainFault, detail: string, cause?: unknown): CredentialError {
-  return new CredentialError(fault, `The keychain cannot be used: ${detail}.`, { cause })
+function keychainError(
+  fault: KeychainFault,
+  detail: string,
+  options?: { cause?: unknown; nextStep?: string | undefined },
+): CredentialError {
+  return new CredentialError(fault, `The keychain cannot be used: ${detail}.`, options)
 }

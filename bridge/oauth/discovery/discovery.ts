@@ -117,11 +117,30 @@ async function atOrigin(
   if (seen !== undefined) {
     throw new OAuthFailure('bad_metadata', `Signing in at ${origin} is not possible: ${seen}.`)
   }
+  if (request.otherSchemes !== undefined) throw wantsOtherScheme(origin, request.otherSchemes)
   if (isLater || config.grant !== 'authorization_code') {
     const missing = resource.metadata === undefined ? 'OAuth metadata' : 'authorization server'
     throw new OAuthFailure('no_metadata', `${origin} names no ${missing}.`)
   }
   return { metadata: assumedMetadata(origin), isAssumed: true, askedFor: origin }
+}
+
+/** The server says how to authenticate, and it is not OAuth. */
+function wantsOtherScheme(origin: string, schemes: readonly string[]): OAuthFailure {
+  const [first = ''] = schemes
+  const scheme = schemes.find((name) => name === 'basic') ?? first
+  return new OAuthFailure(
+    'no_metadata',
+    `${origin} wants the authentication scheme "${scheme}", not OAuth.`,
+    {
+      nextStep:
+        scheme === 'basic'
+          ? 'Write "Authorization: Basic " and the base64 of USER:PASSWORD into a file that only you can read, and add --header-file FILE.'
+          : /^(?:negotiate|ntlm|kerberos|digest)$/.test(scheme)
+            ? 'The bridge does not speak it: ask the operator of the server for an address that takes a token.'
+            : 'Write the header "Authorization: SCHEME CREDENTIALS" into a file that only you can read, and add --header-file FILE.',
+    },
+  )
 }
 
 /** MCP 2025-03-26 authorization, section 2.3.3. PKCE support is unknown there; PKCE is used anyway. */

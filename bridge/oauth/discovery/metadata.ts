@@ -9,6 +9,7 @@ import {
   protectedResourceMetadataUrls,
 } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { Credential } from '../../credentials/credential.ts'
+import { isBrowserChallenge } from '../../http/browser-wall.ts'
 import { OAuthFailure } from '../login-port.ts'
 import { type OAuthContext, type ServerResponse, busyFailure, requestJson } from '../server-request.ts'
 import { quoteServerText } from '../server-text.ts'
@@ -113,14 +114,14 @@ export async function findMetadata<Document>(
 
 const maxRedirects = 3
 
-/** Resolves with a response of status 200, 429 or 5xx, or with undefined for any other. */
+/** Resolves with a response of status 200, 429 or 5xx, or of a bot protection, or with undefined for any other. */
 async function fetchDocument(url: string, context: OAuthContext): Promise<ServerResponse | undefined> {
   let place = url
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     const headers = { accept: 'application/json' }
     const response = await requestJson({ method: 'GET', url: place, headers }, context)
     const { status } = response
-    if (status === 200 || status === 429 || status >= 500) return response
+    if (status === 200 || status === 429 || status >= 500 || isBrowserChallenge(response)) return response
     const { location } = response.headers
     const isRedirect = [301, 302, 303, 307, 308].includes(status) && typeof location === 'string'
     if (!isRedirect || !isUrl(location, place)) return undefined

@@ -194,13 +194,17 @@ export class Login implements TokenSource {
   }
 }
 
-/** Returns what the last bearer challenge asks for (RFC 9728 section 5.1, RFC 6750 section 3). */
-function challengeOf(refusal: Refusal): SignInRequest | undefined {
-  const bearer = refusal.challenges.findLast(({ scheme }) => scheme === 'bearer')
-  return (
-    bearer && {
-      resourceMetadata: bearer.params.get('resource_metadata'),
-      challengeScope: bearer.params.get('scope'),
-    }
-  )
+/**
+ * Returns what the last bearer challenge asks for (RFC 9728 section 5.1, RFC 6750 section 3), or else which other schemes the
+ * server wants; undefined without a challenge.
+ */
+export function challengeOf({ challenges }: Pick<Refusal, 'challenges'>): SignInRequest | undefined {
+  const bearer = challenges.findLast(({ scheme }) => scheme === 'bearer')
+  if (bearer === undefined) {
+    return challenges.length === 0 ? undefined : { otherSchemes: challenges.map(({ scheme }) => scheme) }
+  }
+  return {
+    resourceMetadata: bearer.params.get('resource_metadata'),
+    challengeScope: bearer.params.get('scope'),
+  }
 }

@@ -1,6 +1,7 @@
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { IssuedTokens, IssuerQuirks } from '../../credentials/credential.ts'
+import { browserWall } from '../../http/browser-wall.ts'
 import { retryAfterSeconds } from '../../http/retry.ts'
 import { OAuthFailure, type OAuthFault } from '../login-port.ts'
 import { type ServerResponse, memberText } from '../server-request.ts'
@@ -69,11 +70,12 @@ interface Asked {
  * error, or is JSON with status 400, 401 or 422, because some servers use their own error format. A response that is not
  * JSON came from something else, such as a proxy or a captive portal.
  */
-export function readTokenAnswer({ status, headers, json }: ServerResponse, asked: Asked): TokenAnswer {
+export function readTokenAnswer(response: ServerResponse, asked: Asked): TokenAnswer {
+  const { status, headers, json } = response
   const unavailable = (what: string): TokenAnswer => ({
     kind: 'unavailable',
     retryAfterSeconds: retryAfterSeconds(headers, asked.at),
-    cause: new Error(`the token endpoint answered ${what}`),
+    cause: new Error(browserWall(response) ?? `the token endpoint answered ${what}`),
     sent: true,
   })
   if (status === 429 || status >= 500) return unavailable(`with status ${status}`)

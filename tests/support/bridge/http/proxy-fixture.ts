@@ -10,6 +10,8 @@ export interface ProxyOptions {
   targetPort: number
   /** The required `user:password`. */
   credentials?: string
+  /** Schemes of the refusal of other credentials, as in `Proxy-Authenticate`. */
+  schemes?: string
   /** Answer to CONNECT: a status, none, or the end of the connection. */
   connectAnswer?: number | 'hang' | 'close'
   /** Delays opening tunnels until it resolves. */
@@ -23,17 +25,24 @@ export interface TestProxy {
   port: number
   /** Received request lines. */
   lines: string[]
+  /** The bytes of received credentials, in Latin-1. */
+  credentials: string[]
   sockets: Duplex[]
 }
 
 /** Tunnels CONNECT requests and forwards those in absolute form. */
 export async function serveProxy(options: ProxyOptions): Promise<TestProxy> {
   const lines: string[] = []
+  const credentials: string[] = []
   const sockets: Duplex[] = []
+  const { schemes } = options
   const server: Server = options.identity === undefined ? createServer() : createTlsServer(options.identity)
 
   function isAllowed(request: IncomingMessage): boolean {
     lines.push(`${request.method} ${request.url}`)
+    const [, given] = /^Basic (.*)$/.exec(request.headers['proxy-authorization'] ?? '') ?? []
+    if (given !== undefined) credentials.push(Buffer.from(given, 'base64').toString('latin1'))
+    if (options.schemes !== undefined) return false
     if (options.credentials === undefined) return true
     return (
       request.headers['proxy-authorization'] ===
@@ -48,7 +57,8 @@ export async function serveProxy(options: ProxyOptions): Promise<TestProxy> {
   server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
     client.on('error', () => {})
     const refuse = (status: number): void => {
-      client.end(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`)
+      const asked = schemes === undefined ? '' : `Proxy-Authenticate: ${schemes}\r\n`
+      client.end(`HTTP/1.1 ${status} X\r\n${asked}Content-Length: 0\r\nConnection: close\r\n\r\n`)
     }
     if (!isAllowed(request)) return refuse(407)
     if (options.connectAnswer === 'hang') return void client.resume()
@@ -67,7 +77,8 @@ export async function serveProxy(options: ProxyOptions): Promise<TestProxy> {
     client.on('close', () => target.destroy())
   })
   server.on('request', (request, response) => {
-    if (!isAllowed(request)) return void response.writeHead(407).end()
+    const asked = schemes === undefined ? {} : { 'Proxy-Authenticate': schemes }
+    if (!isAllowed(request)) return void response.writeHead(407, asked).end()
     const { pathname, search } = new URL(request.url ?? '')
     const { method, headers } = request
     const onward = httpRequest(
@@ -88,5 +99,5 @@ export async function serveProxy(options: ProxyOptions): Promise<TestProxy> {
     for (const socket of sockets) socket.destroy()
     await closed
   })
-  return { port: (server.address() as AddressInfo).port, lines, sockets }
+  return { port: (server.address() as AddressInfo).port, lines, credentials, sockets }
 }
