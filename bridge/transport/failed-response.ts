@@ -1,7 +1,7 @@
 import { readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { BodyError, NetworkError, readBody, type HttpResponse, type Refusal } from '../http/http-client.ts'
-import { browserWall } from '../http/browser-wall.ts'
+import { browserWall, isBrowserChallenge } from '../http/browser-wall.ts'
 import { retryAfterSeconds } from '../http/retry.ts'
 import { addressed, errorIn } from './answers.ts'
 import { TransportError } from './transport.ts'
@@ -63,6 +63,11 @@ export function wallOf(response: HttpResponse): TransportError | undefined {
   })
 }
 
+/** Returns whether the server took the request. Some protections answer with 202. */
+export function isSuccess(response: HttpResponse): boolean {
+  return response.status < 300 && !isBrowserChallenge(response)
+}
+
 /** Returns whether only another token helps. */
 export function isTokenRefusal(response: HttpResponse): boolean {
   if (response.status === 401) return true
@@ -78,6 +83,8 @@ export function challengesOf(response: HttpResponse): Refusal['challenges'] {
 /** Returns the error for a server that is away, busy or elsewhere; undefined if the response says something about the message. */
 export function absenceOf(response: HttpResponse, url: string, now: number): TransportError | undefined {
   const { status } = response
+  const wall = wallOf(response)
+  if (wall !== undefined) return wall
   if (status >= 300 && status < 400 && status !== 304) return movedError(response, url)
   if (status !== 429 && status !== 502 && status !== 503 && status !== 504) return undefined
   const seconds = retryAfterSeconds(response.headers, now)

@@ -2,7 +2,7 @@ import { CookieJar } from '../http/cookie-jar.ts'
 import { sendFollowing } from '../http/follow-redirects.ts'
 import { NetworkError, discard, type Authorization, type HttpResponse } from '../http/http-client.ts'
 import { endingOf, mayRepeat, Retries, type Ending, type Sendable } from '../http/retry.ts'
-import { absenceOf, challengesOf, isTokenRefusal, wallOf } from './failed-response.ts'
+import { absenceOf, challengesOf, isSuccess, isTokenRefusal } from './failed-response.ts'
 import { TransportError, type TransportConfig, type TransportPorts } from './transport.ts'
 
 /** One request to the server, without its authorization. */
@@ -82,12 +82,7 @@ export class ServerRequests {
         throw error
       }
       this.#isNew = false
-      const wall = isTokenRefusal(response) ? undefined : wallOf(response)
-      if (wall !== undefined) {
-        discard(response)
-        throw wall
-      }
-      if (response.status < 300) return response
+      if (isSuccess(response)) return response
       if (isTokenRefusal(response)) {
         discard(response)
         await this.#replaceToken(response, authorization, refusedWith, what)

@@ -1,6 +1,6 @@
 import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
+import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { CredentialError } from '../../credentials/credential-store.ts'
@@ -65,29 +65,36 @@ export const storeChecks: Checks<StoreFacts> = {
       `If that is fine, set --store file.${remedy === undefined ? '' : ` Otherwise: ${remedy}.`}`,
     )
   },
-  login({ config, credential, error, issuer, isWanted, now }) {
+  login(facts) {
+    const { config, credential, error, isWanted } = facts
     const context = failureContextOf(config)
     if (error !== undefined) return failed(error, context)
-    const fix = fill('drawbridge login {url}', context)
-    if (credential === undefined && isWanted === undefined) return undefined
-    if (credential === undefined && isWanted === false)
-      return ok('No login is stored; a tool that needs one will ask for it.')
-    if (credential === undefined)
-      return fail('No login is stored for this server.', fix, exitCode.signInNeeded)
-    const view = loginView(credential, now)
-    if (view.reason !== null && isWanted === undefined)
-      return warn(`A sign-in is needed: ${view.reason}.`, fix)
-    if (view.reason !== null) return fail(`A sign-in is needed: ${view.reason}.`, fix, exitCode.signInNeeded)
-    if (issuer !== undefined && !isSameIssuer(view.issuer, issuer)) {
-      const text = `The login is from ${view.issuer}, but the server now signs in at ${issuer}.`
-      return warn(text, `${fix} --force`)
-    }
-    const left = view.expires_at === null ? undefined : view.expires_at - now
-    if (left === undefined) return ok(`Signed in at ${view.issuer}.`)
-    return ok(
-      left > 0
-        ? `Signed in at ${view.issuer}; the token ends in ${durationText(left)}.`
-        : `Signed in at ${view.issuer}; the token has ended, and is renewed at its next use.`,
-    )
+    if (credential !== undefined) return storedLogin(credential, facts)
+    if (isWanted === undefined) return undefined
+    return isWanted
+      ? fail('No login is stored for this server.', fill(signIn, context), exitCode.signInNeeded)
+      : ok('No login is stored; a tool that needs one will ask for it.')
   },
+}
+
+const signIn = 'drawbridge login {url}'
+
+function storedLogin(credential: Credential, { config, issuer, isWanted, now }: StoreFacts): Outcome {
+  const fix = fill(signIn, failureContextOf(config))
+  const view = loginView(credential, now)
+  if (view.reason !== null) {
+    const text = `A sign-in is needed: ${view.reason}.`
+    return isWanted === undefined ? warn(text, fix) : fail(text, fix, exitCode.signInNeeded)
+  }
+  if (issuer !== undefined && !isSameIssuer(view.issuer, issuer)) {
+    const text = `The login is from ${view.issuer}, but the server now signs in at ${issuer}.`
+    return warn(text, `${fix} --force`)
+  }
+  const left = view.expires_at === null ? undefined : view.expires_at - now
+  if (left === undefined) return ok(`Signed in at ${view.issuer}.`)
+  return ok(
+    left > 0
+      ? `Signed in at ${view.issuer}; the token ends in ${durationText(left)}.`
+      : `Signed in at ${view.issuer}; the token has ended, and is renewed at its next use.`,
+  )
 }

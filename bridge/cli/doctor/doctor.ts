@@ -7,7 +7,7 @@ import { type BridgeConfig, ConfigError } from '../../config/config.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { type CommandInput, credentialsOf } from '../command.ts'
-import { askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
+import { askFirst, type FirstAnswer, namesSignIn } from '../connect/endpoint-probe.ts'
 import { memoryOf } from '../connect/memory-file.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { terminalColumns } from '../terminal/output.ts'
@@ -81,25 +81,34 @@ export async function* examine(config: BridgeConfig, ports: OAuthPorts): Finding
   const facts = await askEndpoint(config, ports)
   yield findingsOf(endpointChecks, facts)
   const { answer } = facts
-  const need = signInNeed(facts)
-  const isLoginUsed = need !== 'none' && config.fixedBy === undefined
-  const store = isLoginUsed ? await readStore(config, runtime) : undefined
-  if (answer === undefined && store !== undefined) yield findingsOf(storeChecks, store)
-  if (answer === undefined || need === undefined) return
-  let token = config.token
-  if (need !== 'none') {
-    const found = await findSignIn(answer.challenges, store?.credential, config, ports)
-    yield findingsOf(signInChecks, found)
-    const isWanted = need === 'wanted'
-    if (store !== undefined) {
-      yield findingsOf(storeChecks, { ...store, issuer: found.server?.metadata.issuer, isWanted })
-      token = tokenOf(store)
-    }
-    if (isWanted && token === undefined && config.fixedBy === undefined) return
+  if (answer === undefined) {
+    // What is stored decides nothing now, but may be damaged.
+    if (config.fixedBy === undefined) yield findingsOf(storeChecks, await readStore(config, runtime))
+    return
   }
+  const need = signInNeed(facts)
+  if (need === undefined) return
+  const isWanted = need === 'wanted'
+  const token = need === 'none' ? undefined : yield* examineLogin(answer, isWanted, config, ports)
+  if (isWanted && token === undefined && config.fixedBy === undefined) return
   const { sessionChecks, listTools } = await import('./session-check.ts')
   const remembered = memoryOf(config, () => {}).read()
   yield findingsOf(sessionChecks, await listTools(config, { ...ports, token, remembered }))
+}
+
+/** Checks the way to sign in and the stored login, whose token is returned while it is valid. */
+async function* examineLogin(
+  { challenges }: FirstAnswer,
+  isWanted: boolean,
+  config: BridgeConfig,
+  ports: OAuthPorts,
+): Findings<string | undefined> {
+  const store = config.fixedBy === undefined ? await readStore(config, ports.runtime) : undefined
+  const found = await findSignIn(challenges, store?.credential, config, ports)
+  yield findingsOf(signInChecks, found)
+  if (store === undefined) return config.token
+  yield findingsOf(storeChecks, { ...store, issuer: found.server?.metadata.issuer, isWanted })
+  return tokenOf(store)
 }
 
 async function askEndpoint(config: BridgeConfig, ports: OAuthPorts): Promise<EndpointFacts> {
