@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { CredentialStore, LoginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
-import { refreshUnderLock, type RefreshOutcome } from './refresh.ts'
+import { refreshUnderLock, type RefreshOutcome, type RefreshTurn } from './refresh.ts'
+import type { TokenAnswer } from './token-response.ts'
 import { loginCredential } from '../../../tests/support/bridge/oauth/login-parts.ts'
 
 const id: LoginId = 'a'.repeat(64)
@@ -48,8 +50,8 @@ const store = {
   },
 } as unknown as CredentialStore
 
-const refresh = (): Promise<RefreshOutcome> =>
-  refreshUnderLock(used, {
+const refresh = (given: Credential = used, changes: Partial<RefreshTurn> = {}): Promise<RefreshOutcome> =>
+  refreshUnderLock(given, {
     id,
     need: 'ended',
     store,
@@ -61,6 +63,7 @@ const refresh = (): Promise<RefreshOutcome> =>
       const issued = { accessToken: `access ${number}`, refreshToken: `refresh ${number}`, issuedAt: 2 }
       return { kind: 'issued', tokens: { ...issued, expiresAt: 9_999_999_999 } }
     },
+    ...changes,
   })
 
 describe('the owner of the lock reads the store again before it sends anything', () => {
@@ -94,10 +97,297 @@ describe('the owner of the lock reads the store again before it sends anything',
   })
 
   it('eight at once with the same tokens: one request, and all get what it brought', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 8 }, refresh))
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => refresh()))
     expect(sent).toEqual(['refresh 1'])
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ kind: 'renewed', credential: { tokens: { accessToken: 'access 2' } } })
     }
   })
+})
+
+/** Answers the requests in turn, and records which tokens they carried. */
+const answers = (...given: (TokenAnswer | (() => TokenAnswer))[]): Pick<RefreshTurn, 'refresh'> => ({
+  async refresh({ tokens }) {
+    sent.push(tokens?.refreshToken ?? '')
+    const answer = given[sent.length - 1]
+    if (answer === undefined) throw new Error('There is no other answer.')
+    return typeof answer === 'function' ? answer() : answer
+  },
+})
+const refused = (error: string): TokenAnswer => ({ kind: 'refused', error, description: undefined })
+const unavailable = (wasSent: boolean): TokenAnswer => ({
+  kind: 'unavailable',
+  retryAfterSeconds: 7,
+  cause: 'the cause',
+  sent: wasSent,
+})
+const issued = (tokens: object): TokenAnswer => ({
+  kind: 'issued',
+  tokens: { accessToken: 'access 2', issuedAt: 2, ...tokens },
+})
+/** The store as an earlier process left it: it sent this refresh token, and did not live to see the answer. */
+const interrupted: Credential = {
+  ...used,
+  generation: used.generation + 1,
+  pendingRefresh: { refreshHash: createHash('sha256').update('refresh 1').digest('hex'), at: 0 },
+}
+const quick = { runtime: { ...systemRuntime, sleep: async () => undefined } }
+
+describe('what is stored of a renewal', () => {
+  it('the token is marked as spent before it is sent, and its successor is stored before it is used', async () => {
+    let during: Credential | undefined
+    const outcome = await refresh(used, {
+      ...answers(() => {
+        during = stored
+        return { ...issued({ refreshToken: 'refresh 2' }), quirks: { refusesResource: true } } as TokenAnswer
+      }),
+    })
+    expect(during).toEqual({
+      ...interrupted,
+      pendingRefresh: { ...interrupted.pendingRefresh, at: expect.any(Number) },
+    })
+    const { pendingRefresh: _none, ...rest } = interrupted
+    expect(stored).toEqual({
+      ...rest,
+      generation: used.generation + 2,
+      quirks: { refusesResource: true },
+      tokens: {
+        accessToken: 'access 2',
+        refreshToken: 'refresh 2',
+        issuedAt: 2,
+        scope: undefined,
+        idToken: undefined,
+      },
+    })
+    expect(outcome).toEqual({ kind: 'renewed', credential: stored })
+  })
+
+  it('what the response leaves out stays: refresh token, scope, ID token', async () => {
+    const tokens = { ...used.tokens, accessToken: 'access 1', issuedAt: 0, scope: 'mcp', idToken: 'id 1' }
+    stored = { ...used, tokens, quirks: { wantsScopeAtRefresh: true } }
+    await refresh(stored, answers(issued({})))
+    expect(stored).toMatchObject({
+      quirks: { wantsScopeAtRefresh: true },
+      tokens: { refreshToken: 'refresh 1', scope: 'mcp', idToken: 'id 1' },
+    })
+    sent = []
+    await refresh(stored, answers(issued({ refreshToken: 'refresh 2', scope: 'less', idToken: 'id 2' })))
+    expect(stored.tokens).toMatchObject({ refreshToken: 'refresh 2', scope: 'less', idToken: 'id 2' })
+  })
+
+  it.each<
+    [
+      what: string,
+      before: Credential,
+      need: RefreshTurn['need'],
+      answer: TokenAnswer,
+      kind: string,
+      after: object,
+    ]
+  >([
+    [
+      'nothing was sent: no mark is left',
+      used,
+      'ended',
+      unavailable(false),
+      'unavailable',
+      { marked: false },
+    ],
+    ['it was sent: the mark stays', used, 'ended', unavailable(true), 'unavailable', { marked: true }],
+    [
+      'an earlier one was: its mark stays',
+      interrupted,
+      'ended',
+      unavailable(false),
+      'unavailable',
+      { marked: true },
+    ],
+    [
+      'refused',
+      used,
+      'ended',
+      refused('invalid_grant'),
+      'sign_in_needed',
+      { marked: false, because: 'invalid_grant' },
+    ],
+    [
+      'refused after the token was',
+      used,
+      'refused',
+      refused('x'),
+      'sign_in_needed',
+      { marked: false, because: 'x' },
+    ],
+    ['too soon', used, 'ended', refused('slow_down'), 'unavailable', { marked: false }],
+    ['refused, early', used, 'early', refused('invalid_grant'), 'unavailable', { marked: false }],
+    [
+      'refused, early, after another process',
+      interrupted,
+      'early',
+      refused('invalid_grant'),
+      'unavailable',
+      { marked: false },
+    ],
+  ])(
+    '%s',
+    async (
+      _what,
+      before,
+      need,
+      answer,
+      kind,
+      { marked, because }: { marked?: boolean; because?: string },
+    ) => {
+      stored = before
+      const outcome = await refresh(before, { need, ...quick, ...answers(answer) })
+      expect(outcome.kind).toBe(kind)
+      expect(sent).toHaveLength(1)
+      expect(stored.pendingRefresh !== undefined).toBe(marked)
+      expect(stored.signInNeeded).toBe(because)
+      expect(stored.tokens).toEqual(used.tokens)
+      if (outcome.kind === 'unavailable' && answer.kind === 'unavailable')
+        expect(outcome).toMatchObject({ retryAfterSeconds: 7, cause: 'the cause' })
+    },
+  )
+
+  it('an error that nothing foresaw counts as sent, and what it says reaches nobody', async () => {
+    const outcome = await refresh(used, { refresh: () => Promise.reject(new Error('the token refresh 1')) })
+    expect(outcome).toMatchObject({
+      kind: 'unavailable',
+      cause: { message: 'something unexpected happened' },
+    })
+    expect(stored?.pendingRefresh).toBeDefined()
+  })
+
+  it('is tried three times when the store fails, and goes on without it', async () => {
+    let [writes, slept] = [0, 0]
+    const failing = {
+      ...store,
+      write: async (...given: Parameters<CredentialStore['write']>) => {
+        writes += 1
+        if (writes > 1) throw new Error('full')
+        return store.write(...given)
+      },
+    }
+    const runtime = { ...systemRuntime, sleep: async () => void (slept += 1) }
+    const outcome = await refresh(used, {
+      store: failing,
+      runtime,
+      ...answers(issued({ refreshToken: 'refresh 2' })),
+    })
+    expect(outcome).toMatchObject({ kind: 'renewed', credential: { tokens: { refreshToken: 'refresh 2' } } })
+    expect([writes, slept]).toEqual([4, 2])
+    if (outcome.kind !== 'renewed') return
+    // The store has the token that was spent: this process has the one that is good.
+    sent = []
+    await refresh(outcome.credential, answers(issued({})))
+    expect(sent).toEqual(['refresh 2'])
+  })
+})
+
+describe('a token that an earlier process may have spent', () => {
+  it('is sent once more when it is refused, unless somebody has stored other tokens meanwhile', async () => {
+    stored = interrupted
+    expect(
+      await refresh(interrupted, { ...quick, ...answers(refused('invalid_grant'), issued({})) }),
+    ).toMatchObject({
+      kind: 'renewed',
+    })
+    expect(sent).toEqual(['refresh 1', 'refresh 1'])
+
+    sent = []
+    stored = interrupted
+    const sleep = async (): Promise<void> => void (stored = renewed)
+    const runtime = { ...systemRuntime, sleep }
+    expect(await refresh(interrupted, { runtime, ...answers(refused('invalid_grant')) })).toEqual({
+      kind: 'renewed',
+      credential: renewed,
+    })
+    expect(sent).toEqual(['refresh 1'])
+  })
+
+  it.each<[what: string, before: Credential, error: string]>([
+    ['for another reason', interrupted, 'invalid_client'],
+    ['and nobody had sent it', used, 'invalid_grant'],
+    [
+      'and another one had been sent',
+      { ...interrupted, pendingRefresh: { refreshHash: 'another', at: 0 } },
+      'invalid_grant',
+    ],
+  ])('is not when it is refused %s', async (_what, before, error) => {
+    stored = before
+    expect(await refresh(before, { ...quick, ...answers(refused(error)) })).toMatchObject({
+      kind: 'sign_in_needed',
+    })
+    expect(sent).toHaveLength(1)
+  })
+})
+
+describe('when the stored login changed while the request was under way', () => {
+  const during = (change: Credential | undefined): Pick<RefreshTurn, 'refresh'> =>
+    answers(() => {
+      stored = change
+      return issued({})
+    })
+
+  it.each<[what: string, change: Credential | undefined, outcome: RefreshOutcome]>([
+    ['a sign-out holds', undefined, { kind: 'sign_in_needed', credential: undefined }],
+    [
+      'a new sign-in holds',
+      { ...renewed, signInId: 'x' },
+      { kind: 'renewed', credential: { ...renewed, signInId: 'x' } },
+    ],
+    [
+      'a new one that needs another sign-in holds',
+      { ...renewed, signInId: 'x', signInNeeded: 'no' },
+      { kind: 'sign_in_needed', credential: { ...renewed, signInId: 'x', signInNeeded: 'no' } },
+    ],
+    [
+      'a new one without tokens holds',
+      { ...renewed, signInId: 'x', tokens: undefined },
+      { kind: 'sign_in_needed', credential: { ...renewed, signInId: 'x', tokens: undefined } },
+    ],
+  ])('%s', async (_what, change, outcome) => {
+    expect(await refresh(used, during(change))).toEqual(outcome)
+    expect(stored).toEqual(change)
+  })
+})
+
+describe('nothing is sent', () => {
+  it.each<[what: string, before: Credential, changes: Partial<RefreshTurn>, credential: unknown]>([
+    [
+      'after a refusal',
+      { ...used, signInNeeded: 'invalid_grant' },
+      {},
+      expect.objectContaining({ signInNeeded: 'invalid_grant' }),
+    ],
+    [
+      'without a refresh token',
+      { ...used, tokens: { accessToken: 'access 1', issuedAt: 0 } },
+      {},
+      expect.anything(),
+    ],
+    ['when tokens were refused too often', used, { maySend: () => false }, undefined],
+  ])('%s: the person signs in', async (_what, before, changes, credential) => {
+    stored = before
+    expect(await refresh(before, changes)).toEqual({ kind: 'sign_in_needed', credential })
+    expect(sent).toEqual([])
+    expect(stored).toBe(before)
+  })
+})
+
+it('while another process has the lock, what it stores is taken without the lock', async () => {
+  let instead: (() => Promise<unknown>) | undefined
+  const busy = {
+    ...store,
+    exclusively: (_name: string, options: { waitMs: number; instead: () => Promise<unknown> }) => {
+      instead = options.instead
+      expect(options.waitMs).toBe(20_000)
+      return new Promise(() => undefined)
+    },
+  } as unknown as CredentialStore
+  void refresh(used, { store: busy })
+  expect(await instead?.()).toBeUndefined()
+  stored = renewed
+  expect(await instead?.()).toEqual({ kind: 'renewed', credential: renewed })
 })

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hasEnded, isRefreshDue } from './stored-tokens.ts'
+import { loginCredential } from '../../../tests/support/bridge/oauth/login-parts.ts'
+import { hasEnded, hasTokens, isRefreshDue, loginHeader, loginStateOf } from './stored-tokens.ts'
 
 const tokens = (lifetime: number): { accessToken: string; issuedAt: number; expiresAt: number } => ({
   accessToken: 'a',
@@ -45,5 +46,73 @@ describe('tokens are renewed', () => {
         },
       ),
     )
+  })
+})
+
+describe('a stored login', () => {
+  const login = loginCredential('http://issuer.example', {
+    accessToken: 'access',
+    refreshToken: 'refresh',
+    issuedAt: 1000,
+    expiresAt: 2000,
+    scope: 'mcp',
+    idToken: 'id',
+  })
+  const without = (...names: ('refreshToken' | 'idToken' | 'expiresAt')[]): typeof login => {
+    const tokens = { ...login.tokens, accessToken: 'access', issuedAt: 1000 }
+    for (const name of names) delete tokens[name]
+    return { ...login, tokens }
+  }
+
+  it.each([
+    ['signed in', login, 1500, 'signed_in', true, undefined],
+    ['with an access token that has ended, and can be renewed', login, 2000, 'signed_in', true, undefined],
+    ['without a refresh token', without('refreshToken'), 1999, 'signed_in', false, undefined],
+    [
+      'without one, at its end',
+      without('refreshToken'),
+      2000,
+      'sign_in_needed',
+      false,
+      'the token has expired, and there is no refresh token',
+    ],
+    [
+      'without one, and no known end',
+      without('refreshToken', 'expiresAt'),
+      1e10,
+      'signed_in',
+      false,
+      undefined,
+    ],
+    ['refused', { ...login, signInNeeded: 'invalid_grant' }, 1500, 'sign_in_needed', false, 'invalid_grant'],
+    ['without tokens', { ...login, tokens: undefined }, 1500, 'sign_in_needed', false, 'there are no tokens'],
+  ] as const)('%s is shown as it is', (_what, credential, now, kind, canRefresh, reason) => {
+    expect(loginStateOf(credential, now)).toEqual({
+      kind,
+      canRefresh,
+      reason,
+      issuer: login.issuer,
+      clientId: login.client.clientId,
+      scope: credential.tokens?.scope,
+      signedInAt: 1000,
+      expiresAt: credential.tokens?.expiresAt,
+    })
+    expect(JSON.stringify(loginStateOf(credential, now))).not.toMatch(/"(access|refresh|id)"/)
+  })
+
+  it('that is none is shown as none', () => {
+    expect(loginStateOf(undefined, 1)).toEqual({ kind: 'none' })
+  })
+
+  it('has tokens to send unless they were refused', () => {
+    const logins = [login, undefined, { ...login, tokens: undefined }, { ...login, signInNeeded: 'x' }]
+    expect(logins.map(hasTokens)).toEqual([true, false, false, false])
+  })
+
+  it('is sent with its access token, or with its ID token where that is wanted and there', () => {
+    expect(loginHeader(login, false)).toBe('Bearer access')
+    expect(loginHeader(login, true)).toBe('Bearer id')
+    expect(loginHeader(without('idToken'), true)).toBe('Bearer access')
+    expect(loginHeader({ ...login, tokens: undefined }, false)).toBeUndefined()
   })
 })

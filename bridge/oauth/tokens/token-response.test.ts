@@ -2,7 +2,8 @@ import { encodeBase64url, encodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ServerResponse } from '../server-request.ts'
-import { type TokenAnswer, readTokenAnswer } from './token-response.ts'
+import { OAuthFailure } from '../login-port.ts'
+import { failureOf, isClientRefused, readTokenAnswer, refusal, type TokenAnswer } from './token-response.ts'
 
 const at = 1_700_000_000
 
@@ -158,4 +159,50 @@ it('whatever is answered, a token is one that can be sent, and nothing is thrown
       expect(Number.isSafeInteger(answer.tokens.expiresAt ?? at)).toBe(true)
     }),
   )
+})
+
+describe('what a person is told', () => {
+  const issuer = 'https://as.example'
+
+  it.each([
+    ['access_denied', 'access_denied'],
+    ['expired_token', 'expired'],
+    ['invalid_client', 'client_refused'],
+    ['unauthorized_client', 'client_refused'],
+    ['invalid_scope', 'scope_refused'],
+    ['server_error', 'unavailable'],
+    ['temporarily_unavailable', 'unavailable'],
+    ['invalid_grant', 'refused'],
+    ['constructor', 'refused'],
+  ])('the error %s of an authorization server is %s, in its words', (error, fault) => {
+    const message = `"${issuer}" answered ${error}: "So."`
+    expect(refusal(error, 'So.', issuer)).toMatchObject({ name: 'OAuthFailure', fault, issuer, message })
+    expect(failureOf({ kind: 'refused', error, description: 'So.' }, issuer)).toMatchObject({
+      fault,
+      message,
+    })
+  })
+
+  it('an answer that nobody can tell is unavailable, with its cause and when to try again', () => {
+    const cause = new Error('the token endpoint answered with status 503')
+    const unknown = { kind: 'unavailable', retryAfterSeconds: 11, sent: true } as const
+    expect(failureOf({ ...unknown, cause }, issuer)).toMatchObject({
+      fault: 'unavailable',
+      issuer,
+      cause,
+      retryAfterSeconds: 11,
+      message: `"${issuer}" cannot issue tokens now: the token endpoint answered with status 503.`,
+    })
+    expect(failureOf({ ...unknown, cause: 'text' }, issuer).message).toBe(
+      `"${issuer}" cannot issue tokens now.`,
+    )
+  })
+
+  it('the client is refused when its issuer says so, and nothing else', () => {
+    expect(isClientRefused(refusal('invalid_client', undefined, issuer))).toBe(true)
+    expect(isClientRefused(refusal('invalid_grant', undefined, issuer))).toBe(false)
+    expect(isClientRefused(new OAuthFailure('client_refused', 'There is no private key.'))).toBe(false)
+    expect(isClientRefused(new Error('invalid_client'))).toBe(false)
+    expect(isClientRefused({ fault: 'client_refused', issuer })).toBe(false)
+  })
 })
