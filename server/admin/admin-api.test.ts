@@ -362,8 +362,32 @@ describe('GET /openapi.json', () => {
     admin.runtime.advance(60)
   }
 
+  /** One with everything that a grant can have. */
+  async function addWholeGrant(): Promise<void> {
+    const { grant } = await addGrant(admin.store, grantSample('a'))
+    const use = { grantId: grant.id, usedAt: start, address: '192.0.2.1', tool: 'whoami' }
+    const twoAddresses = { addresses: ['192.0.2.1', '192.0.2.2'], at: start } as const
+    await admin.store.recordGrantUses([{ ...use, twoAddresses }])
+    await admin.store.endGrant(grant.id, 'revoked_by_user', start)
+  }
+
+  it('has every fact of a grant', async () => {
+    await addWholeGrant()
+    const { grants } = (await factsOf('GET', '/grants?all=true', 200)) as { grants: object[] }
+    const { paths } = await documentOf()
+    const schema = paths['/grants']?.['get']?.responses['200']?.content['application/json']?.schema as {
+      properties: { grants: { items: { properties: object } } }
+    }
+    const described = Object.keys(schema.properties.grants.items.properties).toSorted()
+    expect(Object.keys(grants[0] ?? {})).toContain('two_addresses')
+    expect(described.filter((name) => name !== 'client_name')).toEqual(
+      Object.keys(grants[0] ?? {}).toSorted(),
+    )
+  })
+
   const cases: readonly [id: string, status: number, path: string, prepare?: () => Promise<unknown>][] = [
     ['listGrants', 200, '/grants', () => addGrant(admin.store, grantSample('a'))],
+    ['listGrants', 200, '/grants?all=true', addWholeGrant],
     ['listGrants', 400, '/grants?limit=none'],
     ['revokeGrant', 200, '/grants/grant%20a', () => addGrant(admin.store, grantSample('a'))],
     ['revokeGrant', 404, '/grants/none'],

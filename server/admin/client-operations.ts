@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listKnownClients } from '../core/operator/client-list.ts'
+import { type ClientFacts, listKnownClients } from '../core/operator/client-list.ts'
 import { removeKnownClient } from '../core/clients/client-removal.ts'
 import {
   type AdminOperation,
@@ -20,7 +20,7 @@ const clientSchema = z.object({
   introspects: z.boolean(),
   created_at: seconds('when it was added'),
   expires_at: seconds('when it is deleted unless a user signs in with it').optional(),
-})
+} satisfies Record<keyof ClientFacts, z.ZodType>)
 
 export const clientOperations: readonly AdminOperation[] = [
   adminOperation({

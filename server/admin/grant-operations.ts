@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findUsers, listGrants } from '../core/operator/grant-list.ts'
+import { findUsers, type GrantFacts, listGrants } from '../core/operator/grant-list.ts'
 import { revokeGrant, revokeGrantsOf } from '../core/operator/grant-revocation.ts'
 import type { Grant } from '../core/session/grant.ts'
 import type { Report } from '../observability/log.ts'
@@ -15,6 +15,7 @@ import {
 
 const userDoc = "the user's id at the session provider, or an email address"
 
+// Each fact that is sent is described.
 const grantSchema = z.object({
   id: z.string(),
   sub: z.string().describe("the user's id at the session provider"),
@@ -25,11 +26,19 @@ const grantSchema = z.object({
   created_at: seconds('when the user allowed it'),
   last_used_at: seconds('the last use, up to ten minutes out of date').optional(),
   last_address: z.string().optional().describe('the address of the last use'),
+  last_tool: z.string().optional().describe('the tool that was called last'),
+  two_addresses: z
+    .object({
+      addresses: z.tuple([z.string(), z.string()]).readonly(),
+      at: seconds('the last time'),
+    })
+    .optional()
+    .describe('two addresses that used it at the same time'),
   expires_at: seconds('when it ends; for a waiting one, when it can no longer be fetched'),
   state: z.enum(['live', 'waiting', 'expired', 'ended']),
   ended_at: seconds('when it ended early').optional(),
   end_reason: z.string().optional(),
-})
+} satisfies Record<keyof GrantFacts, z.ZodType>)
 
 const revokedSchema = z.object({
   revoked: z.int().describe('number of grants ended; 0 if they had already ended'),

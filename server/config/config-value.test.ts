@@ -13,6 +13,7 @@ import {
   parsePageUrl,
   parseParameters,
   parseSignInOrder,
+  parseSocial,
 } from './config-value.ts'
 
 describeParser(
@@ -174,6 +175,30 @@ describeParser(
     ['[::1]:8787', ['[::1]:8787']],
   ],
   ['https://mcp.internal', 'mcp.internal/path', 'user@mcp.internal', 'a b', 'mcp.internal:443'],
+)
+
+describeParser(
+  'parseSocial',
+  parseSocial,
+  [
+    ['google', [{ id: 'google', scopes: undefined }]],
+    [
+      'google, keycloak=openid  profile ,custom:acme = groups',
+      [
+        { id: 'google', scopes: undefined },
+        { id: 'keycloak', scopes: 'openid profile' },
+        { id: 'custom:acme', scopes: 'groups' },
+      ],
+    ],
+    [
+      'azure=email offline_access,google=https://www.googleapis.com/auth/calendar',
+      [
+        { id: 'azure', scopes: 'email offline_access' },
+        { id: 'google', scopes: 'https://www.googleapis.com/auth/calendar' },
+      ],
+    ],
+  ],
+  ['keycloak=', '=openid', 'keycloak=openid=profile', 'google keycloak', 'keycloak=open"id'],
 )
 
 describeParser(

@@ -143,6 +143,21 @@ export function parseCaptcha(text: string): Captcha {
   return { kind: match[1] as Captcha['kind'], siteKey: match[2] ?? '' }
 }
 
+/** A social sign-in method to offer. `scopes` are asked for instead of those it needs by default. */
+export interface SocialChoice {
+  id: string
+  scopes: string | undefined
+}
+
+/** Names of social sign-in methods, comma-separated, each with `=SCOPE SCOPE` if it needs other scopes than by default. */
+export function parseSocial(text: string): readonly SocialChoice[] {
+  return parseList(text).map((entry) => {
+    const match = /^([^\s=]+)(?:\s*=\s*([\w.:/-]+(?: +[\w.:/-]+)*))?$/.exec(entry)
+    if (!match) throw new TypeError('expected names, each alone or as NAME=SCOPE SCOPE, separated by commas')
+    return { id: match[1] ?? '', scopes: match[2]?.replaceAll(/ +/g, ' ') }
+  })
+}
+
 /** Ways to sign in, comma-separated, each once. Those left out follow in the usual order. */
 export function parseSignInOrder(text: string): readonly SignInMethod[] {
   const named = new Set(parseList(text).map(oneOf(...signInMethods).parse))

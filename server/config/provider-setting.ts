@@ -7,6 +7,7 @@ import {
   parseDuration,
   parseParameters,
   parseSignInOrder,
+  parseSocial,
 } from './config-value.ts'
 
 export const providerTable = {
@@ -72,9 +73,9 @@ export const providerTable = {
     doc: 'How many sessions the OpenID provider keeps for one person and this client. With one, as in dex, all connections of a person share it.',
   },
   social: {
-    parse: parseList,
+    parse: parseSocial,
     defaultText: 'what the provider reports',
-    doc: 'Social sign-in methods to offer, comma-separated and in this order, for example google.',
+    doc: 'Social sign-in methods to offer, comma-separated and in this order, for example google. One that needs other scopes than by default has them after it: keycloak=openid profile.',
   },
   password: {
     parse: parseSwitch,

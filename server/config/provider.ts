@@ -143,7 +143,7 @@ function brokenTrialRules({ config, production }: RuleContext): BrokenRule[] {
     providerUrl, 'providerIssuer', 'the embedded provider issues as APP_URL/auth/v1; leave this out.')
   require(providerAudience ===
     'authenticated', 'providerAudience', 'the embedded provider issues for "authenticated"; leave this out.')
-  require(social?.every((method) => method === 'google') ??
+  require(social?.every(({ id }) => id === 'google') ??
     true, 'social', 'the embedded provider has google only.')
   require(app.pathname === '/' &&
     app.protocol ===

@@ -72,6 +72,7 @@ const pageStatus: Readonly<Partial<Record<PageErrorCode, number>>> = {
   foreign_form: 403,
   social_rate_limited: 429,
   sign_in_unavailable: 503,
+  sign_in_broken: 502,
   client_unavailable: 503,
   client_limited: 429,
 }

@@ -113,7 +113,8 @@ const algorithmsOfKind: ReadonlyMap<string, readonly string[]> = new Map([
 /** Algorithms of the keys that a provider publishes; all signatures with another one are refused. */
 export const signatureAlgorithms: string[] = [...algorithmsOfKind.values()].flat()
 
-function algorithmsOf({ kty, crv, alg, use }: JWK): readonly string[] {
+/** Returns the algorithms that a public key may be used with; none for one that verifies no signatures. */
+export function algorithmsOf({ kty, crv, alg, use }: Partial<JWK>): readonly string[] {
   if (use !== undefined && use !== 'sig') return []
   const algorithms = algorithmsOfKind.get(kty === 'RSA' ? kty : `${kty} ${crv}`) ?? []
   // RFC 9864: both names mean the same for this curve.

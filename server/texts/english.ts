@@ -436,6 +436,12 @@ export const english = {
       message: 'The web app’s sign-in service cannot be reached.',
       nextStep: 'Wait a moment, then reload this page.',
     },
+    sign_in_broken: {
+      title: 'Sign-in is not set up right',
+      message:
+        'The web app’s sign-in service gave an answer that this server cannot use. Waiting does not help.',
+      nextStep: 'Tell the owner of the web app: drawbridge-server doctor says what to change.',
+    },
     client_unavailable: {
       title: 'This app cannot be checked right now',
       message: 'Its metadata document cannot be fetched, so the server cannot verify the app.',

@@ -486,6 +486,13 @@ export const german: Texts = {
       message: 'Der Anmeldedienst der Web-App ist nicht erreichbar.',
       nextStep: 'Warten Sie einen Moment und laden Sie diese Seite neu.',
     },
+    sign_in_broken: {
+      title: 'Die Anmeldung ist nicht richtig eingerichtet',
+      message:
+        'Der Anmeldedienst der Web-App hat etwas geantwortet, mit dem dieser Server nichts anfangen kann. Warten hilft nicht.',
+      nextStep:
+        'Sagen Sie dem Betreiber der Web-App Bescheid: drawbridge-server doctor nennt ihm, was zu ändern ist.',
+    },
     client_unavailable: {
       title: 'Diese App kann gerade nicht geprüft werden',
       message: 'Ihr Metadatendokument ist nicht abrufbar. Deshalb kann der Server die App nicht prüfen.',

@@ -69,7 +69,11 @@ export function createClientDriver(open: () => GoTrueClient): Driver {
       const device = open()
       const { data, error } = await device.signInWithOAuth({
         provider: method as 'google',
-        options: { redirectTo: callbackUrl, skipBrowserRedirect: true },
+        options: {
+          redirectTo: callbackUrl,
+          skipBrowserRedirect: true,
+          ...(method === 'keycloak' && { scopes: 'openid' }),
+        },
       })
       if (error) throw error
       return legOf(device, data.url ?? '')

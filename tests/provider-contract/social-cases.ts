@@ -56,6 +56,29 @@ export function socialCases(stage: () => Stage): void {
     expect(failureOf(await leg.finish(params))).toBe('expired')
   })
 
+  it.each([
+    ['keycloak', 'openid'],
+    ['azure', 'email'],
+  ])('without the scope that %s needs (%s) brings back an error and no code', async (method, scope) => {
+    const { driver, server, send } = stage()
+    // A real server's own provider may be set up to need none.
+    if (!server.levers) return
+    const { url } = await driver.socialStart(method, callbackUrl)
+    const without = new URL(url)
+    for (const [scopes, code] of [
+      ['', undefined],
+      [`profile ${scope}`, expect.any(String)],
+    ] as const) {
+      without.searchParams.set('scopes', scopes)
+      const walk = await walkSocialSignIn(without.href, callbackUrl, send)
+      const params = walk.kind === 'returned' ? walk.params : new URLSearchParams()
+      expect([params.get('error_code') ?? undefined, params.get('code') ?? undefined]).toEqual([
+        code === undefined ? 'unexpected_failure' : undefined,
+        code,
+      ])
+    }
+  })
+
   it('a code that was made up is refused', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.social)

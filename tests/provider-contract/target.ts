@@ -58,10 +58,14 @@ export const targets: readonly Target[] = given['GOTRUE_URL']
       {
         name: 'embedded: HS256, no reuse interval, at the root',
         open: () =>
-          openEmbedded('', ({ admin }) => {
-            admin.setAlgorithm('HS256')
-            admin.setReuseInterval(0)
-          }),
+          openEmbedded(
+            '',
+            ({ admin }) => {
+              admin.setAlgorithm('HS256')
+              admin.setReuseInterval(0)
+            },
+            'keycloak',
+          ),
       },
     ]
 
@@ -86,6 +90,7 @@ async function openGiven(url: string): Promise<OpenTarget> {
 async function openEmbedded(
   path: string,
   prepare: (provider: ControlledProvider) => void = () => {},
+  socialProvider = 'google',
 ): Promise<OpenTarget> {
   let serve: (request: Request) => Response | Promise<Response> = () =>
     new Response('Not yet.', { status: 503 })
@@ -94,8 +99,9 @@ async function openEmbedded(
   const siteUrl = `http://127.0.0.1:${listener.port}`
   const authUrl = `${siteUrl}${path}`
   const common = { siteUrl, redirectAllowList: [], tokenTtlSeconds: 3600, database: ':memory:' }
+  const socialProviders = ['google', 'keycloak', 'azure']
   const runtime = { ...systemRuntime, now: () => systemRuntime.now() + aheadSeconds }
-  const embedded = createControlledProvider({ ...common, url: authUrl }, runtime)
+  const embedded = createControlledProvider({ ...common, socialProviders, url: authUrl }, runtime)
   const mailPage = createMailRoutes({
     read: () => ({ mails: embedded.services.mailbox.list(), authenticators: [] }),
     pages: createPageResponder(siteUrl, siteUrl),
@@ -112,7 +118,7 @@ async function openEmbedded(
     apiKey: 'sb_publishable_contract',
     serviceKey: await admin.serviceKey(),
     jwtSecret: admin.jwtSecret,
-    socialProvider: 'google',
+    socialProvider,
     ssoDomain: company.domain,
     levers: {
       limitTokens: (limitTokens) => admin.setFaults({ limitTokens }),

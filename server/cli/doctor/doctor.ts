@@ -13,7 +13,7 @@ import { cookieChecks } from './cookie-check.ts'
 import { checkFiles } from './file-check.ts'
 import { keyChecks, readKeySource } from './key-ring-check.ts'
 import { readChain } from './certificate-chain.ts'
-import { askOidc, oidcChecks } from './oidc-check.ts'
+import { askForClient, askOidc, oidcChecks } from './oidc-check.ts'
 import { askOutside } from './outside.ts'
 import { outsideChecks } from './outside-check.ts'
 import { providerChecks } from './provider-check.ts'
@@ -83,7 +83,8 @@ async function examineSupabase(config: ServerConfig, runtime: Runtime): Promise<
 }
 
 async function examineOidc(config: ServerConfig, runtime: Runtime): Promise<readonly Finding[]> {
-  const facts = await askOidc(config, runtime)
+  const refusal = await askForClient(openProvider(config, runtime))
+  const facts = { ...(await askOidc(config, runtime)), refusal }
   const { discovery, keySet } = facts
   return [
     ...findingsOf(oidcChecks, facts),

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { configSample } from '../../../tests/support/server/config-sample.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
-import { askOidc, oidcChecks, type OidcFacts } from './oidc-check.ts'
+import { startOidcFixture } from '../../../tests/support/server/oidc-fixture.ts'
+import { oidcClient, type OidcServerOptions } from '../../../tests/support/server/oidc-server.ts'
+import { askForClient, askOidc, oidcChecks, type OidcFacts } from './oidc-check.ts'
 
 const issuer = 'https://id.example.com/realms/main'
 const config = configSample({ provider: 'oidc', providerUrl: issuer, providerIssuer: issuer })
@@ -128,4 +130,90 @@ describe('features', () => {
     })
     expect(states(findings)['refresh-tokens']).toBe('ok')
   })
+})
+
+describe('a provider at which no sign-in can work', () => {
+  const secret = { ...config, providerClientSecret: 'secret' }
+  it.each<[what: string, changes: Record<string, unknown>, message: RegExp]>([
+    [
+      'takes private_key_jwt alone',
+      { token_endpoint_auth_methods_supported: ['private_key_jwt', 'tls_client_auth'] },
+      /no client secret, only private_key_jwt,tls_client_auth/,
+    ],
+    [
+      'requires pushed authorization requests',
+      { require_pushed_authorization_requests: true },
+      /pushed authorization requests \(PAR\)/,
+    ],
+    ['has no authorization code flow', { response_types_supported: ['id_token'] }, /authorization code flow/],
+    ['signs with HS256 alone', { id_token_signing_alg_values_supported: ['HS256'] }, /with HS256 alone/],
+  ])('%s: a failure that says what to change', (_what, changes, message) => {
+    const [finding] = findingsOf(oidcChecks, { ...facts(changes), config: secret }).filter(
+      ({ name }) => name === 'sign-in',
+    )
+    expect(finding).toMatchObject({ state: 'fail', message: expect.stringMatching(message) as string })
+    expect(finding?.fix).toBeTruthy()
+  })
+
+  it.each<[what: string, changes: Record<string, unknown>]>([
+    ['says nothing of all this', {}],
+    [
+      'takes a secret in the body',
+      { token_endpoint_auth_methods_supported: ['private_key_jwt', 'client_secret_post'] },
+    ],
+    ['may be pushed requests', { require_pushed_authorization_requests: false }],
+    [
+      'has what is needed among other things',
+      {
+        response_types_supported: ['code', 'none'],
+        id_token_signing_alg_values_supported: ['HS256', 'EdDSA'],
+      },
+    ],
+  ])('is none that %s', (_what, changes) => {
+    const findings = findingsOf(oidcChecks, { ...facts(changes), config: secret })
+    expect(states(findings)).not.toHaveProperty('sign-in')
+  })
+
+  it('a public client needs no way to send a secret', () => {
+    const changes = { token_endpoint_auth_methods_supported: ['private_key_jwt'] }
+    expect(states(findingsOf(oidcChecks, facts(changes)))).not.toHaveProperty('sign-in')
+  })
+})
+
+it.each<[what: string, options: Partial<OidcServerOptions>, clientSecret: string | undefined, state: string]>(
+  [
+    ['its secret', {}, oidcClient.secret, 'ok'],
+    ['its secret, in the body', { authMethod: 'client_secret_post' }, oidcClient.secret, 'ok'],
+    ['none, as a public client', { authMethod: 'none' }, undefined, 'ok'],
+    ['another secret', {}, 'wrong', 'fail'],
+    ['another secret, in the body', { authMethod: 'client_secret_post' }, 'wrong', 'fail'],
+    ['no secret, though it has one', {}, undefined, 'fail'],
+  ],
+)(
+  'a real provider is asked whether it accepts the client with %s',
+  async (_what, options, clientSecret, state) => {
+    const fixture = await startOidcFixture(options)
+    const refusal = await askForClient(fixture.providerWith({ clientSecret }))
+    const finding = findingsOf(oidcChecks, { ...facts(), refusal }).find(({ name }) => name === 'client')
+    await fixture.server.close()
+    expect(finding?.state).toBe(state)
+    expect(JSON.stringify(finding)).not.toContain(clientSecret ?? 'no-such-token')
+  },
+)
+
+it('a provider that cannot be asked leaves the client unjudged', async () => {
+  const fixture = await startOidcFixture()
+  const provider = fixture.providerWith({})
+  await provider.capabilities()
+  fixture.intercept('/token', () => Promise.reject(new TypeError('fetch failed')))
+  const refusal = await askForClient(provider)
+  await fixture.server.close()
+  expect(states(findingsOf(oidcChecks, { ...facts(), refusal }))).not.toHaveProperty('client')
+})
+
+it('a provider without revocation that has a logout is said to be sent one', () => {
+  const changes = { revocation_endpoint: undefined, end_session_endpoint: `${issuer}/logout` }
+  const finding = findingsOf(oidcChecks, facts(changes)).find(({ name }) => name === 'sign-out')
+  expect(finding?.message).toContain('a logout is sent to its end_session_endpoint by POST')
+  expect(finding?.fix).toContain('provider_sign_out_failed')
 })

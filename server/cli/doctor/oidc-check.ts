@@ -2,6 +2,8 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, note, ok, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
+import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
+import { signatureAlgorithms } from '../../providers/jwks.ts'
 import { visit, type Visit } from './visit.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
@@ -10,6 +12,8 @@ export interface OidcFacts {
   discovery: Visit
   /** Undefined when the discovery document names no key set. */
   keySet: Visit | undefined
+  /** Its refusal of a refresh token that cannot exist; undefined if it was not asked. */
+  refusal?: ProviderError | undefined
 }
 
 /** Requests the discovery document (OpenID Connect Discovery section 4) and the keys that it names. */
@@ -20,9 +24,26 @@ export async function askOidc(config: OidcConfig, runtime: Pick<Runtime, 'fetch'
   return { config, discovery, keySet }
 }
 
+/** Presents a refresh token that cannot exist: what the provider says first is whether it knows this client. */
+export async function askForClient(
+  provider: Pick<SessionProvider, 'refresh'>,
+): Promise<ProviderError | undefined> {
+  try {
+    await provider.refresh({ accessToken: '', refreshToken: 'no-such-token', expiresAt: 0 })
+  } catch (error) {
+    if (error instanceof ProviderError) return error
+  }
+  return undefined
+}
+
 type OidcConfig = Pick<
   ServerConfig,
-  'baseUrl' | 'providerIssuer' | 'providerScope' | 'providerSessions' | 'providerJwtSecret'
+  | 'providerClientSecret'
+  | 'baseUrl'
+  | 'providerIssuer'
+  | 'providerScope'
+  | 'providerSessions'
+  | 'providerJwtSecret'
 >
 
 function discoveryUrl({ providerIssuer }: Pick<ServerConfig, 'providerIssuer'>): string {
@@ -76,6 +97,47 @@ export const oidcChecks: Checks<OidcFacts> = {
       `Set DRAWBRIDGE_PROVIDER_URL=${String(issuer)} to the letter; a slash at its end counts.`,
     )
   }),
+  client({ discovery, refusal }) {
+    if (!documentOf(discovery) || !refusal) return undefined
+    if (refusal.failure === 'terminal') return ok('The provider accepts the client id and secret.')
+    if (!/invalid_client|unauthorized_client|: 401 /.test(refusal.message)) return undefined
+    return fail(
+      `Nobody can sign in: ${refusal.message}`,
+      'Copy DRAWBRIDGE_PROVIDER_CLIENT_ID and DRAWBRIDGE_PROVIDER_CLIENT_SECRET again, and allow the grants authorization_code and refresh_token for this client.',
+    )
+  },
+  'sign-in': discovered((document, { providerClientSecret }, lists) => {
+    if (document['require_pushed_authorization_requests'] === true) {
+      return fail(
+        'The provider requires pushed authorization requests (PAR), which are not supported: every sign-in fails.',
+        'Switch the requirement off at the provider, for this client or for all.',
+      )
+    }
+    const methods = 'token_endpoint_auth_methods_supported'
+    const takesSecret = ['client_secret_basic', 'client_secret_post'].some(
+      (method) => lists(methods, method) ?? true,
+    )
+    if (providerClientSecret !== undefined && !takesSecret) {
+      return fail(
+        `The provider takes no client secret, only ${String(document[methods])}: every sign-in fails.`,
+        'Allow client_secret_basic or client_secret_post for this client at the provider.',
+      )
+    }
+    if (lists('response_types_supported', 'code') === false) {
+      return fail(
+        'The provider does not support the authorization code flow: every sign-in fails.',
+        'Switch the response type "code" on for this client at the provider.',
+      )
+    }
+    const signing = 'id_token_signing_alg_values_supported'
+    const isVerifiable = signatureAlgorithms.some((algorithm) => lists(signing, algorithm) ?? true)
+    return isVerifiable
+      ? undefined
+      : fail(
+          `The provider signs ID tokens with ${String(document[signing])} alone, which is not accepted: every sign-in fails.`,
+          'Let it sign with an asymmetric key, for example RS256 or ES256.',
+        )
+  }),
   pkce: discovered((_document, _config, lists) => {
     const isSupported = lists('code_challenge_methods_supported', 'S256')
     if (isSupported) return undefined
@@ -106,9 +168,13 @@ export const oidcChecks: Checks<OidcFacts> = {
     const isShared = providerSessions === 'one'
     if (typeof document['revocation_endpoint'] !== 'string') {
       // With one shared session nothing is left to set: a note.
+      const isAsked = typeof document['end_session_endpoint'] === 'string'
+      const lives = isAsked
+        ? 'a logout is sent to its end_session_endpoint by POST instead, which not every provider takes from a server'
+        : 'what is ended here lives on there until it expires'
       return (isShared ? note : warn)(
-        `The provider has no revocation endpoint: what is ended here lives on there until it expires.${isShared ? '' : ' If it is dex, it also keeps one refresh token for each person, so that a second connection ends the first.'}`,
-        `For dex set ${isShared ? '' : 'DRAWBRIDGE_PROVIDER_SESSIONS=one, and '}expiry.refreshTokens.reuseInterval to 60s there: a crash during a refresh loses the session otherwise. Keep sessions at the provider short.`,
+        `The provider has no revocation endpoint: ${lives}.${isShared ? '' : ' If it is dex, it also keeps one refresh token for each person, so that a second connection ends the first.'}`,
+        `${isAsked ? 'Look for provider_sign_out_failed in the log, and allow logout by POST at the provider. ' : ''}For dex set ${isShared ? '' : 'DRAWBRIDGE_PROVIDER_SESSIONS=one, and '}expiry.refreshTokens.reuseInterval to 60s there: a crash during a refresh loses the session otherwise. Keep sessions at the provider short.`,
       )
     }
     if (!isShared) return ok('Ended connections are revoked at the provider.')

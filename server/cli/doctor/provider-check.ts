@@ -1,6 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
+import { algorithmsOf } from '../../providers/jwks.ts'
 import type { Visit } from './visit.ts'
 
 const noticeableSeconds = 30
@@ -39,7 +40,7 @@ export const providerChecks: Checks<ProviderFacts> = {
       if (providerJwtSecret !== undefined)
         return ok('Tokens are verified with DRAWBRIDGE_PROVIDER_JWT_SECRET (HS256).')
       const found = Array.isArray(published)
-        ? `${keys.length} keys, and none is ES256 or RS256`
+        ? `${keys.length} keys, and none is good for verifying signatures`
         : `no key set: it answers ${keySet.status}`
       return fail(
         `The provider publishes ${found}. No token can be verified, so nobody can sign in.`,
@@ -66,10 +67,6 @@ function dateOf(visit: Visit): number | undefined {
   return Number.isNaN(made) ? undefined : Math.floor(made / 1000) + (Number.isFinite(age) ? age : 0)
 }
 
-function algorithmOf(jwk: unknown): 'ES256' | 'RS256' | undefined {
-  if (!isJsonObject(jwk) || (jwk['use'] !== undefined && jwk['use'] !== 'sig')) return undefined
-  if (jwk['kty'] === 'EC' && jwk['crv'] === 'P-256') return 'ES256'
-  return jwk['kty'] === 'RSA' && [undefined, 'RS256'].includes(jwk['alg'] as string | undefined)
-    ? 'RS256'
-    : undefined
+function algorithmOf(jwk: unknown): string | undefined {
+  return isJsonObject(jwk) ? algorithmsOf(jwk)[0] : undefined
 }

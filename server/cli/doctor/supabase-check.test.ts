@@ -131,7 +131,7 @@ describe('the sign-in methods', () => {
   const check = (external: object, social?: string[], more: object = {}): Finding | undefined =>
     find('sign-in-methods', {
       ...sound,
-      config: { ...config, social },
+      config: { ...config, social: social?.map((id) => ({ id, scopes: undefined })) },
       settings: answer(200, { external, ...more }),
       capabilities: capabilitiesSample({
         password: (external as { email?: boolean }).email === true,

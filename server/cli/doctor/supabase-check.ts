@@ -102,7 +102,7 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
   if (!said || !capabilities) return undefined
   const external = isJsonObject(said['external']) ? said['external'] : {}
   // One that it does not list at all may be there nevertheless.
-  const off = (config.social ?? []).filter((method) => external[method] === false)
+  const off = (config.social ?? []).map(({ id }) => id).filter((id) => external[id] === false)
   if (off.length > 0) {
     const fix = 'Switch it on at the provider, or take it out of DRAWBRIDGE_SOCIAL.'
     return fail(`DRAWBRIDGE_SOCIAL names ${off.join(', ')}, which the provider has switched off.`, fix)

@@ -1,6 +1,7 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import {
   addressLimits,
+  type AttemptLimit,
   type CountedAttempt,
   countWithin,
   everyoneLimits,
@@ -130,16 +131,14 @@ async function countMail(
   const { kind, perAddress, maxPerSite } = emailSends
   const { address, account, trusted } = attemptAt(email, visitor, ports.provider.issuer)
   const ofAccount = hashSecret(`drawbridge ${kind} ${account}`)
-  const limits = [
+  const limits: AttemptLimit[] = [
     ...addressLimits(kind, perAddress, address, maxPerSite),
     { key: `${pauseKind} ${ofAccount}`, ...emailPause },
     { key: `${kind} account ${ofAccount}`, ...emailSendsOfAccount },
   ]
+  for (const limit of limits) limit.refundable = true
   const { waitSeconds, refundable } = await countWithin(
-    [
-      ...limits.map((limit) => ({ ...limit, refundable: true as const })),
-      ...everyoneLimits(kind, providerCalls(ports.limitPerMinute), trusted),
-    ],
+    [...limits, ...everyoneLimits(kind, providerCalls(ports.limitPerMinute), trusted)],
     ports,
   )
   if (waitSeconds === 0) return refundable

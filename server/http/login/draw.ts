@@ -38,7 +38,10 @@ export interface LoginState {
   failure?: SignInFailure
 }
 
-/** Renders the login page of a sign-in. Throws `sign_in_unavailable` while the provider does not say how to sign in. */
+/**
+ * Renders the login page of a sign-in. Throws `sign_in_unavailable` while the provider does not say how to sign in, `sign_in_broken` if
+ * it says what waiting does not mend.
+ */
 export async function renderLogin(
   visit: SignInVisit,
   { email, failure: given }: LoginState = {},
@@ -49,7 +52,7 @@ export async function renderLogin(
   const capabilities = await provider.capabilities().catch((error: unknown) => {
     if (!(error instanceof ProviderError)) throw error
     context.report('provider_failed', { failure: error.failure, message: error.message })
-    throw new LoginError('sign_in_unavailable')
+    throw new LoginError(error.failure === 'protocol' ? 'sign_in_broken' : 'sign_in_unavailable')
   })
   await notePageOpen(visit)
   const { captcha, ...ways } = waysToSignIn(provider, capabilities)

@@ -8,6 +8,7 @@ import {
 import type { FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import type { ControlledProvider } from '../../../tests/support/sandbox/controlled-provider.ts'
+import { walkGoogle } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
 import {
   ada,
@@ -87,6 +88,33 @@ describe('social sign-in', () => {
       const { session } = await fixture.signInSocially()
       expect((await provider.verify(session.accessToken)).sub).toBeDefined()
     }
+  })
+
+  it.each([
+    ['google', undefined],
+    ['keycloak', 'openid'],
+    ['azure', 'email'],
+  ])('by %s asks for the scopes that it needs beside those of the API: %s', async (method, scopes) => {
+    const begun = await provider.socialStart({ method, callbackUrl })
+    expect(new URL(begun.url).searchParams.get('scopes') ?? undefined).toBe(scopes)
+    const params = (await walkGoogle(embedded, begun.url, '@')).searchParams
+    const step = await provider.socialFinish({ params, secret: begun.secret, callbackUrl })
+    expect(completed(step).identity.email).toContain('@')
+  })
+
+  it('asks for the scopes that are configured instead', async () => {
+    const socialScopes = new Map([
+      ['keycloak', 'openid profile roles'],
+      ['google', undefined],
+    ])
+    const configured = fixture.configured({ socialScopes })
+    const scopesOf = async (method: string) =>
+      new URL((await configured.socialStart({ method, callbackUrl })).url).searchParams.get('scopes')
+    expect(await Promise.all(['keycloak', 'google', 'azure'].map(scopesOf))).toEqual([
+      'openid profile roles',
+      null,
+      'email',
+    ])
   })
 
   it('a return without a code asks nobody', async () => {

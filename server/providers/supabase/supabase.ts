@@ -39,6 +39,8 @@ export interface GotrueConfig extends GotrueAddress, OfferedMethods {
   audience: string
   hs256Secret: string | undefined
   secondFactor: SecondFactorPolicy
+  /** Scopes of social methods that need others than by default. */
+  socialScopes?: ReadonlyMap<string, string | undefined>
 }
 
 /**
@@ -98,6 +100,12 @@ export function createGotrueProvider(
   }
 }
 
+/** Scopes without which a provider says too little about a person, beside those that the API asks for by itself. */
+const neededScopes: ReadonlyMap<string, string> = new Map([
+  ['azure', 'email'],
+  ['keycloak', 'openid'],
+])
+
 /**
  * The API sends mail while it is asked, and gives itself ten seconds for that. Whoever hangs up earlier has it take back the code of
  * a mail that is out already.
@@ -135,7 +143,13 @@ function createSignIns(
     async socialStart({ method, callbackUrl }) {
       const { secret, challenge } = await startPkce(runtime)
       const url = new URL(`${config.url}/authorize`)
-      const parameters = { provider: method, redirect_to: callbackUrl, ...challenge }
+      const scopes = config.socialScopes?.get(method) ?? neededScopes.get(method)
+      const parameters = {
+        provider: method,
+        redirect_to: callbackUrl,
+        ...challenge,
+        ...(scopes && { scopes }),
+      }
       url.search = new URLSearchParams(parameters).toString()
       return { url: url.href, secret }
     },

@@ -52,6 +52,7 @@ export function startGotrue(): GotrueFixture {
       siteUrl,
       redirectAllowList: [callbackUrl],
       tokenTtlSeconds: 3600,
+      socialProviders: ['google', 'keycloak', 'azure'],
       database: ':memory:',
     },
     runtime,

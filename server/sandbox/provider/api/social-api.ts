@@ -30,7 +30,8 @@ export function createSocialApi(services: AuthServices, google: StandIn): Hono {
       throw new AuthError(400, 'validation_failed', message)
     }
     const redirectTo = chooseRedirectTarget(config, c.req.query('redirect_to') ?? '')
-    const state = flows.start({ provider, redirectTo, codeChallenge })
+    const scopes = c.req.query('scopes') ?? ''
+    const state = flows.start({ provider, redirectTo, codeChallenge, scopes })
     return c.redirect(google.authorizationUrl(state), 302)
   })
 
@@ -61,10 +62,22 @@ export function createSocialApi(services: AuthServices, google: StandIn): Hono {
     const person = google.redeem(parameters.get('code') ?? '')
     if (person === undefined)
       throw new AuthError(400, 'validation_failed', 'OAuth callback with invalid code')
+    refuseScopes(flow)
     const target = new URL(flow.redirectTo)
     const account = signInByProfile({ provider: flow.provider, ...person }, accounts)
     target.searchParams.append('code', flows.complete(flow, account.id))
     return target.href
+  }
+}
+
+/** As with the real ones: Keycloak's userinfo wants `openid`, and Azure names no address without `email`. */
+function refuseScopes({ provider, scopes = '' }: SocialFlow): void {
+  const asked = scopes.split(/[ ,]+/)
+  if (provider === 'keycloak' && !asked.includes('openid')) {
+    throw new AuthError(500, 'unexpected_failure', 'Error getting user profile from external provider')
+  }
+  if (provider === 'azure' && !asked.includes('email')) {
+    throw new AuthError(500, 'unexpected_failure', 'Error getting user email from external provider')
   }
 }
 

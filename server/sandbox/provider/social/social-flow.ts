@@ -14,6 +14,8 @@ export interface SocialFlow {
   provider: string
   redirectTo: string
   codeChallenge: string
+  /** Asked for beside the provider's own. */
+  scopes?: string
   createdAt: number
   /** The code of its redirect, and the account behind it, once the social provider has answered. */
   completed?: { code: string; accountId: string }
@@ -29,7 +31,7 @@ export class SocialFlows {
   }
 
   /** Returns the `state` to send to the social provider. */
-  start(request: Pick<SocialFlow, 'provider' | 'redirectTo' | 'codeChallenge'>): string {
+  start(request: Pick<SocialFlow, 'provider' | 'redirectTo' | 'codeChallenge' | 'scopes'>): string {
     const state = randomUUID()
     const now = this.#runtime.now()
     // Kept for some time after they end, so that a late one gets `expired` rather than `not found`.
