@@ -1,4 +1,4 @@
-import { oneOf, parseToken, parseList, parseSwitch, parseText } from '@drawbridge/shared/settings/value.ts'
+import { oneOf, parseToken, parseSwitch, parseText } from '@drawbridge/shared/settings/value.ts'
 import {
   parseBaseUrl,
   parseCaptcha,

@@ -148,7 +148,7 @@ describe('a provider at which no sign-in can work', () => {
     ['has no authorization code flow', { response_types_supported: ['id_token'] }, /authorization code flow/],
     ['signs with HS256 alone', { id_token_signing_alg_values_supported: ['HS256'] }, /with HS256 alone/],
   ])('%s: a failure that says what to change', (_what, changes, message) => {
-    const [finding] = findingsOf(oidcChecks, { ...facts(changes), config: secret }).filter(
+    const finding = findingsOf(oidcChecks, { ...facts(changes), config: secret }).find(
       ({ name }) => name === 'sign-in',
     )
     expect(finding).toMatchObject({ state: 'fail', message: expect.stringMatching(message) as string })
