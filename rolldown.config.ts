@@ -9,7 +9,11 @@ const output = {
   format: 'esm',
   entryFileNames: '[name].mjs',
   chunkFileNames: '[name]-[hash].mjs',
-  sourcemap: false,
+  sourcemap: true,
+  sourcemapExcludeSources: true,
+  // Class names and stacks are read in logs. ASCII: V8 keeps two bytes for each character of a file with one beyond Latin-1.
+  comments: { legal: true, annotation: false, jsdoc: false },
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
   cleanDir: true,
 } as const
 
@@ -68,8 +72,7 @@ export default defineConfig([
     input: { main: 'server/main.ts', library: 'server/library.ts' },
     platform: 'node',
     plugins: [openTelemetry, thirdPartyNotices(), publishOutput('server/dist', () => true)],
-    // V8 keeps two bytes for each character of a file with one beyond Latin-1.
-    output: { ...output, dir: fresh('server/dist', 'server'), minify: { codegen: { asciiOnly: true } } },
+    output: { ...output, dir: fresh('server/dist', 'server') },
   },
   {
     input: { main: 'bridge/main.ts' },
@@ -91,7 +94,6 @@ export default defineConfig([
     output: {
       ...output,
       dir: fresh('bridge/dist', 'bridge'),
-      minify: true,
       codeSplitting: {
         groups: [
           createGroup('start', ['bridge/main.ts']),
@@ -107,6 +109,6 @@ export default defineConfig([
     platform: 'node',
     plugins: [publishOutput('bridge/dist', () => false)],
     external: ['keytar'],
-    output: { ...output, dir: fresh('bridge/dist', 'helper'), minify: true, codeSplitting: false },
+    output: { ...output, dir: fresh('bridge/dist', 'helper'), codeSplitting: false },
   },
 ])
