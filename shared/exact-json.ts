@@ -1,5 +1,3 @@
-import { structureOf } from './json-structure.ts'
-
 declare global {
   // In V8 since 11.4, but not in the types of ECMAScript 2023. Only browsers may lack it.
   interface JSON {
@@ -12,9 +10,6 @@ declare global {
   }
 }
 
-/** Far deeper than any message, and far below the depth at which serializing overflows the stack of Node 22. */
-const maxJsonDepth = 1000
-
 /**
  * Matches JSON with numbers that JavaScript may write otherwise: those with an exponent, 16 characters, or a zero at the end of their
  * fraction, tiny ones and -0. Others are too short to be rounded. Texts may look like that too.
@@ -23,12 +18,10 @@ const oddNumber = /(?:^|[[:,\s])-?(?:[\d.]{16}|[\d.]+[eE]|\d+\.\d*0(?!\d)|0\.000
 
 /**
  * Parses JSON that is going to be serialized again. A number that JavaScript would write otherwise (9007199254740993, 1.0, 1e400) becomes
- * an object that `JSON.stringify` writes as it came; {@link plainNumber} is its value. Throws a `SyntaxError` for invalid JSON, and a
- * `RangeError` for JSON nested more than 1000 levels deep.
+ * an object that `JSON.stringify` writes as it came; {@link plainNumber} is its value. Throws for invalid JSON, and a `RangeError` where
+ * such a number is nested too deeply.
  */
 export function parseExactJson(text: string): unknown {
-  if (structureOf(text).depth > maxJsonDepth)
-    throw new RangeError(`The JSON is nested more than ${maxJsonDepth} levels deep.`)
   if (!hasOddNumber(text)) return JSON.parse(text)
   return JSON.parse(text, (_, value, { source }) =>
     typeof value === 'number' && String(value) !== source ? JSON.rawJSON(source) : value,
@@ -48,4 +41,9 @@ export function isExactNumber(value: unknown): boolean {
 /** The value of a number that was kept as it came, rounded; any other value is returned as it is. */
 export function plainNumber(value: unknown): unknown {
   return isExactNumber(value) ? Number(JSON.stringify(value)) : value
+}
+
+/** Compares two texts or numbers, which may have been kept as they came. */
+export function isSameScalar(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other)
 }

@@ -1,4 +1,4 @@
-import { isExactNumber } from './exact-json.ts'
+import { isExactNumber, parseExactJson } from './exact-json.ts'
 
 /** A parsed JSON object, not an array or null. Its members are unchecked. */
 export type JsonObject = Record<string, unknown>
@@ -10,8 +10,17 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /** Parses text that must be a JSON object; `undefined` for anything else. */
 export function parseJsonObject(text: string): JsonObject | undefined {
+  return objectOf(text, JSON.parse)
+}
+
+/** {@link parseJsonObject} with numbers as {@link parseExactJson} keeps them. */
+export function parseExactObject(text: string): JsonObject | undefined {
+  return objectOf(text, parseExactJson)
+}
+
+function objectOf(text: string, parse: (text: string) => unknown): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parse(text)
     return isJsonObject(value) ? value : undefined
   } catch {
     return undefined

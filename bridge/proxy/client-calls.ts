@@ -1,3 +1,4 @@
+import { parseExactJson, plainNumber } from '@drawbridge/shared/exact-json.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
@@ -231,7 +232,7 @@ export class PendingCalls implements Step<ClientContext> {
       heardAtMs: 0,
       carrier: undefined,
       abort: new AbortController(),
-      deliver: context.deliver,
+      deliver: (answer) => context.deliver(withOwnId(answer, message)),
       settle,
       start: () => void this.#run(call, context, next),
     }
@@ -277,7 +278,7 @@ export class PendingCalls implements Step<ClientContext> {
 
   /** A call that is over needs no cancelling, and a server that is told nevertheless may take it for another one. */
   async #cancel(message: WireMessage): Promise<void> {
-    const id = paramsOf(message)?.['requestId']
+    const id = plainNumber(paramsOf(message)?.['requestId'])
     const call = typeof id === 'string' || typeof id === 'number' ? this.#calls.get(id) : undefined
     if (call === undefined) return
     this.#settle(call)
@@ -294,6 +295,16 @@ export class PendingCalls implements Step<ClientContext> {
     const { code, message, data } = this.#ports.describeFailure(error)
     return toWireMessage(jsonRpcError(id, code, message, data))
   }
+}
+
+/** Returns an answer under the id as the client wrote it: one beyond 2^53 was rounded on the way. */
+function withOwnId(answer: WireMessage, { text, envelope }: WireMessage): WireMessage {
+  const isRounded =
+    envelope.kind === 'request' && Number.isInteger(envelope.id) && !Number.isSafeInteger(envelope.id)
+  const [own, request] = isRounded
+    ? [answer.text, text].map((each) => parseExactJson(each) as JsonObject)
+    : []
+  return own && request ? { ...answer, text: JSON.stringify({ ...own, id: request['id'] }) } : answer
 }
 
 /**

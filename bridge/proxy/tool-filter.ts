@@ -1,4 +1,4 @@
-import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, parseExactObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { intercepted, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { paramsOf, refuse, type ClientContext } from './client-calls.ts'
@@ -52,7 +52,7 @@ export class ToolFilter implements Step<ClientContext> {
 
   #filtered(answer: WireMessage): WireMessage {
     if (answer.envelope.kind === 'response' && answer.envelope.isError) return answer
-    const body = parseJsonObject(answer.text)
+    const body = parseExactObject(answer.text)
     const result = body?.['result']
     const tools = isJsonObject(result) ? result['tools'] : undefined
     if (!isJsonObject(result) || !Array.isArray(tools)) return answer

@@ -1,4 +1,5 @@
-import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { plainNumber } from '@drawbridge/shared/exact-json.ts'
+import { isJsonObject, parseExactObject } from '@drawbridge/shared/json-object.ts'
 import { structureOf } from '@drawbridge/shared/json-structure.ts'
 import {
   jsonRpcError,
@@ -47,9 +48,10 @@ export function waitingId(id: JsonRpcId, waiting: { has(id: JsonRpcId): boolean 
 /** Returns the error that a message has, under the id of the request that it is for; undefined if it has none. */
 export function errorIn(message: WireMessage, id: JsonRpcId): WireMessage | undefined {
   if (isNestedDeeply(message)) return undefined
-  const error = parseJsonObject(message.text)?.['error']
+  const error = parseExactObject(message.text)?.['error']
   if (!isJsonObject(error)) return undefined
-  const { code, message: text, data } = error
+  const { message: text, data } = error
+  const code = plainNumber(error['code'])
   if (!Number.isInteger(code) || typeof text !== 'string') return undefined
   return toWireMessage(jsonRpcError(id, code as number, text, data))
 }

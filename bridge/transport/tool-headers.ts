@@ -1,4 +1,4 @@
-import { isJsonObject, parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, parseExactObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { type JsonRpcRequest, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import {
@@ -41,7 +41,7 @@ export class ToolHeaders {
 
   /** Reads a page of `tools/list`. Returns it without the tools that a client has to hide. */
   readPage(request: JsonRpcRequest, answer: WireMessage): WireMessage {
-    const body = parseJsonObject(answer.text)
+    const body = parseExactObject(answer.text)
     const result = body?.['result']
     const page: unknown = isJsonObject(result) ? result['tools'] : undefined
     if (body === undefined || !isJsonObject(result) || !Array.isArray(page)) return answer

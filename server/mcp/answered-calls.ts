@@ -180,10 +180,8 @@ export class AnsweredCalls {
     try {
       const value: unknown = JSON.parse(text)
       if (!Array.isArray(value)) return this.#passMessage(value, text)
-      const texts = (parseExactJson(text) as unknown[]).map((each) =>
-        this.#passMessage(each, JSON.stringify(each)),
-      )
-      return `[${texts.join(',')}]`
+      const texts = (parseExactJson(text) as unknown[]).map((each) => JSON.stringify(each))
+      return `[${texts.map((each, index) => this.#passMessage(value[index], each)).join(',')}]`
     } catch {
       return undefined
     }

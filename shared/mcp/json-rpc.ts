@@ -1,4 +1,4 @@
-import { isExactNumber } from '../exact-json.ts'
+import { isExactNumber, parseExactJson, plainNumber } from '../exact-json.ts'
 import { isJsonObject, type JsonObject } from '../json-object.ts'
 import { structureOf } from '../json-structure.ts'
 
@@ -127,14 +127,19 @@ function isErrorResponse(value: object): value is JsonRpcError {
 }
 
 function isErrorObject(value: unknown): boolean {
-  return isJsonObject(value) && Number.isInteger(value['code']) && typeof value['message'] === 'string'
+  return (
+    isJsonObject(value) &&
+    Number.isInteger(plainNumber(value['code'])) &&
+    typeof value['message'] === 'string'
+  )
 }
 
 function invalid(id: JsonRpcId | null, reason: string): ParsedJsonRpcMessage {
   return { kind: 'invalid', id, reason }
 }
 
-function isJsonRpcId(value: unknown): value is JsonRpcId {
+/** Returns whether a value can be the id of a request, or a progress token. */
+export function isJsonRpcId(value: unknown): value is JsonRpcId {
   return (
     typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value)) || isExactNumber(value)
   )
@@ -215,10 +220,12 @@ export function toWireMessage(message: JsonRpcMessage): WireMessage {
   return { text: JSON.stringify(message), envelope: envelopeOf(message) }
 }
 
-/** The message as an object, with unknown members. Throws a `TypeError` for a batch and for an invalid message. */
+/** The message as an object, with unknown members, and with numbers that {@link parseExactJson} keeps, but for its id. Throws a `TypeError` for a batch and for an invalid message. */
 export function parseWireMessage(wire: WireMessage): JsonRpcMessage {
   if (wire.envelope.kind === 'batch') throw new TypeError('A batch is not a single message.')
-  const parsed = parseJsonRpcMessage(JSON.parse(wire.text))
+  const value = parseExactJson(wire.text)
+  const isOdd = isJsonObject(value) && isExactNumber(value['id'])
+  const parsed = parseJsonRpcMessage(isOdd ? { ...value, id: plainNumber(value['id']) } : value)
   if (parsed.kind === 'invalid') throw new TypeError(`This is not a JSON-RPC message: ${parsed.reason}.`)
   return parsed.message
 }
@@ -239,14 +246,13 @@ const maxBatchLength = 10_000
  */
 export function splitBatch(batch: WireMessage): WireMessage[] {
   if (batch.envelope.kind !== 'batch') return []
-  const values = JSON.parse(batch.text) as unknown[]
+  const values = parseExactJson(batch.text) as unknown[]
   if (values.length > maxBatchLength) return []
-  return values.map((value) => ({
-    text: JSON.stringify(value),
-    envelope: isJsonObject(value)
-      ? envelopeOf(value)
-      : { kind: 'invalid', id: undefined, reason: 'a message must be an object' },
-  }))
+  return values.map((value) => {
+    const text = JSON.stringify(value)
+    if (isJsonObject(value)) return readMessageText(text)
+    return { text, envelope: { kind: 'invalid', id: undefined, reason: 'a message must be an object' } }
+  })
 }
 
 /** The messages of a batch, or the single one. */

@@ -1,3 +1,4 @@
+import { plainNumber } from '../exact-json.ts'
 import { isJsonObject, type JsonObject } from '../json-object.ts'
 import { mcpHeader } from './mcp-protocol.ts'
 
@@ -84,10 +85,11 @@ export function headerParameterText(
 
 /** The argument itself. */
 export function headerParameterValue(args: unknown, { path }: Pick<HeaderParameter, 'path'>): unknown {
-  return path.reduce<unknown>(
+  const value = path.reduce<unknown>(
     (node, key) => (isJsonObject(node) && Object.hasOwn(node, key) ? node[key] : undefined),
     args,
   )
+  return plainNumber(value)
 }
 
 function faulty(fault: string): { kind: 'faulty'; fault: string } {

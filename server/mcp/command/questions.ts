@@ -1,3 +1,4 @@
+import { isSameScalar } from '@drawbridge/shared/exact-json.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { missingCapability, neededCapability } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
 import { maxInputSeconds } from '@drawbridge/shared/mcp/adapter/input-required.ts'
@@ -65,7 +66,7 @@ export class Questions {
 
   /** The process no longer waits for the answer. */
   cancel(processId: unknown): void {
-    const [id] = [...this.#open].findLast(([, question]) => sameId(question.processId, processId)) ?? []
+    const [id] = [...this.#open].findLast(([, question]) => isSameScalar(question.processId, processId)) ?? []
     if (id !== undefined) this.#withdraw(id, 'The answer is no longer needed.')
   }
 
@@ -104,9 +105,4 @@ function refusalOf(
 
 function notAnswered(id: JsonRpcId): JsonRpcResponse {
   return jsonRpcError(id, jsonRpcCode.internalError, 'The client did not answer.')
-}
-
-/** One that was kept as it came is another object each time. */
-function sameId(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }

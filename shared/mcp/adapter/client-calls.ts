@@ -1,3 +1,4 @@
+import { plainNumber } from '../../exact-json.ts'
 import type { JsonObject } from '../../json-object.ts'
 import type {
   JsonRpcErrorObject,
@@ -57,7 +58,8 @@ export class ClientCalls {
   }
 
   /** Ends a call without an answer; `reason` becomes the reason of its signal. */
-  cancel(id: unknown, reason?: unknown): void {
+  cancel(given: unknown, reason?: unknown): void {
+    const id = plainNumber(given)
     const controller = this.#open.get(id)
     this.#open.delete(id)
     controller?.abort(reason)

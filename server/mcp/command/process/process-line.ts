@@ -1,5 +1,6 @@
 import { parseExactJson, plainNumber } from '@drawbridge/shared/exact-json.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { structureOf } from '@drawbridge/shared/json-structure.ts'
 import {
   jsonRpcCode,
   type JsonRpcErrorObject,
@@ -14,6 +15,9 @@ export interface OutputMessage {
   /** True for what belongs into the log: it is no message, or an answer that ends its call with an error of ours. */
   isFaulty: boolean
 }
+
+/** Far deeper than any message, and far below the depth at which serializing it overflows the stack of Node 22. */
+const maxDepth = 1000
 
 const noMessage: OutputMessage = { message: undefined, isFaulty: true }
 
@@ -30,6 +34,7 @@ export const unreadable: JsonRpcErrorObject = {
  */
 export function readOutput(line: string): OutputMessage[] {
   try {
+    if (structureOf(line).depth > maxDepth) throw new RangeError('The line is nested too deeply.')
     const value = parseExactJson(line)
     const isBatch = Array.isArray(value) && value.length > 0
     return (isBatch ? value : [value]).map((each) => readValue(each, line))

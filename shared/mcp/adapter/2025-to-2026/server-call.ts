@@ -1,3 +1,4 @@
+import { isSameScalar, plainNumber } from '../../../exact-json.ts'
 import { isJsonObject, type JsonObject } from '../../../json-object.ts'
 import { jsonRpcCode, type JsonRpcMessage, type JsonRpcNotification } from '../../json-rpc.ts'
 import { metaOf } from '../../params.ts'
@@ -110,13 +111,15 @@ class Progress {
   /** The notification for the client in place of one of the server. */
   translate(notification: JsonRpcNotification): JsonRpcNotification {
     const { method, params } = notification
-    if (method !== 'notifications/progress' || params?.['progressToken'] !== this.#token) return notification
-    const { progress } = params ?? {}
+    if (method !== 'notifications/progress' || !isSameScalar(params?.['progressToken'], this.#token))
+      return notification
+    const progress = plainNumber(params?.['progress'])
     if (params === undefined || typeof progress !== 'number') return notification
     const grown = this.#base === 0 ? progress : Math.max(this.#base + progress, this.#last + step)
     this.#last = grown
     if (grown === progress) return notification
-    const { total, ...rest } = params
+    const { total: given, ...rest } = params
+    const total = plainNumber(given)
     const shifted = typeof total === 'number' ? { total: this.#base + total } : {}
     return { ...notification, params: { ...rest, ...shifted, progress: grown } }
   }

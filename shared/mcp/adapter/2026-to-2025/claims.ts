@@ -1,5 +1,6 @@
+import { plainNumber } from '../../../exact-json.ts'
 import { isJsonObject, type JsonObject } from '../../../json-object.ts'
-import { jsonRpcCode, type JsonRpcNotification, type JsonRpcRequest } from '../../json-rpc.ts'
+import { isJsonRpcId, jsonRpcCode, type JsonRpcNotification, type JsonRpcRequest } from '../../json-rpc.ts'
 import { mcpErrorCode, mcpMetaKey, modernRevision } from '../../mcp-protocol.ts'
 import { CallError } from '../call-error.ts'
 import { mapClientCapabilities } from '../capabilities.ts'
@@ -63,7 +64,7 @@ export function readClaims({ method, params }: JsonRpcRequest): Claims {
 }
 
 function readProgressToken(token: unknown): string | number | undefined {
-  return typeof token === 'string' || typeof token === 'number' ? token : undefined
+  return isJsonRpcId(token) ? token : undefined
 }
 
 function isImplementation(value: unknown): value is JsonObject {
@@ -94,7 +95,7 @@ export function toNotification2026(
   if (method === 'notifications/message') return isWantedLog(params, claims) ? notification : undefined
   if (method !== 'notifications/progress') return notification
   const { progressToken } = claims
-  if (progressToken === undefined || params?.['progressToken'] !== upstreamId) return undefined
+  if (progressToken === undefined || plainNumber(params?.['progressToken']) !== upstreamId) return undefined
   return { ...notification, params: { ...params, progressToken } }
 }
 

@@ -1,3 +1,4 @@
+import { plainNumber } from '../../../exact-json.ts'
 import type { JsonObject } from '../../../json-object.ts'
 import {
   jsonRpcCode,
@@ -108,7 +109,8 @@ export class ServerCall implements PendingResult {
 
   /** Returns true if a notification from the GET stream belongs to this call. */
   concerns({ method, params }: JsonRpcNotification): boolean {
-    if (method === 'notifications/progress') return params?.['progressToken'] === this.#upstream.id
+    if (method === 'notifications/progress')
+      return plainNumber(params?.['progressToken']) === this.#upstream.id
     if (method === 'notifications/message') return isWantedLog(params, this.#clientRequest?.claims)
     return method === 'notifications/cancelled' && this.#inputRequests.has(params?.['requestId'])
   }
