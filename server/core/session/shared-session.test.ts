@@ -3,7 +3,7 @@ import { start, addSealedGrant, sealerSample } from '../../../tests/support/serv
 import { providerSample, signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import { userIdOf } from './grant.ts'
+import { type GrantStore, type StoredProviderSession, userIdOf } from './grant.ts'
 import { SessionKeeper } from './session-keeper.ts'
 import type { KeptSession } from './served-session.ts'
 import { ProviderError, type ProviderSession, type SessionProvider } from './session-provider.ts'
@@ -11,6 +11,7 @@ import { openProviderSession, sealProviderSession } from './session-seal.ts'
 import { shareSessions } from './shared-session.ts'
 import { SignOutWorker } from './sign-out-worker.ts'
 import type { Store } from '../store.ts'
+import { storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
 
 const issuer = 'https://provider'
 const hour = 3600
@@ -236,4 +237,103 @@ describe('connections of one person that share a session', () => {
     expect(await keep(instance('one'), 'a')).toBe('ended')
     expect(await keep(instance('two'), 'b')).toBe('ended')
   })
+})
+
+describe('the right to refresh, of which the connections of a person have one', () => {
+  let [one, two]: GrantStore[] = []
+  beforeEach(async () => {
+    ;[one, two] = [shared().store, shared().store]
+    for (const id of ['a', 'b', 'c']) await connect(id)
+  })
+
+  const storedOf = async (grantId: string): Promise<StoredProviderSession> =>
+    (await store.findProviderSession(grantId)) ?? (undefined as never)
+  const lease = async (
+    at: GrantStore | undefined,
+    grantId: string,
+    owner: string,
+  ): Promise<string | undefined> => {
+    const { version } = await storedOf(grantId)
+    const until = runtime.now() + 60
+    return (await at?.leaseProviderSession({ grantId, version, owner, until }, runtime.now()))?.kind
+  }
+  /** The session of a grant as a refresh of that time leaves it. */
+  const renewed = async (grantId: string, issuedAt: number): Promise<StoredProviderSession> => {
+    const row = { grantId, version: (await storedOf(grantId)).version + 1, issuedAt }
+    return sealProviderSession({ ...issue(), issuer }, row, sealer)
+  }
+
+  it.each<[how: string, end: () => Promise<unknown> | undefined]>([
+    ['is released', () => one?.releaseProviderSession({ grantId: 'b', owner: 'one', outcomeKnown: true })],
+    ['has stored what it got', async () => one?.saveProviderSession(await renewed('b', runtime.now()))],
+    [
+      'was refused',
+      async () => one?.endRefusedSession(await storedOf('b'), 'provider_session_ended', runtime.now()),
+    ],
+  ])('is held by one connection until it %s', async (_how, end) => {
+    expect(await lease(one, 'b', 'one')).toBe('leased')
+    for (const [at, id] of [
+      [two, 'a'],
+      [two, 'b'],
+      [two, 'c'],
+      [one, 'c'],
+    ] as const)
+      expect(await lease(at, id, 'two')).toBe('held')
+    await end()
+    expect(await lease(two, 'c', 'two')).toBe('leased')
+  })
+
+  it('is given back by a connection that another holder of its own session keeps away', async () => {
+    expect(await lease(store, 'c', 'other')).toBe('leased')
+    expect(await lease(one, 'c', 'one')).toBe('held')
+    expect(await lease(two, 'b', 'two')).toBe('leased')
+  })
+
+  it('goes to the first of those that have not ended', async () => {
+    await store.endGrant('a', 'revoked_by_user', runtime.now())
+    expect(await lease(one, 'c', 'one')).toBe('leased')
+    expect(await lease(two, 'b', 'two')).toBe('held')
+    expect(await lease(two, 'a', 'two').catch(() => 'ended')).not.toBe('leased')
+  })
+
+  it('is not given for a copy that has been replaced since it was read', async () => {
+    const { version } = await storedOf('b')
+    await store.saveProviderSession(await renewed('b', runtime.now()))
+    const until = runtime.now() + 60
+    const late = await one?.leaseProviderSession(
+      { grantId: 'b', version, owner: 'one', until },
+      runtime.now(),
+    )
+    expect(late?.kind).toBe('held')
+    expect(await lease(two, 'c', 'two')).toBe('held')
+    expect(await tokenOf('c')).toBe(good)
+    expect(await lease(two, 'c', 'two')).toBe('leased')
+  })
+
+  it('leaves a copy that is newer than what was stored', async () => {
+    const newer = await renewed('b', runtime.now() + 10)
+    await store.saveProviderSession(newer)
+    expect(await one?.saveProviderSession(await renewed('a', runtime.now()))).toBe(true)
+    expect(await storedOf('b')).toEqual(newer)
+    expect(await tokenOf('a')).toBe(good)
+    expect(await tokenOf('c')).toBe(good)
+  })
+
+  it('a store that fails after the session was stored loses nothing, and no other fault is hidden', async () => {
+    const failing = (fault: () => Promise<never>): GrantStore =>
+      shareSessions({ store: { ...store, findGrant: fault }, provider: dex, sealer, runtime }).store
+    expect(await failing(storeIsDown).saveProviderSession(await renewed('a', runtime.now()))).toBe(true)
+    expect(await tokenOf('a')).toBe(good)
+    const broken = failing(() => Promise.reject(new TypeError('mistake')))
+    await expect(broken.saveProviderSession(await renewed('a', runtime.now()))).rejects.toThrow('mistake')
+  })
+})
+
+it('a session whose person nobody knows is signed out: no connection can need it', async () => {
+  await connect('a')
+  for (const unknown of [undefined, 'no JWT', `${btoa('{}')}.${btoa('{"sub":7}')}.sig`.replaceAll('=', '')]) {
+    const session = { ...issue(), idToken: unknown }
+    await shared().endingProvider.signOut(session)
+    expect(signedOut.at(-1)).toBe(session.refreshToken)
+  }
 })
