@@ -61,6 +61,16 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await refusedCall(fx.keeper('restarted'))).toBe('ended')
   })
 
+  it('goes on within the hour although others are renewed, and ends with it', async () => {
+    await refusedCall()
+    const refusedAt = fx.runtime.now()
+    await fx.store.recordProviderRenewal(providerIssuer, refusedAt + 60)
+    fx.runtime.advance(hour - 10)
+    expect(await refusedCall()).toBe('unavailable')
+    fx.runtime.advance(10)
+    expect(await refusedCall()).toBe('ended')
+  })
+
   it('goes on within the hour', async () => {
     await renewAnother('b')
     await refusedCall()
@@ -125,4 +135,25 @@ it('renewals are recorded at most once a minute', async () => {
   expect(fx.provider.rotations()).toBe(10)
   expect(recorded).toHaveLength(2)
   expect(await fx.store.findProviderRenewal(providerIssuer)).toBe(recorded[1])
+})
+
+it('a lease that cannot be given back for another reason than the store is a fault', async () => {
+  const broken = { ...fx.store, releaseProviderSession: () => Promise.reject(new TypeError('mistake')) }
+  fx.provider.play(refusing, refusing)
+  await expect(fx.keep(fx.keeper('broken', { store: broken }))).rejects.toThrow('mistake')
+})
+
+it('a request that is late after its lease is not sent: the next owner may be at work', async () => {
+  const slow = {
+    ...fx.store,
+    async leaseProviderSession(...given: Parameters<typeof fx.store.leaseProviderSession>) {
+      const lease = await fx.store.leaseProviderSession(...given)
+      fx.runtime.advance(3)
+      return lease
+    },
+  }
+  expect((await fx.keep(fx.keeper('slow', { store: slow }))).kind).toBe('unavailable')
+  expect(fx.provider.rotations()).toBe(0)
+  // It gave the lease back.
+  expect((await fx.keep(keeper)).kind).toBe('live')
 })
