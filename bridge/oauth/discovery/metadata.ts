@@ -80,7 +80,7 @@ export async function findAuthorizationServer(
     `The metadata of ${quoteServerText(issuer)} names another issuer, ${quoteServerText(named)}.`,
     {
       issuer,
-      nextStep: `Only if you know that both are one service, add ${flag}; otherwise tell the operator of the server.`,
+      nextStep: `Tell the operator of the server. Only if you know that both are one service, accept it: drawbridge login {url} ${flag}`,
     },
   )
 }

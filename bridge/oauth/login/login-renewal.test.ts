@@ -1,33 +1,60 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { loginCredential } from '../../../tests/support/bridge/oauth/login-parts.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import type { CredentialStore } from '../../credentials/credential-store.ts'
+import type { LoginPorts } from './login.ts'
 import { LoginRenewal, RefreshPace } from './login-renewal.ts'
 
-it('is given up after five seconds, however short the next pause would be', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const tokens = { accessToken: 'access', refreshToken: 'refresh', issuedAt: 0, expiresAt: 1 }
-  const credential = loginCredential('http://issuer.example', tokens)
+const tokens = { accessToken: 'access', refreshToken: 'refresh', issuedAt: 0, expiresAt: 1 }
+const credential = loginCredential('http://issuer.example', tokens)
+
+function renewalBy(refresh: LoginPorts['refresh']): LoginRenewal {
   const store = {
     read: async () => credential,
     write: async () => {},
     exclusively: (_name: string, _options: object, work: () => Promise<unknown>) => work(),
   }
-  let requests = 0
-  const renewal = new LoginRenewal({
+  return new LoginRenewal({
     id: 'a'.repeat(64),
     store: store as unknown as CredentialStore,
     runtime: { ...systemRuntime, sleep: async () => {}, randomBytes: (length) => new Uint8Array(length) },
-    async refresh() {
-      requests += 1
-      vi.advanceTimersByTime(2600)
-      return { kind: 'unavailable', sent: true, cause: new Error('no'), retryAfterSeconds: undefined }
-    },
+    refresh,
     note() {},
   })
-  await expect(renewal.renew(credential, 'ended')).rejects.toMatchObject({ fault: 'unavailable' })
-  expect(requests).toBe(2)
+}
+
+describe('a renewal that the server cannot do now', () => {
+  let requests = 0
+  const unavailable = (retryAfterSeconds?: number, tookMs = 0) =>
+    renewalBy(async () => {
+      requests += 1
+      vi.advanceTimersByTime(tookMs)
+      return { kind: 'unavailable', sent: true, cause: new Error('no'), retryAfterSeconds }
+    })
+
+  beforeEach(() => {
+    requests = 0
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+  })
+
+  it('is given up after five seconds, however short the next pause would be', async () => {
+    const renewed = unavailable(undefined, 2600).renew(credential, 'ended')
+    await expect(renewed).rejects.toMatchObject({ fault: 'unavailable' })
+    expect(requests).toBe(2)
+  })
+
+  it('is not tried early again before the pause that the server asked for is over', async () => {
+    const renewal = unavailable(60)
+    for (const _call of [1, 2, 3]) expect(await renewal.renewEarly(credential)).toBe(credential)
+    expect(requests).toBe(1)
+    vi.advanceTimersByTime(59_000)
+    await renewal.renewEarly(credential)
+    expect(requests).toBe(1)
+    vi.advanceTimersByTime(1001)
+    await renewal.renewEarly(credential)
+    expect(requests).toBe(2)
+  })
 })
 
 describe('the pace of renewals', () => {

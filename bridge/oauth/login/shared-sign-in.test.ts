@@ -122,6 +122,33 @@ describe('a sign-in', () => {
     expect(await faultOf(pending.prompt)).toBe('none')
   })
 
+  it('that fails while its link is still being written leaves the failure to others, not the link', async () => {
+    const store = open()
+    const { notices } = store
+    const kinds: unknown[] = []
+    const slow = {
+      ...notices,
+      read: notices.read.bind(notices),
+      remove: notices.remove.bind(notices),
+      async post(name: string, text: string) {
+        const { kind } = JSON.parse(text) as { kind: string }
+        if (kind === 'prompt') await systemRuntime.sleep(100)
+        await notices.post(name, text)
+        kinds.push(kind)
+      },
+    }
+    const declined = new OAuthFailure('access_denied', 'The user declined.')
+    const ports = loginPorts({
+      origin: server.origin,
+      store: Object.assign(Object.create(store) as CredentialStore, { notices: slow }),
+      person: () => Promise.reject(declined),
+    })
+    const pending = new Login(loginConfig(server.origin), ports).signIn()
+    expect(await faultOf(pending.done)).toBe('access_denied')
+    expect(kinds).toEqual(['prompt', 'failed'])
+    expect(readFileSync(notice(), 'utf8')).toContain('"kind":"failed"')
+  })
+
   it('is not needed when another process has signed in since the refusal', async () => {
     const who = person()
     const one = login(who)
