@@ -7,6 +7,7 @@ const loginMembers = {
   state: '"signed_in" or "sign_in_needed"',
   issuer: 'the authorization server',
   client_id: 'how the bridge is known there',
+  account: 'who signed in, as the tokens say; null when they do not',
   scope: 'what was granted; null when nobody said',
   signed_in_at: 'epoch seconds',
   expires_at: 'end of the access token in epoch seconds; null when nobody said',
@@ -49,7 +50,7 @@ export const commandTable: readonly CommandRow[] = [
   {
     usage: 'status [url]',
     description:
-      'Print the stored logins: server, issuer, scope, end, and what to run. Makes no network request.',
+      'Print the stored logins: server, account, issuer, scope, end, and what to run. Makes no network request.',
     group: 'Looking',
     examples: ['status', 'status https://mcp.example.com/mcp --json'],
     json: {

@@ -10,6 +10,7 @@ interface StateView {
   state: 'signed_in' | 'sign_in_needed'
   issuer: string
   client_id: string
+  account: string | null
   scope: string | null
   signed_in_at: number
   expires_at: number | null
@@ -31,6 +32,7 @@ export function stateView(state: KnownState): StateView {
     state: state.kind,
     issuer: plainText(state.issuer),
     client_id: plainText(state.clientId),
+    account: state.account === undefined ? null : plainText(state.account),
     scope: state.scope === undefined ? null : plainText(state.scope),
     signed_in_at: state.signedInAt,
     expires_at: state.expiresAt ?? null,

@@ -181,7 +181,8 @@ function report(
   const known = state.kind === 'none' ? undefined : stateView(state)
   const facts = { ok: true, did, server: serverUrl, profile: oauth.profile }
   printResult(input, { ...facts, ...known }, () => {
-    const at = known === undefined ? '' : ` at ${known.issuer}`
+    const as = typeof known?.account === 'string' ? ` as ${known.account}` : ''
+    const at = known === undefined ? '' : `${as} at ${known.issuer}`
     const texts: Readonly<Record<Outcome, string>> = {
       signed_in: `Signed in to ${serverUrl}${at}.`,
       already_signed_in: `Already signed in to ${serverUrl}${at}. To sign in again, use --force.`,

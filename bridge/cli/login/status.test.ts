@@ -30,6 +30,39 @@ describe('status', () => {
     expect(stdout).not.toContain('sEcReT')
   })
 
+  const jwtOf = (claims: object): string =>
+    ['e30', Buffer.from(JSON.stringify(claims)).toString('base64url'), 'c2ln'].join('.')
+
+  it.each<[name: string, tokens: { accessToken: string; idToken?: string }, account: string]>([
+    [
+      'the email address of the ID token',
+      { accessToken: 'a', idToken: jwtOf({ email: 'ada@x.example', name: 'A' }) },
+      'ada@x.example',
+    ],
+    [
+      'the user name of an ID token without one',
+      { accessToken: 'a', idToken: jwtOf({ sub: '7', preferred_username: 'ada' }) },
+      'ada',
+    ],
+    ['what the access token says', { accessToken: jwtOf({ email: 'bob@x.example' }) }, 'bob@x.example'],
+    [
+      'the ID token before the access token',
+      { accessToken: jwtOf({ email: 'b' }), idToken: jwtOf({ name: 'Ada' }) },
+      'Ada',
+    ],
+    ['that the server does not tell it', { accessToken: 'a' }, 'the server does not tell the bridge'],
+    [
+      'that no token tells it',
+      { accessToken: jwtOf({ email: 5, name: '' }), idToken: 'x.y.z' },
+      'the server does not tell the bridge',
+    ],
+  ])('says who is signed in: %s', async (_name, tokens, account) => {
+    await storeLogin(home, 'https://a.example/mcp', { tokens: { issuedAt: now(), ...tokens } })
+    expect((await runCommand(['status'], { home })).stdout).toContain(`  account  ${account}\n`)
+    const { logins } = (await runCommand(['status', '--json'], { home })).json() as { logins: object[] }
+    expect(logins).toEqual([expect.objectContaining({ account: account.includes(' ') ? null : account })])
+  })
+
   it('shows nothing of a server that a terminal would act on', async () => {
     const evil = '\u001B]0;owned\u0007\u009B31m\nsigned in'
     const tokens = { accessToken: 'a', issuedAt: now(), scope: evil }
@@ -111,6 +144,7 @@ describe('status', () => {
           state: 'sign_in_needed',
           issuer: 'https://as.example',
           client_id: 'client-1',
+          account: null,
           scope: null,
           signed_in_at: at,
           expires_at: at - 10,

@@ -117,6 +117,7 @@ function loginText(login: LoginView, now: number, { colour }: Pick<Terminal, 'co
   const lines = [
     `${login.server}${profile}`,
     `  ${mark}, since ${dateText(login.signed_in_at)}`,
+    `  account  ${login.account ?? 'the server does not tell the bridge'}`,
     `  issuer   ${login.issuer}`,
     `  client   ${login.client_id}`,
     `  scope    ${login.scope ?? 'not said'}`,

@@ -1,3 +1,4 @@
+import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { Credential, IssuedTokens } from '../../credentials/credential.ts'
 
 /** State of a login for display. Contains no secret. Times in epoch seconds. */
@@ -7,6 +8,8 @@ export type LoginState =
       kind: 'signed_in' | 'sign_in_needed'
       issuer: string
       clientId: string
+      /** Who signed in, as far as the tokens tell: an email address or name. Nothing has verified it. */
+      account: string | undefined
       scope: string | undefined
       signedInAt: number
       expiresAt: number | undefined
@@ -55,6 +58,7 @@ export function loginStateOf(credential: Credential | undefined, now: number): L
     kind: reason === undefined ? 'signed_in' : 'sign_in_needed',
     issuer,
     clientId: credential.client.clientId,
+    account: accountOf(tokens),
     scope: tokens?.scope,
     signedInAt,
     expiresAt: tokens?.expiresAt,
@@ -62,6 +66,23 @@ export function loginStateOf(credential: Credential | undefined, now: number): L
     reason,
   }
 }
+
+const accountClaims = ['email', 'preferred_username', 'username', 'upn', 'name'] as const
+
+/** Reads the account from the ID token, or else from an access token that is a JWT. Most servers issue neither. */
+function accountOf(tokens: IssuedTokens | undefined): string | undefined {
+  for (const token of [tokens?.idToken, tokens?.accessToken]) {
+    const claims = (token === undefined ? undefined : readJwt(token))?.claims ?? {}
+    const found = accountClaims
+      .map((name) => claims[name])
+      .find((value) => typeof value === 'string' && value)
+    if (typeof found === 'string') return found.slice(0, maxAccountLength)
+  }
+  return undefined
+}
+
+/** As long as an email address may be (RFC 5321 section 4.5.3.1). */
+const maxAccountLength = 320
 
 /** Returns the server's error code, or a sentence of ours. */
 function whyNot({ tokens, signInNeeded }: Credential, now: number): string | undefined {

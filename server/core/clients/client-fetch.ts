@@ -18,8 +18,14 @@ import { type Rate, SourceLimit, type SourceShare } from '../limits/rate-limit.t
  */
 export const fetchFailures = {
   forbidden_url: { kind: 'other', text: 'documents are not fetched from this address.' },
-  forbidden_address: { kind: 'network', text: 'its host has no address on the public internet.' },
-  unknown_host: { kind: 'network', text: 'its host has no address on the public internet.' },
+  forbidden_address: {
+    kind: 'network',
+    text: 'its host was not found on the public internet. Is this server online?',
+  },
+  unknown_host: {
+    kind: 'network',
+    text: 'its host was not found on the public internet. Is this server online?',
+  },
   unreachable: { kind: 'network', text: 'the host cannot be reached.' },
   too_slow: { kind: 'network', text: 'the host responds too slowly.' },
   redirected: { kind: 'faulty_response', text: 'the host redirects to another address.' },

@@ -209,13 +209,13 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     [
       'forbidden_address',
       failed('forbidden_address'),
-      `its host has no address on the public internet. ${wait}`,
+      `its host was not found on the public internet. Is this server online? ${wait}`,
       false,
     ],
     [
       'unknown_host',
       failed('unknown_host'),
-      `its host has no address on the public internet. ${wait}`,
+      `its host was not found on the public internet. Is this server online? ${wait}`,
       false,
     ],
   ])('%s: the log learns why, and people what to do', async (reason, answer, text, permanent) => {
