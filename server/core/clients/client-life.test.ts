@@ -33,6 +33,37 @@ beforeEach(() => {
 
 const endOf = async ({ id }: Client): Promise<number | undefined> => (await store.findClient(id))?.expiresAt
 
+it.each<[what: string, shownAfterDays: readonly number[], days: number]>([
+  ['never', [], 1],
+  ['at once', [0], 30],
+  ['and again a week later', [0, 7], 37],
+  ['every four weeks', [0, 28, 56, 84], 90],
+])(
+  'a registration whose login page is shown %s %j is kept for so many days: %i',
+  async (_what, shown, days) => {
+    await store.addClient(registered)
+    for (const after of shown) await store.noteClientOpened(registered.id, start + after * day)
+    expect(await endOf(registered)).toBe(start + days * day)
+    const stored = await store.findClient(registered.id)
+    expect(stored && isInUse(stored)).toBe(false)
+    // The first sign-in makes it one that is in use.
+    await keep(stored ?? registered, grantEnd)
+    expect(await endOf(registered)).toBe(start + 120 * day)
+  },
+)
+
+it('a page that is shown leaves clients alone that are in use, have no end, or are documents', async () => {
+  const others = [
+    publicClient({ id: 'mcpc_endless' }),
+    { ...described, expiresAt: start + day },
+    publicClient({ id: 'mcpc_used', expiresAt: start + day }),
+  ]
+  for (const other of others) await store.addClient(other)
+  await store.keepClient('mcpc_used', start + 120 * day)
+  for (const { id } of others) await store.noteClientOpened(id, start)
+  expect(await Promise.all(others.map(endOf))).toEqual([undefined, start + day, start + 120 * day])
+})
+
 describe('createClientKeeper', () => {
   it('a registration lives 90 days longer than the grant, and is not trimmed', async () => {
     await store.addClient(registered)
@@ -87,7 +118,7 @@ describe('createClientKeeper', () => {
 
 it.each<[what: string, client: Client, expected: boolean]>([
   ['registered a moment ago', registered, false],
-  ['registered and used', publicClient({ expiresAt: start + day + 1 }), true],
+  ['registered and used', publicClient({ expiresAt: start + 90 * day + 1 }), true],
   ['registered without an end', publicClient(), true],
   ['of the operator', publicClient({ kind: 'configured' }), true],
   ['a document that is not stored', described, false],

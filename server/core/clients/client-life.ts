@@ -1,10 +1,15 @@
 import { BoundedMap } from '../bounded-map.ts'
 import type { Client, ClientStore } from './client.ts'
 
+/** How long a registration is kept whose login page was never shown. */
 export const unusedClientSeconds: number = 24 * 3600
+/** How long one is kept after its login page was shown last: its client remembers it, and would present it for ever once it is gone. */
+export const shownClientSeconds: number = 30 * 86_400
 
 /** Time a client is kept after its last connection has ended. */
 const keptSeconds = 90 * 86_400
+/** The most that a registration gets that nobody has signed in with: less than any that somebody has. */
+export const maxUnusedClientSeconds: number = keptSeconds
 const maxRemembered = 1000
 
 /** It no longer counts then, purged or not. */
@@ -18,7 +23,7 @@ export function isInUse({ kind, createdAt, expiresAt }: Client): boolean {
     case 'configured':
       return true
     case 'registered':
-      return expiresAt === undefined || expiresAt > createdAt + unusedClientSeconds
+      return expiresAt === undefined || expiresAt > createdAt + maxUnusedClientSeconds
     case 'metadata_document':
       // Only documents of connected clients are stored, and expire.
       return expiresAt !== undefined

@@ -30,7 +30,7 @@ export type RegistrationRuntime = Pick<Runtime, 'now' | 'randomBytes'>
 
 /**
  * Turns the metadata of a registration request (RFC 7591 section 3.1) into a {@link Client} that expires in {@link
- * unusedClientSeconds} unless a user signs in with it.
+ * unusedClientSeconds} unless its login page is shown or a user signs in with it.
  *
  * The client chooses neither its id nor its secrets. The response contains everything that was registered, the secret of a
  * confidential client, and the token for managing the registration at `managementUrl` (RFC 7592 section 3). Throws

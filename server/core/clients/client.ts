@@ -114,7 +114,10 @@ export interface ClientStore {
   /** Extends the life of an expiring client to `until`, if that is later: a user signed in with it. */
   keepClient(id: string, until: number): Promise<void>
   listClients(page: { after: string; limit: number }): Promise<Client[]>
-  /** Records, to the minute, that the login page of a registration was shown. Does nothing for a client in use. */
+  /**
+   * Records, to the minute, that the login page of a registration was shown: it is kept for 30 days from then, and 90 days after it was
+   * made at most. Does nothing for a client in use.
+   */
   noteClientOpened(id: string, now: number): Promise<void>
   /**
    * Deletes unused registrations beyond `most`, at most `limit` of them, from the networks that have the most, oldest first.

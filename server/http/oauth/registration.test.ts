@@ -43,6 +43,20 @@ describe('limits of registration', () => {
   })
 })
 
+it('a registration whose login page was shown can be used for thirty days, one that was not for one day', async () => {
+  const own = await startDrawbridge()
+  const [shown, other] = [(await own.register()).client_id, (await own.register()).client_id]
+  await own.browser().visit(own.authorizeUrl(shown))
+  const open = async (id: string) => (await own.browser().visit(own.authorizeUrl(id))).status
+  own.runtime.advance(86_400)
+  await own.app.store.collectExpired(own.runtime.now(), 1000)
+  expect([await open(shown), await open(other)]).toEqual([200, 400])
+  own.runtime.advance(30 * 86_400 - 1)
+  await own.app.store.collectExpired(own.runtime.now(), 1000)
+  expect((await own.signIn(shown)).url.searchParams.has('code')).toBe(true)
+  await own.close()
+})
+
 it('a registration whose login page is open is not trimmed for ten minutes, however many others come from its network', async () => {
   const { client_id: waiting } = await drawbridge.register()
   await drawbridge.browser().visit(drawbridge.authorizeUrl(waiting))

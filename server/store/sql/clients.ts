@@ -1,4 +1,5 @@
 import type { Client, ClientStore } from '../../core/clients/client.ts'
+import { maxUnusedClientSeconds, shownClientSeconds } from '../../core/clients/client-life.ts'
 import { camelCased, type SqlDatabase } from './sql.ts'
 
 /** Minimum interval between two writes that a client's login page was shown. */
@@ -38,7 +39,11 @@ const removeClient = 'DELETE FROM client WHERE id = $1 RETURNING true AS gone'
 const keepClient = `UPDATE client SET kept = true, expires_at = CASE WHEN expires_at > $2 THEN expires_at ELSE $2 END
   WHERE id = $1 AND expires_at IS NOT NULL AND (NOT kept OR expires_at < $2)`
 
-const openClient = 'UPDATE client SET opened_at = $2 WHERE id = $1 AND NOT kept AND opened_at <= $3'
+const openClient = `UPDATE client SET opened_at = $2, expires_at = CASE
+    WHEN expires_at IS NULL OR kind <> 'registered' THEN expires_at
+    WHEN $2::bigint + ${shownClientSeconds} < created_at + ${maxUnusedClientSeconds} THEN $2::bigint + ${shownClientSeconds}
+    ELSE created_at + ${maxUnusedClientSeconds} END
+  WHERE id = $1 AND NOT kept AND opened_at <= $3`
 
 /** Creates the clients in `database`, except for their trimming. */
 export function createClients(database: SqlDatabase): Omit<ClientStore, 'trimClients'> {

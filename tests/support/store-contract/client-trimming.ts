@@ -57,6 +57,19 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await store().trimClients(0, 100, start + 51)).toBe(1)
     })
 
+    it('are kept for thirty days from when their page was shown, ninety days in all', async () => {
+      await register(2)
+      const day = 86_400
+      const endOf = async (id: string) => (await store().findClient(id))?.expiresAt
+      const unshown = await endOf('r1')
+      for (const after of [0, 7 * day, 80 * day]) {
+        await store().noteClientOpened('r0', start + after)
+        const { createdAt = 0 } = (await store().findClient('r0')) ?? {}
+        expect(await endOf('r0')).toBe(Math.min(start + after + 30 * day, createdAt + 90 * day))
+      }
+      expect(await endOf('r1')).toBe(unshown)
+    })
+
     it('the last time that a page was shown counts, to the minute', async () => {
       await register(1)
       await store().noteClientOpened('r0', start)
