@@ -14,6 +14,19 @@ test.each([
   expect(serverNameOf(url)).toBe(name)
 })
 
+test.each([
+  ['Fieldnotes', 'fieldnotes'],
+  ["Ada's Café & Bar", 'adas-cafe-bar'],
+  ['  42 Notes!', '42-notes'],
+  ['x'.repeat(70), 'x'.repeat(58)],
+  ['メモ', 'example-com'],
+  ['365', 'example-com'],
+  ['"; rm -rf /', 'rm-rf'],
+  ['', 'example-com'],
+])('the server of the app %j is called %s', (appName, name) => {
+  expect(serverNameOf('https://mcp.example.com/mcp', appName)).toBe(name)
+})
+
 test('a word is quoted only where a shell would read it in another way', () => {
   expect(shellWord('https://mcp.example.com:8443/a/mcp')).toBe('https://mcp.example.com:8443/a/mcp')
   expect(shellWord('http://[::1]/mcp')).toBe("'http://[::1]/mcp'")

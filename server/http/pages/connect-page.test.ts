@@ -9,7 +9,7 @@ const escaped = (text: string): string => String(html`${text}`)
 
 describe('the ways in', () => {
   const page = connectPage(connectSample)
-  const server = { name: 'example-com', url: connectSample.url }
+  const server = { name: 'example-notes', url: connectSample.url }
 
   it.each(Object.values(clientTable).filter(({ ways }) => ways.length > 0))(
     'of $name',
@@ -20,6 +20,13 @@ describe('the ways in', () => {
       )
     },
   )
+
+  it('have the name of the host where the app has no other', () => {
+    const host = new URL(connectSample.appUrl).host
+    expect(connectPage({ ...connectSample, appName: host })).toContain(
+      `claude mcp add --transport http example-com ${connectSample.url}`,
+    )
+  })
 
   it('say which tools need no sign-in, if any', () => {
     expect(page).not.toContain('Tools that need no sign-in')

@@ -86,12 +86,19 @@ export function connectPage(view: ConnectView): string {
   })
 }
 
+/** Returns the name for the server in a client. An app that has only the name of its host has none of its own. */
+function nameIn({ url, appName, appUrl }: ConnectView): string {
+  return serverNameOf(url, appName === new URL(appUrl).host ? undefined : appName)
+}
+
 function isOutOfReach({ isHosted }: ClientRow, { isLocal }: ConnectView): boolean {
   return isLocal && isHosted === true
 }
 
-function linkButton({ name, ways: [way] }: ClientRow, { url, language: { texts } }: ConnectView): SafeHtml {
-  const link = way?.text({ name: serverNameOf(url), url }) ?? ''
+function linkButton({ name, ways: [way] }: ClientRow, view: ConnectView): SafeHtml {
+  const { url, language } = view
+  const { texts } = language
+  const link = way?.text({ name: nameIn(view), url }) ?? ''
   const label = fillText(texts.connect.addTo, { client: name })
   return html`<a class="button secondary" href="${link}" aria-label="${label}">${name}</a> `
 }
@@ -99,7 +106,7 @@ function linkButton({ name, ways: [way] }: ClientRow, { url, language: { texts }
 /** Renders one client; the shared name makes browsers close the one that was open. */
 function clientDetails(id: string, row: ClientRow, way: ClientWay, view: ConnectView): SafeHtml {
   const url = row.needsChallenge && view.publicTools.size > 0 ? view.challenging : view.url
-  const server = { name: serverNameOf(view.url), url }
+  const server = { name: nameIn(view), url }
   const { connect: texts, clients, bridge: needs } = view.language.texts
   const bridge = fillHtml(needs[bridgeNeeds], { install: installBridge })
   // The last row is no client with a name of its own.
