@@ -34,6 +34,8 @@ export interface SignInTransaction {
   /** Id of the sign-in waiting for its second factor; undefined on the page of the first step. */
   secondFactorId?: string | undefined
   emailPrompt?: EmailPrompt | undefined
+  /** The access rules have refused the account that signed in last: who cancels then is told so. */
+  notAllowed?: true | undefined
 }
 
 /** Purpose and pending sign-in are sealed together: a code entered for one purpose cannot complete another. */

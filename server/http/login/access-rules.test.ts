@@ -158,3 +158,12 @@ describe('somebody whom a rule gives some scopes only', () => {
     expect(await granted()).toEqual(['mcp offline_access'])
   })
 })
+
+it('a client is told why when somebody cancels whose account the rules refuse, and of the person alone otherwise', async () => {
+  const said = async (page: Visit) =>
+    (await submit(page, 'action', { action: 'deny' })).url.searchParams.get('error_description')
+  expect(await said(await open())).toBe('The user refused.')
+  expect(await said(await submit(await open(), 'password', adasPassword))).toBe(text)
+  const again = await submit(await open(), 'password', adasPassword)
+  expect(await said(await submit(again, 'password', { email: 'x', password: '' }))).toBe('The user refused.')
+})

@@ -127,13 +127,14 @@ async function openAccount(
   })
 }
 
-/** Reports the user's refusal to the client or the device. */
-export async function refuseLogin(visit: SignInVisit): Promise<Response> {
+/** Reports the user's refusal to the client or the device, or that of the access rules if they came first. */
+export async function refuseLogin(visit: SignInVisit, notAllowed = false): Promise<Response> {
   const { subject, context, ports, language } = visit
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject
-      const outcome = { error: 'access_denied', description: 'The user refused.' }
+      const description = notAllowed ? 'This account may not connect here.' : 'The user refused.'
+      const outcome = { error: 'access_denied', description }
       context.report('authorization_denied', { client_id: client.id })
       return answerClient(request, outcome, client, visit)
     }

@@ -60,7 +60,7 @@ export async function renderLogin(
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
   const failure: SignInFailure | undefined = needsKey ? { reason: 'captcha_not_configured' } : given
   const html = loginPage({
-    ...signInView(visit),
+    ...signInView(visit, given?.reason === 'not_allowed' ? { notAllowed: true } : {}),
     ...ways,
     order: ports.signInOrder,
     // Only what a link can open again leads back.

@@ -83,11 +83,11 @@ async function readOwnForm({ request, ports }: Visit): Promise<URLSearchParams> 
  * sealed transaction in the form, regardless of the endpoint it was posted to.
  */
 async function takeLoginForm(fields: URLSearchParams, arrived: Visit): Promise<Response> {
-  const { visit, secondFactorId, emailPrompt } = await openForm(fields, arrived)
+  const { visit, secondFactorId, emailPrompt, notAllowed } = await openForm(fields, arrived)
   const action = fields.get('action')
   if (action === 'deny') {
     if (secondFactorId !== undefined) await cancelSecondFactor(secondFactorId, visit.ports.signIn)
-    return refuseLogin(visit)
+    return refuseLogin(visit, notAllowed)
   }
   if (secondFactorId !== undefined) return takeSecondFactor(secondFactorId, fields, visit)
   if (action === 'back') return renderLogin(visit, { email: emailPrompt?.email })
