@@ -41,7 +41,7 @@ const widthOf = (command: Command): number => command.configureOutput().getOutHe
 function layOut(command: Command): Command {
   return command
     .configureOutput({ getOutHelpWidth: terminalWidth })
-    .helpOption('-h, --help', 'Print this; behind a command, the help of that one.')
+    .helpOption('-h, --help', 'Print this; after a command: its help.')
     .configureHelp({
       optionTerm,
       subcommandTerm: (sub) =>

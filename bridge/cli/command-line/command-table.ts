@@ -124,7 +124,7 @@ export const commandTable: readonly CommandRow[] = [
   {
     usage: 'install <client> <url> [port]',
     description:
-      'Add the bridge for a server to the configuration of a client. Shows the change, and keeps the file as it was.',
+      'Add the bridge for a server to the configuration of a client. Shows the change, and keeps the file as it was. Alone it lists the clients.',
     group: 'Setting up',
     examples: [
       'install cursor https://mcp.example.com/mcp',
@@ -150,6 +150,7 @@ export const commandTable: readonly CommandRow[] = [
       diff: 'the change for people, with what looks like a secret masked; null with --print',
       entry: 'the entry itself',
       snippet: 'text to paste, with --print; else null',
+      clients: 'without a client, in place of all above but ok: list of id and title',
     },
     run: async (input) => (await import('../install/install.ts')).install(input),
   },

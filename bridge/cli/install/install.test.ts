@@ -4,6 +4,7 @@ import { rootCertificates } from 'node:tls'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ConfigError } from '../../config/config.ts'
+import { clients } from '../../install/client-table.ts'
 import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
 import { recordedTerminal } from '../../../tests/support/bridge/cli/command-run.ts'
 import { readWords } from '../../../tests/support/bridge/cli/command-words.ts'
@@ -203,12 +204,21 @@ describe('install', () => {
     expect(readFileSync(cursorFile(), 'utf8')).toBe('{')
   })
 
+  it('alone lists the clients, and how to go on', async () => {
+    const { code, out, notes } = await run([])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^ *cursor +Cursor$/m)
+    expect(out.split('\n')).toHaveLength(clients.length)
+    expect(notes).toBe('drawbridge install <client> <url>')
+    const { clients: listed } = JSON.parse((await run([], { json: true })).out) as { clients: object[] }
+    expect(listed).toContainEqual({ id: 'cursor', title: 'Cursor' })
+  })
+
   it.each([
     [['cursor', url, '--header', 'Authorization: Bearer s3cret'], 'plain text'],
     [['cursor', 'https://u:s3cret@a.example/mcp'], 'plain text'],
     [['cursor', url, '--header', 'X-A: b c'], 'blank'],
     [['atom', url], 'not a known client'],
-    [[], 'client is missing'],
   ])('refuses %j', async (words, message) => {
     const { error, notes } = await run(words)
     expect(error).toMatchObject({ exit: 2, message: expect.stringContaining(message) as string })

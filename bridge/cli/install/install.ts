@@ -2,11 +2,12 @@ import { installBridge } from '@drawbridge/shared/published.ts'
 import { type CommandInput, printResult } from '../command.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { type InstallPlace, entryToInstall, installPlace, installSystem } from './install-entry.ts'
-import { clientFile, findClient } from '../../install/client-table.ts'
+import { clientFile, clients, findClient } from '../../install/client-table.ts'
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import { checkServerName } from '../../install/install-error.ts'
 import { checkLasting, whyPassing } from '../../install/program-path.ts'
 import { planInstall, snippetOf } from '../../install/plan-install.ts'
+import { definitionList } from '@drawbridge/shared/terminal/table.ts'
 import { shellWord } from '../failure/failure-text.ts'
 import { carryOut, withInstallFailure } from './install-write.ts'
 import { asTyped } from '../terminal/program-name.ts'
@@ -16,6 +17,7 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
   const { line, surroundings, terminal, options } = input
   return withInstallFailure(terminal, async () => {
     const [id, ...operands] = line.operands
+    if (id === undefined && line.problems.length === 0) return listClients(input)
     const client = findClient(id)
     const { serverUrl, launch, notes } = entryToInstall({ ...input, line: { ...line, operands } }, place)
     const name = options.name ?? serverNameOf(serverUrl)
@@ -61,6 +63,16 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
       ],
     })
   })
+}
+
+/** Prints the clients that can be named. */
+function listClients(input: CommandInput): ExitCode {
+  const known = clients.map(({ id, title }) => ({ id, title }))
+  printResult(input, { ok: true, clients: known }, () => {
+    input.terminal.print(definitionList(known.map(({ id, title }) => [id, title])))
+    input.terminal.note(asTyped('drawbridge install <client> <url>'))
+  })
+  return exitCode.ok
 }
 
 function passingNotes({ node, launcher, temporaryFolders }: InstallPlace): string[] {
