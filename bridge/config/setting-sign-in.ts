@@ -125,7 +125,7 @@ export const signInTable = {
     variable: 'CALLBACK_HOST',
     value: 'name',
     parse: parseCallbackHost,
-    defaultText: '127.0.0.1; with a port localhost, like mcp-remote',
+    defaultText: '127.0.0.1; localhost with a port, like mcp-remote, or where a server accepts only that',
     doc: 'Host name of the redirect URI.',
   },
   open: {
