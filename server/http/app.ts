@@ -1,3 +1,4 @@
+import { readMediaRanges } from '@drawbridge/shared/media-range.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type Context, Hono } from 'hono'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
@@ -110,7 +111,7 @@ function routeOf(endpoint: Endpoint, isOwnHost: (request: Request) => boolean, r
       if (request.method === 'OPTIONS' && cors !== 'none') {
         return audienceOf(request).kind === 'nobody'
           ? httpError('forbidden_origin')
-          : preflight(request, [...handlers.keys()])
+          : preflight(request, [...handlers.keys()], endpoint.readsHeaders)
       }
       const handler = handlers.get(request.method === 'HEAD' ? 'GET' : request.method) ?? otherMethods
       return handler
@@ -186,7 +187,8 @@ type Refusal = (
 
 function createRefusal(look: Look, languages: Languages): Refusal {
   return (code, request, { id: requestId }, { headers = {}, ...start } = {}) => {
-    if (!request.headers.get('accept')?.includes('text/html')) return httpError(code, headers)
+    const namesHtml = (readMediaRanges(request.headers.get('accept')).get('text/html') ?? 0) > 0
+    if (!namesHtml) return httpError(code, headers)
     const { status } = errorTable[code]
     const language = pageLanguage(request, languages)
     const view = { language, look }

@@ -1,3 +1,4 @@
+import { readMediaRanges } from '@drawbridge/shared/media-range.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Endpoint, EndpointHandler } from './endpoint.ts'
 import type { PublicUrls } from './public-urls.ts'
@@ -89,23 +90,17 @@ export function withConnectPage(endpoint: Endpoint, show: EndpointHandler): Endp
 export function isPageNavigation(request: Request): boolean {
   if (request.method !== 'GET') return false
   const mode = request.headers.get('sec-fetch-mode')
-  return mode === null ? prefersHtml(request.headers.get('accept') ?? '') : mode === 'navigate'
+  return mode === null ? prefersHtml(request.headers.get('accept')) : mode === 'navigate'
 }
 
-/** Returns whether a list of media ranges (RFC 9110 section 12.5.1) ranks HTML before JSON and event streams. Ignores wildcards. */
-function prefersHtml(accept: string): boolean {
-  const weights = new Map(accept.slice(0, 1024).split(',').map(readRange))
-  const weightOf = (type: string): number => weights.get(type) ?? 0
-  const wanted = weightOf('text/html')
+/** Returns whether an `Accept` names HTML and ranks it before JSON and event streams. Of wildcards, only that for everything counts. */
+function prefersHtml(accept: string | null): boolean {
+  const ranges = readMediaRanges(accept)
+  const weight = (type: string): number => ranges.get(type) ?? 0
+  const wanted = weight('text/html')
   return (
     wanted > 0 &&
-    wanted >= weightOf('*/*') &&
-    wanted > Math.max(weightOf('application/json'), weightOf('text/event-stream'))
+    wanted >= weight('*/*') &&
+    wanted > Math.max(weight('application/json'), weight('text/event-stream'))
   )
-}
-
-function readRange(range: string): readonly [type: string, weight: number] {
-  const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-  const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
-  return [type, weight === undefined ? 1 : Number(weight) || 0]
 }

@@ -51,6 +51,8 @@ export interface Endpoint {
   otherMethods?: EndpointHandler
   /** Pages that may read the responses; `none` for pages opened in a browser. */
   cors: 'none' | ((request: Request) => CorsAudience)
+  /** Headers that it reads beside those of MCP clients, in lower case: pages that may read the responses may send them. */
+  readsHeaders?: readonly string[]
   /** Liveness probes use the address: the Host header is not checked. */
   anyHost?: boolean
 }

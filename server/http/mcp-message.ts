@@ -50,7 +50,8 @@ export async function readMessage(request: Request, maxBytes: number): Promise<M
     return refuse(json(jsonRpcError(null, jsonRpcCode.parseError, 'The body is not valid JSON.'), 400))
   const fault = faultOf(message, structure)
   if (fault === undefined) return { kind: 'message', message, text }
-  return refuse(json(jsonRpcError(requestIdOf(message), jsonRpcCode.invalidRequest, fault), 400))
+  const code = fault === nameFault ? jsonRpcCode.invalidParams : jsonRpcCode.invalidRequest
+  return refuse(json(jsonRpcError(requestIdOf(message), code, fault), 400))
 }
 
 function excessOf({ depth, containers, members }: JsonStructure): string | undefined {
@@ -88,7 +89,7 @@ const nameFault = `A name must be a string of at most ${maxNameLength} character
 function hasOddName({ method, params }: { method: string; params?: unknown }): boolean {
   if (method !== 'tools/call' && method !== 'prompts/get') return false
   const name = isJsonObject(params) ? params['name'] : undefined
-  if (name === undefined) return false
+  if (name === undefined || name === null) return false
   return typeof name !== 'string' || name.length > maxNameLength || /\p{Cc}|^\s|\s$/u.test(name)
 }
 

@@ -45,6 +45,8 @@ export interface McpPorts {
   /** Names of the tools that can be called without a credential. If empty, every request needs one. */
   publicTools: ReadonlySet<string>
   callLimit: CallLimit
+  /** Headers that go on to an upstream, in lower case. */
+  forwardedHeaders: readonly string[]
   grantUse: Pick<GrantUses, 'note' | 'noteTool'>
 }
 
@@ -62,6 +64,7 @@ export function createMcpGate(ports: McpPorts): Endpoint {
     cors: (request) => audienceOf(request, ports.allowedOrigins),
     methods: Object.fromEntries(ports.methods.map((method) => [method, handler])),
     otherMethods: handler,
+    readsHeaders: ports.forwardedHeaders,
   }
 }
 

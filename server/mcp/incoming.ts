@@ -1,5 +1,6 @@
 import type { AuthInfo } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { readMediaRanges, weightOf } from '@drawbridge/shared/media-range.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import type { IncomingCalls } from '../core/access/call-record.ts'
@@ -40,20 +41,32 @@ export function hasRequest(body: unknown): boolean {
 
 /**
  * The headers, corrected where clients of earlier revisions are known to be wrong: hosted assistants send the newest
- * version header with an otherwise old message, and hand-written calls send no Accept header or a wildcard.
+ * version header with an otherwise old message, hand-written calls send no Accept header, and others write it in other ways
+ * than the readers below expect.
  */
 export function lenientHeaders(given: Headers, body: unknown): Headers {
-  if (isRevision2026(given, body)) return given
-  const accept = given.get('accept') || '*/*'
-  const acceptsJson = /application\/json|\*\/\*/.test(accept)
-  const vagueAccept =
-    acceptsJson && !(accept.includes('application/json') && accept.includes('text/event-stream'))
-  const wrongVersion = given.get(mcpHeader.protocolVersion) === modernRevision
-  if (!wrongVersion && !vagueAccept) return given
+  const isModern = isRevision2026(given, body)
+  const accept = canonicalAccept(given.get('accept'), isModern)
+  const wrongVersion = given.get(mcpHeader.protocolVersion) === modernRevision && !isModern
+  if (!wrongVersion && accept === undefined) return given
   const headers = new Headers(given)
   if (wrongVersion) headers.delete(mcpHeader.protocolVersion)
-  if (vagueAccept) headers.set('accept', 'application/json, text/event-stream')
+  if (accept !== undefined) headers.set('accept', accept)
   return headers
+}
+
+const types = ['application/json', 'text/event-stream'] as const
+
+/**
+ * Names the types of MCP that an `Accept` means, for readers that look for the names alone. An earlier revision is not kept from
+ * streams. Undefined: it stays.
+ */
+function canonicalAccept(accept: string | null, isModern: boolean): string | undefined {
+  const ranges = readMediaRanges(accept)
+  const accepted = types.filter((type) => weightOf(ranges, type) > 0)
+  const named = !isModern && accepted[0] === types[0] ? types : accepted
+  const text = named.join(', ')
+  return text === '' || text === accept ? undefined : text
 }
 
 /**
@@ -73,7 +86,7 @@ function isRevision2026(headers: Headers, body: unknown): boolean {
 
 /** Returns whether a message asks for progress, which earlier revisions can only send in a stream. */
 export function asksForProgress(body: unknown): boolean {
-  return metaOf(paramsOf(body))[mcpMetaKey.progressToken] !== undefined
+  return (metaOf(paramsOf(body))[mcpMetaKey.progressToken] ?? null) !== null
 }
 
 /**

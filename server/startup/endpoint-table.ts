@@ -114,6 +114,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     serve: tools.endpoint.handle,
     has: tools.endpoint.has,
     scopesOfCalls: tools.scopesOfCalls,
+    forwardedHeaders: tools.forwardedHeaders ?? [],
     callLimit: new CallLimit({ rate: config.callLimit, atOnce: config.callsAtOnce }, parts.runtime),
   })
   const { readLogout } = provider

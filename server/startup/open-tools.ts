@@ -21,6 +21,8 @@ import { version } from '../config/version.ts'
 export interface Tools {
   endpoint: McpEndpoint
   scopesOfCalls: ScopesOfCalls
+  /** Headers of clients that go on to an upstream, in lower case. */
+  forwardedHeaders?: readonly string[]
   /** Returns the key set for verifying assertions; undefined without an upstream. */
   keySet?: () => object
   /** Rejects if the upstream does not respond; undefined if there is none to check. */

@@ -93,6 +93,7 @@ function openRelay(
   return {
     endpoint,
     keySet: () => assertions.keySet(),
+    forwardedHeaders: upstream.forward,
     ping: () => endpoint.ping(),
     refusesStrangers: () => endpoint.refusesStrangers(),
     started: upstream.policy.publicTools.size > 0 ? endpoint.meetStranger() : Promise.resolve(),

@@ -95,7 +95,9 @@ export function jsonRpcError(
 function parseCall(value: JsonObject, id: JsonRpcId | null): ParsedJsonRpcMessage {
   if (typeof value['method'] !== 'string') return invalid(id, 'method must be a string')
   if ('result' in value || 'error' in value) return invalid(id, 'a call has neither result nor error')
-  if ('params' in value && !isJsonObject(value['params'])) return invalid(id, 'params must be an object')
+  const { params = null } = value
+  // Clients whose JSON library writes null for what they do not set mean that there are none.
+  if (params !== null && !isJsonObject(params)) return invalid(id, 'params must be an object')
   if (isRequest(value)) return { kind: 'request', message: value }
   if (isNotification(value)) return { kind: 'notification', message: value }
   return invalid(null, 'id must be a string or a number')

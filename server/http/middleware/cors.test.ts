@@ -16,14 +16,27 @@ it.each<[string, string[]]>([
 })
 
 describe('preflight', () => {
-  it('allows what MCP clients send, and the parameter headers that are asked for', () => {
-    const { headers } = preflight(asking('mcp-param-region,mcp-param-,x-evil,mcp-param-<b>'), ['POST'])
+  it('allows what MCP clients send, what the endpoint reads, and the headers of MCP that are asked for', () => {
+    const asked = 'mcp-param-region,mcp-later,mcp-,mcp,x-mcp-a,x-evil,mcp-param-<b>'
+    const { headers } = preflight(asking(asked), ['POST'], ['x-tenant'])
     const allowed = headers['access-control-allow-headers']?.split(', ')
-    expect(allowed).toEqual(
-      expect.arrayContaining(['authorization', 'mcp-protocol-version', 'mcp-param-region']),
-    )
-    expect(allowed).not.toContain('x-evil')
-    expect(allowed).not.toContain('mcp-param-')
+    expect(allowed).toEqual([
+      'authorization',
+      'content-type',
+      'accept',
+      'accept-language',
+      'mcp-protocol-version',
+      'mcp-method',
+      'mcp-name',
+      'mcp-session-id',
+      'last-event-id',
+      'traceparent',
+      'tracestate',
+      'baggage',
+      'x-tenant',
+      'mcp-param-region',
+      'mcp-later',
+    ])
     expect(headers['access-control-allow-methods']).toBe('POST, OPTIONS')
   })
 

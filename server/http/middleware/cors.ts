@@ -5,15 +5,19 @@ const allowedRequestHeaders = [
   'authorization',
   'content-type',
   'accept',
+  'accept-language',
   'mcp-protocol-version',
   'mcp-method',
   'mcp-name',
   'mcp-session-id',
   'last-event-id',
+  'traceparent',
+  'tracestate',
+  'baggage',
 ]
 
 const maxHeaderListLength = 4096
-const maxParameterHeaders = 50
+const maxMcpHeaders = 50
 
 /** Returns the audience of public responses: discovery, registration and tokens, none of which reads cookies. */
 export const everyone = (): CorsAudience => ({ kind: 'everyone' })
@@ -25,17 +29,25 @@ export function requestedHeaders(request: Request): string[] {
   return list.length > maxHeaderListLength ? [] : list.split(',').map((name) => name.trim().toLowerCase())
 }
 
-/** Responds to a preflight: the methods of the endpoint, the headers MCP clients send, and any requested `Mcp-Param-*`. */
-export function preflight(request: Request, methods: readonly string[]): TextResponse {
-  const parameters = requestedHeaders(request)
-    .filter((name) => /^mcp-param-[a-z0-9_-]{1,100}$/.test(name))
-    .slice(0, maxParameterHeaders)
+/**
+ * Responds to a preflight: the methods of the endpoint, the headers MCP clients send and those that the endpoint reads, and any
+ * requested `Mcp-*`, such as `Mcp-Param-*` and those of later revisions, which go on to an upstream.
+ */
+export function preflight(
+  request: Request,
+  methods: readonly string[],
+  readsHeaders: readonly string[] = [],
+): TextResponse {
+  const named = requestedHeaders(request)
+    .filter((name) => /^mcp-[a-z0-9_-]{1,110}$/.test(name))
+    .slice(0, maxMcpHeaders)
+  const allowed = new Set([...allowedRequestHeaders, ...readsHeaders, ...named])
   return {
     status: 204,
     body: null,
     headers: {
       'access-control-allow-methods': [...methods, 'OPTIONS'].join(', '),
-      'access-control-allow-headers': [...allowedRequestHeaders, ...parameters].join(', '),
+      'access-control-allow-headers': [...allowed].join(', '),
       'access-control-max-age': '86400',
       vary: 'Access-Control-Request-Headers',
     },

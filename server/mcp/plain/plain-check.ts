@@ -6,6 +6,7 @@ import {
   type JSONRPCRequest,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
+import { readMediaRanges, weightOf } from '@drawbridge/shared/media-range.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import {
   jsonRpcCode,
@@ -20,6 +21,7 @@ import {
   modernRevision,
   transportErrorCode,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import { lenientHeaders } from '../incoming.ts'
 import {
   headerMismatchError,
@@ -46,6 +48,11 @@ export function checkMessage(
   body: unknown,
   tools: ReadonlyMap<unknown, ToolDefinition>,
 ): PlainCheck {
+  const { _meta: meta } = paramsOf(body) ?? {}
+  if (meta !== undefined && !isJsonObject(meta)) {
+    const error = { code: jsonRpcCode.invalidParams, message: 'The parameter _meta must be an object.' }
+    return { kind: 'refused', status: 400, error, id: requestIdOf(body) }
+  }
   const headers = lenientHeaders(given, body)
   const route = classify(headers, body)
   if (route.kind === 'reject') {
@@ -96,8 +103,8 @@ function check2026(
 }
 
 function checkEarlier(messages: readonly unknown[], headers: Headers): PlainCheck {
-  const accept = headers.get('accept') ?? ''
-  if (!accept.includes('application/json') || !accept.includes('text/event-stream')) {
+  const ranges = readMediaRanges(headers.get('accept'))
+  if (['application/json', 'text/event-stream'].some((type) => weightOf(ranges, type) === 0)) {
     const message = 'Not Acceptable: Client must accept both application/json and text/event-stream'
     return { kind: 'refused', status: 406, error: { code: transportErrorCode.refused, message }, id: null }
   }

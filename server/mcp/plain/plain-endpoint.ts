@@ -14,6 +14,7 @@ import {
   jsonResponse,
   type PlainMethod,
 } from './plain-answer.ts'
+import { paramsFault, withoutNulls } from '../request-params.ts'
 import { checkMessage } from './plain-check.ts'
 import { createPlainMethods } from './plain-methods.ts'
 import {
@@ -44,6 +45,9 @@ export function createPlainEndpoint(
 
   async function serve2026(message: JSONRPCRequest, request: Request, incoming: Incoming): Promise<Reply> {
     const { id, method } = message
+    const fault = method === 'subscriptions/listen' ? paramsFault(message) : undefined
+    if (fault !== undefined)
+      return errorResponse(200, { code: jsonRpcCode.invalidParams, message: fault }, id)
     if (method === 'subscriptions/listen')
       return subscribe(id, incoming, config.serverInfo, () =>
         openSubscription(message, config.serverInfo, changes),
@@ -90,7 +94,8 @@ export function createPlainEndpoint(
       resourceUpdated() {},
     },
     has: ({ event, name }) => event === 'tool_called' && tools.has(name),
-    async handle(request, body, caller, calls) {
+    async handle(request, given, caller, calls) {
+      const body = withoutNulls(given)
       const checked = checkMessage(request.headers, body, tools)
       switch (checked.kind) {
         case 'refused':

@@ -1,10 +1,4 @@
-import {
-  type JSONRPCRequest,
-  LATEST_PROTOCOL_VERSION,
-  specTypeSchemas,
-  SUPPORTED_PROTOCOL_VERSIONS,
-  type Tool,
-} from '@modelcontextprotocol/server'
+import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS, type Tool } from '@modelcontextprotocol/server'
 import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { type AccessAllowed, offersTool } from '../../core/access/access-rules.ts'
@@ -14,6 +8,7 @@ import { offersSignIn } from '../../core/tokens/sign-in-tool.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import type { PlainCallAnswer, PlainMethod, PlainRequest } from './plain-answer.ts'
 import type { ToolDefinition } from '../tools/tool.ts'
+import { paramsFault } from '../request-params.ts'
 import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
 import { signInListing } from '../tools/tool-scope.ts'
 
@@ -34,8 +29,8 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
   const _meta = { [mcpMetaKey.serverInfo]: serverInfo }
 
   const initialize: PlainMethod = ({ message }) => {
-    const fault = paramsFault('InitializeRequest', message)
-    if (fault !== undefined) return failed(jsonRpcCode.internalError, fault)
+    const fault = paramsFault(message)
+    if (fault !== undefined) return invalidParams(fault)
     const requested = String(message.params?.['protocolVersion'])
     const isSupported = SUPPORTED_PROTOCOL_VERSIONS.includes(requested)
     const protocolVersion = isSupported ? requested : LATEST_PROTOCOL_VERSION
@@ -46,17 +41,15 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
     { message, incoming: { caller }, channel }: PlainRequest,
     note: (end: CallEnd) => void,
   ): Promise<PlainCallAnswer> => {
-    const fault = paramsFault('CallToolRequest', message)
-    if (fault !== undefined) {
-      return failed(jsonRpcCode.invalidParams, `Invalid tools/call request: ${fault}`)
-    }
+    const fault = paramsFault(message)
+    if (fault !== undefined) return invalidParams(fault)
     // No plain tool asks the client for input, so no state that a client sends was made here.
     if (message.params?.['requestState'] !== undefined) return invalidRequestState
     const { name, arguments: input } = message.params as { name: string; arguments?: unknown }
     const tool = tools.get(name)
     if (!tool || !offersTool(caller.access, name, tool.scope)) {
       if (tool) note({ outcome: 'refused_rule', isKnown: true })
-      return failed(jsonRpcCode.invalidParams, unknownTool(name))
+      return invalidParams(unknownTool(name))
     }
     if (!tool.isPublic) signedIn(caller)
     const result = await tool.call(input, contexts.ofCall(caller, channel))
@@ -80,9 +73,9 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
   }
   const earlier = new Map<string, PlainMethod>([
     ['initialize', initialize],
-    ['ping', fixed('PingRequest', {})],
+    ['ping', fixed({})],
   ])
-  const revision2026 = new Map([['server/discover', fixed('DiscoverRequest', discovered)]])
+  const revision2026 = new Map([['server/discover', fixed(discovered)]])
   if (tools.size > 0) {
     earlier.set('tools/list', listOf(config.tools, {})).set('tools/call', recorded(call))
     revision2026
@@ -111,8 +104,8 @@ function listOf(tools: readonly ToolDefinition[], more: object): PlainMethod {
     return result
   }
   return ({ message, incoming: { caller } }) => {
-    const fault = paramsFault('ListToolsRequest', message)
-    if (fault !== undefined) return failed(jsonRpcCode.internalError, fault)
+    const fault = paramsFault(message)
+    if (fault !== undefined) return invalidParams(fault)
     return { result: results.get(caller.access) ?? resultFor(caller) }
   }
 }
@@ -137,23 +130,16 @@ function recorded(
   }
 }
 
-function fixed(schema: keyof typeof specTypeSchemas, result: object): PlainMethod {
+function fixed(result: object): PlainMethod {
   const json = JSON.stringify(result)
   return ({ message }) => {
-    const fault = paramsFault(schema, message)
-    return fault === undefined ? { result: json } : failed(jsonRpcCode.internalError, fault)
+    const fault = paramsFault(message)
+    return fault === undefined ? { result: json } : invalidParams(fault)
   }
 }
 
-/** The faults in the parameters of a request, as JSON. */
-function paramsFault(schema: keyof typeof specTypeSchemas, message: JSONRPCRequest): string | undefined {
-  const checked = specTypeSchemas[schema]['~standard'].validate(message)
-  const { issues } = checked
-  return issues && JSON.stringify(issues, null, 2)
-}
-
-function failed(code: number, message: string): { error: JsonRpcErrorObject } {
-  return { error: { code, message } }
+function invalidParams(message: string): { error: JsonRpcErrorObject } {
+  return { error: { code: jsonRpcCode.invalidParams, message } }
 }
 
 const invalidRequestState: { error: JsonRpcErrorObject } = {

@@ -1,9 +1,14 @@
-import { createMcpHandler } from '@modelcontextprotocol/server'
+import { createMcpHandler, isJSONRPCRequest } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcId } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { type JsonRpcId, jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { Reply } from '@drawbridge/shared/text-response.ts'
+import { callOf, type IncomingCalls } from '../../core/access/call-record.ts'
 import type { McpEndpointConfig, ModuleEndpoint } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
 import { authInfoOf, type Incoming } from '../incoming.ts'
+import { isOfRevision, paramsFault, withoutNulls } from '../request-params.ts'
+import { errorResponse } from '../plain/plain-answer.ts'
+import { checkMessage } from '../plain/plain-check.ts'
 import { OpenStreams } from '../open-streams.ts'
 import { createSubscribe, type SubscriptionLimits, subscriptionLimits } from '../subscriptions.ts'
 import { createServerFactory, type ServerFactory } from './sdk-server.ts'
@@ -32,19 +37,26 @@ export function createSdkEndpoint(
   const transport2026 = createTransport2026(config, limits.subscriptions, servers, streams)
   const sessions = new SessionChanges()
   const all = [transport2026.notify, sessions.notify]
+  const served = serveOnTransports({
+    config,
+    limits: limits.sessions,
+    streams,
+    transport2026,
+    createPeer(serving) {
+      const server = servers.create(serving)
+      if (serving.kind === 'session') sessions.join(server.server)
+      return server
+    },
+    hasSessions: config.module.asksClient === true,
+  })
   return {
-    ...serveOnTransports({
-      config,
-      limits: limits.sessions,
-      streams,
-      transport2026,
-      createPeer(serving) {
-        const server = servers.create(serving)
-        if (serving.kind === 'session') sessions.join(server.server)
-        return server
-      },
-      hasSessions: config.module.asksClient === true,
-    }),
+    ...served,
+    async handle(request, given, caller, calls) {
+      const body = withoutNulls(given)
+      return (
+        refuseParams(request.headers, body, { calls, servers }) ?? served.handle(request, body, caller, calls)
+      )
+    },
     notify: {
       toolsChanged: () => all.forEach((each) => each.toolsChanged()),
       promptsChanged: () => all.forEach((each) => each.promptsChanged()),
@@ -53,6 +65,24 @@ export function createSdkEndpoint(
     },
     has: (call) => servers.has(call),
   }
+}
+
+/** Refuses a request with wrong parameters in words. The SDK would call them an internal error, and show its validator. */
+function refuseParams(
+  headers: Headers,
+  body: unknown,
+  { calls, servers }: { calls: IncomingCalls; servers: ServerFactory },
+): Reply | undefined {
+  const checked = checkMessage(headers, body, new Map())
+  if (checked.kind === 'refused' && checked.error.code === jsonRpcCode.invalidParams)
+    return errorResponse(checked.status, checked.error, checked.id)
+  if (!isJSONRPCRequest(body) || (checked.kind !== 'revision_2026' && checked.kind !== 'earlier'))
+    return undefined
+  const fault = isOfRevision(body.method, checked.kind) ? paramsFault(body) : undefined
+  if (fault === undefined) return undefined
+  const call = callOf(body)
+  if (call) calls.refuse(call, { outcome: 'failed', isKnown: servers.has(call) })
+  return errorResponse(200, { code: jsonRpcCode.invalidParams, message: fault }, body.id)
 }
 
 /** Creates the {@link Transport2026} on the SDK's handler, which tells subscribers of changes by `notify`. */

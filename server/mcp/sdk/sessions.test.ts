@@ -166,7 +166,8 @@ describe('a session of the revisions up to 2025-11-25', () => {
 
   it('is not opened by an initialize that is none', async () => {
     const response = await sendMessage(endpoint, ada, request('initialize', { protocolVersion: 7 }))
-    expect(response.status).toBe(400)
+    expect(response.headers.get('mcp-session-id')).toBeNull()
+    expect(await response.json()).toMatchObject({ error: { code: -32_602 } })
     for (const id of [await open(), await open()]) expect(await isOpen(id)).toBe(true)
   })
 

@@ -80,7 +80,8 @@ export function serveOnTransports({
     async handle(given, body, caller, calls) {
       const request = withLenientHeaders(given, body)
       const incoming = { caller, body, calls }
-      if (!(await isLegacyRequest(request, body))) return transport2026.handle(request, incoming)
+      // As it came: its signal ends the call.
+      if (!(await isLegacyRequest(request, body))) return transport2026.handle(given, incoming)
       // A session belongs to somebody.
       const isOfSession = request.headers.has(mcpHeader.sessionId) || opensSession(body)
       if (caller.user && sessions && isOfSession) return sessions.handle(request, incoming)
