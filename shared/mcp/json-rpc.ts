@@ -244,10 +244,10 @@ const maxBatchLength = 10_000
 
 /**
  * The messages of a batch (MCP 2025-03-26 only), some of which may be `invalid`. Empty if the message is not a batch, and for a
- * batch with more than 10,000 messages.
+ * batch with more than 10,000 messages or nested too deeply.
  */
 export function splitBatch(batch: WireMessage): WireMessage[] {
-  if (batch.envelope.kind !== 'batch') return []
+  if (batch.envelope.kind !== 'batch' || isNestedDeeply(batch)) return []
   const values = parseExactJson(batch.text) as unknown[]
   if (values.length > maxBatchLength) return []
   return values.map((value) => {
