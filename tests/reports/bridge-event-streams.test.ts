@@ -20,11 +20,18 @@ const framings: Record<string, (answer: string) => string[]> = {
     return [...lines.map((line) => `data: ${line}\n`), '\n']
   },
   'no blank after the colon, and comments': (answer) => [': hello\n\n', `:ping\nid:1\ndata:${answer}\n\n`],
+  'CR line ends': (answer) => [`event: message\rdata: ${answer}\r\r`],
+  'line ends of all kinds': (answer) => [`: a\r:b\n\r\nevent: message\rid: 1\ndata: ${answer}\r`, '\n\r'],
   'a byte order mark before the first event': (answer) => ['\ufeff', `data: ${answer}\n\n`],
 }
 
+const cases = Object.keys(framings).flatMap((name) => [
+  [name, 'ends'] as const,
+  [name, 'stays open'] as const,
+])
+
 describe.concurrent('an event stream with', () => {
-  it.each(Object.keys(framings))('%s carries the answer to a call, and its characters', (name) =>
+  it.each(cases)('%s that %s carries the answer to a call, and its characters', (name, then) =>
     staged(async (stage) => {
       const { url } = await stage.remote({
         era: 'legacy',
@@ -40,7 +47,7 @@ describe.concurrent('an event stream with', () => {
               await delay(1)
             }
           }
-          stream.end()
+          if (then === 'ends') stream.end()
           return true
         },
       })
