@@ -75,3 +75,15 @@ it.each<[string, string, boolean]>([
 ])('%s is the same as %s: %s', (one, other, isSame) => {
   expect(isSameScalar(parseExactJson(one), parseExactJson(other))).toBe(isSame)
 })
+
+it('where the engine cannot keep a number, it is rounded, and nothing fails', () => {
+  const { rawJSON } = JSON
+  delete JSON.rawJSON
+  try {
+    expect(JSON.stringify(parseExactJson('{"a":1.0,"b":9007199254740993}'))).toBe(
+      '{"a":1,"b":9007199254740992}',
+    )
+  } finally {
+    if (rawJSON) JSON.rawJSON = rawJSON
+  }
+})

@@ -1,7 +1,7 @@
 declare global {
-  // In V8 since 11.4, but not in the types of ECMAScript 2023. Only browsers may lack it.
+  // In V8 since 11.4, but not in the types of ECMAScript 2023. Node 20 and some browsers lack it.
   interface JSON {
-    rawJSON(text: string): object
+    rawJSON?(text: string): object
     isRawJSON?(value: unknown): boolean
     parse(
       text: string,
@@ -19,12 +19,13 @@ const oddNumber = /(?:^|[[:,\s])-?(?:[\d.]{16}|[\d.]+[eE]|\d+\.\d*0(?!\d)|0\.000
 /**
  * Parses JSON that is going to be serialized again. A number that JavaScript would write otherwise (9007199254740993, 1.0, 1e400) becomes
  * an object that `JSON.stringify` writes as it came; {@link plainNumber} is its value. Throws for invalid JSON, and a `RangeError` where
- * such a number is nested too deeply.
+ * such a number is nested too deeply. Node 20, which only the bridge runs on, cannot keep them.
  */
 export function parseExactJson(text: string): unknown {
-  if (!hasOddNumber(text)) return JSON.parse(text)
+  const { rawJSON } = JSON
+  if (!rawJSON || !hasOddNumber(text)) return JSON.parse(text)
   return JSON.parse(text, (_, value, { source }) =>
-    typeof value === 'number' && String(value) !== source ? JSON.rawJSON(source) : value,
+    typeof value === 'number' && String(value) !== source ? rawJSON(source) : value,
   )
 }
 
