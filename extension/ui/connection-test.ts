@@ -10,8 +10,15 @@ export function renderConnectionTest(
   translate: Translate,
 ): Contents {
   const tools = test.kind === 'passed' ? test.tools : []
-  find(root, 'test-said').className = test.kind
+  const said = find(root, 'test-said')
+  const before = said.textContent
+  said.className = test.kind
   fillList(root, 'tools', tools, (tool) => ({ tool }))
+  // In a low popup a new result would lie below the edge. The caller shows it first.
+  requestAnimationFrame(() => {
+    if (test.kind !== 'none' && said.textContent !== before)
+      said.closest('.test')?.scrollIntoView({ block: 'nearest' })
+  })
   return {
     'test-said': test.kind !== 'none' && sentence(test, server, translate),
     'test-detail': detail(test),
