@@ -91,6 +91,20 @@ describe('opening a session', () => {
     await expect(open()).rejects.toMatchObject({ fault: 'not_found' })
   })
 
+  it('keeps a GET stream that is silent for longer than an answer may be', async () => {
+    harness = createHarness(1, 300)
+    transport = createTransport()
+    await open()
+    await until(() => server.streams.size === 1)
+    // Opened later, and given up: so would the stream have been.
+    answerCalls(({ events }) => void events(': and no more\n\n'))
+    await expect(exchange(transport, call(5))).rejects.toMatchObject({ cause: { fault: 'body_timeout' } })
+    server.changeTools()
+    await until(() => harness.unsolicited.length === 1)
+    expect(harness.notes).not.toContain('GET stream ended')
+    expect(server.log().filter((name) => name === 'GET')).toHaveLength(1)
+  })
+
   it('works without sessions, and without a GET stream', async () => {
     server.settings.sessions = false
     server.settings.streamStatus = 405

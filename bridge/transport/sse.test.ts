@@ -185,3 +185,19 @@ it('ends everything when it is closed', async () => {
   await expect(exchange(transport, list(1))).rejects.toMatchObject({ fault: 'aborted' })
   expect(streams).toBe(1)
 })
+
+it('keeps its stream while that is silent for longer than an answer may be', async () => {
+  harness = createHarness(1, 300)
+  const config = { serverUrl: peer.sseUrl, headers: {}, retryMs: 500, cookies: true }
+  transport = forTest(new SseTransport(config, harness.ports))
+  await exchange(transport, initialize)
+  // Sent later, and given up: so would the stream have been.
+  intercept = ({ method, response }) => {
+    if (method === 'POST') response.writeHead(400).write('and no more')
+    return method === 'POST'
+  }
+  await expect(exchange(transport, list(1))).rejects.toMatchObject({ fault: 'refused' })
+  intercept = () => false
+  await exchange(transport, list(2))
+  expect(streams).toBe(1)
+})

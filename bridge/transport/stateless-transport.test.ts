@@ -164,3 +164,26 @@ it('ends what is open when it is closed', async () => {
   const [failed] = await Promise.allSettled([sending, transport.close(100)])
   expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
 })
+
+it('a subscription lasts while it is silent for longer than an answer may be', async () => {
+  harness = createHarness(1, 300)
+  const config = { serverUrl: peer.url, headers: {}, retryMs: 1000, cookies: true }
+  transport = forTest(new StatelessTransport(config, harness.ports))
+  let subscription: Received | undefined
+  answer = (request) => {
+    request.events(': and no more\n\n')
+    if (request.body['method'] === 'subscriptions/listen') subscription = request
+  }
+  const listening = exchange(transport, {
+    jsonrpc: '2.0',
+    id: 'listen',
+    method: 'subscriptions/listen',
+    params: { notifications: {}, _meta: meta },
+  })
+  listening.catch(() => {})
+  await until(() => subscription !== undefined)
+  // Asked later, and given up: so would the subscription have been.
+  await expect(exchange(transport, call('a'))).rejects.toMatchObject({ cause: { fault: 'body_timeout' } })
+  subscription?.response.end('data: {"jsonrpc":"2.0","id":"listen","result":{}}\n\n')
+  expect(await listening).toEqual([{ jsonrpc: '2.0', id: 'listen', result: {} }])
+})

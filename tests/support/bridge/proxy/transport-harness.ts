@@ -23,9 +23,12 @@ export interface TransportHarness {
   onRefusal(refusal: Refusal): RefusalOutcome
 }
 
-/** Opens it for one test, with real sockets and real time; waits are shortened by the factor `haste`. */
-export function createHarness(haste = 1): TransportHarness {
-  const http = createHttpClient(networkConfig({ headersTimeoutMs: 10_000, bodyTimeoutMs: 10_000 }))
+/**
+ * Opens it for one test, with real sockets and real time; waits are shortened by the factor `haste`. `silenceMs` is allowed within an
+ * answer.
+ */
+export function createHarness(haste = 1, silenceMs = 10_000): TransportHarness {
+  const http = createHttpClient(networkConfig({ headersTimeoutMs: 10_000, bodyTimeoutMs: silenceMs }))
   onTestFinished(() => http.close())
   const harness: TransportHarness = {
     unsolicited: [],
