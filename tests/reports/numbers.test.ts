@@ -143,14 +143,12 @@ describe.each([
 
 /** An MCP server by HTTP, with the tools of the command. */
 async function serve(era: string): Promise<{ http: Server; url: string }> {
-  const http = createServer((request, response) => {
-    void readText(request).then((text) => {
-      const answer = request.method === 'POST' ? answerTo(text, era) : undefined
-      response.writeHead(answer === undefined ? (request.method === 'POST' ? 202 : 405) : 200, {
-        'content-type': 'application/json',
-      })
-      response.end(answer)
-    })
+  const http = createServer(async (request, response) => {
+    const isPost = request.method === 'POST'
+    const answer = isPost ? answerTo(await readText(request), era) : undefined
+    const status = isPost ? 202 : 405
+    response.writeHead(answer === undefined ? status : 200, { 'content-type': 'application/json' })
+    response.end(answer)
   }).listen(0, '127.0.0.1')
   await once(http, 'listening')
   return { http, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp` }

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { anonymousCaller } from '../../core/tokens/caller.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
 import {
@@ -188,7 +189,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     await calling.body?.cancel()
   })
 
-  it('tells sessions and subscriptions what has changed', async () => {
+  it('tells sessions and subscriptions what has changed, until they unsubscribe', async () => {
     const client = open(['--era', era]).client()
     const session = await client.open()
     const stream = await session.listen()
@@ -202,6 +203,10 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     await client.call('touch', { uri: 'test://other' })
     await client.call('touch', { uri: 'test://one' })
     await client.call('touch', { uri: 'test://two' })
+    expect(await session.request('resources/unsubscribe', { uri: 'test://one' })).toMatchObject({
+      result: {},
+    })
+    await client.call('touch', { uri: 'test://one' })
     await client.call('add_tool')
     expect((await stream.next())?.message).toMatchObject({
       method: 'notifications/resources/updated',
@@ -522,4 +527,18 @@ describe('questions of a process in the middle of a call', () => {
     expect((await session.end()).status).toBe(200)
     await stream.rest()
   })
+})
+
+it('a response that cannot be sent ends its call with an error, and is logged', async () => {
+  const fixture = open()
+  const client = fixture.client()
+  await client.call('echo', { value: 1 })
+  const send = vi.spyOn(WebStandardStreamableHTTPServerTransport.prototype, 'send')
+  send.mockRejectedValueOnce(new RangeError('Maximum call stack size exceeded'))
+  expect(await client.call('echo', { value: 2 })).toMatchObject({ id: 1, error: { code: -32_603 } })
+  send.mockRestore()
+  expect(fixture.reported('upstream_output_skipped')).toMatchObject([
+    { sub: 'ada', line: expect.stringContaining('Maximum call stack') },
+  ])
+  expect(await client.call('echo', { value: 3 })).toMatchObject({ result: {} })
 })

@@ -340,6 +340,17 @@ describe('how many sessions there are', () => {
   })
 })
 
+it('a session counts as idle since its last call ended, however long that took', async () => {
+  const id = await open()
+  const stream = readMessages(await inSession(id, toolCall('whose')))
+  await waitForCalls(1)
+  runtime.advance(1700)
+  running[0]?.go()
+  await stream.rest()
+  runtime.advance(200)
+  expect(await isOpen(id)).toBe(true)
+})
+
 async function firstChunk(response: Response): Promise<string> {
   const reader = response.body?.getReader()
   const { value } = (await reader?.read()) ?? {}

@@ -82,6 +82,79 @@ describe('a request', () => {
   })
 })
 
+describe('an answer that names no request', () => {
+  const unnamed = { id: null, error: { code: -32_603, message: 'No.' } }
+  const failed = { code: -32_603, message: expect.stringContaining('cannot be read') }
+
+  it('fails the only one that is open, and no later one', async () => {
+    const only = connection.request('tools/call', {})
+    expect(receive(unnamed)).toBe(false)
+    await expect(only).rejects.toMatchObject(failed)
+    const later = connection.request('tools/call', {})
+    receive({ id: 2, result: { of: 2 } })
+    expect(await later).toEqual({ of: 2 })
+  })
+
+  it('fails the one that is left of those that were open when the others have answers of their own', async () => {
+    const requests = [1, 2, 3].map(() => connection.request('tools/call', {}))
+    receive({ result: { of: 'somebody' } })
+    const later = connection.request('tools/call', {})
+    receive({ id: 1, result: { of: 1 } })
+    receive({ id: 3, error: { code: -5, message: 'No.' } })
+    await expect(requests[1]).rejects.toMatchObject(failed)
+    receive({ id: 4, result: { of: 4 } })
+    expect(await Promise.allSettled([requests[0], requests[2], later])).toMatchObject([
+      { value: { of: 1 } },
+      { reason: { code: -5 } },
+      { value: { of: 4 } },
+    ])
+  })
+
+  it('fails as many as there are such answers', async () => {
+    const requests = [1, 2, 3].map(() => connection.request('tools/call', {}))
+    receive(unnamed)
+    receive(unnamed)
+    receive({ id: 2, result: {} })
+    await expect(requests[0]).rejects.toMatchObject(failed)
+    await expect(requests[2]).rejects.toMatchObject(failed)
+  })
+
+  it("is nobody's when no request is open, and never a lasting one's", async () => {
+    receive(unnamed)
+    const settled = vi.fn()
+    void connection.request('subscriptions/listen', {}, { isLasting: true }).then(settled, settled)
+    const call = connection.request('tools/call', {})
+    receive({ id: 2, result: { of: 2 } })
+    expect(await call).toEqual({ of: 2 })
+    receive(unnamed)
+    expect(settled).not.toHaveBeenCalled()
+  })
+
+  it('is that to a notification if no method was found and nothing sent after the notification was answered', async () => {
+    const unknown = { id: null, error: { code: -32_601, message: 'Method not found' } }
+    connection.notify('notifications/initialized', {})
+    const first = connection.request('tools/call', {})
+    receive(unknown)
+    receive({ id: 1, result: { of: 1 } })
+    expect(await first).toEqual({ of: 1 })
+    const second = connection.request('tools/call', {})
+    receive(unknown)
+    await expect(second).rejects.toMatchObject(failed)
+  })
+})
+
+it('the progress of a request is told whether its token comes back as a number or as text', async () => {
+  const heard: unknown[] = []
+  const params = { _meta: { progressToken: 'x' } }
+  const answer = connection.request('tools/call', params, { onProgress: (told) => void heard.push(told) })
+  receive({ method: 'notifications/progress', params: { progressToken: '1', progress: 1 } })
+  receive({ method: 'notifications/progress', params: { progressToken: 1, progress: 2 } })
+  receive({ method: 'notifications/progress', params: { progressToken: '1x', progress: 3 } })
+  receive({ id: 1, result: {} })
+  await answer
+  expect(heard).toEqual([1, 2].map((progress) => ({ progressToken: 'x', progress })))
+})
+
 it('a request of the process is answered as long as it is there', () => {
   receive({ id: 'a', method: 'roots/list' })
   receive({ id: 'b', method: 'ping' })

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { answeredIds, readOutput } from './process-line.ts'
+
+describe('a line of a process', () => {
+  it.each([
+    'Welcome!',
+    '7',
+    'null',
+    '"text"',
+    '[]',
+    '{}',
+    '{"jsonrpc":"2.0"}',
+    '{"jsonrpc":"2.0","id":7,"method":7}',
+    '{"jsonrpc":"2.0","method":"x","params":[]}',
+    '{"method":"GET","path":"/"}',
+    '{"level":"error","error":"It broke.","message":"x"}',
+    '{"result":{"of":"a log"}}',
+    '{"id":7,"message":"of a log"}',
+    '{"jsonrpc":"1.0","id":7}',
+    '{"jsonrpc":"2.0","id":null}',
+    '{"jsonrpc":"2.0","id":7,"method":"x",',
+    '{"id":7,"name":"of a log",',
+  ])('%s is no message and no answer', (line) => {
+    expect(readOutput(line)).toEqual([{ message: undefined, isFaulty: true }])
+  })
+
+  it.each([
+    '{"jsonrpc":"2.0","method":"notifications/x"}',
+    '{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1.0}}',
+    '{"jsonrpc":"2.0","id":"a","method":"roots/list"}',
+    '{"jsonrpc":"2.0","id":9007199254740993,"method":"roots/list"}',
+    '{"jsonrpc":"2.0","id":7,"result":{"a":[]}}',
+    '{"jsonrpc":"2.0","id":7,"error":{"code":-5,"message":"No."}}',
+  ])('%s is read as it is', (line) => {
+    const [read, ...others] = readOutput(line)
+    expect(others).toEqual([])
+    expect(read?.isFaulty).toBe(false)
+    expect(JSON.stringify(read?.message)).toBe(line)
+  })
+
+  it('that ends a call with an error of ours, or has an error that is no object, belongs into the log', () => {
+    const faults = ['"result":null', '"error":"No."', '"error":{}', '"result":{}'].map(
+      (answer) => readOutput(`{"jsonrpc":"2.0","id":7,${answer}}`)[0]?.isFaulty,
+    )
+    expect(faults).toEqual([true, true, false, false])
+  })
+})
+
+describe('the requests that a line names, by its first and last characters, are', () => {
+  it.each<[ids: number[], head: string, tail: string]>([
+    [[7], '{"jsonrpc":"2.0","id":7,"result":{"x', ''],
+    [[7], '{"jsonrpc":"2.0","id":"7","result":{"x', ''],
+    [[7], ' { "jsonrpc" : "2.0" , "id" : 7 , "error" : {', ''],
+    [[7], '{"id":7,"jsonrpc":"2.0","result":{', ''],
+    [[7], '{"id":7,"error":{', ''],
+    [[7], '{"jsonrpc":"2.0","result":{', '}},"id":7}'],
+    [[7], '{"result":{', '}},"id":7,"jsonrpc":"2.0"} '],
+    [[71], 'Loading {"jsonrpc":"2.0","id":71,', ''],
+    [[7, 8], '{"jsonrpc":"2.0","id":7,"result":{}} {"jsonrpc":"2.0","id":8,"result":{}}', ''],
+    [[], '{"jsonrpc":"2.0","id":7,"method":"x"', ''],
+    [[], '{"jsonrpc":"2.0","id":71,"method":"x"', ''],
+    [[], '{"jsonrpc":"2.0","id":"7","method":"x"', ''],
+    [[], '{"jsonrpc":"2.0","method":"x","params":{', '},"id":7}'],
+    [[], '{"jsonrpc":"2.0","id":"a7","result":{', ''],
+    [[], '{"a":{"jsonrpc":"2.0","id":7,"result":{', ''],
+    [[], '{"jsonrpc":"2.0","result":{"text":"', '\\"id\\":7}'],
+    [[], '{"id":7,"name":"x"', ''],
+  ])('%j: %s ... %s', (ids, head, tail) => {
+    expect(answeredIds(head, tail)).toEqual(ids)
+  })
+})
