@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { asTyped } from '../startup/program-name.ts'
 import { settings } from '../config/setting-table.ts'
 import { commandTable } from './command-table.ts'
 import { baseUrlChecks } from './doctor/base-url-check.ts'
@@ -32,6 +33,15 @@ const doctorChecks = [
 ]
 
 const document = readFileSync(fileURLToPath(new URL('../../docs/commands.md', import.meta.url)), 'utf8')
+
+it.each(commandTable)('$usage is printed as users of npx type it', ({ usage }) => {
+  const started = {
+    launcher: '/home/me/drawbridge/server/launcher.cjs',
+    environment: { npm_command: 'exec' },
+  }
+  const line = `Next: drawbridge-server ${usage}`
+  expect(asTyped(line, started)).toBe(line.replace('drawbridge', 'npx drawbridge'))
+})
 
 it.each(commandTable)('$usage is documented with its switches', ({ usage, switches }) => {
   expect(document).toContain(usage.replace(/ [<[].*/, ''))

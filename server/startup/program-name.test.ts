@@ -12,6 +12,11 @@ const fetched: Started = {
 describe('a command that is advised', () => {
   it.each([
     ['Next: drawbridge-server doctor', 'Next: npm start -- doctor', 'Next: npx drawbridge-server doctor'],
+    [
+      'drawbridge-server -- npx -y some-server',
+      'npm start -- -- npx -y some-server',
+      'npx drawbridge-server -- npx -y some-server',
+    ],
     ['drawbridge-server --help', 'npm start -- --help', 'npx drawbridge-server --help'],
     [
       'Usage: drawbridge-server [command]',
