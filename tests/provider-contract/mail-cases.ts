@@ -3,6 +3,7 @@ import { newAddress } from './accounts.ts'
 import { claimsOf, failureOf, signedIn, valueOf } from './driver.ts'
 import type { Mailbox, ReceivedMail } from './mailbox.ts'
 import { skipFor, type Stage } from './stage.ts'
+import { codeOf } from './wire.ts'
 import { callbackUrl } from './target.ts'
 
 /** Where the mails of the stage's server arrive, from the first case on. */
@@ -105,6 +106,29 @@ export function mailCases(stage: () => Stage): void {
     const newer = codeIn(await mailbox(context).next(email), context)
     expect(failureOf(await driver.mailVerify(email, older))).toBe('wrong_code')
     expect(failureOf(await driver.mailVerify(email, newer))).toBe('none')
+  })
+
+  it('its code and its link are one: using either uses up the other', async (context) => {
+    const { email, mail } = await mailed(context)
+    const code = codeIn(mail, context)
+    expect((await follow(mail, context)).get('code')).toBeTruthy()
+    expect(failureOf(await stage().driver.mailVerify(email, code))).toBe('wrong_code')
+    const other = await mailed(context)
+    signedIn(await stage().driver.mailVerify(other.email, codeIn(other.mail, context)))
+    expect((await follow(other.mail, context)).get('error_code')).toBe('otp_expired')
+  })
+
+  it('to an account that is banned meanwhile: any code is refused as that of a banned one, and so is its link', async (context) => {
+    const { server, wire } = stage()
+    skipFor(context, server.lacks.admin)
+    const { email, id, mail } = await mailed(context)
+    await server.accounts.ban(id)
+    for (const token of [wrongCode(codeIn(mail, context)), codeIn(mail, context)]) {
+      const refused = await wire('POST', '/verify', { body: { type: 'email', email, token } })
+      expect([refused.status, codeOf(refused)]).toEqual([403, 'user_banned'])
+    }
+    const back = await follow(mail, context)
+    expect([back.get('code'), back.get('error_code')]).toEqual([null, 'user_banned'])
   })
 
   it('another one at once is refused by a limit', async (context) => {

@@ -60,7 +60,7 @@ export async function renderLogin(
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
   const failure: SignInFailure | undefined = needsKey ? { reason: 'captcha_not_configured' } : given
   const html = loginPage({
-    ...signInView(visit, given?.reason === 'not_allowed' ? { notAllowed: true } : {}),
+    ...signInView(visit, stateAfter(given)),
     ...ways,
     order: ports.signInOrder,
     // Only what a link can open again leads back.
@@ -77,6 +77,11 @@ export async function renderLogin(
       'content-security-policy': contentSecurityPolicy(ports.app.look, captchaPolicy(captcha)),
     }),
   })
+}
+
+/** What the form carries on of a failure. */
+function stateAfter(failure: SignInFailure | undefined): Pick<SignInTransaction, 'notAllowed'> {
+  return failure?.reason === 'not_allowed' ? { notAllowed: true } : {}
 }
 
 function waysToSignIn(provider: SessionProvider, capabilities: ProviderCapabilities) {

@@ -223,6 +223,53 @@ describe('a refused token', () => {
   })
 })
 
+describe('a token whose key is not known here', () => {
+  const vouched: string[] = []
+  const vouch = async (token: string): Promise<void> => void vouched.push(token)
+  beforeEach(() => {
+    vouched.length = 0
+    verify = verifierOf({ vouch })
+  })
+
+  it('is taken when the auth API vouches for it', async () => {
+    const token = await sign({}, { kid: 'new' })
+    expect(await verify(token)).toMatchObject({ sub: claims.sub })
+    expect(vouched).toEqual([token])
+  })
+
+  it('is asked about too when keys have no names: the one that is known may be the one before', async () => {
+    const { kid: _, ...nameless } = stranger.published
+    verify = createTokenVerifier(
+      { ...defaults, vouch },
+      { now: runtime.now, fetch: async () => Response.json({ keys: [nameless] }) },
+    )
+    expect(await verify(await sign({}, { kid: undefined }))).toMatchObject({ sub: claims.sub })
+    expect(vouched).toHaveLength(1)
+    await verify(await signWith(stranger, claims, { kid: undefined }))
+    expect(vouched).toHaveLength(1)
+  })
+
+  it.each<[what: string, token: () => Promise<string>]>([
+    ['a bad signature of a known key', () => signWith(stranger, claims)],
+    ['alg none', async () => new UnsecuredJWT(claims).encode()],
+    ['HS256', () => signSymmetric(secret)],
+    ['claims of another issuer', () => sign({ iss: 'https://evil.example' }, { kid: 'new' })],
+    ['an end in the past', () => sign({ exp: start - 1 }, { kid: 'new' })],
+    ['no end', () => sign({ exp: undefined }, { kid: 'new' })],
+  ])('is refused unasked for %s', async (_what, token) => {
+    await expect(verify(await token())).rejects.toMatchObject(invalid)
+    expect(vouched).toEqual([])
+  })
+
+  it.each([
+    ['a service_role', { role: 'service_role' }],
+    ['an anonymous user', { is_anonymous: true }],
+    ['another OAuth client', { client_id: 'b9b9b9b9-2222-4333-8444-555555555555' }],
+  ])('is refused as that of %s, whoever vouches for it', async (_what, changes) => {
+    await expect(verify(await sign(changes, { kid: 'new' }))).rejects.toMatchObject(invalid)
+  })
+})
+
 describe('HS256 with a configured secret', () => {
   beforeEach(() => {
     verify = verifierOf({ hs256Secret: secret })
