@@ -66,6 +66,13 @@ it.each<[NetworkFault, boolean, ReturnType<typeof endingOf>]>([
   expect(endingOf(new NetworkError(fault, 'https://a', 'x', { sent }))).toBe(ending)
 })
 
+it.each<[nextStep: string | undefined, ReturnType<typeof endingOf>]>([
+  ['Write the password into its address.', undefined],
+  [undefined, 'unsent'],
+])('a request that a proxy refused, with the next step %j, is %s', (nextStep, ending) => {
+  expect(endingOf(new NetworkError('proxy', 'https://a', 'x', { sent: false, nextStep }))).toBe(ending)
+})
+
 describe('retries', () => {
   const slept: number[] = []
   const ports = {

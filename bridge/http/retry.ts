@@ -91,6 +91,8 @@ function isRepeatable(what: Sendable): boolean {
 export function endingOf(error: unknown): 'unsent' | 'broken' | undefined {
   if (!(error instanceof NetworkError)) return undefined
   if (error.fault === 'aborted' || error.fault === 'tls' || error.fault === 'protocol') return undefined
+  // A proxy that has said what it wants, which is 407, wants the same again.
+  if (error.fault === 'proxy' && error.nextStep !== undefined) return undefined
   return error.sent ? 'broken' : 'unsent'
 }
 

@@ -78,6 +78,7 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
 
   it.each<[rule: string, changes: JsonObject]>([
     ['the token endpoint as aud', { aud: tokenEndpoint }],
+    ['our issuer with the slash of its origin as aud', { aud: `${issuer}/` }],
     ['a list with both of our names as aud', { aud: [issuer, tokenEndpoint] }],
     ['no iat', { iat: undefined }],
     ['an exp of a moment ago: clocks differ', { exp: start - 29 }],
@@ -92,7 +93,7 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
     ['another iss', { iss: 'https://other.example/c' }],
     ['another sub', { sub: 'https://other.example/c' }],
     ['another aud', { aud: 'https://other.example' }],
-    ['an aud that only begins like ours', { aud: `${issuer}/` }],
+    ['an aud that only begins like ours', { aud: `${issuer}/x` }],
     ['another aud beside ours', { aud: [issuer, 'https://other.example'] }],
     ['an empty list as aud', { aud: [] }],
     ['no aud', { aud: undefined }],

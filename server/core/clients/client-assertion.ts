@@ -1,3 +1,4 @@
+import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { readJwt, type UnverifiedJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
@@ -82,8 +83,10 @@ function checkParties(
 ): void {
   if (iss !== clientId || sub !== clientId) throw refusal('must have the client id as iss and as sub')
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
+  const isOurs = (value: unknown): boolean =>
+    value === tokenEndpoint || (typeof value === 'string' && isSameIssuer(value, issuer))
   // Another audience in the list could present the assertion here as the client.
-  if (audiences.length === 0 || !audiences.every((value) => value === issuer || value === tokenEndpoint)) {
+  if (audiences.length === 0 || !audiences.every(isOurs)) {
     throw refusal(`must have ${issuer} as its only aud`)
   }
 }
