@@ -58,6 +58,20 @@ it('a page with single sign-on alone has the captcha that the provider asks for'
   expect((await browser.submit(page, 'email', solved)).response).toBeUndefined()
 })
 
+it('a project that takes thirty single sign-ons in five minutes from this server is asked for no more', async () => {
+  await open({ limitPerMinute: 20 })
+  let left = 30
+  for (let second = 0; second < 900; second += 5) {
+    const by = login.browser(`198.51.100.${second / 5}`)
+    const before = asked.length
+    await leave(await login.open(by), email, by)
+    left = Math.min(30, left + 0.5) - (asked.length - before)
+    expect(left).toBeGreaterThanOrEqual(0)
+    for (const clock of [gotrue.runtime, login.runtime]) clock.advance(5)
+  }
+  expect(asked.length).toBeGreaterThan(50)
+})
+
 /** Presses the button; the browser ends at the identity provider, or stays here. */
 const leave = (page: Visit, typed: string = email, by: Browser = browser): Promise<Visit> =>
   by.submit(page, 'email', { email: typed, action: 'sso' })
