@@ -1,3 +1,4 @@
+import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
   createBridgeConfig,
@@ -61,7 +62,7 @@ const keychainTimeoutMs = 120_000
 
 /** Prints the facts that a command has found or done: as one JSON object with `--json`, or else with `text`. */
 export function printResult({ json, terminal }: CommandInput, facts: object, text: () => void): void {
-  if (json) terminal.print(JSON.stringify(facts))
+  if (json) terminal.print(jsonForTerminal(facts))
   else text()
 }
 

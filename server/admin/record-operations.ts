@@ -21,7 +21,7 @@ const attemptSchema = z.object({
   id: z.string(),
   client: z.string().optional().describe('name of the client, else its id'),
   started_at: seconds('when its first request came'),
-  result: z.enum(['connected', 'under_way', 'failed']),
+  result: z.enum(['connected', 'under_way', 'stopped', 'failed']),
   steps: z.array(
     z.object({
       step: z.enum(attemptSteps),

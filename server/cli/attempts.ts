@@ -1,3 +1,4 @@
+import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import { readConfiguredClients } from '../config/client-file.ts'
 import { type AttemptChoice, type AttemptFacts, readAttempts } from '../core/attempts/attempt-list.ts'
@@ -26,9 +27,12 @@ export async function printAttempts(
     const read = (): Promise<AttemptFacts[]> => readStored(choice, store, { configured, runtime })
     const attempts = await read()
     if (follow) return followAttempts(read, attempts, input, isStopped)
-    if (json) terminal.print(JSON.stringify(attempts))
+    if (json) terminal.print(jsonForTerminal(attempts))
     else if (attempts.length === 0) terminal.print('No client has tried to connect in the last day.')
-    else for (const attempt of attempts) terminal.print(textOf(attempt, input))
+    else {
+      for (const attempt of attempts) terminal.print(textOf(attempt, input))
+      terminal.note('The newest is last.')
+    }
   })
   return exitCode.ok
 }
@@ -56,7 +60,7 @@ async function followAttempts(
       const { id, result } = attempt
       if (result === 'under_way' || printed.get(id) === result) continue
       printed.set(id, result)
-      terminal.print(json ? JSON.stringify(attempt) : textOf(attempt, input))
+      terminal.print(json ? jsonForTerminal(attempt) : textOf(attempt, input))
     }
     await runtime.sleep(followEveryMs)
   }
@@ -65,7 +69,15 @@ async function followAttempts(
 const colours: Readonly<Record<AttemptFacts['result'], Colour>> = {
   connected: 'green',
   under_way: 'yellow',
+  stopped: 'dim',
   failed: 'red',
+}
+
+const resultTexts: Readonly<Record<AttemptFacts['result'], string>> = {
+  connected: 'connected',
+  under_way: 'under way',
+  stopped: 'stopped before signing in (a look, or a client that waits for its user)',
+  failed: 'failed',
 }
 
 /** Returns an attempt as text: a line about it, its steps, and what to look at. */
@@ -76,7 +88,7 @@ function textOf(attempt: AttemptFacts, { terminal }: CommandInput): string {
   const head = [
     plainText(client),
     `${time}Z`,
-    terminal.colour(colours[result], result.replace('_', ' ')),
+    terminal.colour(colours[result], resultTexts[result]),
     ...(steps.some(({ probably }) => probably) ? ['(probably one client: joined by address and time)'] : []),
   ].join('  ')
   const walked = steps.map(({ step, status, ok, detail }) => {

@@ -1,3 +1,4 @@
+import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CheckedSettings, checkSettings, ConfigError } from '../config/config.ts'
 import { isProduction, readSettings } from '../config/setting-source.ts'
@@ -95,7 +96,7 @@ export function failureText(command: string, error: unknown): { text: string; co
 
 export function failureJson(error: unknown): string {
   const { messages, nextStep } = partsOf(error)
-  return JSON.stringify({ ok: false, errors: messages, next_step: nextStep })
+  return jsonForTerminal({ ok: false, errors: messages, next_step: nextStep })
 }
 
 function partsOf(error: unknown): { messages: readonly string[]; nextStep: string; code: ExitCode } {

@@ -57,7 +57,7 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   const { json, upstreamCommand } = input
   const checked = checkInput(input)
   const { config } = checked
-  const destination = new LineFile(process.stderr.fd, () => {})
+  const destination = new LineFile(2, () => {})
   process.on('exit', () => destination.writeNow())
   // From the start on: to process 1 of a container a signal that nobody listens for does nothing.
   const stopping = stopSignal()

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import { asTyped } from '../startup/program-name.ts'
 
@@ -31,7 +32,7 @@ export function printFacts(
   facts: object,
   text: string | { head: readonly string[]; rows: readonly (readonly string[])[]; none: string },
 ): void {
-  if (json) return terminal.print(JSON.stringify(facts))
+  if (json) return terminal.print(jsonForTerminal(facts))
   if (typeof text === 'string') return terminal.print(text)
   terminal.print(text.rows.length === 0 ? text.none : textTable(text.head, text.rows))
 }

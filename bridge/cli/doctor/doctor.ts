@@ -1,3 +1,4 @@
+import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { findingsOf, warn } from '@drawbridge/shared/terminal/check.ts'
@@ -71,7 +72,7 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   const code = config === undefined ? exitCode.usage : exitCodeOf(all)
   const checks = all.map(({ exit: _exit, ...finding }) => finding)
   const facts = { ok: code === exitCode.ok, checks, settings: given }
-  terminal.print(json ? JSON.stringify(facts) : `\n${findingSummary(all)}`)
+  terminal.print(json ? jsonForTerminal(facts) : `\n${findingSummary(all)}`)
   return code
 }
 

@@ -1,3 +1,4 @@
+import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import { type BridgeConfig, ConfigError } from '../../config/config.ts'
 import { CredentialError } from '../../credentials/credential-store.ts'
 import { NetworkError, BodyError } from '../../http/http-client.ts'
@@ -112,7 +113,7 @@ export function failureText(command: string, failure: Failure): string {
 
 /** Formats a failure for `--json`. */
 export function failureJson({ code, sentences, nextStep }: Failure): string {
-  return JSON.stringify({ ok: false, code, errors: sentences, next_step: nextStep })
+  return jsonForTerminal({ ok: false, code, errors: sentences, next_step: nextStep })
 }
 
 /** A JSON-RPC error. */

@@ -1,3 +1,4 @@
+import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { findingsOf, warn } from '@drawbridge/shared/terminal/check.ts'
 import { type Finding, findingSummary, findingText } from '@drawbridge/shared/terminal/finding.ts'
@@ -34,7 +35,7 @@ export async function doctor(input: CommandInput, chainOf: typeof readChain = re
   const isSound = all.every(({ state }) => state !== 'fail')
   const { given } = readSettings(input.flags, input.environment)
   const settings = Object.fromEntries(given.map(({ setting, origin }) => [setting.field, origin]))
-  terminal.print(json ? JSON.stringify({ ok: isSound, checks: all, settings }) : `\n${findingSummary(all)}`)
+  terminal.print(json ? jsonForTerminal({ ok: isSound, checks: all, settings }) : `\n${findingSummary(all)}`)
   return isSound ? exitCode.ok : exitCode.failed
 }
 

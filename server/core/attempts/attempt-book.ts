@@ -3,6 +3,7 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { addressBlocks, addressNetwork } from '../address-block.ts'
 import { BoundedMap } from '../bounded-map.ts'
+import { attemptBytes } from '../limits/limit-table.ts'
 import { RateLimit } from '../limits/rate-limit.ts'
 import { hashSecret } from '../seal.ts'
 import { attemptSeconds, type AttemptStepStore, type StepRecord, type StoredStep } from './attempt.ts'
@@ -17,11 +18,6 @@ const peerSeconds = 120
 const maxUserAgentLength = 120
 /** A longer id is that of no client here. */
 const maxClientIdLength = 500
-/** Anyone can begin an attempt, or open a page: so many are stored. Whoever signs in is, in any case. */
-const rates = {
-  begun: { burst: 200, perSecond: 600 / 3600 },
-  opened: { burst: 1000, perSecond: 1 },
-}
 
 /** A step of a client as one request shows it. */
 export interface Sighting extends Pick<StepRecord, 'step' | 'status' | 'ok' | 'requestId' | 'detail'> {
@@ -39,8 +35,8 @@ interface OpenAttempt {
   signIn?: string | undefined
   steps: Set<string>
   reached: Set<AttemptStep>
-  /** False when too many were begun. */
-  isStored: boolean
+  /** A step with its client is stored. */
+  isNamed: boolean
 }
 
 interface Found {
@@ -63,12 +59,14 @@ const beginsNothing = new Set<AttemptStep>(['first_call', 'list'])
  * or its registered client; before there is one by address, program and time, and then it is marked `probably`. A step that succeeds
  * again counts once. Takes a few map lookups a request; steps are written by {@link AttemptBook.flush}.
  *
+ * Of an address, and of all together, so many bytes are stored as {@link attemptBytes} says; of somebody who signs in, all.
+ *
  * A store failure loses steps and nothing else. Each instance joins what it sees itself; {@link readAttempts} joins the rest.
  */
 export class AttemptBook {
   readonly #ports: { store: AttemptStepStore; runtime: Pick<Runtime, 'now' | 'randomBytes'> }
   readonly #open = new BoundedMap<OpenAttempt>(maxKeys)
-  readonly #limit = new RateLimit(rates.begun, 2)
+  readonly #limit = new RateLimit(attemptBytes.perAddress, maxKeys)
   #newest: OpenAttempt | undefined
   #unwritten: StoredStep[] = []
 
@@ -92,8 +90,7 @@ export class AttemptBook {
     const { attempt, probably } = found ?? { attempt: this.#begin(now), probably: false }
     this.#link(attempt, [...keys, peer], seen, now)
     if (!isNews(attempt, seen)) return
-    if (attempt.isStored && this.#unwritten.length < maxUnwritten)
-      this.#unwritten.push({ attempt: attempt.id, record: recordOf(seen, now, probably) })
+    this.#store(attempt, recordOf(seen, now, probably), seen.address)
     if (attempt.reached.has('list') && seen.grantId !== undefined) this.#open.delete(grantKey(seen.grantId))
   }
 
@@ -143,21 +140,39 @@ export class AttemptBook {
   }
 
   #begin(now: number): OpenAttempt {
-    const isStored = this.#mayStore('begun', now)
     const id = encodeBase64url(this.#ports.runtime.randomBytes(9))
-    return { id, seenAt: now, steps: new Set(), reached: new Set(), isStored }
+    return { id, seenAt: now, steps: new Set(), reached: new Set(), isNamed: false }
   }
 
-  #mayStore(kind: keyof typeof rates, now: number): boolean {
-    if (this.#limit.isSpent(kind, now, 1, rates[kind])) return false
-    this.#limit.take(kind, now, 1, rates[kind])
+  /** Keeps a step to be written, with its client once in an attempt. */
+  #store(attempt: OpenAttempt, record: StepRecord, address: string | undefined): void {
+    if (this.#unwritten.length >= maxUnwritten) return
+    const { clientId, ...rest } = record
+    const step = { attempt: attempt.id, record: attempt.isNamed ? rest : record }
+    const isSignedIn = attempt.reached.has('code') || attempt.reached.has('token')
+    if (!isSignedIn && !this.#mayStore(JSON.stringify(step).length, record.at, address)) return
+    attempt.isNamed ||= clientId !== undefined
+    this.#unwritten.push(step)
+  }
+
+  /** Counts bytes for the blocks of an address and for all, unless one of them has no more left. */
+  #mayStore(bytes: number, now: number, address: string | undefined): boolean {
+    const { perAddress, everyone } = attemptBytes
+    const shares = [
+      { name: 'everyone', rate: everyone },
+      ...(address === undefined ? [] : addressBlocks(address)).map(({ name, factor }) => ({
+        name: `of ${name}`,
+        rate: { burst: perAddress.burst * factor, perSecond: perAddress.perSecond * factor },
+      })),
+    ]
+    if (shares.some(({ name, rate }) => this.#limit.isSpent(name, now, bytes, rate))) return false
+    for (const { name, rate } of shares) this.#limit.take(name, now, bytes, rate)
     return true
   }
 
   #link(attempt: OpenAttempt, keys: readonly string[], seen: Sighting, now: number): void {
     attempt.seenAt = now
     attempt.clientId ??= seen.clientId
-    attempt.isStored ||= seen.step === 'code' || (opensPage(seen) && this.#mayStore('opened', now))
     attempt.signIn ??= seen.signIn
     if (seen.step === 'server_metadata' && seen.ok) this.#newest = attempt
     for (const key of keys) {

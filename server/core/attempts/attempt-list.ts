@@ -1,4 +1,4 @@
-import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
+import { type AttemptStep, attemptSteps } from '@drawbridge/shared/attempt-step.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { ClientStore } from '../clients/client.ts'
 import type { GrantStore } from '../session/grant.ts'
@@ -16,16 +16,17 @@ export interface AttemptFacts {
   /** The client's name, else its id; undefined while it has none. */
   client: string | undefined
   started_at: number
-  result: 'connected' | 'under_way' | 'failed'
+  /** `stopped`: nothing was refused, and nobody was shown the sign-in page. A look, or a client that waits for its user. */
+  result: 'connected' | 'under_way' | 'stopped' | 'failed'
   steps: (Omit<StepRecord, 'requestId' | 'userAgent' | 'clientId' | 'signIn' | 'grantId'> & {
     request_id: string
     user_agent: string | undefined
   })[]
-  /** What to look at; undefined unless it failed. */
+  /** What to look at: if it failed, or if the same client stopped more than once. */
   advice: string | undefined
 }
 
-/** Selects attempts: of a client by its id or name, by the id of a request, or those that failed. */
+/** Selects attempts: of a client by its id or name, by the id of a request, or those with something to look at. */
 export interface AttemptChoice {
   client?: string | undefined
   request?: string | undefined
@@ -47,16 +48,31 @@ export async function readAttempts(
   const now = ports.runtime.now()
   const rows = await ports.store.listAttemptSteps(maxStepsRead)
   const facts: AttemptFacts[] = []
-  for (const [id, records] of joined(rows)) {
+  const attempts = joined(rows)
+  const stops = stopsOf(attempts.values())
+  for (const [id, records] of attempts) {
     if (facts.length === limit) break
     if (choice.request !== undefined && !records.some(({ requestId }) => requestId === choice.request))
       continue
     const found = await factsOf(id, records, now, ports)
-    if (choice.failed && found.result !== 'failed') continue
-    if (choice.client !== undefined && !isOf(choice.client, found, records)) continue
-    facts.push(found)
+    if (found.result === 'stopped' && (stops.get(sourceOf(records)) ?? 0) < 2) found.advice = undefined
+    if (isChosen(found, records, choice)) facts.push(found)
   }
   return facts
+}
+
+function isChosen(found: AttemptFacts, records: readonly StepRecord[], choice: AttemptChoice): boolean {
+  if (choice.failed && found.advice === undefined) return false
+  return choice.client === undefined || isOf(choice.client, found, records)
+}
+
+/** Counts, by {@link sourceOf}, the attempts in which nothing was refused and nothing came of it. */
+function stopsOf(attempts: Iterable<readonly StepRecord[]>): ReadonlyMap<string, number> {
+  const stops = new Map<string, number>()
+  for (const records of attempts) {
+    if (isStopped(records)) stops.set(sourceOf(records), (stops.get(sourceOf(records)) ?? 0) + 1)
+  }
+  return stops
 }
 
 function isOf(client: string, { client: name }: AttemptFacts, records: readonly StepRecord[]): boolean {
@@ -112,7 +128,7 @@ async function factsOf(
     started_at: seen[0]?.at ?? now,
     result,
     steps,
-    advice: result === 'failed' ? adviceOn(seen) : undefined,
+    advice: result === 'failed' || result === 'stopped' ? adviceOn(seen) : undefined,
   }
 }
 
@@ -142,5 +158,18 @@ function resultOf(records: readonly StepRecord[], now: number): AttemptFacts['re
   const last = records.at(-1)
   const waitsForPerson = last?.ok === true && (last.step === 'page' || last.step === 'sign_in')
   const patience = waitsForPerson ? personSeconds : clientSeconds
-  return last && now - last.at < patience ? 'under_way' : 'failed'
+  if (last && now - last.at < patience) return 'under_way'
+  return isStopped(records) ? 'stopped' : 'failed'
+}
+
+const pageIndex = attemptSteps.indexOf('page')
+
+function isStopped(records: readonly StepRecord[]): boolean {
+  return records.every(({ step, ok }) => ok && attemptSteps.indexOf(step) < pageIndex)
+}
+
+/** Returns whose attempt it is: that of a registered client, or of a program of a network. */
+function sourceOf(records: readonly StepRecord[]): string {
+  const clientId = records.find((each) => each.clientId !== undefined)?.clientId
+  return clientId ?? `${records[0]?.network} ${records[0]?.userAgent}`
 }

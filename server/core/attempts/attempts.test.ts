@@ -128,21 +128,69 @@ describe('what is kept', () => {
     expect(await read({ request: 'request 99' })).toEqual([])
   })
 
-  it('is what anybody can begin at a bounded rate, pages at another one, and whoever signs in', async () => {
-    const stored = async (step: AttemptStep): Promise<number> => {
-      await book.flush()
-      const steps = await store.listAttemptSteps(10_000)
-      return steps.filter(({ record }) => record.step === step).length
+  /** The stored steps, and their bytes. */
+  const stored = async (is: (step: AttemptStep) => boolean = () => true) => {
+    await book.flush()
+    const all = (await store.listAttemptSteps(100_000)).filter(({ record }) => is(record.step))
+    return { count: all.length, bytes: JSON.stringify(all).length }
+  }
+  const longest = { userAgent: 'p'.repeat(200), clientId: `https://a.example/${'c'.repeat(480)}` }
+
+  it('is bounded in bytes for an address: what it begins, opens, repeats or has refused', async () => {
+    for (let n = 0; n < 4000; n += 1) {
+      const of = {
+        ...longest,
+        userAgent: `${n} ${longest.userAgent}`,
+        clientId: `${longest.clientId}${n % 9}`,
+      }
+      see('challenge', { userAgent: of.userAgent })
+      see('page', { ...of, signIn: `s ${n}` })
+      see('page', { ...of, ok: false, status: 400, detail: `refused ${n % 7}` })
     }
-    for (let n = 0; n < 300; n += 1) see('challenge', { address: `client ${n}` })
-    expect(await stored('challenge')).toBe(200)
-    for (let n = 0; n < 1200; n += 1) see('page', { address: `browser ${n}`, signIn: `s ${n}` })
-    expect(await stored('page')).toBe(1000)
-    see('code', { address: 'browser 1199', signIn: 's 1199' })
-    expect(await stored('code')).toBe(1)
-    runtime.advance(10)
-    for (let n = 0; n < 50; n += 1) see('page', { address: `later ${n}`, signIn: `l ${n}` })
-    expect(await stored('page')).toBe(1010 + 1)
+    const { bytes } = await stored()
+    expect(bytes).toBeGreaterThan(25_000)
+    expect(bytes).toBeLessThan(36_000)
+    runtime.advance(1000)
+    for (let n = 0; n < 500; n += 1) see('challenge', { userAgent: `later ${n}` })
+    expect((await stored()).bytes - bytes).toBeLessThan(36_000)
+    // Another address has its own.
+    const { count } = await stored()
+    see('challenge', { address: '192.0.2.2' })
+    expect((await stored()).count).toBe(count + 1)
+  })
+
+  it('is bounded for all addresses of one site, and for all together', async () => {
+    const begin = async (addresses: number, addressOf: (n: number) => string): Promise<number> => {
+      for (let n = 0; n < addresses; n += 1) {
+        see('challenge', { userAgent: longest.userAgent, address: addressOf(n) })
+        // What is to be written has a bound of its own.
+        if (n % 1000 === 999) await book.flush()
+      }
+      return (await stored()).bytes
+    }
+    const ofSite = await begin(4000, (n) => `2001:db8:7:${n.toString(16)}::1`)
+    expect(ofSite).toBeGreaterThan(400_000)
+    expect(ofSite).toBeLessThan(650_000)
+    const all = await begin(8000, (n) => `198.51.${n >> 8}.${n & 255}`)
+    expect(all).toBeGreaterThan(1_000_000)
+    expect(all).toBeLessThan(1_250_000)
+  })
+
+  it('has every step of somebody who signs in, from the code on, however much is stored', async () => {
+    for (let n = 0; n < 1000; n += 1) see('challenge', { userAgent: `${n} ${longest.userAgent}` })
+    for (const step of ['page', 'sign_in', 'code', 'token', 'first_call'] as const)
+      see(step, { clientId: 'c', signIn: 's', ...(step === 'token' && { grantId: 'g' }) })
+    const [attempt, ...more] = await read({ client: 'c' })
+    expect([attempt && steps(attempt), more]).toEqual([expect.stringMatching(/code token first_call$/), []])
+  })
+
+  it('names the client of an attempt once', async () => {
+    see('register', { clientId: 'c' })
+    for (const step of ['page', 'sign_in', 'code'] as const) see(step, { clientId: 'c', signIn: 's' })
+    await book.flush()
+    const ids = (await store.listAttemptSteps(10)).map(({ record }) => record.clientId)
+    expect(ids).toEqual([undefined, undefined, undefined, 'c'])
+    expect((await read({ client: 'c' })).map(steps)).toEqual(['register page sign_in code'])
   })
 
   it('has no client id that is too long to be one', async () => {
@@ -168,10 +216,10 @@ describe('what is kept', () => {
 
 describe('the result', () => {
   it.each<[step: AttemptStep, patience: number]>([
-    ['challenge', 60],
     ['page', 600],
     ['sign_in', 600],
     ['code', 60],
+    ['token', 60],
   ])('of %s and nothing more is failure after %i seconds', async (step, patience) => {
     see('page', { signIn: 's' })
     see(step, { signIn: 's' })
@@ -182,16 +230,62 @@ describe('the result', () => {
     expect(await read({ failed: true })).toMatchObject([{ result: 'failed', advice: expect.any(String) }])
   })
 
+  const look = (more: Partial<Sighting> = {}): void => {
+    see('challenge', more)
+    see('resource_metadata', more)
+    see('server_metadata', more)
+    runtime.advance(130)
+  }
+
+  it.each<[what: string, looks: () => void, advised: boolean]>([
+    ['one request without a token', () => see('challenge'), false],
+    ['a look at all metadata', look, false],
+    ['a registration', () => see('register', { clientId: 'c' }), false],
+    ['looks of two programs', () => (look(), look({ userAgent: 'other/1' })), false],
+    ['looks from two networks', () => (look(), look({ address: '203.0.113.4' })), false],
+    ['two looks of one program', () => (look(), look()), true],
+    [
+      'a client that registers and stops again',
+      () => {
+        look({ clientId: 'c' })
+        look({ clientId: 'c', userAgent: 'other/1' })
+        see('first_call', { clientId: 'c', grantId: 'g' })
+        see('list', { clientId: 'c', grantId: 'g' })
+      },
+      false,
+    ],
+  ])(
+    'of %s is no failure, and advises something only if it happens to one client twice',
+    async (_, looks, advised) => {
+      looks()
+      runtime.advance(60)
+      const stopped = (await read()).filter(({ result }) => result !== 'connected')
+      for (const { result, advice } of stopped)
+        expect([result, advice !== undefined]).toEqual(['stopped', advised])
+      expect((await read({ failed: true })).length > 0).toBe(advised)
+    },
+  )
+
+  it.each<[what: string, refusal: Partial<Sighting>]>([
+    ['a refused registration', { step: 'register', ok: false, status: 400, detail: 'invalid_redirect_uri' }],
+    ['metadata that is not there', { step: 'server_metadata', ok: false, status: 404 }],
+  ])('of a look with %s is failure', async (_, refusal) => {
+    see('challenge')
+    see('challenge', refusal)
+    runtime.advance(60)
+    expect(await read({ failed: true })).toMatchObject([{ result: 'failed', advice: expect.any(String) }])
+  })
+
   it.each<[step: AttemptStep, check: RegExp]>([
     ['challenge', /keeps-headers/],
     ['resource_metadata', /exact-paths/],
     ['server_metadata', /REGISTRATION must be on and POST .oauth.register must pass/],
     ['code', /public-port/],
     ['token', /keeps-headers/],
-  ])('of nothing after %s advises the check of doctor that can see why', async (step, check) => {
-    see(step, { clientId: 'c', signIn: 's', grantId: 'g' })
+  ])('of nothing after %s, twice, advises the check of doctor that can see why', async (step, check) => {
+    for (const of of ['1', '2']) see(step, { clientId: 'c', signIn: `s ${of}`, grantId: `g ${of}` })
     runtime.advance(60)
-    expect(await read()).toMatchObject([{ advice: expect.stringMatching(check) }])
+    for (const { advice } of await read()) expect(advice).toMatch(check)
   })
 
   it('names the client by its id or a part of its name', async () => {
@@ -208,8 +302,8 @@ describe('the result', () => {
     expect(await read()).toMatchObject([
       { advice: expect.stringMatching(/refused.*\(invalid_redirect_uri\)$/) },
     ])
-    see('register', { clientId: 'c' })
-    runtime.advance(60)
-    expect(await read()).toMatchObject([{ advice: expect.stringMatching(/nobody opened/) }])
+    see('page', { clientId: 'c' })
+    runtime.advance(600)
+    expect(await read()).toMatchObject([{ advice: expect.stringMatching(/nobody signed in/) }])
   })
 })

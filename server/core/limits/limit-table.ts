@@ -77,6 +77,15 @@ export const bytesOfCall: number = 64 * 1024
 /** In multiples of one user's calls: for unknown addresses, and for all such callers. Users keep the rest. */
 export const callsWithoutCredential = { unknownFactor: 16, everyoneFactor: 32 }
 
+/**
+ * Bytes of steps of clients that connect, which are kept for a day: of one address about 90 at once, and one every ten seconds. Of
+ * somebody who signs in every step is kept.
+ */
+export const attemptBytes: { perAddress: Rate; everyone: Rate } = {
+  perAddress: { burst: 32 * 1024, perSecond: 32 },
+  everyone: { burst: 1024 * 1024, perSecond: 512 },
+}
+
 export interface FetchBudget {
   concurrent: number
   perMinute: number
