@@ -96,6 +96,23 @@ describe('the owner of the lock reads the store again before it sends anything',
     expect(sent).toEqual(['refresh 2'])
   })
 
+  it.each([
+    ['access token', { accessToken: 'access 2', refreshToken: 'refresh 1' }],
+    ['refresh token', { accessToken: 'access 1', refreshToken: 'refresh 2' }],
+  ])('another %s alone is what another process has renewed', async (_what, tokens) => {
+    const other = { ...renewed, tokens: { ...tokens, issuedAt: 2, expiresAt: 9_999_999_999 } }
+    beforeLock = () => void (stored = other)
+    expect(await refresh()).toEqual({ kind: 'renewed', credential: other })
+    expect(sent).toEqual([])
+  })
+
+  it('what another process has stored without tokens is not used', async () => {
+    const without = { ...renewed, signInId: 'x', tokens: undefined }
+    beforeLock = () => void (stored = without)
+    expect(await refresh()).toEqual({ kind: 'sign_in_needed', credential: without })
+    expect(sent).toEqual([])
+  })
+
   it('eight at once with the same tokens: one request, and all get what it brought', async () => {
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => refresh()))
     expect(sent).toEqual(['refresh 1'])

@@ -83,6 +83,15 @@ describe('a refresh', () => {
     expect(server.seen).toHaveLength(2)
   })
 
+  it('is refused without a second try for a resource that was not sent, and a scope that is not known', async () => {
+    answer(refused('invalid_target', 'no'))
+    expect(await refresh(credential(), { sendResource: false })).toMatchObject({ error: 'invalid_target' })
+    answer(refused('invalid_request', 'AADSTS90009'))
+    const tokens = { accessToken: 'acc3ss', refreshToken: 'r3fresh', issuedAt: 0 }
+    expect(await refresh(credential({ tokens }))).toMatchObject({ error: 'invalid_request' })
+    expect(server.seen).toHaveLength(2)
+  })
+
   it('is not repeated when it is refused for good', async () => {
     answer(refused('invalid_grant', 'The token r3fresh was used before.'))
     const description = 'The token [secret] was used before.'

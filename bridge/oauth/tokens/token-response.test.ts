@@ -42,6 +42,27 @@ describe('issued', () => {
     ['seconds beyond all measure', { access_token: 'a', expires_in: 1e300 }, least],
     ['an ID token that no header can hold', { access_token: 'a', id_token: 'a\r\nX-Header: b' }, least],
     ['seconds that are none', { access_token: 'a', expires_in: 'soon' }, least],
+    ['one second', { access_token: 'a', expires_in: 1 }, { ...least, expiresAt: at + 1 }],
+    ['less than a second', { access_token: 'a', expires_in: 0.9 }, least],
+    ['seconds of three hundred years', { access_token: 'a', expires_in: 10_000_000_000 }, least],
+    [
+      'seconds with digits behind the point, as text',
+      { access_token: 'a', expires_in: '60.25' },
+      { ...least, expiresAt: at + 60 },
+    ],
+    [
+      'seconds with a point, as text',
+      { access_token: 'a', expires_in: '60.' },
+      { ...least, expiresAt: at + 60 },
+    ],
+    ...['60s', ' 60', '60.x', '0x60', '1e3', '60.2.5'].map((seconds): [string, object, object] => [
+      `${seconds} for seconds`,
+      { access_token: 'a', expires_in: seconds },
+      least,
+    ]),
+    ['seconds in a list', { access_token: 'a', expires_in: ['60'] }, least],
+    ['a type that begins like another', { access_token: 'a', token_type: 'popular' }, least],
+    ['a type that ends like another', { access_token: 'a', token_type: 'xmac' }, least],
     ['empty texts', { access_token: 'a', refresh_token: '', scope: '', id_token: '' }, least],
     ['nulls', { access_token: 'a', refresh_token: null, scope: null, error: null }, least],
     ['a list of scopes', { access_token: 'a', scope: ['x', 7, 'y'] }, { ...least, scope: 'x y' }],
@@ -61,6 +82,17 @@ describe('issued', () => {
     const json = { access_token: 'a', expires_in: 60, id_token: jwt({ iat: 100, exp: 400 }) }
     expect(read(json, {}, { useIdToken: true })).toMatchObject({ tokens: { expiresAt: at + 300 } })
     expect(read(json)).toMatchObject({ tokens: { expiresAt: at + 60 } })
+  })
+
+  it('an ID token that lacks one of its times leaves it to the response', () => {
+    for (const claims of [{ exp: 400 }, { iat: 100 }, { iat: '100', exp: 400 }]) {
+      const json = { access_token: 'a', expires_in: 60, id_token: jwt(claims) }
+      expect(read(json, {}, { useIdToken: true })).toMatchObject({ tokens: { expiresAt: at + 60 } })
+    }
+  })
+
+  it.each([200, 201, 299])('with the status %i', (status) => {
+    expect(read({ access_token: 'a' }, { status })).toMatchObject({ kind: 'issued' })
   })
 
   it.each([
@@ -92,6 +124,14 @@ describe('refused', () => {
       'Invalid Refresh Token',
     ],
     [401, {}, 'http_401', undefined],
+    [401, { detail: 'Unknown client.' }, 'invalid_client', 'Unknown client.'],
+    [401, { detail: 'The clientele is unknown.' }, 'http_401', 'The clientele is unknown.'],
+    [
+      200,
+      { access_token: 'a', token_type: 'mac' },
+      'unsupported_token_type',
+      'The token is of the type mac, which this client did not ask for.',
+    ],
     [400, { error: '\u001B]0;title\u0007' }, 'http_400', undefined],
     [400, { error: 'x'.repeat(201), error_description: 'So.' }, 'http_400', 'So.'],
     [
@@ -119,6 +159,9 @@ describe('unavailable', () => {
     [403, { message: 'Forbidden' }],
     [404, { message: 'Not found' }],
     [302, {}],
+    [302, { access_token: 'a' }],
+    [300, { access_token: 'a' }],
+    [404, { access_token: 'a' }],
     [429, { error: 'invalid_grant' }],
     [500, { error: 'invalid_grant' }],
     [503, undefined],
