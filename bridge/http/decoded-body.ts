@@ -18,7 +18,8 @@ export function withoutCodings(response: HttpResponse, origin: string): HttpResp
     } catch (cause) {
       if (cause instanceof NetworkError) throw cause
       const message = `${origin} answered with something that is not compressed as its headers say (${codings.join(', ')})`
-      throw new NetworkError('protocol', origin, message, { sent: true, cause })
+      const nextStep = 'Tell the operator of the server.'
+      throw new NetworkError('protocol', origin, message, { sent: true, cause, nextStep })
     }
   }
   const body = pipeline(response.body, decoded, new PassThrough(), () => {})

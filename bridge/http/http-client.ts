@@ -124,6 +124,12 @@ export type AuthorizationPrompt = { unconfirmed?: { page: string; namedBy: strin
     }
 )
 
+/** Returns the media type in lower case, without parameters; empty if there is none. */
+export function mediaTypeOf({ headers }: HttpResponse): string {
+  const header = headers['content-type']
+  return (typeof header === 'string' ? (header.split(';', 1)[0] ?? '') : '').trim().toLowerCase()
+}
+
 /** A body that is of no use. */
 export class BodyError extends Error {
   override readonly name = 'BodyError'

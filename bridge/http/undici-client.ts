@@ -194,7 +194,8 @@ class DispatchedRequest implements Dispatcher.DispatchHandler {
     body.on('error', () => {})
     this.#body = body
     const { href: url, origin } = this.#url
-    this.#resolve(withoutCodings({ url, status, headers: joinedHeaders(headers), body }, origin))
+    const response = { url, status, headers: joinedHeaders(headers), body }
+    this.#resolve('content-encoding' in headers ? withoutCodings(response, origin) : response)
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

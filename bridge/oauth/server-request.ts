@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { sendFollowing } from '../http/follow-redirects.ts'
+import { followRedirects } from '../http/follow-redirects.ts'
 import {
   BodyError,
   type HttpClient,
@@ -51,9 +51,9 @@ export async function requestJson(
   return await withLimit(limitMs, signal, async (limit) => {
     try {
       const limited = { ...request, signal: limit }
+      const first = await http.send(limited)
       // Whoever gets a document looks at its redirects.
-      const isPost = request.method === 'POST'
-      const response = await (isPost ? sendFollowing(http, limited) : http.send(limited))
+      const response = request.method === 'POST' ? await followRedirects(http, limited, first) : first
       const { status, headers } = response
       return { status, headers, json: await readBodyAsJson(response) }
     } catch (error) {

@@ -10,12 +10,13 @@ import {
   parseWireMessage,
   splitBatch,
   toWireMessage,
+  waitingId,
   type WireMessage,
+  withId,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Context, Send, Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { mayRepeat } from '../http/retry.ts'
-import { waitingId, withId } from '../transport/answers.ts'
 import { TransportError } from '../transport/transport.ts'
 
 export interface ClientContext extends Context {

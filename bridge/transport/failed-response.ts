@@ -1,9 +1,8 @@
-import { readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { addressed, errorIn, readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { BodyError, NetworkError, readBody, type HttpResponse, type Refusal } from '../http/http-client.ts'
 import { browserWall, isBrowserChallenge } from '../http/browser-wall.ts'
 import { retryAfterSeconds } from '../http/retry.ts'
-import { addressed, errorIn } from './answers.ts'
 import { TransportError } from './transport.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 

@@ -1,9 +1,8 @@
 import { messagesIn, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { StreamWaits } from '../http/retry.ts'
-import { readAnswer } from './answers.ts'
 import { readEventStream } from './event-stream.ts'
-import { isEventStream } from './streamable-http.ts'
+import { isEventStream, readAnswer } from './streamable-http.ts'
 import { TransportError, type TransportFault, type TransportPorts } from './transport.ts'
 
 export interface GetStreamPorts extends Pick<TransportPorts, 'runtime' | 'note'> {

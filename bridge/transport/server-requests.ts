@@ -1,5 +1,5 @@
 import { CookieJar } from '../http/cookie-jar.ts'
-import { sendFollowing } from '../http/follow-redirects.ts'
+import { followRedirects } from '../http/follow-redirects.ts'
 import { NetworkError, discard, type Authorization, type HttpResponse } from '../http/http-client.ts'
 import { endingOf, mayRepeat, Retries, type Ending, type Sendable } from '../http/retry.ts'
 import { absenceOf, challengesOf, isSuccess, isTokenRefusal } from './failed-response.ts'
@@ -112,14 +112,17 @@ export class ServerRequests {
       ...request.headers,
       ...(authorization !== undefined && { Authorization: authorization.header }),
     }
-    const response = await sendFollowing(http, {
+    const sent = {
       method,
       url,
       headers: this.#cookies?.withCookies(headers, runtime.now()) ?? headers,
       ...(body !== undefined && { body }),
       ...(signal !== undefined && { signal }),
       ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),
-    })
+    }
+    const first = await http.send(sent)
+    const isElsewhere = first.status >= 300 && first.status < 400
+    const response = isElsewhere ? await followRedirects(http, sent, first) : first
     if (this.config.cookies && 'set-cookie' in response.headers)
       (this.#cookies ??= new CookieJar()).store(response, runtime.now())
     return response

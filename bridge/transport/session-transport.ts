@@ -3,7 +3,6 @@ import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { type Context, unheard, intercepted } from '@drawbridge/shared/mcp/pipeline.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { mayRepeat } from '../http/retry.ts'
-import { PendingResponses } from './answers.ts'
 import { GetStream } from './get-stream.ts'
 import { mayBeSseServer } from './revision-detection.ts'
 import {
@@ -15,7 +14,7 @@ import {
   type Session,
 } from './session.ts'
 import { SseTransport } from './sse.ts'
-import { StreamableHttp, type PostAttempt } from './streamable-http.ts'
+import { type Elsewhere, PendingResponses, StreamableHttp, type PostAttempt } from './streamable-http.ts'
 import {
   lostError,
   TransportError,
@@ -157,11 +156,7 @@ export class SessionTransport implements StreamingTransport {
     }
   }
 
-  #postInSession(
-    message: WireMessage,
-    options: Sending,
-    elsewhere?: PostAttempt['elsewhere'],
-  ): Promise<void> {
+  #postInSession(message: WireMessage, options: Sending, elsewhere?: Elsewhere): Promise<void> {
     const { envelope } = message
     const isAnswer = envelope.kind === 'response'
     let renewals = 0
@@ -173,7 +168,7 @@ export class SessionTransport implements StreamingTransport {
         headers: used.headers,
         accepted: () => this.#stream?.isRefused === true && this.#stream.revive(),
         resume: (lastEventId) => this.#http.get(used.headers, lastEventId, options.signal),
-        ...(elsewhere !== undefined && { elsewhere }),
+        elsewhere,
         refused: async (refused) => {
           if (!isSessionLost(refused, used)) return undefined
           // A server that refused a message for its session has not executed it.

@@ -4,11 +4,10 @@ import { unlessAborted } from '@drawbridge/shared/async.ts'
 import { messagesIn, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { Retries, StreamWaits } from '../http/retry.ts'
-import { PendingResponses, readAnswer } from './answers.ts'
 import { readEventStream, type StreamEvent } from './event-stream.ts'
 import { readRefusedPost, refusedPostError } from './failed-response.ts'
 import { SessionState } from './session.ts'
-import { isEventStream, StreamableHttp } from './streamable-http.ts'
+import { isEventStream, PendingResponses, readAnswer, StreamableHttp } from './streamable-http.ts'
 import {
   lostError,
   TransportError,

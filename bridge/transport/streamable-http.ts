@@ -1,13 +1,25 @@
+import { structureOf } from '@drawbridge/shared/json-structure.ts'
 import { unlessAborted } from '@drawbridge/shared/async.ts'
-import { messagesIn, requestIds, type JsonRpcId, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  addressed,
+  messagesIn,
+  readMessage,
+  requestIds,
+  waitingId,
+  withId,
+  type JsonRpcId,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { NetworkError, discard, maxMessageBytes, type HttpResponse } from '../http/http-client.ts'
+import { discard, maxMessageBytes, mediaTypeOf, type HttpResponse } from '../http/http-client.ts'
 import { Retries, StreamWaits } from '../http/retry.ts'
-import { addressed, readAnswer } from './answers.ts'
 import { readEventStream, type EventStreamEnd } from './event-stream.ts'
 import { readRefusedPost, refusedPostError, type RefusedPost } from './failed-response.ts'
 import { ServerRequests } from './server-requests.ts'
-import { answerTooLarge, lostError, TransportError, type Sending } from './transport.ts'
+import { answerTooLarge, isCutOff, lostError, noMcp, TransportError, type Sending } from './transport.ts'
+
+/** Resolves when the response has come on another stream; undefined where none can come. */
+export type Elsewhere = (() => Promise<void> | undefined) | undefined
 
 /** The part of a POST that depends on the revision. Made anew for each attempt. */
 export interface PostAttempt {
@@ -22,8 +34,7 @@ export interface PostAttempt {
   resume?(lastEventId: string): Promise<HttpResponse>
   /** The response broke off, and the message is sent again. */
   brokeOff?(): void
-  /** Resolves with the response that comes on another stream; undefined where none can come. */
-  elsewhere?(): Promise<void> | undefined
+  elsewhere?: Elsewhere
   /** The server refused the message. Undefined: what it said is the answer, if it is one. */
   refused?(refused: RefusedPost): Promise<'again' | 'done' | 'failed' | undefined>
 }
@@ -159,12 +170,6 @@ async function takeRefusal(
   return 'done'
 }
 
-/** Returns whether a response began and did not arrive whole. Long silence and bad HTTP do not change by asking again. */
-function isCutOff(error: unknown): boolean {
-  if (error instanceof NetworkError) return error.fault === 'reset'
-  return error instanceof TransportError && error.fault === 'lost'
-}
-
 /** The responses that a posted message still waits for. */
 class PostAnswers {
   readonly #waiting: Set<JsonRpcId>
@@ -180,20 +185,17 @@ class PostAnswers {
   }
 
   /** Reads the body of a 2xx. Resolves with where a stream ended too early; with undefined when all is there. */
-  async read(
-    response: HttpResponse,
-    elsewhere: PostAttempt['elsewhere'],
-  ): Promise<EventStreamEnd | undefined> {
+  async read(response: HttpResponse, elsewhere: Elsewhere): Promise<EventStreamEnd | undefined> {
     if (this.#waiting.size === 0) {
       discard(response)
       return undefined
     }
     // Some servers send no type, or `text/plain`; only what is certainly something else is not read.
-    const isPage = contentType(response) === 'text/html'
+    const isPage = mediaTypeOf(response) === 'text/html'
     if (isPage || response.status === 202 || response.status === 204) {
       discard(response)
       const answered = isPage ? undefined : elsewhere?.()
-      if (answered === undefined) throw noMcp(response, `with ${isPage ? 'a web page' : 'no answer'}`)
+      if (answered === undefined) throw noMcp(response.status, `with ${isPage ? 'a web page' : 'no answer'}`)
       await unlessAborted(answered, this.#context.signal, lostError)
       return undefined
     }
@@ -234,7 +236,8 @@ class PostAnswers {
 
   async #readJson(response: HttpResponse): Promise<void> {
     const answers = messagesIn(readAnswer(await this.#readBody(response)))
-    if (!this.#areWanted(answers)) throw noMcp(response, 'with something that is no answer to the request')
+    if (!this.#areWanted(answers))
+      throw noMcp(response.status, 'with something that is no answer to the request')
     for (const one of answers) await this.deliver(one)
   }
 
@@ -262,9 +265,59 @@ class PostAnswers {
   }
 }
 
-function noMcp({ status }: HttpResponse, what: string): TransportError {
-  const message = `The server answered ${what}: it does not seem to be an MCP endpoint.`
-  return new TransportError('no_mcp', message, { status })
+/** Arrays, objects and their members in one message. Each takes some hundred bytes of memory when it is parsed. */
+const maxValues = 2_000_000
+
+/** Reads a message of a server. Throws {@link TransportError} `too_large` where parsing it would take too much memory. */
+export function readAnswer(bytes: Buffer): WireMessage {
+  if (bytes.length > 2 * maxValues) {
+    const { containers, members } = structureOf(bytes.toString('latin1'))
+    if (containers + members > maxValues)
+      throw new TransportError('too_large', 'An answer of the server has more than 2,000,000 values.')
+  }
+  return readMessage(bytes)
+}
+
+interface Waiting {
+  deliver(answer: WireMessage): void | Promise<void>
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** Requests whose responses may come on a stream of the session, instead of in the answer to their POST. */
+export class PendingResponses {
+  readonly #waiting = new Map<JsonRpcId, Waiting>()
+
+  /** Resolves when the response to that request was delivered. A rejection need not be handled. */
+  expect(id: JsonRpcId, deliver: Waiting['deliver']): Promise<void> {
+    const answered = new Promise<void>((resolve, reject) => {
+      this.#waiting.set(id, { deliver, resolve, reject })
+    })
+    answered.catch(() => {})
+    return answered
+  }
+
+  forget(id: JsonRpcId): void {
+    this.#waiting.delete(id)
+  }
+
+  /** Delivers a response; returns whether a request waited for it. */
+  async take(response: WireMessage): Promise<boolean> {
+    const { envelope } = response
+    const id = envelope.kind === 'response' ? waitingId(envelope.id, this.#waiting) : undefined
+    const waiting = id === undefined ? undefined : this.#waiting.get(id)
+    if (id === undefined || waiting === undefined) return false
+    this.#waiting.delete(id)
+    const delivering = async (): Promise<void> => waiting.deliver(withId(response, id))
+    await delivering().then(waiting.resolve, waiting.reject)
+    return true
+  }
+
+  /** The stream has ended: what waits is lost. */
+  fail(error: unknown): void {
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
 }
 
 /** Beyond that the bodies that arrive at the same time, or wait for a slow client, are not all read on. */
@@ -303,11 +356,5 @@ class BodyBudget {
 
 /** Returns whether a response has events as its body. */
 export function isEventStream(response: HttpResponse): boolean {
-  return contentType(response) === 'text/event-stream'
-}
-
-/** Returns the media type in lower case, without parameters; empty if there is none. */
-function contentType({ headers }: HttpResponse): string {
-  const header = headers['content-type']
-  return (typeof header === 'string' ? (header.split(';', 1)[0] ?? '') : '').trim().toLowerCase()
+  return mediaTypeOf(response) === 'text/event-stream'
 }

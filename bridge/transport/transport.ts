@@ -3,6 +3,7 @@ import type { AnyStep, Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
   type Authorization,
+  NetworkError,
   type Refusal,
   type RefusalOutcome,
   type HttpClient,
@@ -105,4 +106,16 @@ export function lostError(cause?: unknown): TransportError {
 
 export function answerTooLarge(): TransportError {
   return new TransportError('too_large', 'An answer of the server is larger than 64 MB.')
+}
+
+/** The error for a 2xx with `what` as its body. */
+export function noMcp(status: number, what: string): TransportError {
+  const message = `The server answered ${what}: it does not seem to be an MCP endpoint.`
+  return new TransportError('no_mcp', message, { status })
+}
+
+/** Returns whether a response began and did not arrive whole. Long silence and bad HTTP do not change by asking again. */
+export function isCutOff(error: unknown): boolean {
+  if (error instanceof NetworkError) return error.fault === 'reset'
+  return error instanceof TransportError && error.fault === 'lost'
 }

@@ -1,5 +1,5 @@
 import { isExactNumber, parseExactJson, plainNumber } from '../exact-json.ts'
-import { isJsonObject, type JsonObject } from '../json-object.ts'
+import { isJsonObject, type JsonObject, parseExactObject } from '../json-object.ts'
 import { structureOf } from '../json-structure.ts'
 
 /**
@@ -267,4 +267,41 @@ export function requestIds(message: WireMessage): Set<JsonRpcId> {
   const ids = new Set<JsonRpcId>()
   for (const { envelope } of messagesIn(message)) if (envelope.kind === 'request') ids.add(envelope.id)
   return ids
+}
+
+/**
+ * Returns a message under the id of the request that it answers, if that is one of those that wait: some servers write the number of an id
+ * as text, and name none in an error though only one request can be meant. Every other message is returned as it is.
+ */
+export function addressed(message: WireMessage, waiting: ReadonlySet<JsonRpcId>): WireMessage {
+  const { envelope } = message
+  if (envelope.kind === 'response') return withId(message, waitingId(envelope.id, waiting))
+  const [id] = waiting
+  const isUnnamed = envelope.kind === 'invalid' && envelope.id === undefined
+  if (!isUnnamed || id === undefined || waiting.size > 1) return message
+  return errorIn(message, id) ?? message
+}
+
+/** Returns the id of a request that waits for a response with this one; the same id if none does. */
+export function waitingId(id: JsonRpcId, waiting: { has(id: JsonRpcId): boolean }): JsonRpcId {
+  if (typeof id !== 'string' || waiting.has(id) || !waiting.has(Number(id))) return id
+  return String(Number(id)) === id ? Number(id) : id
+}
+
+/** Returns the error that a message has, under the id of the request that it is for; undefined if it has none. */
+export function errorIn(message: WireMessage, id: JsonRpcId): WireMessage | undefined {
+  if (isNestedDeeply(message)) return undefined
+  const error = parseExactObject(message.text)?.['error']
+  if (!isJsonObject(error)) return undefined
+  const { message: text, data } = error
+  const code = plainNumber(error['code'])
+  if (!Number.isInteger(code) || typeof text !== 'string') return undefined
+  return toWireMessage(jsonRpcError(id, code as number, text, data))
+}
+
+/** Returns a response under the id of the request that it is for. */
+export function withId(response: WireMessage, id: JsonRpcId): WireMessage {
+  const { envelope } = response
+  if (envelope.kind !== 'response' || envelope.id === id) return response
+  return toWireMessage({ ...(parseWireMessage(response) as JsonRpcResponse), id })
 }

@@ -4,14 +4,14 @@ import {
 } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { sendFollowing } from '../../http/follow-redirects.ts'
-import { type HttpClient, type HttpResponse, readBody } from '../../http/http-client.ts'
+import { followRedirects } from '../../http/follow-redirects.ts'
+import { type HttpClient, type HttpRequest, type HttpResponse, readBody } from '../../http/http-client.ts'
 import { isBrowserChallenge } from '../../http/browser-wall.ts'
 import { findProtectedResource } from '../../oauth/discovery/metadata.ts'
 import type { OAuthConfig } from '../../oauth/oauth-config.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { type EventReader, readEventStream } from '../../transport/event-stream.ts'
-import { readAnswer } from '../../transport/answers.ts'
+import { readAnswer } from '../../transport/streamable-http.ts'
 import { wallOf } from '../../transport/failed-response.ts'
 import type { TransportError } from '../../transport/transport.ts'
 import { version } from '../../config/version.ts'
@@ -56,7 +56,7 @@ export async function askFirst(
   url: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<FirstAnswer> {
-  const opened = await sendFollowing(http, {
+  const opened = await send(http, {
     method: 'POST',
     url,
     headers: {
@@ -81,13 +81,13 @@ export async function askFirst(
       signal,
     }
     // Sessions end by themselves too.
-    await sendFollowing(http, request).then(
+    await send(http, request).then(
       ({ body }) => body.destroy(),
       () => {},
     )
   }
   if (answer.status !== 404 && answer.status !== 405) return { ...answer, message: parseJsonObject(text) }
-  const response = await sendFollowing(http, {
+  const response = await send(http, {
     method: 'GET',
     url,
     headers: { Accept: 'text/event-stream', ...headers },
@@ -100,6 +100,10 @@ export async function askFirst(
   return isSse || streamed.status === 401
     ? { ...streamed, isSse }
     : { ...answer, message: parseJsonObject(text) }
+}
+
+async function send(http: HttpClient, request: HttpRequest): Promise<HttpResponse> {
+  return followRedirects(http, request, await http.send(request))
 }
 
 function answerOf(response: HttpResponse): FirstAnswer {

@@ -94,7 +94,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
     exit: unreachable,
   },
   network_protocol: {
-    meaning: 'The response is not HTTP.',
+    meaning: 'The response is not HTTP, or not compressed as it says.',
     nextStep: 'Check the URL: https or http, and the port.',
     exit: unreachable,
   },
@@ -146,7 +146,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
     nextStep: `See the message above. More: ${doctor}`,
   },
   server_too_large: {
-    meaning: 'The response is larger than the bridge accepts.',
+    meaning: 'The response is larger than the bridge accepts (64 MB, or 2,000,000 values).',
     nextStep: 'Request less: one page, a part, a filter.',
   },
 
