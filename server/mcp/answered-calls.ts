@@ -219,7 +219,7 @@ export class AnsweredCalls {
 
   /** The request that a message answers. */
   #answeredBy(message: JsonObject): OpenRequest | undefined {
-    const isResponse = !('method' in message) || 'result' in message
+    const isResponse = 'result' in message || ('error' in message && !('method' in message))
     return isResponse ? this.#open.get(plainNumber(message['id']) as JsonRpcId) : undefined
   }
 
