@@ -29,11 +29,7 @@ const widerTests: Readonly<Record<string, readonly string[]>> = {
     'server/http/mcp*.test.ts',
     'server/core/authorization/*.test.ts',
   ],
-  'server/http/login': [
-    'server/core/sign-in/*.test.ts',
-    'server/http/page*.test.ts',
-    'server/http/pages/*.test.ts',
-  ],
+  'server/http/login': ['server/core/sign-in/*.test.ts', 'server/http/page-language.test.ts'],
   'server/mcp/command': ['server/mcp/*.test.ts'],
   'bridge/oauth/tokens': ['bridge/oauth/{login,grants,client}/*.test.ts'],
   'bridge/transport': ['bridge/proxy/*.test.ts', 'bridge/sign-in/*.test.ts'],

@@ -82,7 +82,6 @@ export class AttemptBook {
   note(given: Sighting): void {
     const now = this.#ports.runtime.now()
     const peer = peerKey(given)
-    if (this.#isRepeated(peer, given, now)) return
     const seen = this.#withKnownKey(withoutLongId(given))
     const keys = keysOf(seen)
     const found = this.#findByKey(keys, seen) ?? this.#findByPeer(peer, seen, now)
@@ -99,17 +98,6 @@ export class AttemptBook {
     const steps = this.#unwritten
     this.#unwritten = []
     await this.#ports.store.addAttemptSteps(steps, this.#ports.runtime.now() + attemptSeconds)
-  }
-
-  /** Most requests of clients that ask for documents again and again: nothing is to be written. */
-  #isRepeated(peer: string, seen: Sighting, now: number): boolean {
-    const { step, ok, detail = '', clientId, signIn, grantId } = seen
-    if (!ok || (clientId ?? signIn ?? grantId) !== undefined) return false
-    const attempt = this.#open.get(peer)
-    if (!attempt?.steps.has(`${step} ${detail}`) || now - attempt.seenAt > peerSeconds) return false
-    if (attempt.reached.has('first_call')) return false
-    attempt.seenAt = now
-    return true
   }
 
   /** A token request with a wrong verifier has the key of no sign-in. */

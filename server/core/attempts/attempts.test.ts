@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { start } from '../../../tests/support/server/core/grant-sample.ts'
+import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { Store } from '../store.ts'
@@ -111,6 +111,73 @@ describe('steps are joined', () => {
     expect((await read({}, [book, other])).map(steps)).toEqual(['register page page token'])
   })
 
+  it('by client where a token request has a verifier of no sign-in here', async () => {
+    see('register', { clientId: 'c' })
+    see('page', { ...browser, clientId: 'c', signIn: 's' })
+    see('token', { address: '203.0.113.10', clientId: 'c', signIn: 'wrong', ok: false, status: 400 })
+    see('token', { ...browser, signIn: 's', ok: false, status: 400, detail: 'again' })
+    expect((await read()).map(steps)).toEqual(['register page token token'])
+  })
+
+  it('not by address where a token belongs to a sign-in that was seen elsewhere', async () => {
+    see('challenge')
+    see('token', { signIn: 'elsewhere', grantId: 'g' })
+    see('token', { grantId: 'g2' })
+    expect((await read()).map(steps)).toEqual(['token', 'token', 'challenge'])
+  })
+
+  it.each<[what: string, before: () => void]>([
+    ['has read no metadata', () => see('resource_metadata')],
+    ['was told that there is none', () => see('server_metadata', { ok: false, status: 404 })],
+    ['read it more than two minutes ago', () => (see('server_metadata'), runtime.advance(121))],
+    ['has registered', () => (see('server_metadata'), see('register', { clientId: 'c' }))],
+    ['has shown its page', () => (see('server_metadata'), see('page', { signIn: 's' }))],
+  ])('not to the newest attempt where that %s', async (_what, before) => {
+    before()
+    see('page', { ...browser, clientId: 'd', signIn: 's2' })
+    expect((await read()).map(steps)[0]).toBe('page')
+    expect(await read()).toHaveLength(2)
+  })
+
+  it('to the newest attempt for a client with a document, and for nothing but a page', async () => {
+    see('server_metadata')
+    see('register', browser)
+    see('client', { ...browser, address: '203.0.113.9' })
+    expect((await read()).map(steps)).toEqual(['server_metadata client', 'register'])
+  })
+
+  it('by the first 120 characters of a program, and by nothing where there is no address', async () => {
+    const long = 'x'.repeat(120)
+    see('challenge', { userAgent: `${long}1` })
+    see('resource_metadata', { userAgent: `${long}2` })
+    for (const step of ['challenge', 'resource_metadata'] as const)
+      see(step, { userAgent: undefined, address: undefined })
+    const [nobody, one] = await read()
+    expect([nobody, one].map((each) => each && steps(each))).toEqual(
+      Array(2).fill('challenge resource_metadata'),
+    )
+    expect(nobody?.steps[0]?.user_agent).toBeUndefined()
+    expect(nobody?.steps[0]).not.toHaveProperty('network')
+  })
+
+  it('in the order of their time where several instances saw them', async () => {
+    const other = new AttemptBook({ store, runtime })
+    see('page', { ...browser, signIn: 's' })
+    runtime.advance(1)
+    see('page', { ...browser, signIn: 's' }, other)
+    runtime.advance(1)
+    see('sign_in', { ...browser, signIn: 's' })
+    runtime.advance(1)
+    see('code', { ...browser, signIn: 's' }, other)
+    for (const books of [
+      [book, other],
+      [other, book],
+    ]) {
+      const [attempt, ...more] = await read({}, books)
+      expect([attempt && steps(attempt), more]).toEqual(['page page sign_in code', []])
+    }
+  })
+
   it('and a call with a refused or a forgotten token begins none', async () => {
     see('first_call', { ok: false, status: 401 })
     see('list', { grantId: 'g' })
@@ -214,7 +281,74 @@ describe('what is kept', () => {
   })
 })
 
+describe('what is written', () => {
+  it('is nothing where nothing was seen, and never more than 2000 steps at once', async () => {
+    const writes: number[] = []
+    const counting: Store = {
+      ...store,
+      addAttemptSteps: async (given, expiresAt) => {
+        writes.push(given.length)
+        await store.addAttemptSteps(given, expiresAt)
+      },
+    }
+    book = new AttemptBook({ store: counting, runtime })
+    await book.flush()
+    for (let n = 0; n < 2100; n += 1) see('code', { signIn: `s ${n}`, userAgent: `${n}` })
+    await book.flush()
+    await book.flush()
+    see('code', { signIn: 'another' })
+    await book.flush()
+    expect(writes).toEqual([2000, 1])
+  })
+
+  it('has a client id of up to 500 characters', async () => {
+    see('register', { clientId: 'c'.repeat(500) })
+    expect((await read())[0]?.client).toBe('c'.repeat(500))
+  })
+})
+
 describe('the result', () => {
+  it('counts a first call that another instance took, which the grant tells', async () => {
+    const { grant } = grantSample('a')
+    await addGrant(store, grantSample('a'))
+    see('register', { clientId: 'c' })
+    see('token', { clientId: 'c', grantId: grant.id })
+    runtime.advance(60)
+    expect((await read())[0]).toMatchObject({ result: 'failed' })
+    await store.recordGrantUses([{ grantId: grant.id, usedAt: start + 30, address: undefined }])
+    const [attempt] = await read()
+    expect(attempt).toMatchObject({ result: 'connected', advice: undefined })
+    expect(attempt?.steps.at(-1)).toMatchObject({ step: 'first_call', at: start + 30, status: 200, ok: true })
+    see('first_call', { grantId: grant.id })
+    expect((await read())[0]?.steps.filter(({ step }) => step === 'first_call')).toHaveLength(1)
+  })
+
+  it('is not that a client called, where its token was refused', async () => {
+    await addGrant(store, grantSample('a'))
+    await store.recordGrantUses([{ grantId: 'grant a', usedAt: start, address: undefined }])
+    see('page', { clientId: 'c', signIn: 's' })
+    see('token', { clientId: 'c', grantId: 'grant a', ok: false, status: 400 })
+    runtime.advance(600)
+    expect((await read())[0]).toMatchObject({ result: 'failed' })
+  })
+
+  it('is of as many attempts as were asked for, the newest', async () => {
+    for (const name of ['a', 'b', 'c']) see('register', { clientId: name, userAgent: name })
+    await book.flush()
+    const some = await readAttempts({}, 2, { store, configured: new Map(), runtime })
+    expect(some.map(({ client }) => client)).toEqual(['c', 'b'])
+  })
+
+  it('is found by the exact id of its client, whatever its name is', async () => {
+    see('challenge')
+    see('register', { clientId: 'c' })
+    see('register', { clientId: 'unnamed', userAgent: 'another' })
+    see('challenge', { userAgent: 'third' })
+    expect(await read({ client: 'c' })).toMatchObject([{ client: 'Sample' }])
+    expect(await read({ client: 'unn' })).toMatchObject([{ client: 'unnamed' }])
+    expect((await read()).map(({ client }) => client)).toEqual([undefined, 'unnamed', 'Sample'])
+  })
+
   it.each<[step: AttemptStep, patience: number]>([
     ['page', 600],
     ['sign_in', 600],
