@@ -84,6 +84,13 @@ async function pictureWebApp(page: Page, folder: string): Promise<void> {
   }
   await page.goto(`${appUrl}/notes`)
   await picture(page, folder, 'app-notes')
+  await fetch(`${appUrl}/auth/v1/otp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: account.email, create_user: false }),
+  })
+  await page.goto(`${appUrl}/mail`)
+  await picture(page, folder, 'app-mail')
 }
 
 /** Registers a client and returns the address of its login page. */
