@@ -88,7 +88,7 @@ export function connectPage(view: ConnectView): string {
 
 /** Returns the name for the server in a client. An app that has only the name of its host has none of its own. */
 function nameIn({ url, appName, appUrl }: ConnectView): string {
-  return serverNameOf(url, appName === new URL(appUrl).host ? undefined : appName)
+  return serverNameOf(url, appName === URL.parse(appUrl)?.host ? undefined : appName)
 }
 
 function isOutOfReach({ isHosted }: ClientRow, { isLocal }: ConnectView): boolean {
