@@ -163,6 +163,10 @@ export const english = {
     transient: 'The sign-in service cannot be reached right now. Try again in a moment.',
     protocol: 'The sign-in service sent an unexpected response. Try again later.',
   },
+  mailPause: {
+    one: 'A mail was asked for a moment ago. Use that one, or ask again in a second.',
+    other: 'A mail was asked for a moment ago. Use that one, or ask again in {count}\u00a0seconds.',
+  },
   tooManyMails: {
     one: 'Too many mails were asked for. Wait a minute, then ask again.',
     other: 'Too many mails were asked for. Wait {count} minutes, then ask again.',

@@ -165,6 +165,11 @@ export const german: Texts = {
     transient: 'Der Anmeldedienst ist gerade nicht erreichbar. Versuchen Sie es gleich noch einmal.',
     protocol: 'Der Anmeldedienst hat unerwartet geantwortet. Versuchen Sie es später erneut.',
   },
+  mailPause: {
+    one: 'Gerade wurde schon eine E-Mail angefordert. Nutzen Sie diese, oder fordern Sie in einer Sekunde eine neue an.',
+    other:
+      'Gerade wurde schon eine E-Mail angefordert. Nutzen Sie diese, oder fordern Sie in {count}\u00a0Sekunden eine neue an.',
+  },
   tooManyMails: {
     one: 'Es wurden zu viele E-Mails angefordert. Warten Sie eine Minute und fordern Sie dann eine neue an.',
     other:

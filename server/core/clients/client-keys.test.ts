@@ -41,18 +41,35 @@ it('fetches once for ten minutes, at most 64 kB, and then anew', async () => {
   expect(state.fetches[1]).toEqual([uri, true, 65_536])
 })
 
-it('CIMD 6.3: an unknown kid fetches again, at most every 30 seconds', async () => {
+const unknownYet = (retryAfterSeconds: number) => ({
+  name: 'ClientUnavailableError',
+  permanent: false,
+  faulty: false,
+  retryAfterSeconds,
+})
+
+it('CIMD 6.3: an unknown kid fetches again, at most every 30 seconds; in between it may be a new one', async () => {
   const { runtime, state, kids } = createSource(setOf('a'))
   await kids('a')
   state.answer = setOf('a', 'b')
-  expect(await kids('b')).toEqual(['a'])
+  await expect(kids('b')).rejects.toMatchObject(unknownYet(30))
   runtime.advance(29)
-  expect(await kids('b')).toEqual(['a'])
+  await expect(kids('b')).rejects.toMatchObject(unknownYet(1))
+  expect(await kids('a')).toEqual(['a'])
   expect(state.fetches).toHaveLength(1)
   runtime.advance(1)
   expect(await kids('b')).toEqual(['a', 'b'])
-  for (let index = 0; index < 10; index += 1) await kids('c')
+  for (let index = 0; index < 10; index += 1) await expect(kids('c')).rejects.toMatchObject(unknownYet(30))
   expect(state.fetches).toHaveLength(2)
+})
+
+it('an unknown kid that was asked for just now proves nothing, and is not judged while the keys cannot be fetched', async () => {
+  const { runtime, state, kids } = createSource(setOf('a'))
+  expect(await kids('b')).toEqual(['a'])
+  state.answer = down
+  runtime.advance(30)
+  await expect(kids('b')).rejects.toMatchObject({ name: 'ClientUnavailableError', permanent: false })
+  expect(await kids('a')).toEqual(['a'])
 })
 
 it('fetches once for everybody who waits', async () => {

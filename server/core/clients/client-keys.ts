@@ -34,8 +34,8 @@ interface KeySet {
 }
 
 /**
- * Caches keys for ten minutes. An unknown `kid` causes at most one fetch every 30 seconds. If fetching fails, the last keys are
- * used for up to a day; a key that is no longer published proves nothing.
+ * Caches keys for ten minutes. An unknown `kid` causes at most one fetch every 30 seconds; in between it is unavailable, as it may be
+ * a new one. If fetching fails, the last keys are used for up to a day; a key that is no longer published proves nothing.
  */
 export function createClientKeySource(ports: {
   fetch: LimitedFetch
@@ -52,6 +52,8 @@ export function createClientKeySource(ports: {
       if (keys) {
         set.keys = keys
         set.fetchedAt = runtime.now()
+        set.failure = ''
+        set.faulty = false
         return
       }
     }
@@ -70,15 +72,17 @@ export function createClientKeySource(ports: {
     const set = sets.get(uri) ?? { fetchedAt: -Infinity, triedAt: -Infinity, failure: '', faulty: false }
     sets.set(uri, set)
     const age = (): number => runtime.now() - set.fetchedAt
-    const hasKey = kid === undefined || set.keys?.some((key) => key['kid'] === kid) === true
+    const hasKey = (): boolean => kid === undefined || set.keys?.some((key) => key['kid'] === kid) === true
     const isPaused = runtime.now() - set.triedAt < refetchPauseSeconds
-    if (!(hasKey && age() < freshSeconds) && (set.loading !== undefined || !isPaused)) {
+    const asks = !(hasKey() && age() < freshSeconds) && (set.loading !== undefined || !isPaused)
+    if (asks) {
       set.loading ??= load(query, set).finally(() => (set.loading = undefined))
       await set.loading
     }
-    if (set.keys && age() < staleSeconds) return set.keys
+    if (set.keys && age() < staleSeconds && (hasKey() || (asks && set.failure === ''))) return set.keys
+    const failure = set.failure || 'an assertion names one that was not among them a moment ago.'
     throw new ClientUnavailableError(
-      `The keys of this client could not be fetched: ${set.failure} ${set.faulty ? 'Contact its developer.' : 'Try again in a minute.'}`,
+      `The keys of this client could not be fetched: ${failure} ${set.faulty ? 'Contact its developer.' : 'Try again in a minute.'}`,
       {
         faulty: set.faulty,
         retryAfterSeconds: Math.max(1, set.triedAt + refetchPauseSeconds - runtime.now()),

@@ -275,7 +275,9 @@ describe('another mail', () => {
     expect(page.html).toContain('in 60\u00a0seconds')
     const early = await browser.submit(page, 'action', { action: 'email' })
     expect(early.status).toBe(429)
-    expect(alertOf(early)).toBe('You can ask for another mail in 60\u00a0seconds.')
+    expect(alertOf(early)).toBe(
+      'A mail was asked for a moment ago. Use that one, or ask again in 60\u00a0seconds.',
+    )
     expect(sends()).toBe(1)
     later(60)
     const next = await browser.submit(early, 'action', { action: 'email' })
@@ -290,7 +292,7 @@ describe('another mail', () => {
     const second = await ask()
     expect([second.status, alertOf(second)]).toEqual([
       429,
-      'You can ask for another mail in 43\u00a0seconds.',
+      'A mail was asked for a moment ago. Use that one, or ask again in 43\u00a0seconds.',
     ])
   })
 

@@ -43,12 +43,12 @@ export function provenAccountFailure(error: ProviderError): SignInFailure {
 
 /** Returns the page's text about a failed sign-in: that of its reason, and how long to wait if that is not clear from it. */
 export function failureText({ reason, retryAfterSeconds = 0 }: SignInFailure, language: Language): string {
-  const { code, failures, tooManyAttempts, tooManyMails } = language.texts
+  const { failures, mailPause, tooManyAttempts, tooManyMails } = language.texts
   const minutes = Math.ceil(retryAfterSeconds / 60)
   if (reason === 'mail_limited' && retryAfterSeconds > 0)
     return minutes > 1
       ? language.counted(tooManyMails, minutes)
-      : language.counted(code.waitForMail, retryAfterSeconds)
+      : language.counted(mailPause, retryAfterSeconds)
   return reason === 'rate_limited' && minutes > 1
     ? language.counted(tooManyAttempts, minutes)
     : failures[reason]
