@@ -756,6 +756,67 @@ describe('a task', () => {
   })
 })
 
+describe('the id of a task', () => {
+  const related = (taskId: string): object => ({ 'io.modelcontextprotocol/related-task': { taskId } })
+  const callOf = (name: string, taskId: string, more: object = {}): string =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name, arguments: { taskId: name }, taskId: name, _meta: { ...related(taskId), ...more } },
+    })
+  const start = async (name: string): Promise<string> => {
+    answerWith(`{"jsonrpc":"2.0","id":1,"result":{"taskId":"${name}"}}`)
+    const made = (await (await send(call('long'))).json()) as { result: { taskId: string } }
+    got = []
+    return made.result.taskId
+  }
+
+  it('is replaced where a message names a task, and in no name, argument or header of a call', async () => {
+    const id = await start('delete')
+    const claims = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': id }
+    await send(callOf(id, id, claims), { headers })
+    expect(got).toMatchObject([{ body: callOf(id, 'delete', claims), headers: { 'mcp-name': id } }])
+    const batch = `[${callOf(id, id)},{"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"${id}"},"taskId":"${id}"}}]`
+    await send(batch)
+    expect(got[1]?.body).toBe(batch.replace(`-task":{"taskId":"${id}"`, '-task":{"taskId":"delete"'))
+  })
+
+  it('that the client named itself, and that is not its own, comes back as it is', async () => {
+    answer = (response, { body }) => {
+      const { params } = JSON.parse(body) as { params: { _meta: object } }
+      json(response, JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [], _meta: params._meta } }))
+    }
+    expect(await (await send(callOf('a', 'delete'))).json()).toMatchObject({
+      result: { _meta: related('delete') },
+    })
+    const other = await start('delete')
+    answerWith(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { _meta: related('delete') } }))
+    // What the upstream names by itself gets its mark, also beside another id of the client.
+    for (const named of ['mine', other])
+      expect(await (await send(callOf('a', named))).json()).toMatchObject({
+        result: { _meta: related(other) },
+      })
+  })
+
+  it('is marked in what the upstream will tell of', async () => {
+    const id = await start('task-1')
+    const acknowledged =
+      '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"taskIds":["task-1"]}}}'
+    answer = (response) => {
+      events(response, `data: ${acknowledged}\n\n`)
+      response.end()
+    }
+    const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["${id}"]}}}`
+    expect(await (await send(listen)).text()).toContain(`"taskIds":["${id}"]`)
+  })
+})
+
 describe('events', () => {
   it('do not reach the upstream, alone or in a batch', async () => {
     const text = '{"jsonrpc":"2.0","id":1,"method":"events/subscribe"}'
