@@ -1,6 +1,6 @@
 import { parseExactJson, plainNumber } from '@drawbridge/shared/exact-json.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcId, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { isJsonRpcId, type JsonRpcId, type JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 import { offersTool } from '../core/access/access-rules.ts'
@@ -134,6 +134,7 @@ export function isOffered(name: string, { access }: Caller, policy: UpstreamPoli
 }
 
 interface OpenRequest {
+  id: JsonRpcId
   method: string
   isFirstPage: boolean
   call: Call | undefined
@@ -161,15 +162,16 @@ export class AnsweredCalls {
     this.#ports = ports
     for (const message of messagesIn(body)) {
       const { id, method } = message
-      if ((typeof id !== 'string' && typeof id !== 'number') || typeof method !== 'string') continue
+      if (!isJsonRpcId(id) || typeof method !== 'string') continue
       const call = callOf(message)
       const isFirstPage = (paramsOf(message)?.['cursor'] ?? null) === null
-      this.#open.set(id, { method, isFirstPage, call, finish: call && calls.begin(call) })
+      const key = plainNumber(id) as JsonRpcId
+      this.#open.set(key, { id, method, isFirstPage, call, finish: call && calls.begin(call) })
     }
   }
 
   ids(): JsonRpcId[] {
-    return [...this.#open.keys()]
+    return [...this.#open.values()].map(({ id }) => id)
   }
 
   /**

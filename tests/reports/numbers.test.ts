@@ -197,6 +197,16 @@ describe('numbers stay as they came through the gateway to a server by HTTP,', {
   })
   keepsNumbers(() => way, clients)
 
+  it.each(['9007199254740993', '-9223372036854775808'])('in the id %s of an error of its own', async (id) => {
+    for (const text of ['no JSON', '{"jsonrpc":"2.0","id":ID}']) {
+      const params = { name: 'write', arguments: { text } }
+      const said = await way.send(withJson({ jsonrpc: '2.0', id: 'HERE', method: 'tools/call', params }, id))
+      expect(said, text).toContain(`"id":${id},"error"`)
+    }
+    const hidden = { jsonrpc: '2.0', id: 'HERE', method: 'tools/call', params: { name: 'hidden' } }
+    expect(await way.send(withJson(hidden, id))).toContain(`"id":${id},"error"`)
+  })
+
   it('in a batch, and in an answer about a task', async () => {
     const result = `{"content":[],"n":${list},"task":{"taskId":"t","ttl":1.0}}`
     for (const text of [

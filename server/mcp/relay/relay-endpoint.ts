@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
+import { hasOddNumber, parseExactJson } from '@drawbridge/shared/exact-json.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { legacyRevisions, mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
@@ -68,7 +69,11 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   return {
     methods: ['POST', 'GET', 'DELETE'],
     has: (call) => relay.known.has(call),
-    handle: (request, body, caller, calls, text) => relay.handle(request, { body, caller, calls }, text),
+    handle(request, given, caller, calls, text) {
+      // Errors of ours have the id as it came.
+      const body = text !== undefined && hasOddNumber(text) ? parseExactJson(text) : given
+      return relay.handle(request, { body, caller, calls }, text)
+    },
     endStreams: () => streams.endNotificationStreams(),
     async ping() {
       await ask('HEAD')

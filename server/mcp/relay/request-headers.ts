@@ -1,3 +1,4 @@
+import { isExactNumber, plainNumber } from '@drawbridge/shared/exact-json.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { decodeMcpHeaderValue, encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
@@ -91,6 +92,7 @@ function argumentTextsOf(body: unknown): Set<string> {
   while (open.length > 0) {
     const value = open.pop()
     if (isJsonObject(value)) open.push(...Object.values(value))
+    else if (isExactNumber(value)) texts.add(JSON.stringify(value)).add(String(plainNumber(value)))
     else if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
       texts.add(String(value))
   }
