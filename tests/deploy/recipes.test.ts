@@ -40,7 +40,9 @@ describe('the files that settings name', () => {
 
 /** What commands and tables of the docs write into a clone, as paths in it. */
 const made = [
-  ...[...pages.matchAll(/(?:keys generate|openssl rand|umask 077)[^\n|]*?> ?(\w[\w./-]*|\.[\w/-]+)/g)].map(([, path]) => path),
+  ...[...pages.matchAll(/(?:keys generate|openssl rand|umask 077)[^\n|]*?> ?(\w[\w./-]*|\.[\w/-]+)/g)].map(
+    ([, path]) => path,
+  ),
   ...[...pages.matchAll(/sqlite:(?!\/)([\w./-]+\.db)/g)].flatMap(([, path]) => [
     path,
     `${path}-wal`,
