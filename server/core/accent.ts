@@ -52,7 +52,7 @@ export interface Panel {
 
 /** Of white to the panel: leaves room for quieter text. */
 const minPanelContrast = { light: 13, dark: 15 }
-const minBrightContrast = 7
+const minBrightContrast = 9
 
 /** Derives the panel from the accent of the light mode, the stronger of the two; a little darker in dark mode. */
 export function panelOf({ light: accent }: Accent, mode: Mode): Panel {

@@ -67,7 +67,7 @@ h2 { font-size: 1.125rem; line-height: 1.35; font-weight: 600; text-wrap: balanc
 .court { flex: 1; }
 .court-inner { padding: 2rem 1.25rem 2.5rem; max-width: 36rem; margin: 0 auto; display: flex; flex-direction: column; gap: 1.25rem; }
 
-.brand { display: flex; flex-wrap: wrap; align-items: center; gap: 0.625rem; font-weight: 600; letter-spacing: -0.005em; }
+.brand { display: flex; flex-wrap: wrap; min-height: 2rem; align-items: center; gap: 0.625rem; font-weight: 600; letter-spacing: -0.005em; }
 .mark { color: var(--gate-bright); flex: none; }
 .logo { flex: none; height: 2.5rem; max-width: 10rem; margin-block: -0.25rem; padding: 0.25rem 0.375rem; border-radius: 0.5rem; background: #ffffff; object-fit: contain; color-scheme: only light; forced-color-adjust: none; }
 .logo + bdi { flex: 1 1 8rem; }

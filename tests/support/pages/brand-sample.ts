@@ -39,6 +39,8 @@ function login(look: Look, appName = 'Example Notes'): ServedPage {
 export const brandSamples: ReadonlyMap<string, ServedPage> = new Map([
   ['brand-login', login(violet)],
   ['brand-login-faint', login(faint)],
+  ['brand-login-colour', login(createLook({ appName: 'Example Notes', appAccent: parseAccent('#0b7285') }))],
+  ['brand-login-logo', login(createLook({ appName: 'Example Notes', logoUrl: svgUrl(logo) }))],
   ['brand-login-unbreakable', login(brand('#7a7a00', wideLogo, 'W'.repeat(60)), 'W'.repeat(60))],
   [
     'brand-connect',
