@@ -72,21 +72,26 @@ export function createClientKeySource(ports: {
     const set = sets.get(uri) ?? { fetchedAt: -Infinity, triedAt: -Infinity, failure: '', faulty: false }
     sets.set(uri, set)
     const age = (): number => runtime.now() - set.fetchedAt
-    const hasKey = (): boolean => kid === undefined || set.keys?.some((key) => key['kid'] === kid) === true
     const isPaused = runtime.now() - set.triedAt < refetchPauseSeconds
-    const asks = !(hasKey() && age() < freshSeconds) && (set.loading !== undefined || !isPaused)
+    const asks = !(hasKey(set, kid) && age() < freshSeconds) && (set.loading !== undefined || !isPaused)
     if (asks) {
       set.loading ??= load(query, set).finally(() => (set.loading = undefined))
       await set.loading
     }
-    if (set.keys && age() < staleSeconds && (hasKey() || (asks && set.failure === ''))) return set.keys
-    const failure = set.failure || 'an assertion names one that was not among them a moment ago.'
-    throw new ClientUnavailableError(
-      `The keys of this client could not be fetched: ${failure} ${set.faulty ? 'Contact its developer.' : 'Try again in a minute.'}`,
-      {
-        faulty: set.faulty,
-        retryAfterSeconds: Math.max(1, set.triedAt + refetchPauseSeconds - runtime.now()),
-      },
-    )
+    const isJudged = hasKey(set, kid) || (asks && set.failure === '')
+    if (set.keys && age() < staleSeconds && isJudged) return set.keys
+    throw unavailable(set, runtime.now())
   }
+}
+
+function hasKey({ keys = [] }: KeySet, kid: string | undefined): boolean {
+  return kid === undefined || keys.some((key) => key['kid'] === kid)
+}
+
+function unavailable({ failure, faulty, triedAt }: KeySet, now: number): ClientUnavailableError {
+  const reason = failure || 'an assertion names one that was not among them a moment ago.'
+  return new ClientUnavailableError(
+    `The keys of this client could not be fetched: ${reason} ${faulty ? 'Contact its developer.' : 'Try again in a minute.'}`,
+    { faulty, retryAfterSeconds: Math.max(1, triedAt + refetchPauseSeconds - now) },
+  )
 }
