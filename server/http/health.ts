@@ -32,6 +32,7 @@ export function createHealthEndpoints(
   ]
 }
 
+/** Returns the paths of the two endpoints, below the path of the base URL. */
 export function healthPaths(basePath: string): readonly [liveness: string, readiness: string] {
   return [`${basePath}/healthz`, `${basePath}/readyz`]
 }

@@ -248,6 +248,16 @@ describe('a server of its own', () => {
   it.each<[what: string, rules: object[], more: Partial<ToolModule>, names: string[]]>([
     ['that may let somebody see more', [everybodyOf], {}, ['search', 'sign_in']],
     ['and what a module registers', [everybodyOf], registers, ['search', 'sign_in']],
+    [
+      'beside what a module registers for those who have signed in',
+      [everybodyOf],
+      {
+        ...onlyPublic,
+        register: (server, { user }) =>
+          void server.registerTool(`of ${user.sub}`, {}, () => ({ content: [] })),
+      },
+      ['search', 'sign_in'],
+    ],
     ['that let nobody in', [{ deny: {} }, everybodyOf], {}, ['search']],
     [
       'that leave everybody the public tool alone',

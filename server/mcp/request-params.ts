@@ -1,5 +1,6 @@
 import { type JSONRPCRequest, specTypeSchemas } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 
 /** The schemas of requests, by their methods. */
 const schemas: Readonly<Record<string, keyof typeof specTypeSchemas | undefined>> = {
@@ -48,28 +49,33 @@ export function paramsFault(message: Pick<JSONRPCRequest, 'method' | 'params'>):
   return `The parameters of ${message.method} are wrong. ${[...new Set(faults)].join('; ')}.`
 }
 
-/** Members that hold what a person or a tool said, where null is a value. */
-const contents: ReadonlySet<string> = new Set(['arguments', 'inputResponses', 'content', 'structuredContent'])
+/** Members that hold what a model gives to a tool, or gets from it, where null is a value. */
+const toolValues: ReadonlySet<string> = new Set(['input', 'structuredContent'])
 
 /**
  * Returns a message or batch without the members that are null: clients whose JSON library writes null for what they do not set mean
- * that it is not there. What a person or a tool said stays as it is.
+ * that it is not there. Arguments of tools stay as they are.
  */
 export function withoutNulls(body: unknown): unknown {
   if (Array.isArray(body)) return body.map(withoutNulls)
   if (!isJsonObject(body)) return body
-  const parts: JsonObject = {}
-  for (const name of ['params', 'result', 'error'])
-    if (isJsonObject(body[name])) parts[name] = membersOf(body[name])
-  const { params, ...rest } = { ...body, ...parts }
-  return params === null || params === undefined ? rest : { ...rest, params }
+  const { params, result, error, ...message } = body
+  const input = body['method'] === 'tools/call' ? paramsOf(body)?.['arguments'] : undefined
+  return {
+    ...message,
+    ...membersOf({ params, result, error }),
+    ...(isJsonObject(input) && { params: { ...membersOf(paramsOf(body) ?? {}), arguments: input } }),
+  }
 }
 
 function membersOf(object: JsonObject): JsonObject {
+  const given = Object.entries(object).filter(([, value]) => value !== null && value !== undefined)
   return Object.fromEntries(
-    Object.entries(object).flatMap(([name, value]) => {
-      if (value === null) return []
-      return [[name, isJsonObject(value) && !contents.has(name) ? membersOf(value) : value]]
-    }),
+    given.map(([name, value]) => [name, toolValues.has(name) ? value : withoutNullMembers(value)]),
   )
+}
+
+function withoutNullMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNullMembers)
+  return isJsonObject(value) ? membersOf(value) : value
 }

@@ -89,6 +89,7 @@ const nulls: Record<'earlier' | 'later', Row[]> = {
     ['both', 'tools/call', { name: 'echo', _meta: { progressToken: null, traceparent: null } }],
     ['registering', 'prompts/list', { cursor: null }],
     ['registering', 'prompts/get', { name: 'greet', arguments: null }],
+    ['registering', 'prompts/get', { name: 'greet', arguments: { style: null } }],
     ['registering', 'resources/list', { cursor: null }],
     ['registering', 'resources/templates/list', null],
     ['registering', 'resources/read', { uri: 'note://1', _meta: null }],
@@ -100,6 +101,7 @@ const nulls: Record<'earlier' | 'later', Row[]> = {
     ['both', 'tools/list', { cursor: null, _meta: { progressToken: null } }],
     ['both', 'tools/call', { name: 'echo', arguments: null, requestState: null, inputResponses: null }],
     ['both', 'tools/call', { name: 'echo', _meta: { 'io.modelcontextprotocol/logLevel': null } }],
+    ['both', 'tools/call', { name: 'echo', inputResponses: { k: { action: 'decline', content: null } } }],
     [
       'both',
       'tools/list',

@@ -51,7 +51,8 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' } },
       requestState: { verify: (state) => states.open(state, serving.incoming()) },
     })
-    guardCalls(server, serving, { scopes, names, publicTools })
+    const registered = { mayBeMore: false }
+    guardCalls(server, serving, { scopes, names, publicTools, registered })
     for (const { listing, call } of config.tools) {
       const { title, description, annotations, icons, inputSchema, outputSchema, _meta } = listing
       const shown = {
@@ -71,7 +72,9 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       guardCallbacks(server, config.report)
       const context = config.contexts.ofCaller(() => serving.incoming().caller)
       const sealState = (state: unknown): string => states.seal(state, serving.incoming())
-      registerFor(serving, () => config.module.register?.(server, context, { ...kit, sealState }))
+      registered.mayBeMore = !registerFor(serving, () =>
+        config.module.register?.(server, context, { ...kit, sealState }),
+      )
     }
     if (!lasting || !config.notifies)
       server.server.registerCapabilities(withoutNotifications({ ...server.server.getCapabilities() }))
@@ -80,12 +83,16 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
   return { create, has: ({ event, name }) => event !== 'tool_called' || names.has(name) }
 }
 
-/** Runs `register`. What it would add after asking who calls is not there for an anonymous caller. */
-function registerFor(serving: ServingContext, register: () => void): void {
+/**
+ * Runs `register`. What it would add after asking who calls is not there for an anonymous caller: then returns false.
+ */
+function registerFor(serving: ServingContext, register: () => void): boolean {
   try {
     register()
+    return true
   } catch (error) {
     if (!(error instanceof SignInNeededError) || serving.incoming().caller.user) throw error
+    return false
   }
 }
 
@@ -139,6 +146,8 @@ interface GuardedTools {
   /** Gets the name of every tool that is registered. */
   names: Set<string>
   publicTools: ReadonlySet<string>
+  /** Whether the module may register more for callers who have signed in. */
+  registered: { mayBeMore: boolean }
 }
 
 /**
@@ -148,7 +157,7 @@ interface GuardedTools {
 function guardCalls(
   server: McpServer,
   serving: ServingContext,
-  { scopes, names, publicTools }: GuardedTools,
+  { scopes, names, publicTools, registered }: GuardedTools,
 ): void {
   const own = new Set<string>()
   const register = server.registerTool.bind(server) as (name: string, ...rest: unknown[]) => unknown
@@ -197,7 +206,9 @@ function guardCalls(
         scope: scopes.get(name),
       })
       const named = tools.map(({ name }) => ({ name, scope: scopes.get(name) }))
-      const signIn = offersSignIn(serving.incoming().caller, named, { publicTools }) ? [signInListing] : []
+      const signIn = offersSignIn(serving.incoming().caller, named, { publicTools, ...registered })
+        ? [signInListing]
+        : []
       return { ...rest, tools: [...shown.map((tool) => withSecuritySchemes(tool, needs(tool))), ...signIn] }
     }
   }
