@@ -120,6 +120,21 @@ describe('a message of a keychain', () => {
   })
 })
 
+describe('the next step after a failure of the keychain', () => {
+  it.each<[message: string, isLinux: boolean]>([
+    ['DBUS_SESSION_BUS_ADDRESS is not set', true],
+    ['The name org.freedesktop.secrets was not provided by any .service files', true],
+    ['Cannot find native binding. npm has a bug', false],
+    ['User interaction is not allowed. (-25308)', false],
+    ['Element not found. (os error 1168)', false],
+    ['The RPC server is unavailable. (os error 1722)', false],
+  ])('names a Secret Service for messages of Linux alone: %s', (message, isLinux) => {
+    const { message: text, nextStep = '' } = explainKeychain(message)
+    expect(/gnome-keyring/.test(nextStep)).toBe(isLinux)
+    expect(text).not.toContain('gnome')
+  })
+})
+
 describe.skipIf(process.platform !== 'linux')('the address of the session bus', () => {
   beforeEach(async () => {
     const server = createServer()

@@ -181,6 +181,50 @@ describe('a server of 2025-03-26', () => {
   })
 })
 
+describe('a server that wants another scheme', () => {
+  const nothing = { resourcePaths: [], metadataPaths: [] }
+
+  it.each<[schemes: string[], nextStep: RegExp]>([
+    [['basic'], /base64 of USER:PASSWORD.*--header-file/],
+    [['negotiate', 'basic'], /base64 of USER:PASSWORD/],
+    [['negotiate', 'ntlm'], /does not speak it/],
+    [['digest'], /does not speak it/],
+    [['apikey'], /Authorization: SCHEME CREDENTIALS.*--header-file/],
+  ])('and has no metadata is not asked for OAuth: %j', async (otherSchemes, nextStep) => {
+    server.places = nothing
+    const refused = find({ otherSchemes })
+    await expect(refused).rejects.toMatchObject({
+      fault: 'no_metadata',
+      nextStep: expect.stringMatching(nextStep) as string,
+    })
+  })
+
+  it('and has metadata is asked for OAuth all the same', async () => {
+    expect((await find({ otherSchemes: ['basic'] })).metadata.issuer).toBe(server.issuer)
+  })
+
+  it('is one of 2025-03-26 without any challenge', async () => {
+    server.places = nothing
+    expect((await find()).isAssumed).toBe(true)
+  })
+})
+
+describe('metadata behind a bot protection', () => {
+  const wall = { status: 403, headers: { 'cf-mitigated': 'challenge' }, body: '<p>Just a moment</p>' }
+
+  it.each([pathForm, oauthRoot])('is named, and is not taken for none: %s', async (path) => {
+    server.places = { resourcePaths: [], metadataPaths: [] }
+    server.answers.set(path, () => wall)
+    await expect(find()).rejects.toMatchObject({ fault: 'blocked' })
+  })
+
+  it('does not matter where another form is there', async () => {
+    server.places = { metadataPaths: [openidRoot] }
+    server.answers.set(oauthRoot, () => wall)
+    expect((await find()).metadata.issuer).toBe(server.issuer)
+  })
+})
+
 describe('what ends a sign-in before the user is prompted', () => {
   it.each<[name: string, metadata: Record<string, unknown>, fault: string]>([
     ['another issuer', { issuer: 'https://evil.example' }, 'issuer_mismatch'],
