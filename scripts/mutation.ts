@@ -54,6 +54,7 @@ async function mutantsOf(folder: string): Promise<MutantResult[]> {
     vitest: { configFile: 'scripts/mutation/vitest.config.ts', related: false },
     coverageAnalysis: 'perTest',
     concurrency,
+    timeoutMS: 15_000,
     // TypeScript 7 has no API to read it with, and nothing here needs it.
     tsconfigFile: 'none.json',
     disableTypeChecks: false,

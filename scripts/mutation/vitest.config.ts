@@ -20,6 +20,8 @@ export default defineConfig({
   },
   test: {
     ...test,
+    // A mutant that ends a wait is noticed sooner by its test than by Stryker, which has to start its worker again.
+    testTimeout: 10_000,
     include: include as string[],
     root: fileURLToPath(new URL('../..', import.meta.url)),
   },
