@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { isExactNumber, isSameScalar, parseExactJson, plainNumber } from './exact-json.ts'
-import { isJsonObject } from './json-object.ts'
+import { isSameScalar, parseExactJson, parseExactObject, plainNumber } from './exact-json.ts'
+import { isExactNumber, isJsonObject } from './json-object.ts'
 
 it.each([
   '9007199254740993',
@@ -65,6 +65,15 @@ it('every number of up to 40 digits is written as it came', () => {
 
 it.each(['{"a":1.0', '01.0', '1.0.0', ''])('%j is no JSON', (text) => {
   expect(() => parseExactJson(text)).toThrow(SyntaxError)
+  expect(parseExactObject(text)).toBeUndefined()
+})
+
+it.each(['1.0', '[1.0]', 'null'])('%s is no object', (text) => {
+  expect(parseExactObject(text)).toBeUndefined()
+})
+
+it('an object has its numbers as they came', () => {
+  expect(JSON.stringify(parseExactObject(' {"a":1.0} '))).toBe('{"a":1.0}')
 })
 
 it.each<[string, string, boolean]>([

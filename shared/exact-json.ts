@@ -1,8 +1,8 @@
+import { isExactNumber, isJsonObject, type JsonObject } from './json-object.ts'
+
 declare global {
-  // In V8 since 11.4, but not in the types of ECMAScript 2023. Node 20 and some browsers lack it.
   interface JSON {
-    rawJSON?(text: string): object
-    isRawJSON?(value: unknown): boolean
+    rawJSON?: (text: string) => object
     parse(
       text: string,
       reviver: (key: string, value: unknown, context: { source: string }) => unknown,
@@ -34,9 +34,14 @@ export function hasOddNumber(text: string): boolean {
   return oddNumber.test(text)
 }
 
-/** True for a number that {@link parseExactJson} has kept as it came. */
-export function isExactNumber(value: unknown): boolean {
-  return JSON.isRawJSON?.(value) === true
+/** {@link parseExactJson} for text that must be a JSON object; `undefined` for anything else. */
+export function parseExactObject(text: string): JsonObject | undefined {
+  try {
+    const value = parseExactJson(text)
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The value of a number that was kept as it came, rounded; any other value is returned as it is. */

@@ -1,4 +1,9 @@
-import { isExactNumber, parseExactJson } from './exact-json.ts'
+declare global {
+  // In V8 since 11.4, but not in the types of ECMAScript 2023. Only browsers may lack it.
+  interface JSON {
+    isRawJSON?(value: unknown): boolean
+  }
+}
 
 /** A parsed JSON object, not an array or null. Its members are unchecked. */
 export type JsonObject = Record<string, unknown>
@@ -8,19 +13,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value)
 }
 
+/** True for a number that `parseExactJson` has kept as it came. */
+export function isExactNumber(value: unknown): boolean {
+  return JSON.isRawJSON?.(value) === true
+}
+
 /** Parses text that must be a JSON object; `undefined` for anything else. */
 export function parseJsonObject(text: string): JsonObject | undefined {
-  return objectOf(text, JSON.parse)
-}
-
-/** {@link parseJsonObject} with numbers as {@link parseExactJson} keeps them. */
-export function parseExactObject(text: string): JsonObject | undefined {
-  return objectOf(text, parseExactJson)
-}
-
-function objectOf(text: string, parse: (text: string) => unknown): JsonObject | undefined {
   try {
-    const value = parse(text)
+    const value: unknown = JSON.parse(text)
     return isJsonObject(value) ? value : undefined
   } catch {
     return undefined

@@ -1,4 +1,5 @@
-import { isJsonObject, parseExactObject } from '@drawbridge/shared/json-object.ts'
+import { parseExactObject } from '@drawbridge/shared/exact-json.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { intercepted, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { paramsOf, refuse, type ClientContext } from './client-calls.ts'

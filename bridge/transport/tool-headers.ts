@@ -1,4 +1,5 @@
-import { isJsonObject, parseExactObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { parseExactObject } from '@drawbridge/shared/exact-json.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { type JsonRpcRequest, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import {

@@ -1,5 +1,5 @@
-import { isExactNumber, parseExactJson, plainNumber } from '../exact-json.ts'
-import { isJsonObject, type JsonObject, parseExactObject } from '../json-object.ts'
+import { parseExactJson, parseExactObject, plainNumber } from '../exact-json.ts'
+import { isExactNumber, isJsonObject, type JsonObject } from '../json-object.ts'
 import { structureOf } from '../json-structure.ts'
 
 /**

@@ -1,4 +1,5 @@
 import type { Implementation } from '@modelcontextprotocol/server'
+import { hasOddNumber } from '@drawbridge/shared/exact-json.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import type { CommandUpstream } from '../../core/gateway/upstream.ts'
 import { callsOf } from '../../core/access/call-record.ts'
@@ -71,7 +72,7 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
     ...transports,
     has: (call) => known.has(call),
     async handle(request, given, caller, calls, text) {
-      const body = ids.read(text, given)
+      const body = text !== undefined && hasOddNumber(text) ? ids.read(text) : given
       const isExact = body !== given || request.headers.has('last-event-id')
       const restored = (reply: Reply): Reply | Promise<Reply> => (isExact ? ids.restore(reply) : reply)
       try {

@@ -1,6 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { hasOddNumber, isExactNumber, parseExactJson } from '@drawbridge/shared/exact-json.ts'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { parseExactJson } from '@drawbridge/shared/exact-json.ts'
+import { isExactNumber, isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
@@ -19,9 +19,8 @@ export class ExactIds {
     this.#standIn = new RegExp(`"${this.#mark}([^"]*)"`, 'g')
   }
 
-  /** The message or batch in `text`; `body` is the same, parsed as ever. */
-  read(text: string | undefined, body: unknown): unknown {
-    if (text === undefined || !hasOddNumber(text)) return body
+  /** The message or batch in `text`, which must be JSON. */
+  read(text: string): unknown {
     const exact = parseExactJson(text)
     return Array.isArray(exact) ? exact.map((each) => this.#withStandIns(each)) : this.#withStandIns(exact)
   }

@@ -1,5 +1,5 @@
-import { isExactNumber, plainNumber } from '@drawbridge/shared/exact-json.ts'
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { plainNumber } from '@drawbridge/shared/exact-json.ts'
+import { isExactNumber, isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { decodeMcpHeaderValue, encodeMcpHeaderValue } from '@drawbridge/shared/mcp/mcp-header-value.ts'
 import { eraOfMessage, mcpHeader, mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
