@@ -45,7 +45,7 @@ it('--help has usage, every command, examples, where the flags are, and exits 0'
     expect(stdout).toMatch(new RegExp(`^ {2}${command} `, 'm'))
   }
   expect(stdout).toContain('serve --help')
-  expect(stdout).toMatch(/^ +drawbridge-server /m)
+  expect(stdout).toMatch(/^ +(?:npx )?drawbridge-server /m)
   expect(stdout).toContain('Exit codes:')
   const serve = await runLine(['serve', '--help'])
   expect(serve.code).toBe(0)
