@@ -16,8 +16,9 @@ describe('GET /oauth/authorize', () => {
     expect(response?.status).toBe(200)
     expect(html).toContain('Quill')
     expect(html).toContain('127.0.0.1')
-    expect(html).toContain(`href="${appUrl}"`)
-    expect(html).not.toMatch(/sign-?up/i)
+    // The app alone makes accounts.
+    expect(html).toContain(`href="${appUrl}/sign-up?`)
+    expect(html).not.toMatch(/<form[^>]*sign-?up|new-password/i)
     expect(html).toContain('value="google"')
   })
 
