@@ -154,8 +154,10 @@ export const german: Texts = {
       'Diese Anmeldung ist nach zehn Minuten abgelaufen, oder sie wurde schon abgeschlossen oder abgebrochen. Melden Sie sich erneut an.',
     second_factor_wrong_codes: 'Zu viele falsche Codes. Melden Sie sich erneut an.',
     rate_limited: 'Zu viele Versuche. Warten Sie eine Minute und versuchen Sie es erneut.',
+    mail_pause:
+      'Gerade wurde schon eine E-Mail angefordert. Nutzen Sie diese, oder fordern Sie in einer Minute eine neue an.',
     mail_limited:
-      'Gerade kann keine weitere E-Mail verschickt werden. Warten Sie eine Minute und fordern Sie sie dann erneut an.',
+      'Es wurden zu viele E-Mails angefordert. Warten Sie eine Minute und fordern Sie dann eine neue an.',
     disabled: 'Diese Anmeldung ist ausgeschaltet. Wählen Sie eine andere.',
     expired: 'Die Anmeldung hat zu lange gedauert. Beginnen Sie von vorn.',
     denied:

@@ -102,6 +102,7 @@ export type ProviderFailure =
   | 'second_factor_missing' // the policy requires one, but the account has none
   | 'second_factor_unusable' // the account has one of a kind that is not supported here
   | 'rate_limited'
+  | 'mail_pause' // a mail was sent to this address a moment ago
   | 'mail_limited' // no further mail now: to this address, or of the project
   | 'disabled' // not supported by the provider: a disabled sign-in method, or signing out from here
   | 'expired' // a pending sign-in is unknown, expired or already used

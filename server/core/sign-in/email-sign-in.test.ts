@@ -34,7 +34,7 @@ async function ask(email: string, address: string): Promise<boolean> {
     await requestEmail({ email, captchaToken: undefined }, authorizationPurpose(), visitor, ports)
     return false
   } catch (error) {
-    if (error instanceof ProviderError && error.failure === 'mail_limited') return true
+    if (error instanceof ProviderError && error.failure.startsWith('mail_')) return true
     throw error
   }
 }

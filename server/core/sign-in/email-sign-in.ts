@@ -3,7 +3,6 @@ import {
   addressLimits,
   type AttemptLimit,
   type CountedAttempt,
-  countWithin,
   everyoneLimits,
   giveBack,
 } from '../limits/attempt-limit.ts'
@@ -20,7 +19,13 @@ import { accountOf } from './device-cookie.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
 import type { SignInPorts } from './pending-sign-in.ts'
 import { checkedCaptcha, keepSocialSignIn, maxEmailLength } from './sign-in.ts'
-import { attemptAt, countSignInAttempt, judgeSignIn, type SignInVisitor } from './sign-in-limit.ts'
+import {
+  attemptAt,
+  countOrRefuse,
+  countSignInAttempt,
+  judgeSignIn,
+  type SignInVisitor,
+} from './sign-in-limit.ts'
 import type { EmailPrompt, SignInPurpose } from './sign-in-transaction.ts'
 
 const pauseKind = `${emailSends.kind} pause`
@@ -47,7 +52,7 @@ const ofRequest: ReadonlySet<ProviderFailure> = new Set(['captcha', 'bad_email',
 /**
  * Asks the provider for a mail with a code or a link, without waiting for its answer: one that sends mail while it is asked takes
  * seconds for an address with an account, and none for others. Resolves alike whether or not the address has one. Rejects with
- * {@link ProviderError}: `bad_email`, `captcha`, `mail_limited` or `rate_limited` over a limit of this server, or when the provider cannot be asked.
+ * {@link ProviderError}: `bad_email`, `captcha`, `mail_pause`, `mail_limited` or `rate_limited` over a limit of this server, or when the provider cannot be asked.
  *
  * Limits: one mail a minute and five an hour to an email address, which a browser that has signed in to it before has for itself; ten an
  * hour for one address of a network; and a total, besides those of every sign-in. All are counted before anything is sent, and given
@@ -131,20 +136,24 @@ async function countMail(
   const { kind, perAddress, maxPerSite } = emailSends
   const { address, account, trusted } = attemptAt(email, visitor, ports.provider.issuer)
   const ofAccount = hashSecret(`drawbridge ${kind} ${account}`)
+  const pause = await countOrRefuse(
+    [{ key: `${pauseKind} ${ofAccount}`, ...emailPause, refundable: true }],
+    'mails in a minute',
+    ports,
+    'mail_pause',
+  )
   const limits: AttemptLimit[] = [
     ...addressLimits(kind, perAddress, address, maxPerSite),
-    { key: `${pauseKind} ${ofAccount}`, ...emailPause },
     { key: `${kind} account ${ofAccount}`, ...emailSendsOfAccount },
   ]
   for (const limit of limits) limit.refundable = true
-  const { waitSeconds, refundable } = await countWithin(
-    [...limits, ...everyoneLimits(kind, providerCalls(ports.limitPerMinute), trusted)],
-    ports,
-  )
-  if (waitSeconds === 0) return refundable
-  throw new ProviderError('mail_limited', "This server's limit of sign-in mails is reached.", {
-    retryAfterSeconds: waitSeconds,
-  })
+  limits.push(...everyoneLimits(kind, providerCalls(ports.limitPerMinute), trusted))
+  try {
+    return [...pause, ...(await countOrRefuse(limits, 'mails', ports, 'mail_limited'))]
+  } catch (error) {
+    await giveBack(pause, ports)
+    throw error
+  }
 }
 
 export type EmailCodeResult =
@@ -199,18 +208,14 @@ async function countCode(
   const attempt = attemptAt(account, visitor, ports.provider.issuer)
   const kind = 'mailed code'
   const ofDay = `${kind} day ${hashSecret(`drawbridge ${kind} ${attempt.account}`)}`
-  const { waitSeconds, refundable } = await countWithin(
+  const refundable = await countOrRefuse(
     [
       { key: ofDay, ...emailCodesOfDay, refundable: true },
       ...everyoneLimits(kind, providerCalls(ports.limitPerMinute), attempt.trusted),
     ],
+    'mailed codes',
     ports,
   )
-  if (waitSeconds > 0) {
-    throw new ProviderError('rate_limited', "This server's limit of mailed codes is reached.", {
-      retryAfterSeconds: waitSeconds,
-    })
-  }
   try {
     return [...refundable, ...(await countSignInAttempt(attempt, ports))]
   } catch (error) {

@@ -60,6 +60,20 @@ export async function countSignInAttempt(
   })
 }
 
+/** Counts within `limits` and returns what may be given back; rejects with `failure` over one. `what` completes "This server's limit of ...". */
+export async function countOrRefuse(
+  limits: readonly AttemptLimit[],
+  what: string,
+  ports: AttemptLimitPorts,
+  failure: ProviderFailure = 'rate_limited',
+): Promise<readonly CountedAttempt[]> {
+  const { waitSeconds, refundable } = await countWithin(limits, ports)
+  if (waitSeconds === 0) return refundable
+  throw new ProviderError(failure, `This server's limit of ${what} is reached.`, {
+    retryAfterSeconds: waitSeconds,
+  })
+}
+
 /** By key: each may still be given back, so a limit they have reached says nothing about the rest of its window. */
 const underJudgement = new Map<string, number>()
 const judgementSeconds = 10

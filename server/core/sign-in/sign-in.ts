@@ -12,6 +12,7 @@ import {
 } from '../session/session-provider.ts'
 import {
   attemptAt,
+  countOrRefuse,
   countSignInAttempt,
   giveBackUnjudged,
   judgeSignIn,
@@ -111,11 +112,7 @@ async function countSsoStart({ knownAccounts }: SignInVisitor, ports: SignInPort
     providerCalls(ports.limitPerMinute),
     knownAccounts.length > 0,
   )
-  const { waitSeconds } = await countWithin(limits, ports)
-  if (waitSeconds === 0) return
-  throw new ProviderError('rate_limited', "This server's limit of single sign-ons is reached.", {
-    retryAfterSeconds: waitSeconds,
-  })
+  await countOrRefuse(limits, 'single sign-ons', ports)
 }
 
 function domainOf(posted: string): string {

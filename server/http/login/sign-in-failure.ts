@@ -12,6 +12,7 @@ const otherStatus: Readonly<Partial<Record<SignInReason, number>>> = {
   not_allowed: 403,
   rate_limited: 429,
   mail_limited: 429,
+  mail_pause: 429,
   invalid_token: 502,
   protocol: 502,
   transient: 503,
@@ -44,14 +45,10 @@ export function provenAccountFailure(error: ProviderError): SignInFailure {
 /** Returns the page's text about a failed sign-in: that of its reason, and how long to wait if that is not clear from it. */
 export function failureText({ reason, retryAfterSeconds = 0 }: SignInFailure, language: Language): string {
   const { failures, mailPause, tooManyAttempts, tooManyMails } = language.texts
+  if (reason === 'mail_pause') return language.counted(mailPause, retryAfterSeconds)
   const minutes = Math.ceil(retryAfterSeconds / 60)
-  if (reason === 'mail_limited' && retryAfterSeconds > 0)
-    return minutes > 1
-      ? language.counted(tooManyMails, minutes)
-      : language.counted(mailPause, retryAfterSeconds)
-  return reason === 'rate_limited' && minutes > 1
-    ? language.counted(tooManyAttempts, minutes)
-    : failures[reason]
+  if (reason === 'rate_limited' && minutes > 1) return language.counted(tooManyAttempts, minutes)
+  return reason === 'mail_limited' && minutes > 1 ? language.counted(tooManyMails, minutes) : failures[reason]
 }
 
 /** Reports a refusal of the provider; rethrows everything else. */
