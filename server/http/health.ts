@@ -68,7 +68,7 @@ async function runChecks(checks: ReadinessChecks): Promise<Record<string, string
   return Object.fromEntries(states)
 }
 
-const steadyMs = 2000
+const defaultSteadyMs = 2000
 /** Shorter than `/readyz` waits for a check, so that a slow one returns its last result. */
 const patienceMs = 1000
 /** A check that fails this fast is tried once more: one broken connection is not an outage. */
@@ -76,12 +76,15 @@ const quickFailureMs = 2000
 const retryPauseMs = 200
 
 /**
- * Makes the readiness check of a remote service steady: the first call after an outage notices it, and a slow response changes
+ * Makes the readiness check of a remote service steady, which is asked again `steadyMs` after it was good: the first call after an outage notices it, and a slow response changes
  * nothing. Resolves when the last result was good. Rejects with the failure of `check` when it failed twice in a row, or once
  * after more than two seconds. While `check` takes longer than a second, its last result stands; before the first result the
  * caller waits as long as it takes. `check` must end by itself.
  */
-export function createSteadyCheck(check: () => Promise<unknown>): () => Promise<void> {
+export function createSteadyCheck(
+  check: () => Promise<unknown>,
+  steadyMs: number = defaultSteadyMs,
+): () => Promise<void> {
   let last: { endedAt: number; failure: { error: unknown } | undefined } | undefined
   let looking: Promise<void> | undefined
 
