@@ -171,7 +171,11 @@ describe('tools that the rules may offer to somebody', () => {
     tools,
     ...(scopes && { scopes }),
   })
-  it.each<[what: string, rules: AccessRule[], name: string, scope: string | undefined, may: boolean]>([
+  it.each<
+    [what: string, rules: AccessRule[], name: string | undefined, scope: string | undefined, may: boolean]
+  >([
+    ['any tool, a rule that allows some', [allowTools({ allow: ['read_*'] })], undefined, undefined, true],
+    ['any tool, a rule that denies everybody', [deny({}), allow({})], undefined, undefined, false],
     ['no rule', [], 'write', undefined, false],
     ['a rule that denies alone', [deny({ sub: ['user-2'] })], 'write', undefined, false],
     ['a rule that allows somebody everything', [allow({ sub: ['user-1'] })], 'write', 'notes', true],

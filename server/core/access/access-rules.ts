@@ -51,8 +51,8 @@ export type AccessDecision = (AccessAllowed | { kind: 'denied'; reason: DenialRe
 
 export interface AccessPolicy {
   decide(person: Person): AccessDecision
-  /** Returns whether some rule offers a tool to somebody. `scope` as in {@link offersTool}. */
-  mayOffer(name: string, scope: string | undefined): boolean
+  /** Returns whether some rule offers a tool to somebody, or any without a name. `scope` as in {@link offersTool}. */
+  mayOffer(name: string | undefined, scope: string | undefined): boolean
 }
 
 /** Applies without an access file: every user the session provider signs in may do everything. */
@@ -100,7 +100,8 @@ export function createAccessPolicy(rules: readonly AccessRule[]): AccessPolicy {
         ? { kind: 'denied', reason: 'no_rule', rule: undefined }
         : { kind: 'denied', reason: 'deny_rule', rule: index + 1 }
     },
-    mayOffer: (name, scope) => reachable.some(({ allowed }) => allowed && offersTool(allowed, name, scope)),
+    mayOffer: (name, scope) =>
+      reachable.some(({ allowed }) => allowed && (name === undefined || offersTool(allowed, name, scope))),
   }
 }
 

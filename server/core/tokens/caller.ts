@@ -1,4 +1,4 @@
-import type { AccessAllowed, DenialReason } from '../access/access-rules.ts'
+import type { AccessAllowed, AccessPolicy, DenialReason } from '../access/access-rules.ts'
 import type { CurrentUser } from '../session/grant.ts'
 
 export type CredentialKind = 'access_token' | 'provider_token' | 'session_cookie'
@@ -19,8 +19,8 @@ export interface AnonymousCaller extends CallerRights {
   user: undefined
   clientId: undefined
   grantId: undefined
-  /** Returns whether the access rules offer a tool to anybody at all. Undefined where rules hide nothing from this caller. */
-  mayOffer: ((name: string, scope: string | undefined) => boolean) | undefined
+  /** As {@link AccessPolicy.mayOffer}. Undefined where rules hide nothing from this caller. */
+  mayOffer: AccessPolicy['mayOffer'] | undefined
 }
 
 interface CallerRights {

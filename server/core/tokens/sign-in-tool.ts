@@ -29,7 +29,6 @@ export function offersSignIn(
   const { user, access } = caller
   if (user || !caller.mayOffer || publicTools.has(signInTool.name)) return false
   const { mayOffer } = caller
-  return (
-    mayBeMore || tools.some(({ name, scope }) => !offersTool(access, name, scope) && mayOffer(name, scope))
-  )
+  if (mayBeMore && mayOffer(undefined, undefined)) return true
+  return tools.some(({ name, scope }) => !offersTool(access, name, scope) && mayOffer(name, scope))
 }

@@ -1,6 +1,6 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { anonymousCaller } from '../../core/tokens/caller.ts'
+import { anonymousCaller, type Caller } from '../../core/tokens/caller.ts'
 import { fullAccess } from '../../core/access/access-rules.ts'
 import {
   initialize,
@@ -364,6 +364,21 @@ it('a process for everybody, with a public tool, serves callers who have not sig
     expect(listed).toContain('"securitySchemes":[{"type":"noauth"}')
     expect(listed).toContain('"securitySchemes":[{"type":"oauth2","scopes":["mcp"]}]')
   }
+})
+
+it('a process for everybody offers strangers to sign in where access rules hide tools from them, in every revision', async () => {
+  const publicTools = new Set(['echo'])
+  const policy = { allow: ['*'], deny: [], publicTools, scopes: [] }
+  const fixture = open([], { process: 'shared', policy })
+  const access = { ...fullAccess, allowsTool: (name: string) => publicTools.has(name) }
+  const namesFor = async (caller: Caller): Promise<unknown[][]> => {
+    const client = fixture.client(caller)
+    return [names(await client.request('tools/list')), names(await client.request2026('tools/list'))]
+  }
+  const both = (listed: string[]): string[][] => [listed, listed]
+  expect(await namesFor(anonymousCaller(access, () => true))).toEqual(both(['echo', 'sign_in']))
+  expect(await namesFor(anonymousCaller(access, () => false))).toEqual(both(['echo']))
+  for (const listed of await namesFor(callerOf('ada'))) expect(listed).not.toContain('sign_in')
 })
 
 describe('what the policy and the access rules hide', () => {
