@@ -60,7 +60,7 @@ it.each(commandTable)('$usage lists settings in its help that exist and have a f
 })
 
 it('is documented with every name that a finding of doctor can have', () => {
-  const names = [...doctorChecks.flatMap((checks) => Object.keys(checks)), 'sealing-keys']
+  const names = [...doctorChecks.flatMap((checks) => Object.keys(checks)), 'sealing-keys', 'other-provider']
   expect(names.length).toBeGreaterThan(30)
   for (const name of new Set(names)) expect(document).toContain(`\`${name}\``)
 })

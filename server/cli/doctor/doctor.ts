@@ -54,7 +54,9 @@ async function* examine(input: CommandInput, chainOf: typeof readChain): AsyncGe
   }
   const keys = faulty.has('secretKeys') ? undefined : readKeySource(keySourceOf(config))
   if (keys) yield findingsOf(keyChecks, keys)
-  const store = faulty.has('store') ? undefined : await checkStore(config, keys?.kids)
+  const store = faulty.has('store')
+    ? undefined
+    : await checkStore(config, { kids: keys?.kids, now: runtime.now() })
   if (store) yield store.findings
   yield findingsOf(reachChecks, config)
   const base = await askBaseUrl(config, runtime, store?.isRunning)

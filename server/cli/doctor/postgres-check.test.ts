@@ -20,7 +20,10 @@ function states(findings: readonly Finding[]): Record<string, string> {
 describe('a Postgres', () => {
   it('without our schema is looked at and left as it is', async () => {
     const url = await server.createDatabase()
-    const { findings, isRunning } = await checkStore({ store: { kind: 'postgres', url } }, ['k'])
+    const { findings, isRunning } = await checkStore(
+      { store: { kind: 'postgres', url }, providerIssuer: 'https://provider' },
+      { kids: ['k'], now: 0 },
+    )
     expect(states(findings)).toEqual({
       store: 'ok',
       'store-schema': 'ok',
@@ -39,7 +42,10 @@ describe('a Postgres', () => {
     const sample = grantSample('a')
     await addGrant(store, { ...sample, session: { ...sample.session, sealed: 'lost.sealed' } })
     await store.close()
-    const { findings } = await checkStore({ store: { kind: 'postgres', url } }, ['k'])
+    const { findings } = await checkStore(
+      { store: { kind: 'postgres', url }, providerIssuer: 'https://provider' },
+      { kids: ['k'], now: 0 },
+    )
     expect(states(findings)).toMatchObject({ 'store-schema': 'ok', 'sealing-keys': 'fail' })
   })
 
@@ -49,7 +55,10 @@ describe('a Postgres', () => {
       server.url('postgres').replace(/:\d+\//, ':1/'),
       server.url('postgres').replace('drawbridge:', 'nobody:'),
     ]) {
-      const { findings } = await checkStore({ store: { kind: 'postgres', url } }, [])
+      const { findings } = await checkStore(
+        { store: { kind: 'postgres', url }, providerIssuer: 'https://provider' },
+        { kids: [], now: 0 },
+      )
       expect(states(findings)).toEqual({ store: 'fail' })
       expect(JSON.stringify(findings)).not.toMatch(/sesame/)
     }

@@ -5,6 +5,12 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { sqliteMigrations } from '../../store/sqlite/schema.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
+import {
+  addSealedGrant,
+  grantSeconds,
+  sealerSample,
+  start,
+} from '../../../tests/support/server/core/grant-sample.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import { readSqlite, sqliteChecks } from './sqlite-check.ts'
 import { checkStore } from './store-check.ts'
@@ -17,7 +23,10 @@ beforeEach(() => {
 })
 
 async function states(): Promise<Record<string, string>> {
-  const { findings } = await checkStore({ store: { kind: 'sqlite', path } }, ['a'])
+  const { findings } = await checkStore(
+    { store: { kind: 'sqlite', path }, providerIssuer: 'https://provider' },
+    { kids: ['a'], now: 0 },
+  )
   return Object.fromEntries(findings.map(({ name, state }) => [name, state]))
 }
 
@@ -55,6 +64,24 @@ describe('a store in a SQLite file', () => {
     expect(findingsOf(sqliteChecks, report)[0]?.message).toContain('a server is running')
     await store.close()
     expect(readSqlite(path).isRunning).toBe(false)
+  })
+
+  it('that holds connections of another provider says so, unless they have ended', async () => {
+    const store = openSqliteStore(path)
+    await addSealedGrant(store, sealerSample('a'), 'ada')
+    const found = async (providerIssuer: string, now = start) => {
+      const config = { store: { kind: 'sqlite', path }, providerIssuer } as const
+      const { findings } = await checkStore(config, { kids: ['a'], now })
+      return findings.find(({ name }) => name === 'other-provider')
+    }
+    expect(await found('https://provider')).toBeUndefined()
+    expect(await found('https://provider/auth/v1')).toMatchObject({
+      state: 'fail',
+      message: expect.stringContaining('of another provider, https://provider:'),
+      fix: expect.stringContaining('set DRAWBRIDGE_STORE to a new store'),
+    })
+    expect(await found('https://other', start + grantSeconds)).toBeUndefined()
+    await store.close()
   })
 
   it.each([

@@ -2,6 +2,8 @@ import { fail, findingsOf, ok, type Outcome, warn } from '@drawbridge/shared/ter
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { storeName } from '../../config/store-address.ts'
+import { isLive } from '../../core/session/grant-pages.ts'
+import type { Store } from '../../core/store.ts'
 import { openStore } from '../../startup/open-store.ts'
 import { postgresMigrations } from '../../store/postgres/schema.ts'
 import { sqliteMigrations } from '../../store/sqlite/schema.ts'
@@ -15,11 +17,19 @@ export interface StoreReport {
   isRunning: boolean | undefined
 }
 
-/** Checks that the store can be used, and, if `kids` are given, that a ring with these keys opens everything in it. */
+/** What the store must agree with. */
+export interface StoreUse {
+  /** The key ring; undefined: it cannot be read. */
+  kids: readonly string[] | undefined
+  now: number
+}
+
+/** Checks that the store can be used, that a ring with these keys opens everything in it, and that it is of this provider. */
 export async function checkStore(
-  { store }: Pick<ServerConfig, 'store'>,
-  kids: readonly string[] | undefined,
+  config: Pick<ServerConfig, 'store' | 'providerIssuer'>,
+  use: StoreUse,
 ): Promise<StoreReport> {
+  const { store } = config
   const only = (outcome: Outcome): StoreReport => ({
     findings: [{ name: 'store', ...outcome }],
     isRunning: undefined,
@@ -35,13 +45,13 @@ export async function checkStore(
         )
       case 'sqlite': {
         const facts = readSqlite(store.path)
-        const contents = await checkContents(store, facts.schema, sqliteMigrations.length, kids)
+        const contents = await checkContents(config, facts.schema, sqliteMigrations.length, use)
         return { findings: [...findingsOf(sqliteChecks, facts), ...contents], isRunning: facts.isRunning }
       }
       case 'postgres': {
         const facts = await askPostgres(store.url)
         const schema = unusableReason(facts) ? undefined : facts.schema
-        const contents = await checkContents(store, schema, postgresMigrations.length, kids)
+        const contents = await checkContents(config, schema, postgresMigrations.length, use)
         return { findings: [...findingsOf(postgresChecks, facts), ...contents], isRunning: undefined }
       }
     }
@@ -58,20 +68,44 @@ export async function checkStore(
 
 /** Checks the schema, and the keys if it is the newest: any operation would update an older one, and doctor changes nothing. */
 async function checkContents(
-  address: ServerConfig['store'],
+  { store: address, providerIssuer }: Pick<ServerConfig, 'store' | 'providerIssuer'>,
   schema: number | undefined,
   newest: number,
-  kids: readonly string[] | undefined,
+  { kids, now }: StoreUse,
 ): Promise<Finding[]> {
   if (schema === undefined) return []
   const findings: Finding[] = [{ name: 'store-schema', ...checkSchema(schema, newest) }]
   if (schema !== newest || kids === undefined) return findings
   const store = openStore(address, { shared: true })
   try {
-    return [...findings, { name: 'sealing-keys', ...(await checkSealingKeys(kids, store)) }]
+    const keys = await checkSealingKeys(kids, store)
+    const other = keys.state === 'fail' ? undefined : await checkProviderOfGrants(store, providerIssuer, now)
+    return [
+      ...findings,
+      { name: 'sealing-keys', ...keys },
+      ...(other ? [{ name: 'other-provider', ...other }] : []),
+    ]
   } finally {
     await store.close()
   }
+}
+
+/** Looks at the first connections: of a wrong provider setting it is all of them. */
+async function checkProviderOfGrants(
+  store: Pick<Store, 'listGrants'>,
+  issuer: string,
+  now: number,
+): Promise<Outcome | undefined> {
+  const records = await store.listGrants(undefined, { after: '', limit: 1000 })
+  const foreign = records.find(
+    (record) => isLive(record, now) && !record.grant.user.id.startsWith(`${issuer}#`),
+  )
+  if (foreign === undefined) return undefined
+  const other = foreign.grant.user.id.replace(/#.*/, '')
+  return fail(
+    `The store holds connections of another provider, ${other}: their clients get 503.`,
+    'Correct DRAWBRIDGE_PROVIDER_URL; if the provider was changed on purpose, or these are from a trial, set DRAWBRIDGE_STORE to a new store: clients then sign in again by themselves.',
+  )
 }
 
 function checkSchema(found: number, newest: number): Outcome {
