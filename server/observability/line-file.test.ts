@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, openSync, readFileSync, readSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
@@ -71,6 +72,39 @@ it('that takes half a line goes on in the middle of it', async () => {
   for (const line of lines) audit.write(line)
   await audit.close()
   expect(readFileSync(path, 'utf8')).toBe(lines.join(''))
+})
+
+it('waits at the end for a pipe that is read slowly, and not for one that is not read', async () => {
+  const path = join(folder, 'pipe')
+  execFileSync('mkfifo', [path])
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const lines = Array.from({ length: 1500 }, (_, index) => `${index} ${'x'.repeat(100)}\n`)
+  const slow = new LineFile(path, never)
+  for (const line of lines) slow.write(line)
+  let closed: boolean | undefined
+  void slow.close().then((isClosed) => (closed = isClosed))
+  let text = ''
+  const chunk = Buffer.alloc(32 * 1024)
+  await expect
+    .poll(
+      () => {
+        try {
+          text += chunk.toString('utf8', 0, readSync(reader, chunk))
+        } catch {
+          // Nothing is there yet.
+        }
+        return closed
+      },
+      { interval: 20 },
+    )
+    .toBe(true)
+  for (let length = 1; length > 0; text += chunk.toString('utf8', 0, length)) length = readSync(reader, chunk)
+  expect(text).toBe(lines.join(''))
+
+  const stuck = new LineFile(path, never)
+  for (const line of lines) stuck.write(line)
+  expect(await stuck.close()).toBe(false)
+  closeSync(reader)
 })
 
 it('goes on in a new file when it is opened again, and loses nothing', async () => {
