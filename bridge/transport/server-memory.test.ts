@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import { readMessage, toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { describe, expect, it } from 'vitest'
 import { RememberedServer, type ServerMemory } from './server-memory.ts'
 
 function create(before?: ServerMemory): {
@@ -57,4 +58,73 @@ it('forgets that an era is lacking when it is seen', async () => {
   const { remembered } = create({ era: 'legacy', transport: 'http', at: 1, lacks: { era: 'modern', at: 1 } })
   remembered.learn({ era: 'modern' })
   expect(remembered.known()).toEqual({ era: 'modern', transport: 'http', at: 1000 })
+})
+
+describe('what an answer of the server tells', () => {
+  const seen: string[] = []
+  const answered = async (
+    remembered: RememberedServer,
+    method: string,
+    result: unknown,
+    params?: object,
+  ): Promise<ServerMemory | undefined> => {
+    seen.length = 0
+    remembered.onSeen = (era) => void seen.push(era)
+    const request = toWireMessage({
+      jsonrpc: '2.0',
+      id: 1,
+      method,
+      ...(params && { params: params as never }),
+    })
+    const answer = { jsonrpc: '2.0', id: 1, result }
+    remembered.answered('http', request, readMessage(Buffer.from(JSON.stringify(answer))))
+    await turn()
+    return remembered.known()
+  }
+  const discovery = {
+    supportedVersions: ['2026-07-28'],
+    capabilities: {},
+    serverInfo: { name: 's', version: '1' },
+  }
+
+  it.each<[method: string, result: unknown, era: string | undefined]>([
+    ['initialize', { protocolVersion: '2025-11-25' }, 'legacy'],
+    ['initialize', 7, undefined],
+    ['server/discover', discovery, 'modern'],
+    ['server/discover', {}, undefined],
+  ])('%s with %j: %s', async (method, result, era) => {
+    const known = await answered(create().remembered, method, result)
+    expect(known?.era).toBe(era)
+    expect(seen).toEqual(era === undefined ? [] : [era])
+    expect(known?.initializeResult ?? known?.discoverResult).toEqual(era === undefined ? undefined : result)
+    expect(known?.initializeResult !== undefined).toBe(era === 'legacy')
+  })
+
+  it('the pages of a list of tools are one list, and a first page begins another', async () => {
+    const { remembered } = create({ era: 'legacy', transport: 'http', at: 1 })
+    const list = (tools: unknown, cursor?: string): Promise<ServerMemory | undefined> =>
+      answered(remembered, 'tools/list', { tools }, cursor === undefined ? undefined : { cursor })
+    expect((await list([{ name: 'a' }, 'rubbish']))?.tools).toEqual([{ name: 'a' }])
+    expect((await list([{ name: 'b' }], '2'))?.tools).toEqual([{ name: 'a' }, { name: 'b' }])
+    expect((await list('none', '3'))?.tools).toEqual([{ name: 'a' }, { name: 'b' }])
+    expect((await list([{ name: 'c' }]))?.tools).toEqual([{ name: 'c' }])
+    expect(seen).toEqual([])
+  })
+
+  it('of a list of more than eight megabytes nothing more is kept, until it begins anew', async () => {
+    const { remembered } = create({ era: 'legacy', transport: 'http', at: 1 })
+    const large = (name: string): object => ({ name, description: 'x'.repeat(4_100_000) })
+    await answered(remembered, 'tools/list', { tools: [large('a')] }, {})
+    const known = await answered(remembered, 'tools/list', { tools: [large('b')] }, { cursor: '2' })
+    expect(known?.tools?.map(({ name }) => name)).toEqual(['a'])
+    expect((await answered(remembered, 'tools/list', { tools: [{ name: 'c' }] }))?.tools).toEqual([
+      { name: 'c' },
+    ])
+  })
+
+  it('that is nested without end is nothing', async () => {
+    let deep: unknown = 1
+    for (let level = 0; level < 2000; level += 1) deep = [deep]
+    expect(await answered(create().remembered, 'initialize', { deep })).toBeUndefined()
+  })
 })

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { readMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { describe, expect, it } from 'vitest'
 import { ToolHeaders } from './tool-headers.ts'
 
@@ -47,5 +48,87 @@ describe('values', () => {
 
   it('takes none from a prototype', () => {
     expect(headersOf({ constructor: { type: 'object', properties: { name: region } } }, {})).toEqual({})
+  })
+})
+
+describe('a page of a list of tools', () => {
+  const good = { name: 'good', inputSchema: { type: 'object', properties: { r: region } } }
+  const bad = {
+    name: 'bad',
+    inputSchema: { type: 'object', properties: { r: { ...region, type: 'object' } } },
+  }
+  const plain = { name: 'plain', inputSchema: { type: 'object' } }
+  const create = (known: readonly JsonObject[] = []) => {
+    const warnings: string[] = []
+    const headers = new ToolHeaders({ knownTools: () => known, warn: (text) => void warnings.push(text) })
+    const read = (result: unknown, cursor?: string): { text: string; result: unknown } => {
+      const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result })
+      const params = cursor === undefined ? {} : { cursor }
+      const request = { jsonrpc: '2.0', id: 1, method: 'tools/list', params } as const
+      const page = headers.readPage(request, readMessage(Buffer.from(text)))
+      return {
+        text: page.text === text ? 'as it came' : page.text,
+        result: JSON.parse(page.text).result as unknown,
+      }
+    }
+    const of = (name: string): Record<string, string> =>
+      headers.headersFor({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name, arguments: { r: 'x' } },
+      })
+    return { warnings, read, of }
+  }
+
+  it('passes as it came where no tool is faulty, and tells the headers of its tools', () => {
+    const { read, of, warnings } = create()
+    expect(read({ tools: [good, plain, 7] }).text).toBe('as it came')
+    expect([of('good'), of('plain'), of('unknown')]).toEqual([{ 'Mcp-Param-Region': 'x' }, {}, {}])
+    expect(warnings).toEqual([])
+  })
+
+  it.each([[undefined], [7], [{}], [{ tools: 'none' }]])('that is %j passes as it came', (result) => {
+    expect(create().read(result).text).toBe('as it came')
+  })
+
+  it('loses its faulty tools and nothing else, with one warning for each', () => {
+    const { read, of, warnings } = create()
+    for (let times = 0; times < 2; times += 1)
+      expect(read({ tools: [bad, 7, good], nextCursor: 'n' }).result).toEqual({
+        tools: [7, good],
+        nextCursor: 'n',
+      })
+    expect([of('good'), of('bad')]).toEqual([{ 'Mcp-Param-Region': 'x' }, {}])
+    expect(warnings).toEqual([
+      expect.stringMatching(/^The tool "bad" is hidden, its x-mcp-header is faulty: .+\.$/),
+    ])
+  })
+
+  it('adds to the page before it, and a first page begins anew', () => {
+    const { read, of } = create()
+    read({ tools: [good] })
+    read({ tools: [plain] }, '2')
+    expect(of('good')).toEqual({ 'Mcp-Param-Region': 'x' })
+    read({ tools: [plain] })
+    expect(of('good')).toEqual({})
+  })
+
+  it('counts more than what an earlier connection knew, and of two tools with one name the later', () => {
+    const { read, of } = create([good])
+    expect(of('good')).toEqual({ 'Mcp-Param-Region': 'x' })
+    read({ tools: [good, { ...good, inputSchema: {} }] })
+    expect(of('good')).toEqual({})
+    expect(read({ tools: [{ ...bad, name: 'good' }, good] }).text).toBe('as it came')
+    const unread = create([good])
+    unread.read({ tools: [] })
+    expect(unread.of('good')).toEqual({})
+  })
+
+  it('warns of a thousand tools and no more', () => {
+    const { read, warnings } = create()
+    const many = Array.from({ length: 1001 }, (_, index) => ({ ...bad, name: `bad ${index}` }))
+    expect(read({ tools: many }).result).toEqual({ tools: [] })
+    expect(warnings).toHaveLength(1000)
   })
 })
