@@ -10,17 +10,16 @@ export function isBrowserChallenge({ headers }: Pick<Answered, 'headers'>): bool
   return marks.some((name) => headers[name] !== undefined)
 }
 
-/** Returns whether a response refuses the request with a page for browsers, as firewalls do. */
-export function isRefusalPage({ status, headers }: Answered): boolean {
-  return status === 403 && /^text\/html\b/i.test(String(headers['content-type'] ?? ''))
-}
-
-/** Describes such a response in a sentence without its end; undefined for any other. */
+/**
+ * Describes a response that wants a browser in a sentence without its end: one with a mark, or 403 with a page, as firewalls
+ * give. Undefined for any other.
+ */
 export function browserWall(response: Answered): string | undefined {
   const { status } = response
   if (isBrowserChallenge(response))
     return `something in front of the server, such as a bot protection, wants a browser (HTTP ${status})`
-  return isRefusalPage(response)
+  const isPage = /^text\/html\b/i.test(String(response.headers['content-type'] ?? ''))
+  return status === 403 && isPage
     ? `a web page refused the request (HTTP ${status}), as a firewall or a bot protection in front of a server does`
     : undefined
 }

@@ -160,6 +160,25 @@ it('a configured client whose issuer is configured goes there and nowhere else, 
   }
 })
 
+it.each<[configured: string, stored: string]>([
+  ['', ''],
+  ['/', '/'],
+])(
+  'the final slash of an origin does not move a client: configured "%s", stored "%s"',
+  async (own, stored) => {
+    const staticClient = { ...configured, issuer: `${server.issuer}${own}` }
+    expect((await choose({ staticClient })).client.clientId).toBe('configured')
+    const before = (client: Partial<ClientIdentity>): Credential =>
+      loginAt(server, client, { issuer: `${server.issuer}${stored}` })
+    const known = before({ origin: 'static', clientId: 'configured' })
+    expect((await choose({ staticClient: configured }, { previous: known })).client.clientId).toBe(
+      'configured',
+    )
+    const redirectUris = ['http://127.0.0.1:48123/oauth/callback']
+    expect((await choose({}, { previous: before({ redirectUris }) })).client.clientId).toBe('before')
+  },
+)
+
 it('a new configured client is used at any issuer', async () => {
   const previous = before({ origin: 'static', clientId: 'old' }, { issuer: 'https://old.example' })
   const { client } = await choose({ staticClient: configured }, { previous })
