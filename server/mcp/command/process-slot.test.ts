@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { SlotUse } from './process-slot.ts'
 
@@ -42,3 +42,32 @@ it.each<[whose: string, isOwn: boolean, happens: (use: SlotUse) => void, seconds
     use.stop()
   },
 )
+
+describe('a process becomes idle', () => {
+  afterEach(() => vi.useRealTimers())
+
+  it('once its last call has been over for as long as it is kept', () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const runtime = createFakeRuntime()
+    const onIdle = vi.fn()
+    const use = new SlotUse(runtime, { isOwn: false, idleMs: 1000, onIdle })
+    use.begin()
+    use.begin()
+    expect([use.isIdle, use.idleSeconds]).toEqual([false, 0])
+    use.over()
+    runtime.advance(7)
+    vi.advanceTimersByTime(5000)
+    expect([use.isIdle, use.idleSeconds, onIdle.mock.calls.length]).toEqual([false, 0, 0])
+    use.over()
+    runtime.advance(7)
+    expect([use.isIdle, use.idleSeconds]).toEqual([true, 7])
+    vi.advanceTimersByTime(999)
+    use.begin()
+    vi.advanceTimersByTime(5000)
+    use.over()
+    vi.advanceTimersByTime(999)
+    expect(onIdle).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(1)
+    expect(onIdle).toHaveBeenCalledOnce()
+  })
+})

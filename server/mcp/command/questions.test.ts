@@ -65,3 +65,67 @@ it('of a client that has left, or does not answer within ten minutes, get an err
     [{ method: 'notifications/cancelled' }, 7],
   ])
 })
+
+it.each<[what: string, terms: object, reason: string | undefined]>([
+  ['a process of everybody', { isShared: true }, 'this process serves everybody and can ask nobody'],
+  [
+    'no client that can be asked',
+    { asked: undefined },
+    'no client of this process has declared at initialize that it can be asked',
+  ],
+  [
+    'a session that has not declared it',
+    { declared: { sampling: {} } },
+    'the client has not declared it at initialize',
+  ],
+  [
+    'a session that has declared nothing',
+    { declared: undefined },
+    'the client has not declared it at initialize',
+  ],
+  ['a session that has', {}, undefined],
+  ['a call that says itself what it lacks', { isSession: false, declared: {} }, undefined],
+])('%s is asked, or the process hears why not', (_what, terms, reason) => {
+  const client = createClient()
+  const usual = { asked: client, relatedTo: 7, isSession: true, isShared: false, declared: { roots: {} } }
+  questions.ask(
+    { jsonrpc: '2.0', id: 'a', method: 'roots/list' },
+    { ...usual, ...terms },
+    (response) => void answers.push(response),
+  )
+  expect(client.got).toHaveLength(reason === undefined ? 1 : 0)
+  expect(answers).toEqual(
+    reason === undefined
+      ? []
+      : [
+          {
+            jsonrpc: '2.0',
+            id: 'a',
+            error: { code: -32_601, message: `roots/list is not possible: ${reason}.` },
+          },
+        ],
+  )
+})
+
+it('a client that leaves takes no question of another with it', () => {
+  const [leaving, staying] = [createClient(), createClient()]
+  ask(leaving)
+  ask(staying, 'b')
+  questions.leave(leaving)
+  expect(questions.answer(resultFor('drawbridge-2', 'staying'), staying)).toBe(true)
+  expect(
+    questions.answer({ jsonrpc: '2.0', id: null, error: { code: 1, message: '' } } as never, staying),
+  ).toBe(false)
+  expect(answers.map(({ id }) => id)).toEqual(['a', 'b'])
+  vi.advanceTimersByTime(600_000)
+  expect(answers).toHaveLength(2)
+})
+
+it('of two with the same id from their process the later one is cancelled', () => {
+  const client = createClient()
+  ask(client)
+  ask(client)
+  questions.cancel('a')
+  expect(client.got.at(-1)).toMatchObject([{ params: { requestId: 'drawbridge-2' } }, 7])
+  expect(questions.answer(resultFor('drawbridge-1', 'client'))).toBe(true)
+})

@@ -60,6 +60,62 @@ describe('a request', () => {
     expect(sent).toHaveLength(2)
   })
 
+  it('that is initialize is not cancelled at the process, and ends all the same', async () => {
+    const controller = new AbortController()
+    const answer = connection.request('initialize', {}, { signal: controller.signal })
+    controller.abort(new RangeError('the reason'))
+    await expect(answer).rejects.toThrow('the reason')
+    expect(sent).toHaveLength(1)
+  })
+
+  it('is not sent when its client has left already', async () => {
+    const signal = AbortSignal.abort(new RangeError('the reason'))
+    await expect(connection.request('tools/call', {}, { signal })).rejects.toThrow('the reason')
+    expect(sent).toEqual([])
+  })
+
+  it('rejects with an error whatever the reason of its cancelling is', async () => {
+    const controller = new AbortController()
+    const answer = connection.request('tools/call', {}, { signal: controller.signal })
+    controller.abort('no error')
+    await expect(answer).rejects.toThrow('The call was cancelled.')
+  })
+
+  it('is waited for until it has settled, unless it lasts', async () => {
+    const steps: string[] = []
+    await connection.settled()
+    void connection.request('subscriptions/listen', {}, { isLasting: true }).catch(() => {})
+    const first = connection.request('tools/call', {})
+    const settled = connection.settled().then(() => steps.push('settled'))
+    const second = connection.request('tools/call', {}).catch(() => steps.push('refused'))
+    receive({ id: 2, result: {} })
+    await first
+    steps.push('first')
+    receive({ id: 3, error: { code: 1, message: 'No.' } })
+    await Promise.all([second, settled])
+    expect(steps).toEqual(['first', 'refused', 'settled'])
+  })
+
+  it('that lasts is not given up, however silent it is', async () => {
+    const settled = vi.fn()
+    void connection.request('subscriptions/listen', {}, { isLasting: true }).then(settled, settled)
+    await vi.advanceTimersByTimeAsync(10 * halfAnHour)
+    expect(settled).not.toHaveBeenCalled()
+    expect(sent).toHaveLength(1)
+  })
+
+  it('whose answer cannot be read fails with the words that are given, or others', async () => {
+    const [one, other] = [1, 2].map(() => connection.request('tools/call', {}))
+    connection.failAnswer(1, 'It is too large.')
+    connection.failAnswer(2)
+    connection.failAnswer(9)
+    await expect(one).rejects.toMatchObject({ code: -32_603, message: 'It is too large.' })
+    await expect(other).rejects.toMatchObject({
+      code: -32_603,
+      message: expect.stringContaining('cannot be read'),
+    })
+  })
+
   it('is given up after half an hour without a word', async () => {
     const settled = vi.fn()
     const answer = connection.request('tools/call', { _meta: { progressToken: 1 } }).catch(settled)
@@ -171,4 +227,29 @@ it('hands every other notification on', () => {
   receive({ method: 'notifications/message' })
   receive({ method: 'notifications/cancelled', params: { requestId: 'a' } })
   expect(notified).toEqual(['notifications/message', 'notifications/cancelled'])
+})
+
+it('what the process asked is withdrawn when it ends, unless it was answered', () => {
+  const questions: ((response: never) => void)[] = []
+  const asking = new ProcessConnection(() => {}, {
+    onNotification: ({ method, params }) => void notified.push(`${method} ${String(params?.['requestId'])}`),
+    onRequest: (_request, answer) => void questions.push(answer),
+  })
+  const pose = (id: string): boolean => asking.receive({ jsonrpc: '2.0', id, method: 'roots/list' })
+  pose('a')
+  pose('b')
+  questions[0]?.({ jsonrpc: '2.0', id: 'a', result: {} } as never)
+  asking.fail(new Error('It is over.'))
+  asking.fail(new Error('Again.'))
+  expect(notified).toEqual(['notifications/cancelled b'])
+})
+
+it('nothing is told to a process that has ended', async () => {
+  connection.notify('notifications/initialized', { a: 1 })
+  expect(sent).toEqual([{ jsonrpc: '2.0', method: 'notifications/initialized', params: { a: 1 } }])
+  connection.fail(new Error('It is over.'))
+  connection.fail(new Error('Another reason.'))
+  connection.notify('notifications/initialized', {})
+  expect(sent).toHaveLength(1)
+  await expect(connection.request('tools/call', {})).rejects.toThrow('It is over.')
 })

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
+import { refusals, StartLimits } from './process-room.ts'
+import type { ProcessSlot } from './process-slot.ts'
+
+const slotOf = (userId: string, isShared = false): ProcessSlot =>
+  ({ isShared, terms: { userId } }) as ProcessSlot
+
+describe('processes that die again and again', () => {
+  const create = () => {
+    const runtime = createFakeRuntime()
+    const limits = new StartLimits(runtime)
+    const refusalOf = (caller: string, slot = slotOf(caller), starts = true): number | undefined => {
+      try {
+        limits.admit(slot, caller, starts)
+        return undefined
+      } catch (error) {
+        return (error as { retryAfterSeconds: number }).retryAfterSeconds
+      }
+    }
+    return { runtime, limits, refusalOf }
+  }
+
+  it('are not started for a minute after the third death during the calls of a person', () => {
+    const { runtime, limits, refusalOf } = create()
+    expect(limits.recordDeath('ada', 'ada')).toBe(false)
+    runtime.advance(10)
+    expect(limits.recordDeath('ada', 'ada')).toBe(false)
+    expect(refusalOf('ada')).toBeUndefined()
+    runtime.advance(10)
+    expect(limits.recordDeath('ada', 'ada')).toBe(true)
+    expect(refusalOf('ada')).toBe(40)
+    expect(refusalOf('ada', slotOf('ada'), false)).toBe(40)
+    expect(limits.recordDeath('ada', 'ada')).toBe(false)
+    expect(refusalOf('ada')).toBe(50)
+    expect(refusalOf('bob')).toBeUndefined()
+    runtime.advance(49)
+    expect(refusalOf('ada')).toBe(1)
+    runtime.advance(1)
+    expect(refusalOf('ada')).toBeUndefined()
+  })
+
+  it('of everybody are counted against who called last, once where that is the same', () => {
+    const { limits, refusalOf } = create()
+    const shared = slotOf('everybody', true)
+    for (let death = 0; death < 3; death += 1) limits.recordDeath('everybody', 'ada')
+    expect(refusalOf('ada', shared)).toBe(60)
+    expect(refusalOf('bob', shared)).toBeUndefined()
+    expect(limits.pauseBefore('everybody')).toBe(2)
+  })
+
+  it('are started after a pause that grows', () => {
+    const { runtime, limits } = create()
+    const pauses = [limits.pauseBefore('ada')]
+    for (let death = 0; death < 5; death += 1) {
+      limits.recordDeath('ada', 'ada')
+      pauses.push(limits.pauseBefore('ada'))
+    }
+    expect(pauses).toEqual([0, 0, 1, 2, 2, 2])
+    expect(limits.pauseBefore('bob')).toBe(0)
+    runtime.advance(60)
+    expect(limits.pauseBefore('ada')).toBe(0)
+  })
+
+  it('are started thirty times for a person at once, and then every two seconds', () => {
+    const { runtime, refusalOf } = create()
+    for (let start = 0; start < 30; start += 1) expect(refusalOf('ada')).toBeUndefined()
+    expect(refusalOf('ada')).toBe(2)
+    expect(refusalOf('ada', slotOf('ada'), false)).toBeUndefined()
+    expect(refusalOf('ada', slotOf('everybody', true))).toBeUndefined()
+    expect(refusalOf('bob')).toBeUndefined()
+    runtime.advance(2)
+    expect(refusalOf('ada')).toBeUndefined()
+    expect(refusalOf('ada')).toBe(2)
+  })
+})
+
+it.each([
+  [refusals.stopped(), 503, 1],
+  [refusals.notStarted(502), 502, undefined],
+  [refusals.notStarted(504), 504, undefined],
+  [refusals.noProviderToken(), 502, undefined],
+  [refusals.keepsEnding(12), 503, 12],
+  [refusals.startsTooOften(2), 503, 2],
+  [refusals.allInUse(), 503, 5],
+])('%s: %i, to be tried again after %s seconds, with the next step', (refusal, status, seconds) => {
+  expect(refusal).toMatchObject({ status, retryAfterSeconds: seconds })
+  expect(refusal.message).toMatch(/^[A-Z].*(try again|Try again|tell the operator).*\.$/)
+  if (seconds !== undefined && seconds > 1) expect(refusal.message).toContain(` ${seconds} s`)
+})
