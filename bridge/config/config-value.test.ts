@@ -44,6 +44,12 @@ const accepted: Row[] = [
   [value.parseProxy, 'http://u:p@proxy.example:3128', 'http://u:p@proxy.example:3128/'],
   [value.parseProxy, 'off', 'off'],
   [value.parseProxy, 'http://jo:100%sure@proxy:3128', 'http://jo:100%sure@proxy:3128/'],
+  [
+    value.parseProxy,
+    String.raw`http://CORP\jo:two words@proxy:3128`,
+    'http://CORP%5Cjo:two%20words@proxy:3128/',
+  ],
+  [value.parseProxy, String.raw`CORP\jo:p@ss@proxy:3128`, 'http://CORP%5Cjo:p%40ss@proxy:3128/'],
   [value.parseIssuer, 'https://as.example/', 'https://as.example/'],
   [value.parseAuthorizeParameter, 'audience=a=b', ['audience', 'a=b']],
   [value.parseAuthorizeParameter, 'x=', ['x', '']],

@@ -86,7 +86,11 @@ export function parseResource(text: string): string {
 /** Parses the address of a proxy: host, port and user. The scheme defaults to http. */
 export function parseProxy(text: string): string {
   if (text === 'off') return text
-  const url = webUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`)
+  const given = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`
+  // As in curl, which takes DOMAIN\user; a URL would end its host at the backslash.
+  const url = webUrl(
+    given.replace(/^[^/]*\/\/[^/?#]*@/, (start) => start.replaceAll(/[\\ ]/g, encodeURIComponent)),
+  )
   if (!url || url.hostname === '' || url.pathname !== '/' || url.search !== '' || url.hash !== '') {
     const encoded = text.includes('@') ? '; in a user name or password, write # / ? as %23 %2F %3F' : ''
     throw new TypeError(
