@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readAnswer } from './streamable-http.ts'
+import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { PendingResponses, readAnswer } from './streamable-http.ts'
 
 describe('a large answer', () => {
   const fill = (item: string, count: number): string => Array.from({ length: count }, () => item).join(',')
@@ -15,5 +16,53 @@ describe('a large answer', () => {
   it('of one long text full of brackets is no matter', () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"a":"${'{\\"[:'.repeat(2_000_000)}"}}`
     expect(readAnswer(Buffer.from(text))).toMatchObject({ envelope: { kind: 'response' }, text })
+  })
+})
+
+describe('requests whose responses come elsewhere', () => {
+  const response = (id: number | string, of: unknown = {}): WireMessage =>
+    toWireMessage({ jsonrpc: '2.0', id, result: { of } as never })
+
+  it('each get the one with their id, once', async () => {
+    const pending = new PendingResponses()
+    const got: string[] = []
+    const first = pending.expect(1, ({ text }) => void got.push(text))
+    const second = pending.expect('1', ({ text }) => void got.push(text))
+    expect(await pending.take(response(2))).toBe(false)
+    expect(await pending.take(toWireMessage({ jsonrpc: '2.0', method: 'notifications/message' }))).toBe(false)
+    expect(await pending.take(response('1', 'text'))).toBe(true)
+    await second
+    expect(await pending.take(response(1, 'number'))).toBe(true)
+    await first
+    expect(await pending.take(response(1))).toBe(false)
+    expect(got).toEqual([response('1', 'text').text, response(1, 'number').text])
+  })
+
+  it('take an id that came back as text', async () => {
+    const pending = new PendingResponses()
+    const got: WireMessage[] = []
+    const waiting = pending.expect(7, (message) => void got.push(message))
+    expect(await pending.take(response('7'))).toBe(true)
+    await waiting
+    expect(got.map(({ text }) => JSON.parse(text) as unknown)).toEqual([
+      { jsonrpc: '2.0', id: 7, result: { of: {} } },
+    ])
+  })
+
+  it('wait no longer when they are forgotten, and fail with the stream or with their delivery', async () => {
+    const pending = new PendingResponses()
+    const never = (): void => {
+      throw new Error('nobody reads this')
+    }
+    void pending.expect(1, never)
+    pending.forget(1)
+    expect(await pending.take(response(1))).toBe(false)
+    const undelivered = pending.expect(2, never)
+    expect(await pending.take(response(2))).toBe(true)
+    await expect(undelivered).rejects.toThrow('nobody reads this')
+    const lost = pending.expect(3, never)
+    pending.fail(new Error('The stream has ended.'))
+    await expect(lost).rejects.toThrow('The stream has ended.')
+    expect(await pending.take(response(3))).toBe(false)
   })
 })

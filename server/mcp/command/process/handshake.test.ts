@@ -33,7 +33,7 @@ async function meet(
     const result = results[method]
     if (id === undefined || result === null) return
     const answer = result === undefined ? { error: { code: -32_601, message: 'No.' } } : { result }
-    connection.receive({ jsonrpc: '2.0', id, ...answer } as JsonRpcMessage)
+    connection.receive({ jsonrpc: '2.0', id, ...answer })
   }, undefined)
   const clientInfo = { name: 'drawbridge', version: '0' }
   const found = await greet(connection, { clientInfo, capabilities: { roots: {} }, first, patienceMs: 20 })
