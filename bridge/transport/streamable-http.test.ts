@@ -21,7 +21,7 @@ describe('a large answer', () => {
 
 describe('requests whose responses come elsewhere', () => {
   const response = (id: number | string, of: unknown = {}): WireMessage =>
-    toWireMessage({ jsonrpc: '2.0', id, result: { of } as never })
+    toWireMessage({ jsonrpc: '2.0', id, result: { of } })
 
   it('each get the one with their id, once', async () => {
     const pending = new PendingResponses()

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { greet, type GreetedProcess, type GreetingTerms } from './handshake.ts'
 import { ProcessConnection } from './process-connection.ts'
 
