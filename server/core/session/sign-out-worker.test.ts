@@ -87,7 +87,7 @@ describe('a round', () => {
 
   it('begins nothing that could outlast its claim; what it leaves comes back', async () => {
     for (let grant = 0; grant < 20; grant += 1) await end(`grant ${grant}`)
-    const slow = workerWith({ signOut: () => fx.runtime.sleep(8000) })
+    const slow = workerWith({ signOut: () => fx.runtime.sleep(12_000) })
     expect(await slow.run()).toBe(20)
     expect(reports.length).toBeGreaterThanOrEqual(4)
     expect(reports.length).toBeLessThan(20)
