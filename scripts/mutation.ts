@@ -2,8 +2,9 @@
 //   npm run mutation -- FOLDER...       for example server/core/access bridge/oauth/tokens/refresh.ts
 //   --json FILE         also writes scores and surviving mutants as JSON
 //   --concurrency N     mutants tried at once; default 2
+//   --sample N          of every N dozen lines of a file only the first dozen, for a folder that takes long
 import { Stryker } from '@stryker-mutator/core'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -22,13 +23,18 @@ interface FolderScore {
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'string' }, concurrency: { type: 'string', default: '2' } },
+  options: {
+    json: { type: 'string' },
+    concurrency: { type: 'string', default: '2' },
+    sample: { type: 'string', default: '1' },
+  },
 })
 const folders = positionals.map((path) => relative('.', path))
-const concurrency = Number(values.concurrency)
+const [concurrency, sample] = [values.concurrency, values.sample].map(Number) as [number, number]
 if (folders.length === 0) stop('Name at least one folder or file: npm run mutation -- server/core/access')
 for (const folder of folders) if (!existsSync(folder)) stop(`There is no ${folder}.`)
-if (!Number.isInteger(concurrency) || concurrency < 1) stop('--concurrency is a whole number.')
+for (const number of [concurrency, sample])
+  if (!Number.isInteger(number) || number < 1) stop('--concurrency and --sample are whole numbers.')
 
 const scores: FolderScore[] = []
 for (const folder of folders) {
@@ -45,9 +51,8 @@ for (const { folder, mutants, noticed } of scores)
 /** Runs the tests of `folder` with each of its mutants. The working tree is copied, and is not changed. */
 async function mutantsOf(folder: string): Promise<MutantResult[]> {
   process.env['MUTATION_TESTS'] = JSON.stringify(testsOf(folder))
-  const sources = statSync(folder).isDirectory() ? [`${folder}/**/*.ts`, `!${folder}/**/*.test.ts`] : [folder]
   return new Stryker({
-    mutate: sources,
+    mutate: placesIn(folder),
     mutator: { excludedMutations: ['StringLiteral'] },
     testRunner: 'vitest',
     plugins: ['@stryker-mutator/vitest-runner'],
@@ -63,6 +68,22 @@ async function mutantsOf(folder: string): Promise<MutantResult[]> {
     cleanTempDir: 'always',
     reporters: ['progress-append-only'],
   }).runMutationTest()
+}
+
+/** Returns the files below `folder`, or the sampled lines of them. */
+function placesIn(folder: string): string[] {
+  const files = statSync(folder).isDirectory()
+    ? globSync(`${folder}/**/*.ts`).filter((file) => !file.endsWith('.test.ts'))
+    : [folder]
+  if (sample === 1) return files
+  return files.flatMap((file) => {
+    const lines = readFileSync(file, 'utf8').split('\n').length
+    const starts = Array.from(
+      { length: Math.ceil(lines / (12 * sample)) },
+      (_, index) => index * 12 * sample + 1,
+    )
+    return starts.map((start) => `${file}:${start}-${start + 11}`)
+  })
 }
 
 function scoreOf(folder: string, results: readonly MutantResult[]): FolderScore {
