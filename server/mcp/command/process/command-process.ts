@@ -79,7 +79,8 @@ export class CommandProcess {
     this.#child.on('exit', (code, signal) => {
       const end = { code, signal, fault: undefined }
       this.#child.on('close', () => this.#end(end))
-      setTimeout(() => this.#end(end), lastOutputMs)
+      // After a turn of the loop: on a busy machine the output is there, and not yet read.
+      setTimeout(() => setImmediate(() => this.#end(end)), lastOutputMs)
     })
     // Whoever writes to a process that is gone learns it from its end.
     this.#child.stdin.on('error', () => {})
