@@ -99,7 +99,7 @@ export const oidcChecks: Checks<OidcFacts> = {
   }),
   client({ discovery, refusal }) {
     if (!documentOf(discovery) || !refusal) return undefined
-    if (refusal.failure === 'terminal') return ok('The provider accepts the client id and secret.')
+    if (refusal.failure === 'terminal') return ok('The provider does not refuse the client id and secret.')
     if (!/invalid_client|unauthorized_client|: 401 /.test(refusal.message)) return undefined
     return fail(
       `Nobody can sign in: ${refusal.message}`,
