@@ -72,6 +72,118 @@ it('no password form where the provider has switched it off; a posted password i
   expect(sent).toEqual([])
 })
 
+describe('the login page', () => {
+  const signUpUrl = 'https://app.example.com/sign-up'
+
+  it('leads to where an account is made, and from there back, as long as it has an address', async () => {
+    const { browser, page } = await open(provider(), { signUpUrl })
+    const back = encodeURIComponent(page.url.href).replaceAll('&', '&amp;')
+    expect(page.html).toContain(`href="${signUpUrl}?return_to=${back}"`)
+    failure = new ProviderError('invalid_credentials', 'no')
+    const refused = await browser.submit(page, 'password', adasPassword)
+    expect(refused.html).toContain(`href="${signUpUrl}"`)
+    expect((await open(provider())).page.html).not.toContain('return_to')
+  })
+
+  it.each<[seconds: number, text: string]>([
+    [30 * 86_400, '30 days'],
+    [86_400, '1 day'],
+    [3600, '60 minutes'],
+    [90, '2 minutes'],
+  ])('says for how long the client stays: %i seconds', async (sessionTtlSeconds, text) => {
+    expect((await open(provider(), { sessionTtlSeconds })).page.html).toContain(text)
+  })
+
+  it.each<[failure: ProviderFailure, status: number, error: string]>([
+    ['transient', 503, 'sign_in_unavailable'],
+    ['rate_limited', 503, 'sign_in_unavailable'],
+    ['protocol', 502, 'sign_in_broken'],
+  ])('is an error page while the provider fails with %s, which is reported', async (kind, status, error) => {
+    const down = async (): Promise<never> => {
+      throw new ProviderError(kind, 'the reason')
+    }
+    const { login, page } = await open({ ...provider(), capabilities: down })
+    expect(page.status).toBe(status)
+    expect(page.html).not.toContain('name="password"')
+    expect(login.logged()).toContain(`{"event":"provider_failed","failure":"${kind}","message":"the reason"}`)
+    expect(login.logged()).toContain(error)
+    const other = await open({ ...provider(), capabilities: down }).then(({ page: { html } }) => html)
+    expect(other).toBe(page.html)
+  })
+
+  it.each<
+    [
+      what: string,
+      capabilities: Partial<ProviderCapabilities>,
+      ways: Partial<SessionProvider>,
+      fields: string[],
+    ]
+  >([
+    ['nothing but what is offered', { password: false }, {}, ['provider']],
+    ['a password', {}, {}, ['provider', 'password']],
+    ['no password that the provider cannot take', {}, { passwordSignIn: undefined as never }, ['provider']],
+    [
+      'no single sign-on that it cannot start',
+      { sso: true },
+      { ssoStart: undefined as never },
+      ['provider', 'password'],
+    ],
+    [
+      'single sign-on',
+      { sso: true },
+      { ssoStart: async () => ({ url: 'https://idp', secret: 's' }) },
+      ['provider', 'password', 'sso'],
+    ],
+    [
+      'none that is not offered',
+      {},
+      { ssoStart: async () => ({ url: 'https://idp', secret: 's' }) },
+      ['provider', 'password'],
+    ],
+    [
+      'mails',
+      { email: 'code' },
+      { emailStart: async () => ({ secret: 's' }) },
+      ['provider', 'password', 'email'],
+    ],
+    [
+      'no mails that it cannot send',
+      { email: 'code' },
+      { emailStart: undefined as never },
+      ['provider', 'password'],
+    ],
+  ])('has %s', async (_what, capabilities, ways, fields) => {
+    const { html } = (await open({ ...provider(capabilities), ...ways })).page
+    const marks = {
+      provider: 'value="google"',
+      password: 'name="password"',
+      sso: 'value="sso"',
+      email: 'value="email"',
+    }
+    expect(Object.entries(marks).flatMap(([name, mark]) => (html.includes(mark) ? [name] : []))).toEqual(
+      fields,
+    )
+  })
+})
+
+describe('a form', () => {
+  it('that another site posts, or that is no form, is refused', async () => {
+    const { login, page } = await open(provider())
+    const post = (headers: Record<string, string>, body: string): Promise<Response> =>
+      Promise.resolve(
+        login.fetch(new Request(page.url.origin + page.url.pathname, { method: 'POST', headers, body })),
+      )
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const foreign = await post({ ...form, origin: 'https://evil.example' }, 'transaction=x')
+    expect(foreign.status).toBe(403)
+    const own = { origin: page.url.origin, 'sec-fetch-site': 'same-origin' }
+    const unreadable = await post({ ...own, 'content-type': 'application/json' }, '{}')
+    expect(unreadable.status).toBe(400)
+    expect(login.logged()).toContain('form_unreadable')
+    expect(sent).toEqual([])
+  })
+})
+
 describe('captcha', () => {
   it('opens the policy of the login page for its vendor, and of no other page', async () => {
     const asking = provider({ captcha: turnstile })

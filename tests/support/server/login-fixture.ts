@@ -60,6 +60,8 @@ export interface LoginFixtureOptions {
   isSlow?: () => boolean
   access?: AccessControl
   signInOrder?: readonly SignInMethod[]
+  signUpUrl?: string
+  sessionTtlSeconds?: number
 }
 
 /** Creates the flow for `provider`, with one client registered. */
@@ -88,7 +90,12 @@ export async function createLoginFixture(
   const ports: LoginPorts = {
     urls,
     languages,
-    app: { look: plainLook, appName: 'Notes', appUrl: 'http://localhost:8788' },
+    app: {
+      look: plainLook,
+      appName: 'Notes',
+      appUrl: 'http://localhost:8788',
+      ...(options.signUpUrl !== undefined && { signUpUrl: options.signUpUrl }),
+    },
     clients: store,
     registrations: store,
     codes: {
@@ -96,7 +103,7 @@ export async function createLoginFixture(
       sealer,
       runtime,
       providerIssuer: provider.issuer,
-      sessionTtlSeconds: 30 * 86_400,
+      sessionTtlSeconds: options.sessionTtlSeconds ?? 30 * 86_400,
       scopes: new ScopeCatalogue({ 'notes:write': 'Change your notes' }),
       accessTokenTtlSeconds: 3600,
       reportGrantEnd: () => {},
