@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { jsonRpcError, toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { jsonRpcError, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { NetworkError } from '../http/http-client.ts'
-import { assumedEra, eraByModernFailure, mayBeModern, mayBeSseServer } from './revision-detection.ts'
+import {
+  answeredError,
+  assumedEra,
+  eraByDiscoverAnswer,
+  eraByModernAnswer,
+  eraByModernFailure,
+  errorCode,
+  mayBeModern,
+  mayBeSseServer,
+  supportedVersions,
+} from './revision-detection.ts'
 import { TransportError, type TransportFault } from './transport.ts'
 
 function failure(fault: TransportFault, status: number, code?: number): TransportError {
@@ -60,4 +70,76 @@ describe('the assumed era', () => {
   ] as const)('of a %s client, %s, memory %j is %s', (local, pin, memory, era) => {
     expect(assumedEra(local, pin, memory, 1100)).toBe(era)
   })
+})
+
+const result = (value: unknown): WireMessage =>
+  toWireMessage({ jsonrpc: '2.0', id: 1, result: value as never })
+const error = (code: number, data?: unknown, status?: number): WireMessage => ({
+  ...toWireMessage(jsonRpcError(1, code, 'x', data)),
+  ...(status !== undefined && { status }),
+})
+const discovery = { supportedVersions: ['2026-07-28'], capabilities: {} }
+
+it.each<[what: string, answer: WireMessage, era: string]>([
+  ['a discovery', result(discovery), 'modern'],
+  ['a result of another kind', result({ tools: [] }), 'legacy'],
+  ['a result that is no object', result(7), 'legacy'],
+  ['an unknown method', error(-32_601), 'legacy'],
+  ['wrong parameters, as the Python SDK of the 2025 era has it', error(-32_602), 'legacy'],
+  ['a wrong header', error(-32_020), 'modern'],
+  ['a missing capability', error(-32_021), 'modern'],
+  ['another revision of the newer era', error(-32_022, { supported: ['2027-01-01'] }), 'modern'],
+  ['revisions of both eras', error(-32_022, { supported: ['2025-11-25', '2026-07-28'] }), 'modern'],
+  ['revisions of the older era alone', error(-32_022, { supported: ['2025-11-25'] }), 'legacy'],
+  ['no revisions', error(-32_022, { supported: 'none' }), 'modern'],
+  ['an error of the server', error(-32_000), 'legacy'],
+])('what server/discover is answered with shows the era: %s', (_what, answer, era) => {
+  expect(eraByDiscoverAnswer(answer)).toBe(era)
+  expect(eraByModernAnswer(answer, 'server/discover')).toBe(era)
+})
+
+it.each<[what: string, answer: WireMessage, era: string | undefined]>([
+  ['a result of the newer era', result({ resultType: 'complete' }), 'modern'],
+  ['a result that either may give', result({ tools: [] }), undefined],
+  ['an error of the newer era', error(-32_021), 'modern'],
+  ['an error that either may give, with 200', error(-32_602), undefined],
+  ['the same with 400', error(-32_602, undefined, 400), 'modern'],
+  ['an unknown method with 404', error(-32_601, undefined, 404), 'modern'],
+  ['an unknown method with 200', error(-32_601), undefined],
+  ['the revisions of the older era', error(-32_022, { supported: ['2025-06-18'] }), 'legacy'],
+])('what another request is answered with: %s', (_what, answer, era) => {
+  expect(eraByModernAnswer(answer, 'tools/list')).toBe(era)
+})
+
+it('a call that got a 200 of another kind may have been executed, and shows nothing', () => {
+  expect(eraByModernFailure(failure('no_mcp', 200), 'tools/call')).toBeUndefined()
+  expect(eraByModernFailure(failure('refused', 400), 'tools/call')).toBe('legacy')
+  const none = new TransportError('refused', 'x')
+  expect(eraByModernFailure(none, 'tools/list')).toBeUndefined()
+  expect(eraByModernFailure(none, 'server/discover')).toBe('legacy')
+})
+
+it.each<
+  [
+    what: string,
+    answer: WireMessage | undefined,
+    code: number | undefined,
+    versions: readonly unknown[] | undefined,
+  ]
+>([
+  ['nothing', undefined, undefined, undefined],
+  ['a result', result({}), undefined, undefined],
+  ['an error that is a text', { ...result({}), text: '{"error":"no"}' }, undefined, undefined],
+  ['a code that is a text', { ...result({}), text: '{"error":{"code":"-32022"}}' }, undefined, undefined],
+  ['another error', error(-32_601, { supported: ['x'] }), -32_601, undefined],
+  ['an error with versions', error(-32_022, { supported: ['x'] }), -32_022, ['x']],
+  ['one without', error(-32_022), -32_022, []],
+])('code and versions of %s', (_what, answer, code, versions) => {
+  expect([errorCode(answer), supportedVersions(answer)]).toEqual([code, versions])
+})
+
+it('an error that came as a response is told with its status', () => {
+  const answer = error(-32_000, undefined, 400)
+  expect(answeredError(answer)).toMatchObject({ fault: 'refused', status: 400, response: answer })
+  expect(answeredError(error(-32_000)).status).toBeUndefined()
 })
