@@ -29,13 +29,13 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
   let root: string
   let warnings: string[]
   let folder: PrivateFolder
-  const open = (name?: string): PrivateFolder =>
+  const open = (name = 'servers'): PrivateFolder =>
     createPrivateFolder(root, name, (line) => warnings.push(line))
   beforeEach(() => {
     home = temporaryFolder()
     root = join(home, 'user', 'credentials')
     warnings = []
-    folder = open('records')
+    folder = open()
   })
 
   it('is not made for a read', () => {
@@ -71,10 +71,36 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     chmodSync(root, 0o755)
     chmodSync(folder.path, 0o750)
     chmodSync(join(folder.path, 'a'), 0o644)
-    expect(open('records').read('a')).toBe('text')
+    expect(open().read('a')).toBe('text')
     expect([root, folder.path, join(folder.path, 'a')].map(mode)).toEqual(['700', '700', '600'])
     expect(warnings).toHaveLength(3)
     expect(warnings[2]).toContain('mode 0644')
+  })
+
+  it.each<[what: string, mode: number, other: string | undefined, said: RegExp]>([
+    ['all users share, as /tmp', 0o1777, undefined, /is shared by all users of this computer/],
+    ['others read and other programs use', 0o755, 'notes.txt', /has files of other programs/],
+    ['a group writes and other programs use', 0o770, 'notes.txt', /has files of other programs/],
+    ['others use beside its own things', 0o755, '.bashrc', /has files of other programs/],
+  ])('is not below a folder that %s, which stays as it is', (_what, before, other, said) => {
+    mkdirSync(join(root, 'credentials'), { recursive: true })
+    if (other !== undefined) writeFileSync(join(root, other), '')
+    chmodSync(root, before)
+    const nested = open('credentials/records')
+    for (const work of [() => nested.prepare(), () => nested.write('a', 'text'), () => nested.read('a')])
+      expect(thrownBy(work)).toMatchObject({
+        fault: 'not_writable',
+        message: expect.stringMatching(said) as string,
+      })
+    expect(lstatSync(root).mode & 0o7777).toBe(before)
+    expect(readdirSync(join(root, 'credentials'))).toEqual([])
+  })
+
+  it('is below a folder of its owner alone, whatever else that has', () => {
+    mkdirSync(root, { recursive: true, mode: 0o700 })
+    writeFileSync(join(root, 'notes.txt'), '')
+    folder.write('a', 'text')
+    expect(folder.read('a')).toBe('text')
   })
 
   it('refuses a symbolic link in place of the file, the folder or the one above', () => {
@@ -89,12 +115,12 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
 
     rmSync(folder.path, { recursive: true })
     symlinkSync(elsewhere, folder.path)
-    expect(faultOf(() => open('records').read('a'))).toBe('not_writable')
-    expect(faultOf(() => open('records').write('b', 'text'))).toBe('not_writable')
+    expect(faultOf(() => open().read('a'))).toBe('not_writable')
+    expect(faultOf(() => open().write('b', 'text'))).toBe('not_writable')
 
     rmSync(root, { recursive: true })
     symlinkSync(elsewhere, root)
-    expect(faultOf(() => open('records').write('b', 'text'))).toBe('not_writable')
+    expect(faultOf(() => open().write('b', 'text'))).toBe('not_writable')
     expect(readdirSync(elsewhere)).toEqual(['a'])
   })
 
@@ -110,7 +136,7 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     folder.prepare()
     for (const name of ['.a.old.tmp', '.a.new.tmp']) writeFileSync(join(folder.path, name), 'half')
     utimesSync(join(folder.path, '.a.old.tmp'), 1_000_000, 1_000_000)
-    open('records').write('a', 'text')
+    open().write('a', 'text')
     expect(readdirSync(folder.path).sort()).toEqual(['.a.new.tmp', 'a'])
   })
 
@@ -118,7 +144,7 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     writeFileSync(join(home, 'file'), '')
     root = join(place === 'file' ? join(home, 'file') : place, 'credentials')
     expect(faultOf(() => open().write('a', 'text'))).toBe('not_writable')
-    expect(faultOf(() => open('records').prepare())).toBe('not_writable')
+    expect(faultOf(() => open('a/b').prepare())).toBe('not_writable')
     expect(open().read('a')).toBeUndefined()
   })
 

@@ -47,20 +47,31 @@ export interface PrivateFolder {
   names(): readonly string[]
 }
 
-/** Opens `root`, or its subfolder `name`. Tightens modes that are too permissive, and reports them to `warn`. */
-export function createPrivateFolder(
-  root: string,
-  name: string | undefined,
-  warn: (line: string) => void,
-): PrivateFolder {
-  const folders = name === undefined ? [root] : [root, join(root, name)]
-  const path = name === undefined ? root : join(root, name)
+/** What the folder of the bridge may have in it, and file systems and desktops put there. */
+const ownNames: ReadonlySet<string> = new Set([
+  'config.json',
+  'credentials',
+  'logs',
+  'servers',
+  'lost+found',
+  '.DS_Store',
+])
+
+/**
+ * Opens the folder `name` below `home`, the folder of the bridge. Tightens modes that are too permissive, and reports them to `warn`;
+ * a `home` that others use too is refused, and stays as it is.
+ */
+export function createPrivateFolder(home: string, name: string, warn: (line: string) => void): PrivateFolder {
+  const path = join(home, name)
+  const below = name.split('/').map((_, index, names) => join(home, ...names.slice(0, index + 1)))
+  const folders = [home, ...below]
+  const check = (folder: string): void => checkFolder(folder, folder === home, warn)
 
   function prepare(): void {
     writing(path, () => {
       for (const folder of folders) {
         makeFolder(folder)
-        checkFolder(folder, warn)
+        check(folder)
       }
       // Check this before the user signs in, not after.
       accessSync(path, constants.W_OK)
@@ -72,7 +83,7 @@ export function createPrivateFolder(
     path,
     prepare,
     read(name) {
-      for (const folder of folders) checkFolder(folder, warn)
+      folders.forEach(check)
       return readPrivateFile(join(path, name), warn)
     },
     write(name, text) {
@@ -89,7 +100,7 @@ export function createPrivateFolder(
       })
     },
     names() {
-      for (const folder of folders) checkFolder(folder, warn)
+      folders.forEach(check)
       return reading(path, () => readdirSync(path)) ?? []
     },
   }
@@ -157,13 +168,22 @@ function removeDrafts(folder: string): void {
   }
 }
 
+/** Throws for a folder that others use too, such as `/tmp`: they would lose it if it were tightened. */
+function checkShared(path: string, { mode }: Stats): void {
+  if (!hasModes || (mode & 0o077) === 0) return
+  if ((mode & 0o1000) !== 0) throw refused(path, 'is shared by all users of this computer')
+  const isOwn = reading(path, () => readdirSync(path))?.every((name) => ownNames.has(name))
+  if (isOwn === false) throw refused(path, 'is open to others and has files of other programs')
+}
+
 /** Throws when an existing folder cannot be trusted. */
-function checkFolder(path: string, warn: (line: string) => void): void {
+function checkFolder(path: string, isHome: boolean, warn: (line: string) => void): void {
   const found = reading(path, () => lstatSync(path))
   if (found === undefined) return
   // A link would let its creator choose where the credentials go.
   if (found.isSymbolicLink()) throw refused(path, 'is a symbolic link')
   if (!found.isDirectory()) throw refused(path, 'is not a folder')
+  if (isHome) checkShared(path, found)
   checkAccess(path, found, warn, () => chmodSync(path, 0o700))
 }
 

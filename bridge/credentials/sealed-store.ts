@@ -24,12 +24,12 @@ export function createCredentialStore(
   ports: { runtime: Runtime; announce(line: string): void },
 ): CredentialStore {
   if (config.backend === 'memory') return createMemoryStore(ports.runtime)
-  const root = join(config.home, 'credentials')
   const warn = once(ports.announce)
-  const folder = createPrivateFolder(root, undefined, warn)
-  const records = createPrivateFolder(root, 'records', warn)
-  const notices = createPrivateFolder(root, 'notices', warn)
-  const locks = createPrivateFolder(root, 'locks', warn)
+  const open = (name: string): PrivateFolder => createPrivateFolder(config.home, name, warn)
+  const folder = open('credentials')
+  const records = open('credentials/records')
+  const notices = open('credentials/notices')
+  const locks = open('credentials/locks')
   const exclusively = createFileLock(locks, ports.runtime)
   const ring = new KeyRing(config, {
     folder,
