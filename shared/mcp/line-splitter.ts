@@ -39,6 +39,11 @@ export class LineSplitter {
     this.#endLine()
   }
 
+  /** Takes what came after the last line end for a line if `isWhole` says that nothing is missing. */
+  endIf(isWhole: (bytes: Uint8Array) => boolean): void {
+    if (this.#length > 0 && !this.#skipped && isWhole(joined(this.#parts, this.#length))) this.#endLine()
+  }
+
   #keep(part: Uint8Array): void {
     if (part.length === 0) return
     if (this.#skipped) this.#skipped.tail = lastOf(this.#skipped.tail, part)

@@ -6,7 +6,7 @@ import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
 import type { ErrorOutput } from './error-output.ts'
 import { type ProcessClients, ProcessConnection } from './process-connection.ts'
 import type { ProcessGuardian } from './process-guardian.ts'
-import { answeredIds, readOutput } from './process-line.ts'
+import { answeredIds, isWholeLine, readOutput } from './process-line.ts'
 
 const maxLineBytes = 16 * 1024 * 1024
 /** Calls that were cancelled wait here too: a process that reads nothing must not fill the memory. */
@@ -22,6 +22,12 @@ const stopSteps: readonly (readonly [signal: NodeJS.Signals | undefined, ms: num
   ['SIGTERM', 3000],
   ['SIGKILL', 5000],
 ]
+
+/** Output without a line end is read when nothing has followed it for this long, if it is whole. */
+const unendedLineMs = 1000
+/** Some programs log what they answer: the answer itself follows within this time. */
+const loggedAnswerMs = 250
+const lineFeed = 0x0a
 
 const decoder = new TextDecoder()
 
@@ -142,8 +148,16 @@ export class CommandProcess {
         this.#failAnswers(decoder.decode(head), decoder.decode(tail), text)
       },
     })
-    this.#child.stdout.on('data', (chunk: Buffer) => lines.push(chunk))
+    // Some programs do not end their lines, or with CR alone.
+    const pause = setTimeout(() => {
+      lines.endIf((bytes) => isWholeLine(decoder.decode(bytes)))
+    }, unendedLineMs).unref()
+    this.#child.stdout.on('data', (chunk: Buffer) => {
+      lines.push(chunk)
+      if (chunk.at(-1) !== lineFeed) pause.refresh()
+    })
     this.#child.stdout.on('end', () => {
+      clearTimeout(pause)
       lines.end()
       // One that is ending closes it too.
       setTimeout(() => this.#fail('The process closed its output.'), lastOutputMs).unref()
@@ -162,10 +176,18 @@ export class CommandProcess {
   #readLine(line: string): void {
     if (this.#isOver || line.trim() === '') return
     const messages = readOutput(line)
-    for (const { message } of messages)
-      // The id may be there twice.
-      if (message && !this.connection.receive(message)) this.#failAnswers(line, line)
+    for (const { message, isGuess } of messages)
+      if (isGuess) setTimeout(() => this.#receive(message, line), loggedAnswerMs).unref()
+      else this.#receive(message, line)
     if (messages.some(({ isFaulty }) => isFaulty)) this.#ports.onStray(line)
+  }
+
+  #receive(message: JsonRpcMessage | undefined, line: string): void {
+    if (!message || this.connection.receive(message)) return
+    // Its id may be there twice, or be that of no request.
+    const [id = null, ...others] = answeredIds(line, line)
+    for (const each of [id ?? ('id' in message ? Number(message.id) : null), ...others])
+      this.connection.failAnswer(each)
   }
 
   /** Ends the calls whose answers are in a line, by the first and last characters of it. */

@@ -144,12 +144,22 @@ describe('an answer that names no request', () => {
 
   it('fails the only one that is open, and no later one', async () => {
     const only = connection.request('tools/call', {})
-    expect(receive(unnamed)).toBe(false)
+    expect(receive(unnamed)).toBe(true)
     await expect(only).rejects.toMatchObject(failed)
     const later = connection.request('tools/call', {})
     receive({ id: 2, result: { of: 2 } })
     expect(await later).toEqual({ of: 2 })
   })
+
+  it.each([0, -1, 1.5, 9, 2 ** 60])(
+    'as it has the id %s, which none had, fails the only one that is open',
+    async (id) => {
+      const only = connection.request('tools/call', {})
+      expect(receive({ id, result: {} })).toBe(false)
+      connection.failAnswer(id)
+      await expect(only).rejects.toMatchObject(failed)
+    },
+  )
 
   it('fails the one that is left of those that were open when the others have answers of their own', async () => {
     const requests = [1, 2, 3].map(() => connection.request('tools/call', {}))

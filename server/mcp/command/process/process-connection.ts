@@ -129,9 +129,13 @@ export class ProcessConnection {
     if (!this.#failure) void this.#write({ jsonrpc: '2.0', method, params })
   }
 
-  /** Fails the request whose answer cannot be read. What belongs to no open request is dropped. */
-  failAnswer(id: number, text: string = unreadable.message): void {
-    this.#open.get(id)?.settle({ error: failure(text) })
+  /**
+   * Fails the request whose answer cannot be read; null if that names none, as one does with an id that no request had. What belongs to
+   * no open request is dropped.
+   */
+  failAnswer(id: number | null, text: string = unreadable.message): void {
+    if (id !== null && this.#isGivenOut(id)) this.#open.get(id)?.settle({ error: failure(text) })
+    else this.#onUnnamed()
   }
 
   /** Takes a message of the process. What belongs to no open request is dropped; returns false for such an answer. */
@@ -158,10 +162,13 @@ export class ProcessConnection {
 
   #onResponse(response: JsonRpcResponse): boolean {
     const { id } = response
-    if (typeof id !== 'number') this.#onUnnamed(response)
-    const request = this.#open.get(Number(id ?? 0))
+    if (typeof id !== 'number') {
+      this.#onUnnamed('error' in response ? response.error.code : undefined)
+      return true
+    }
+    const request = this.#open.get(id)
     if (!request) return false
-    this.#lastAnswered = Math.max(this.#lastAnswered, Number(id))
+    this.#lastAnswered = Math.max(this.#lastAnswered, id)
     if ('error' in response) {
       const { code, message, data } = response.error
       request.settle({ error: new CallError(code, message, data) })
@@ -170,11 +177,8 @@ export class ProcessConnection {
   }
 
   /** An answer to one of the open requests, or to a notification: some servers answer those that they do not know. */
-  #onUnnamed(response: JsonRpcResponse): void {
-    const isOfNotification =
-      'error' in response &&
-      response.error.code === jsonRpcCode.methodNotFound &&
-      this.#lastAnswered <= this.#notifiedAfter
+  #onUnnamed(code?: number): void {
+    const isOfNotification = code === jsonRpcCode.methodNotFound && this.#lastAnswered <= this.#notifiedAfter
     if (!isOfNotification) this.#unnamed.push(this.#lastId)
     this.#failUnnamed()
   }
@@ -187,6 +191,10 @@ export class ProcessConnection {
     if (candidates.length > this.#unnamed.length) return
     this.#unnamed = []
     for (const [id] of candidates) this.failAnswer(id)
+  }
+
+  #isGivenOut(id: number): boolean {
+    return Number.isInteger(id) && id > 0 && id <= this.#lastId
   }
 
   #onRequest(request: JsonRpcRequest): void {

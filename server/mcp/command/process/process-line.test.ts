@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answeredIds, readOutput } from './process-line.ts'
+import { answeredIds, isWholeLine, readOutput } from './process-line.ts'
 
 describe('a line of a process', () => {
   it.each([
@@ -9,7 +9,6 @@ describe('a line of a process', () => {
     '"text"',
     '[]',
     '{}',
-    '{"jsonrpc":"2.0"}',
     '{"jsonrpc":"2.0","id":7,"method":7}',
     '{"jsonrpc":"2.0","method":"x","params":[]}',
     '{"method":"GET","path":"/"}',
@@ -17,7 +16,6 @@ describe('a line of a process', () => {
     '{"result":{"of":"a log"}}',
     '{"id":7,"message":"of a log"}',
     '{"jsonrpc":"1.0","id":7}',
-    '{"jsonrpc":"2.0","id":null}',
     '{"jsonrpc":"2.0","id":7,"method":"x",',
     '{"id":7,"name":"of a log",',
   ])('%s is no message and no answer', (line) => {
@@ -38,6 +36,32 @@ describe('a line of a process', () => {
     expect(JSON.stringify(read?.message)).toBe(line)
   })
 
+  it.each(['{"jsonrpc":"2.0"}', '{"jsonrpc":"2.0","id":null}', '{"jsonrpc":"2.0","Id":7,"Result":{}}'])(
+    '%s is an answer that names no request',
+    (line) => {
+      expect(readOutput(line)).toMatchObject([{ message: { id: null, error: {} }, isFaulty: true }])
+    },
+  )
+
+  it('that has batches in a batch has their messages', () => {
+    const answer = '{"jsonrpc":"2.0","id":7,"result":{}}'
+    expect(readOutput(`[[${answer}],[[${answer}]]]`)).toMatchObject([
+      { message: { id: 7 } },
+      { message: { id: 7 } },
+    ])
+  })
+
+  it.each<[boolean, string]>([
+    [true, '{"jsonrpc":"2.0","id":7,"result":{}}'],
+    [true, '[{"jsonrpc":"2.0","id":7,"result":{}}]\r'],
+    [true, '{"jsonrpc":"2.0","id":7,"result":{}}{"jsonrpc":"2.0","id":8,"result":{}}'],
+    [false, '{"jsonrpc":"2.0","id":7,"result":{"a":{}}'],
+    [false, '{"jsonrpc":"2.0","id":7,"result":{'],
+    [false, '7'],
+  ])('without its end is whole: %s for %s', (whole, output) => {
+    expect(isWholeLine(output)).toBe(whole)
+  })
+
   it('that ends a call with an error of ours, or has an error that is no object, belongs into the log', () => {
     const faults = ['"result":null', '"error":"No."', '"error":{}', '"result":{}'].map(
       (answer) => readOutput(`{"jsonrpc":"2.0","id":7,${answer}}`)[0]?.isFaulty,
@@ -47,7 +71,7 @@ describe('a line of a process', () => {
 })
 
 describe('the requests that a line names, by its first and last characters, are', () => {
-  it.each<[ids: number[], head: string, tail: string]>([
+  it.each<[ids: (number | null)[], head: string, tail: string]>([
     [[7], '{"jsonrpc":"2.0","id":7,"result":{"x', ''],
     [[7], '{"jsonrpc":"2.0","id":"7","result":{"x', ''],
     [[7], ' { "jsonrpc" : "2.0" , "id" : 7 , "error" : {', ''],
@@ -61,9 +85,15 @@ describe('the requests that a line names, by its first and last characters, are'
     [[], '{"jsonrpc":"2.0","id":71,"method":"x"', ''],
     [[], '{"jsonrpc":"2.0","id":"7","method":"x"', ''],
     [[], '{"jsonrpc":"2.0","method":"x","params":{', '},"id":7}'],
-    [[], '{"jsonrpc":"2.0","id":"a7","result":{', ''],
+    [[null], '{"jsonrpc":"2.0","id":"a7","result":{', ''],
+    [[7], "{'jsonrpc': '2.0', 'id': 7, 'result': {'a': None}}", ''],
+    [[7], [...'{"jsonrpc":"2.0","id":7,"result":{'].join('\0'), ''],
+    [[null], '  "jsonrpc": "2.0",', ''],
+    [[null], '{"jsonrpc":"2.0","method":null,"id":7,"result":{', ''],
+    [[null], '{"jsonrpc":"2.0","id":7.5,"result":{"method":"x",', ''],
+    [[], '{"jsonrpc":"2.0","params":{},"method":"x",', ''],
     [[], '{"a":{"jsonrpc":"2.0","id":7,"result":{', ''],
-    [[], '{"jsonrpc":"2.0","result":{"text":"', '\\"id\\":7}'],
+    [[null], '{"jsonrpc":"2.0","result":{"text":"', '\\"id\\":7}'],
     [[], '{"id":7,"name":"x"', ''],
   ])('%j: %s ... %s', (ids, head, tail) => {
     expect(answeredIds(head, tail)).toEqual(ids)

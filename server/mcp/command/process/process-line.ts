@@ -14,6 +14,8 @@ export interface OutputMessage {
   message: JsonRpcMessage | undefined
   /** True for what belongs into the log: it is no message, or an answer that ends its call with an error of ours. */
   isFaulty: boolean
+  /** True if the line is no JSON: it may just log the answer, which then follows. */
+  isGuess?: boolean
 }
 
 /** Far deeper than any message, and far below the depth at which serializing it overflows the stack of Node 22. */
@@ -36,12 +38,22 @@ export function readOutput(line: string): OutputMessage[] {
   try {
     if (structureOf(line).depth > maxDepth) throw new RangeError('The line is nested too deeply.')
     const value = parseExactJson(line)
-    const isBatch = Array.isArray(value) && value.length > 0
-    return (isBatch ? value : [value]).map((each) => readValue(each, line))
+    const all: unknown[] = Array.isArray(value) ? value.flat(Infinity) : [value]
+    return all.length === 0 ? [noMessage] : all.map((each) => readValue(each, line))
   } catch {
     const ids = answeredIds(line, line)
-    if (ids.length === 0 && !beginsWithAnswer.test(line)) return [noMessage]
-    return (ids.length > 0 ? ids : [null]).map((id) => failed(id))
+    return ids.length === 0 ? [noMessage] : ids.map((id) => ({ ...failed(id), isGuess: true }))
+  }
+}
+
+/** True if output that has no line end yet can be read: it is JSON, or has several answers. */
+export function isWholeLine(output: string): boolean {
+  if (!/[\]}]\s*$/.test(output.slice(-64))) return false
+  try {
+    JSON.parse(output)
+    return true
+  } catch {
+    return answeredIds(output, output).length > 1
   }
 }
 
@@ -51,9 +63,8 @@ function readValue(given: unknown, line: string): OutputMessage {
   if (!isAnswer && 'method' in given) return readCall(given)
   // Some programs log JSON.
   if (given['jsonrpc'] !== '2.0' && !(isAnswer && 'id' in given)) return noMessage
-  const id = requestId(given['id']) ?? answeredIds(line, line)[0]
-  if (id !== undefined) return readAnswer(id, given)
-  return isAnswer ? failed(null) : noMessage
+  const id = requestId(given['id']) ?? answeredIds(line, line)[0] ?? null
+  return id === null ? failed(null) : readAnswer(id, given)
 }
 
 function readCall(given: JsonObject): OutputMessage {
@@ -91,16 +102,26 @@ export function requestId(id: unknown): number | undefined {
 }
 
 const answerBehindId =
-  /(?:^[^{]*|\}\s*)\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*"?(\d+)(?!\d|"?\s*,\s*"method")|"id"\s*:\s*"?(\d+)"?\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)")/g
+  /(?:^[^{]*|\}\s*)\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*"?(\d+)(?!\d|\.0*[1-9]|"?\s*,\s*"method")|"id"\s*:\s*"?(\d+)"?\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)")/g
 const beginsWithAnswer = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"/
 const endsWithId = /,\s*"id"\s*:\s*"?(\d+)"?\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/
 
+/** Matches the beginning of a message that calls nothing, or a line of one that is printed over several. */
+const beginsWithVersion = /^[^{]*\{?[^{]*"jsonrpc"\s*:(?!.*"method"\s*:\s*")/s
+
 /**
- * The requests that the answers in a line name, by its first and its last characters. Several answers may be in one line, and something
- * else before the first.
+ * The requests that the answers in a line name, by its first and its last characters; null for an answer that names none. Several answers
+ * may be in one line, something else before the first, and zero bytes or single quotes in them, as other encodings and languages have them.
  */
-export function answeredIds(head: string, tail: string): number[] {
-  const ids = [...head.matchAll(answerBehindId)].map(([, first, second]) => first ?? second)
-  if (beginsWithAnswer.test(head)) ids.push(endsWithId.exec(tail)?.[1])
-  return ids.filter((id) => id !== undefined).map(Number)
+export function answeredIds(head: string, tail: string): (number | null)[] {
+  const [start, end] = [head, tail].map((text) => text.replaceAll('\0', '').replaceAll("'", '"')) as [
+    string,
+    string,
+  ]
+  const ids = [...start.matchAll(answerBehindId)].map(([, first, second]) => first ?? second)
+  if (beginsWithAnswer.test(start)) ids.push(endsWithId.exec(end)?.[1])
+  const named = ids.filter((id) => id !== undefined).map(Number)
+  if (named.length > 0) return named
+  const [envelope = ''] = start.slice(0, 256).split(/"(?:result|error)"/)
+  return beginsWithAnswer.test(start) || beginsWithVersion.test(envelope) ? [null] : []
 }

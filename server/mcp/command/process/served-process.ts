@@ -58,7 +58,7 @@ export interface ProcessTerms {
 }
 
 const maxStrayLength = 200
-const straysPerProcess = 20
+const straysPerMinute = 20
 
 /** One process, from its start to its end. */
 export class ServedProcess {
@@ -75,6 +75,7 @@ export class ServedProcess {
   #reason: EndReason | undefined
   #stopping: Promise<void> | undefined
   #strays = 0
+  #strayMinute = 0
 
   constructor(common: ServingTerms, terms: ProcessTerms) {
     this.#common = common
@@ -155,8 +156,11 @@ export class ServedProcess {
   }
 
   #onStray(line: string): void {
+    const minute = Math.floor(performance.now() / 60_000)
+    if (minute !== this.#strayMinute) this.#strays = 0
+    this.#strayMinute = minute
     this.#strays += 1
-    if (this.#strays > straysPerProcess) return
+    if (this.#strays > straysPerMinute) return
     const text = this.#errorOutput.masked(line).slice(0, maxStrayLength)
     this.#report('upstream_output_skipped', { line: text })
   }
