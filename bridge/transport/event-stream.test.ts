@@ -62,9 +62,51 @@ describe('readEventStream', () => {
     }
   })
 
-  it('drops a byte order mark', async () => {
-    const { events } = await read([Buffer.from('\u{feff}data: a\n\n')])
-    expect(events).toEqual([{ type: 'message', data: 'a' }])
+  it('drops a byte order mark at the start, however it is cut, and no other', async () => {
+    for (const cuts of [[], [1], [2], [1, 2], [3], [1, 5]])
+      expect((await read(cut('\u{feff}data: a\n\n', cuts))).events).toEqual([{ type: 'message', data: 'a' }])
+    expect((await read(cut('data: \u{feff}a\n\n\u{feff}data: b\n\n', [2, 6]))).events).toEqual([
+      { type: 'message', data: '\u{feff}a' },
+    ])
+    expect((await read(cut('da', [1]))).events).toEqual([])
+    expect((await read([Buffer.from('\n\n'), Buffer.from('data: a\n\n')])).events).toHaveLength(1)
+  })
+
+  it('stops, and ends its connection, when nothing more is wanted or an event cannot be taken', async () => {
+    const body = (): PassThrough => {
+      const stream = new PassThrough()
+      stream.write('id: 1\ndata: a\n\nid: 2\ndata: b\n\n')
+      return stream
+    }
+    const taken: string[] = []
+    const take = ({ data }: { data: Buffer }): void => void taken.push(data.toString())
+    const done = body()
+    const end = await readEventStream({ body: done }, { take, isDone: () => true })
+    expect([taken, end.lastEventId]).toEqual([['a'], '1'])
+    // Its connection can be used again, or has ended.
+    expect(done.destroyed || done.readableFlowing).toBe(true)
+    const broken = body()
+    const throwing = (): never => {
+      throw new RangeError('no')
+    }
+    await expect(readEventStream({ body: broken }, { take: throwing, isDone: () => false })).rejects.toThrow(
+      'no',
+    )
+    expect(broken.destroyed).toBe(true)
+  })
+
+  it('tells how much has come, and why the stream broke off', async () => {
+    const body = new PassThrough()
+    const sizes: number[] = []
+    const reading = readEventStream(
+      { body },
+      { take: () => {}, received: async (bytes) => void sizes.push(bytes), isDone: () => false },
+    )
+    body.write('data: a\n\n')
+    await new Promise((resolve) => setImmediate(resolve))
+    body.destroy(new Error('reset'))
+    expect(await reading).toMatchObject({ cause: { message: 'reset' } })
+    expect(sizes).toEqual([9])
   })
 
   it('reads the wait that is asked for', async () => {

@@ -103,6 +103,76 @@ describe('answers', () => {
   )
 })
 
+describe('a call that lacks headers', () => {
+  const schema = { type: 'object', properties: { name: { type: 'string', 'x-mcp-header': 'Region' } } }
+  const tool = { name: 'a', inputSchema: schema }
+  let pages: JsonObject[]
+  const listed = (): JsonObject[] =>
+    peer.received
+      .filter(({ body }) => body['method'] === 'tools/list')
+      .map(({ body }) => body['params'] as JsonObject)
+
+  beforeEach(() => {
+    pages = [{ tools: [], nextCursor: '2' }, { tools: [tool] }]
+    answer = (request) => {
+      const { method, id } = request.body
+      if (method === 'tools/list') return request.answer({ result: pages.shift() ?? { tools: [] } })
+      if (request.headers['mcp-param-region'] === 'inner') return request.answer({ result: { ok: true } })
+      return request.json(400, {
+        jsonrpc: '2.0',
+        id: id as number,
+        error: { code: -32_020, message: 'header' },
+      })
+    }
+  })
+
+  it('is sent once more with those that the pages of the list declare', async () => {
+    expect(await exchange(transport, call('a'))).toMatchObject([{ result: { ok: true } }])
+    expect(listed()).toEqual([{ _meta: meta }, { _meta: meta, cursor: '2' }])
+    expect(await exchange(transport, call('a', 2))).toMatchObject([{ result: { ok: true } }])
+    expect(peer.received).toHaveLength(5)
+  })
+
+  it('shares the list with others that lack them', async () => {
+    const answers = await Promise.all([1, 2, 3].map((id) => exchange(transport, call('a', id))))
+    expect(answers).toMatchObject([1, 2, 3].map((id) => [{ id, result: { ok: true } }]))
+    expect(listed()).toHaveLength(2)
+  })
+
+  it('keeps its error when the list does not help, and is not sent for ever', async () => {
+    pages = [{ tools: [], nextCursor: 7 }]
+    expect(await exchange(transport, call('a'))).toMatchObject([{ error: { code: -32_020 } }])
+    expect(peer.received.map(({ body }) => body['method'])).toEqual([
+      'tools/call',
+      'tools/list',
+      'tools/call',
+    ])
+  })
+
+  it('reads no list without an end', async () => {
+    pages = Array.from({ length: 2000 }, () => ({ tools: [], nextCursor: 'more' }))
+    expect(await exchange(transport, call('a'))).toMatchObject([{ error: { code: -32_020 } }])
+    expect(listed().length).toBeLessThan(1500)
+  })
+})
+
+it('a version that the server offers after all is asked for once more', async () => {
+  let refusals = 0
+  answer = (request) => {
+    if (refusals > 0) return request.answer({ result: {} })
+    refusals += 1
+    request.json(400, {
+      jsonrpc: '2.0',
+      id: 1,
+      error: { code: -32_022, message: 'm', data: { supported: ['2026-07-28'] } },
+    })
+  }
+  expect(
+    await exchange(transport, { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } }),
+  ).toMatchObject([{ result: {} }])
+  expect(peer.received).toHaveLength(2)
+})
+
 describe('a subscription', () => {
   const listen: JsonRpcMessage = {
     jsonrpc: '2.0',
