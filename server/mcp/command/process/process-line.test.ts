@@ -87,7 +87,7 @@ describe('the requests that a line names, by its first and last characters, are'
     [[], '{"jsonrpc":"2.0","method":"x","params":{', '},"id":7}'],
     [[null], '{"jsonrpc":"2.0","id":"a7","result":{', ''],
     [[7], "{'jsonrpc': '2.0', 'id': 7, 'result': {'a': None}}", ''],
-    [[7], [...'{"jsonrpc":"2.0","id":7,"result":{'].join('\0'), ''],
+    [[7], '{"jsonrpc":"2.0","id":7,"result":{'.replaceAll(/./g, '$&\0'), ''],
     [[null], '  "jsonrpc": "2.0",', ''],
     [[null], '{"jsonrpc":"2.0","method":null,"id":7,"result":{', ''],
     [[null], '{"jsonrpc":"2.0","id":7.5,"result":{"method":"x",', ''],

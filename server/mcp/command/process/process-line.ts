@@ -42,7 +42,7 @@ export function readOutput(line: string): OutputMessage[] {
     return all.length === 0 ? [noMessage] : all.map((each) => readValue(each, line))
   } catch {
     const ids = answeredIds(line, line)
-    return ids.length === 0 ? [noMessage] : ids.map((id) => ({ ...failed(id), isGuess: true }))
+    return ids.length === 0 ? [noMessage] : ids.map((id) => Object.assign(failed(id), { isGuess: true }))
   }
 }
 
