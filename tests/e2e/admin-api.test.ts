@@ -126,7 +126,7 @@ describe('the admin API', () => {
     const document = readFileSync(new URL('../../docs/admin.md', import.meta.url), 'utf8')
     const lines = [...document.matchAll(/^curl -K admin\.curl .*$/gm)].map(([line]) => line)
     writeFileSync(join(folder, 'admin-token'), token)
-    const [prepare = ''] = /^\(umask.*$/m.exec(document) ?? []
+    const [prepare = ''] = /^\(umask.* > admin\.curl\)$/m.exec(document) ?? []
     const run = promisify(execFile)
     const where = { cwd: folder, env: { PATH: process.env['PATH'] ?? '', ADMIN: adminUrl } }
     await run('sh', ['-c', prepare], where)

@@ -10,7 +10,6 @@ import { findProgram, skipWithout } from '../support/find-program.ts'
 import { freePort } from '../support/server/free-port.ts'
 import { type PostgresServer, startPostgres } from '../support/server/postgres-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { until } from '../support/until.ts'
 
 const portOf = (origin: string): number => Number(new URL(origin).port)
 
@@ -86,8 +85,8 @@ describe('probes', () => {
       [''],
     ])('HAProxy has the server up by: %s', async (checks) => {
     const haproxy = await startHaproxy(portOf(server.origin), checks)
-    await until(async () => (await haproxy.state()) !== '', 'the first check')
-    expect(await haproxy.state()).toMatch(/^UP (?:L7OK|L4OK)/)
+    // Empty before the first check, and again while the next one is under way.
+    await expect.poll(haproxy.state).toMatch(/^UP (?:L7OK|L4OK)/)
     const host = new URL(server.baseUrl).host
     const through = await fetch(`http://127.0.0.1:${haproxy.port}/healthz`, { headers: { host } })
     expect(through.status).toBe(200)
