@@ -7,7 +7,8 @@ import {
   parseJsonRpcMessage,
   requestIdOf,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { mcpMetaKey, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { callOf, maxNameLength } from '../core/access/call-record.ts'
 import { signedInText } from '../core/tokens/sign-in-tool.ts'
 import { readBody } from './middleware/body.ts'
@@ -64,9 +65,9 @@ function excessOf({ depth, containers, members }: JsonStructure): string | undef
 function faultOf(body: unknown, { members }: JsonStructure): string | undefined {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
   if (messages.length > maxBatch) return `A batch may have at most ${maxBatch} messages.`
-  const respelt = messages.flatMap(respeltMembers)
-  if (respelt.length > 0) {
-    return `Members of a message must be in lower case: ${[...new Set(respelt)].join(', ')}.`
+  const respeltNames = messages.flatMap(respeltMembers)
+  if (respeltNames.length > 0) {
+    return `Members of a message must be written in their own case: ${[...new Set(respeltNames)].join(', ')}.`
   }
   if (countMembers(body) !== members) return 'An object of a message must not repeat a member.'
   const ids = new Set<JsonRpcId>()
@@ -93,20 +94,30 @@ function hasOddName({ method, params }: { method: string; params?: unknown }): b
   return typeof name !== 'string' || name.length > maxNameLength || /\p{Cc}|^\s|\s$/u.test(name)
 }
 
-const messageMembers: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
-/** Members that identify what is called. */
-const paramMembers: ReadonlySet<string> = new Set(['name', 'uri', 'arguments', '_meta'])
+const messageMembers = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
+/** Members that identify what is called, or whose task is meant. */
+const paramMembers = ['name', 'uri', 'arguments', '_meta', 'taskId', 'notifications']
 
 /**
  * Returns members that match those of a message except for case, such as `Name`. Some JSON libraries treat them as equal: an
- * upstream would call another tool than the one checked here.
+ * upstream would call another tool, or ask about another task, than the one checked here.
  */
 function respeltMembers(message: unknown): string[] {
   if (!isJsonObject(message)) return []
   const { params } = message
-  const respelt = (object: object, known: ReadonlySet<string>): string[] =>
-    Object.keys(object).filter((name) => !known.has(name) && known.has(foldCase(name)))
-  return [...respelt(message, messageMembers), ...(isJsonObject(params) ? respelt(params, paramMembers) : [])]
+  if (!isJsonObject(params)) return respelt(message, messageMembers)
+  return [
+    ...respelt(message, messageMembers),
+    ...respelt(params, paramMembers),
+    ...respelt(params['notifications'], ['taskIds']),
+    ...respelt(metaOf(params)[mcpMetaKey.relatedTask], ['taskId']),
+  ]
+}
+
+function respelt(object: unknown, names: readonly string[]): string[] {
+  if (!isJsonObject(object)) return []
+  const folded = new Set(names.map(foldCase))
+  return Object.keys(object).filter((name) => !names.includes(name) && folded.has(foldCase(name)))
 }
 
 /** Folds non-ASCII letters that lower-case to ASCII too: the long s, the Kelvin sign. */

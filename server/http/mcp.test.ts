@@ -245,6 +245,18 @@ describe('the message', () => {
     ['a second method', { ...calling, METHOD: 'tools/list' }, 'METHOD'],
     ['second params', { ...calling, Params: { name: 'delete_note' } }, 'Params'],
     ['an address', { ...calling, method: 'resources/read', params: { uri: 'a:b', Uri: 'c:d' } }, 'Uri'],
+    ['a task', { ...calling, method: 'tasks/get', params: { TaskId: '7' } }, 'TaskId'],
+    ['a second task', { ...calling, method: 'tasks/get', params: { taskId: 'a', taskid: '7' } }, 'taskid'],
+    [
+      'tasks to hear of',
+      { ...calling, method: 'subscriptions/listen', params: { notifications: { TaskIds: ['7'] } } },
+      'TaskIds',
+    ],
+    [
+      'a related task',
+      { ...calling, params: { _meta: { 'io.modelcontextprotocol/related-task': { taskID: '7' } } } },
+      'taskID',
+    ],
     ['one of a batch', [calling, { ...calling, Method: 'x' }] as object, 'Method'],
     ['a long s', { ...calling, 'param\u017F': { name: 'delete_note' } }, 'param\u017F'],
     ['a long s within', { ...calling, params: { name: 'whoami', 'argument\u017F': {} } }, 'argument\u017F'],
@@ -254,7 +266,7 @@ describe('the message', () => {
       const response = await send(JSON.stringify(message))
       expect(response.status).toBe(400)
       expect(await response.json()).toMatchObject({
-        error: { code: -32_600, message: expect.stringContaining(`lower case: ${name}.`) },
+        error: { code: -32_600, message: expect.stringContaining(`their own case: ${name}.`) },
       })
     },
   )

@@ -257,7 +257,7 @@ export class AnsweredCalls {
     if (!Array.isArray(result['tools'])) return result
     const tools: readonly unknown[] = result['tools']
     if (request?.method === 'tools/list') {
-      const isLast = result['nextCursor'] === undefined
+      const isLast = (result['nextCursor'] ?? null) === null
       this.#ports.known.list(namesOfTools(tools), { isFirst: request.isFirstPage, isLast })
     }
     const { policy, withTaskIds } = this.#ports

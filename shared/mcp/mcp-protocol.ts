@@ -35,6 +35,7 @@ export function withoutSignIn(serverUrl: string): URL {
 
 /** Keys of `_meta` that MCP reserves (MCP 2026-07-28 basic, `_meta`). */
 export const mcpMetaKey = {
+  relatedTask: 'io.modelcontextprotocol/related-task',
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',
   clientInfo: 'io.modelcontextprotocol/clientInfo',
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',

@@ -716,6 +716,21 @@ describe('a task', () => {
     }
   })
 
+  it.each([
+    ['tasks/get', '"taskId":1'],
+    ['tasks/cancel', '"taskId":["task-1"]'],
+    ['tasks/result', '"taskId":{"id":"task-1"}'],
+    ['subscriptions/listen', '"notifications":{"taskIds":[["task-1"]]}'],
+    ['subscriptions/listen', '"notifications":{"taskIds":[1]}'],
+    ['subscriptions/listen', '"notifications":{"taskIds":"task-1"}'],
+    ['subscriptions/listen', '"notifications":{"taskIds":{"0":"task-1"}}'],
+  ])('cannot be named by what a server may take for its id: %s with %s', async (method, params) => {
+    got = []
+    const response = await send(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}}}`)
+    expect(await response.json()).toMatchObject({ error: { code: -32_602 } })
+    expect(got).toEqual([])
+  })
+
   it('is found by a key that another instance has just begun to use', async () => {
     const keys = [sampleKey('k', 1)]
     const added = [sampleKey('new', 2), ...keys]

@@ -3,6 +3,7 @@ import type { Caller } from '../../core/tokens/caller.ts'
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { parseExactJson } from '@drawbridge/shared/exact-json.ts'
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { messagesIn } from '../incoming.ts'
 
@@ -22,8 +23,6 @@ export function openSession(sealed: string, caller: Caller, sealer: Sealer): str
 function contextOf({ user, clientId }: Partial<Pick<Caller, 'user' | 'clientId'>>): string {
   return JSON.stringify(['session of the upstream', user?.id, clientId])
 }
-
-const relatedTask = 'io.modelcontextprotocol/related-task'
 
 /**
  * Ids of the upstream's tasks, as clients get them: with a mark that makes them of use to the same person alone. The mark of a task is
@@ -76,6 +75,12 @@ function markOf(key: Uint8Array, id: string, userId: string | undefined): string
 /** Whose task an id in a message names: one that is asked about, one that is told about, or one that the message is related to. */
 type IdUse = 'asked' | 'told' | 'related'
 type ChangeId = (id: string, use: IdUse) => string
+/** Ids that are no text too, which some servers take for one. */
+type ChangeAny = (id: unknown, use: IdUse) => unknown
+
+function texts(change: ChangeId): ChangeAny {
+  return (id, use) => (typeof id === 'string' ? change(id, use) : id)
+}
 
 /**
  * The upstream's own ids by those that the messages of a client name; undefined when one is not the caller's. A related task may also be
@@ -86,9 +91,10 @@ export function ownTaskIds(body: unknown, caller: Caller, ids: TaskIds): Map<str
   let areOwn = true
   for (const message of messagesIn(body))
     withIds(message, (given, use) => {
-      const id = use === 'told' ? given : ids.own(given, caller)
+      if (use === 'told') return given
+      const id = typeof given === 'string' ? ids.own(given, caller) : undefined
       if (id === undefined && use === 'asked') areOwn = false
-      if (use !== 'told') own.set(given, id ?? given)
+      if (typeof given === 'string') own.set(given, id ?? given)
       return given
     })
   return areOwn ? own : undefined
@@ -99,7 +105,10 @@ export function withTaskIds(text: string, own: ReadonlyMap<string, string>): str
   if ([...own].every(([given, id]) => given === id)) return text
   const change = (message: unknown): unknown =>
     isJsonObject(message)
-      ? withIds(message, (id, use) => (use === 'told' ? id : (own.get(id) ?? id)))
+      ? withIds(
+          message,
+          texts((id, use) => (use === 'told' ? id : (own.get(id) ?? id))),
+        )
       : message
   const body = parseExactJson(text)
   return JSON.stringify(Array.isArray(body) ? body.map(change) : change(body))
@@ -115,13 +124,13 @@ export function withGivenTaskIds(
   ids: TaskIds,
   own: ReadonlyMap<string, string>,
 ): JsonObject {
-  return withIds(message, (id, use) =>
-    use === 'asked' || (use === 'related' && own.get(id) === id) ? id : ids.give(id, caller),
-  )
+  const change: ChangeId = (id, use) =>
+    use === 'asked' || (use === 'related' && own.get(id) === id) ? id : ids.give(id, caller)
+  return withIds(message, texts(change))
 }
 
 /** A copy of a message in which each id of a task is changed. */
-function withIds(message: JsonObject, change: ChangeId): JsonObject {
+function withIds(message: JsonObject, change: ChangeAny): JsonObject {
   const { method, params, result } = message
   const name = typeof method === 'string' ? method : ''
   const told = (task: unknown): unknown => withId(task, change, 'told')
@@ -145,22 +154,23 @@ function withIds(message: JsonObject, change: ChangeId): JsonObject {
   return copy
 }
 
-function withId<Task>(task: Task, change: ChangeId, use: IdUse): Task {
-  if (!isJsonObject(task) || typeof task['taskId'] !== 'string') return task
+function withId<Task>(task: Task, change: ChangeAny, use: IdUse): Task {
+  if (!isJsonObject(task) || (task['taskId'] ?? null) === null) return task
   return { ...task, taskId: change(task['taskId'], use) }
 }
 
-function withRelated(part: JsonObject, change: ChangeId): JsonObject {
-  const related = metaOf(part)[relatedTask]
+function withRelated(part: JsonObject, change: ChangeAny): JsonObject {
+  const related = metaOf(part)[mcpMetaKey.relatedTask]
   if (!isJsonObject(related)) return part
-  return { ...part, _meta: { ...metaOf(part), [relatedTask]: withId(related, change, 'related') } }
+  return { ...part, _meta: { ...metaOf(part), [mcpMetaKey.relatedTask]: withId(related, change, 'related') } }
 }
 
 /** The tasks that a client wants to hear of, or is going to. */
-function withFilter(params: JsonObject, change: ChangeId, method: string): JsonObject {
+function withFilter(params: JsonObject, change: ChangeAny, method: string): JsonObject {
   const filter = params['notifications']
-  if (!isJsonObject(filter) || !Array.isArray(filter['taskIds'])) return params
+  if (!isJsonObject(filter) || (filter['taskIds'] ?? null) === null) return params
   const use = method === 'subscriptions/listen' ? 'asked' : 'told'
-  const taskIds = filter['taskIds'].map((id: unknown) => (typeof id === 'string' ? change(id, use) : id))
+  const given = filter['taskIds']
+  const taskIds = Array.isArray(given) ? given.map((id: unknown) => change(id, use)) : change(given, use)
   return { ...params, notifications: { ...filter, taskIds } }
 }
