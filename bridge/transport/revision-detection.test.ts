@@ -50,6 +50,29 @@ it.each([
   expect(mayBeSseServer(error)).toBe(isWorthGet)
 })
 
+it.each([
+  [401, false],
+  [402, true],
+  [403, false],
+  [429, false],
+  [499, true],
+  [500, false],
+  [503, false],
+])('an error of JSON-RPC with the status %i is worth asking server/discover: %s', (status, isWorthAsking) => {
+  const refused = failure('refused', status, -32_000)
+  expect(mayBeModern(refused)).toBe(isWorthAsking)
+  expect(eraByModernFailure(refused, 'tools/list')).toBe(isWorthAsking ? 'legacy' : undefined)
+})
+
+it.each([[new Error('x')], [network], [undefined], [new TransportError('sign_in_needed', 'x')]])(
+  'a failure without an answer shows nothing: %s',
+  (error) => {
+    expect(mayBeModern(error)).toBe(false)
+    expect(mayBeSseServer(error)).toBe(false)
+    expect(eraByModernFailure(error, 'server/discover')).toBeUndefined()
+  },
+)
+
 it('takes an unknown server/discover for the 2025 era', () => {
   expect(eraByModernFailure(failure('refused', 404, -32_601), 'server/discover')).toBe('legacy')
 })
@@ -67,6 +90,11 @@ describe('the assumed era', () => {
     ['modern', 'auto', legacy, 'modern'],
     ['modern', 'auto', { ...legacy, lacks: { era: 'modern', at: 1000 } }, 'legacy'],
     ['modern', 'auto', { ...legacy, lacks: { era: 'modern', at: -100_000 } }, 'modern'],
+    ['modern', 'auto', { ...legacy, lacks: { era: 'modern', at: 1100 - 86_400 } }, 'modern'],
+    ['modern', 'auto', { ...legacy, lacks: { era: 'modern', at: 1101 - 86_400 } }, 'legacy'],
+    ['modern', 'auto', { ...legacy, lacks: { era: 'legacy', at: 1000 } }, 'modern'],
+    ['modern', 'auto', modern, 'modern'],
+    ['legacy', 'auto', { ...modern, lacks: { era: 'modern', at: 1000 } }, 'modern'],
   ] as const)('of a %s client, %s, memory %j is %s', (local, pin, memory, era) => {
     expect(assumedEra(local, pin, memory, 1100)).toBe(era)
   })

@@ -151,8 +151,6 @@ function isAnswerOfAnotherKind(failure: TransportError): boolean {
   return isRefusal && !isSignInOrOutage(failure)
 }
 
-function isSignInOrOutage({ fault, status }: TransportError): boolean {
-  if (fault === 'sign_in_needed' || fault === 'forbidden' || fault === 'blocked' || fault === 'unavailable')
-    return true
-  return status === 401 || status === 403 || status === 429 || (status !== undefined && status >= 500)
+function isSignInOrOutage({ status = 0 }: TransportError): boolean {
+  return status === 401 || status === 403 || status === 429 || status >= 500
 }

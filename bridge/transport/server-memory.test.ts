@@ -128,3 +128,53 @@ describe('what an answer of the server tells', () => {
     expect(await answered(create().remembered, 'initialize', { deep })).toBeUndefined()
   })
 })
+
+it.each([
+  [{ transport: 'http', at: 1 }, false],
+  [{ era: 'legacy', at: 1 }, false],
+  [{ era: 'legacy', transport: 'http' }, false],
+  [{ era: 'legacy', transport: 'http', at: 1 }, true],
+] as [Partial<ServerMemory>, boolean][])('a memory of %j is one: %s', (before, isKnown) => {
+  expect(create(before as ServerMemory).remembered.known() !== undefined).toBe(isKnown)
+})
+
+it('one thing that is new among what is known is written, once for all of one turn', async () => {
+  const before: ServerMemory = { era: 'legacy', transport: 'http', at: 1000 }
+  const { remembered, written } = create(before)
+  remembered.learn({ era: 'legacy', tools: [] })
+  remembered.learn({ initializeResult: { a: 1 } })
+  remembered.learn({ initializeResult: { a: 1 } })
+  await turn()
+  await turn()
+  expect(written).toEqual([{ ...before, tools: [], initializeResult: { a: 1 } }])
+})
+
+it.each([
+  [3600, 0],
+  [3601, 1],
+])('what is known is dated anew after an hour: %i seconds later %i writings', async (later, writings) => {
+  const { remembered, written, at } = create({ era: 'legacy', transport: 'http', at: 1000 })
+  at(1000 + later)
+  remembered.learn({ era: 'legacy' })
+  await turn()
+  expect(written).toHaveLength(writings)
+})
+
+it('keeps that another era is lacking', async () => {
+  const lacks = { era: 'modern', at: 1 } as const
+  const { remembered } = create({ era: 'legacy', transport: 'http', at: 1, lacks })
+  remembered.learn({ tools: [] })
+  expect(remembered.known()).toMatchObject({ lacks })
+})
+
+it('an answer to no request tells nothing', () => {
+  const { remembered } = create()
+  const notification = toWireMessage({ jsonrpc: '2.0', method: 'initialize' })
+  remembered.answered(
+    'http',
+    notification,
+    readMessage(Buffer.from('{"jsonrpc":"2.0","id":1,"result":{"a":1}}')),
+  )
+  remembered.answered('http', toWireMessage({ jsonrpc: '2.0', id: 1, method: 'initialize' }), notification)
+  expect(remembered.known()).toBeUndefined()
+})
