@@ -86,6 +86,7 @@ const forgedHeaders = Object.fromEntries(forgedNames.map((name) => [name, 'forge
 /** The only headers that reach this upstream. */
 const passedNames = [
   'accept',
+  'accept-encoding',
   'connection',
   'content-length',
   'content-type',
