@@ -1,8 +1,9 @@
 import { PassThrough, pipeline, type Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { contentCodings, decodeBody } from '@drawbridge/shared/content-coding.ts'
+import { skipInterim } from '@drawbridge/shared/interim-response.ts'
 import { maxRedirects, redirectTarget } from '@drawbridge/shared/redirect.ts'
-import { Agent, type Dispatcher, errors } from 'undici'
+import { Agent, buildConnector, type Dispatcher, errors } from 'undici'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import { subscriptionLimits } from '../subscriptions.ts'
 
@@ -51,8 +52,13 @@ export class UpstreamConnection {
     this.#observe = observe
     this.#url = new URL(url)
     this.#timeoutMs = timeoutSeconds * 1000
+    const connect = buildConnector({ timeout: connectTimeoutSeconds * 1000 })
     this.#agent = new Agent({
-      connect: { timeout: connectTimeoutSeconds * 1000 },
+      connect: (target, callback) =>
+        connect(target, (...result) => {
+          if (result[1]) skipInterim(result[1])
+          callback(...result)
+        }),
       connections: maxConnections,
     })
   }
