@@ -3,11 +3,13 @@ import {
   authorizationPurpose,
   capabilitiesSample,
   providerSample,
+  signedIn,
   signInPortsSample,
   visitorSample,
 } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { ProviderError } from '../session/session-provider.ts'
-import { requestEmail } from './email-sign-in.ts'
+import { requestEmail, tryEmailCode } from './email-sign-in.ts'
+import { maxEmailLength } from './sign-in.ts'
 
 const times = 1000
 let ports: ReturnType<typeof signInPortsSample>
@@ -73,5 +75,117 @@ describe(`${times} mails`, () => {
     await Promise.all(people.map((email) => ask(email, '203.0.113.1')))
     expect(sent).toHaveLength(10)
     await expectOthersServed()
+  })
+})
+
+const request = (email: string): ReturnType<typeof requestEmail> =>
+  requestEmail({ email, captchaToken: undefined }, authorizationPurpose(), visitorSample(), ports)
+
+describe('a mail', () => {
+  it.each([
+    ['where none are offered', { capabilities: async () => capabilitiesSample({}) }],
+    ['that the provider cannot send', { emailStart: undefined as never }],
+  ])('%s is refused, and nothing is counted', async (_what, changes) => {
+    ports = { ...ports, provider: { ...ports.provider, ...changes } }
+    await expect(request('ada@example.com')).rejects.toMatchObject({ failure: 'disabled' })
+    expect(sent).toEqual([])
+  })
+
+  it.each(['ada', 'ada@', '@example.com', 'a b@example.com', 'a@b@example.com', ''])(
+    'to %j, which is no address, is refused',
+    async (email) => {
+      await expect(request(email)).rejects.toMatchObject({ failure: 'bad_email' })
+    },
+  )
+
+  it('goes to an address of any length that there can be', async () => {
+    const longest = `${'a'.repeat(maxEmailLength - '@example.com'.length)}@example.com`
+    await expect(request(`a${longest}`)).rejects.toMatchObject({ failure: 'bad_email' })
+    await (
+      await request(` ${longest} `)
+    ).sent
+    expect(sent).toEqual([longest])
+  })
+})
+
+describe('a mailed code', () => {
+  let tried: string[]
+  let failure: ProviderError | undefined
+  beforeEach(() => {
+    tried = []
+    failure = undefined
+    ports = {
+      ...ports,
+      provider: {
+        ...ports.provider,
+        async emailVerify({ code }) {
+          tried.push(code)
+          if (failure) throw failure
+          return signedIn()
+        },
+      },
+    }
+  })
+
+  const enter = async (code: string): ReturnType<typeof tryEmailCode> => {
+    const { prompt } = await request('ada@example.com')
+    return tryEmailCode(code, prompt, visitorSample(), ports)
+  }
+
+  it.each(['12345', '12345678901', 'x123456', '123456x', '12x3456', ''])(
+    '%j is none, and is not sent',
+    async (code) => {
+      expect(await enter(code)).toMatchObject({
+        kind: 'again',
+        failure: { failure: 'wrong_code' },
+        codesLeft: undefined,
+      })
+      expect(tried).toEqual([])
+    },
+  )
+
+  it.each(['123456', '1234567890', ' 123 456 '])('%j is one', async (code) => {
+    expect(await enter(code)).toMatchObject({ kind: 'step', step: { kind: 'signed_in' } })
+    expect(tried).toEqual([code.replaceAll(' ', '')])
+  })
+
+  it('can be entered for an hour, where the provider takes any', async () => {
+    const { prompt } = await request('ada@example.com')
+    ports.runtime.advance(3599)
+    const early = await tryEmailCode('123456', prompt, visitorSample(), ports)
+    expect(early.kind).toBe('step')
+    ports.runtime.advance(1)
+    expect(await tryEmailCode('123456', prompt, visitorSample(), ports)).toEqual({ kind: 'over' })
+    const { emailVerify: _, ...without } = ports.provider
+    const later = { ...prompt, sentAt: ports.runtime.now() }
+    expect(await tryEmailCode('123456', later, visitorSample(), { ...ports, provider: without })).toEqual({
+      kind: 'over',
+    })
+    expect(tried).toHaveLength(1)
+  })
+
+  it('that is wrong can be corrected four times', async () => {
+    failure = new ProviderError('wrong_code', 'no')
+    const { prompt } = await request('ada@example.com')
+    const left: unknown[] = []
+    for (let time = 0; time < 6; time += 1) {
+      const result = await tryEmailCode('123456', prompt, visitorSample(), ports)
+      left.push(result.kind === 'again' ? result.codesLeft : result.kind)
+    }
+    expect(left).toEqual([4, 3, 2, 1, 'over', 'over'])
+    expect(tried).toHaveLength(5)
+  })
+
+  it('that was not judged is no wrong one, and an account that may not sign in is told so', async () => {
+    const { prompt } = await request('ada@example.com')
+    for (const kind of ['transient', 'protocol', 'rate_limited'] as const) {
+      failure = new ProviderError(kind, 'no')
+      const result = await tryEmailCode('123456', prompt, visitorSample(), ports)
+      expect(result).toMatchObject({ kind: 'again', failure: { failure: kind }, codesLeft: undefined })
+    }
+    failure = new ProviderError('terminal', 'no')
+    await expect(tryEmailCode('123456', prompt, visitorSample(), ports)).rejects.toBe(failure)
+    failure = new ProviderError('wrong_code', 'no')
+    expect(await tryEmailCode('123456', prompt, visitorSample(), ports)).toMatchObject({ codesLeft: 4 })
   })
 })
