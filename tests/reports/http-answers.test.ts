@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ import { answerShapes } from './answer-shapes.ts'
 
 /** An MCP server of 2025-11-25 whose tools answer with the bytes that they are told, as JSON or as events. */
 async function serve(): Promise<{ http: Server; url: string }> {
-  const http = createServer(async (request, response) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
     const { id, method, params } = JSON.parse((await readText(request)) || '{}') as {
       id?: number
       method?: string
@@ -34,7 +34,8 @@ async function serve(): Promise<{ http: Server; url: string }> {
     if (params.name === 'json') return say(200, text)
     const lines = text.split(/\r?\n/).map((line) => `data: ${line}\n\n`)
     return say(200, lines.join(''), 'text/event-stream')
-  }).listen(0, '127.0.0.1')
+  }
+  const http = createServer((...both) => void respond(...both)).listen(0, '127.0.0.1')
   await once(http, 'listening')
   return { http, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp` }
 }

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
@@ -143,13 +143,14 @@ describe.each([
 
 /** An MCP server by HTTP, with the tools of the command. */
 async function serve(era: string): Promise<{ http: Server; url: string }> {
-  const http = createServer(async (request, response) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const isPost = request.method === 'POST'
     const answer = isPost ? answerTo(await readText(request), era) : undefined
     const status = isPost ? 202 : 405
     response.writeHead(answer === undefined ? status : 200, { 'content-type': 'application/json' })
     response.end(answer)
-  }).listen(0, '127.0.0.1')
+  }
+  const http = createServer((...both) => void respond(...both)).listen(0, '127.0.0.1')
   await once(http, 'listening')
   return { http, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp` }
 }
