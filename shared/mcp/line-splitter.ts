@@ -39,9 +39,9 @@ export class LineSplitter {
     this.#endLine()
   }
 
-  /** Takes what came after the last line end for a line if `isWhole` says that nothing is missing. */
+  /** Takes what came after the last line end for a line if it is too long, or `isWhole` says that nothing is missing. */
   endIf(isWhole: (bytes: Uint8Array) => boolean): void {
-    if (this.#length > 0 && !this.#skipped && isWhole(joined(this.#parts, this.#length))) this.#endLine()
+    if (this.#skipped || (this.#length > 0 && isWhole(joined(this.#parts, this.#length)))) this.#endLine()
   }
 
   #keep(part: Uint8Array): void {

@@ -1,7 +1,7 @@
 // An MCP server over stdio controlled by its arguments: --era legacy|modern|both, --die
 // start|discover|initialize|initialized, --silent discover|all, --ignore eof|term, --rubbish, --lists nothing.
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { closeSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const settings = new Map()
@@ -129,7 +129,7 @@ const tools = {
   long_line: ({ place }, { id }) => {
     const result = text('x'.repeat(17 * 1024 * 1024))
     const message = place === 'behind' ? { result, jsonrpc: '2.0', id } : { jsonrpc: '2.0', id, result }
-    process.stdout.write(`${JSON.stringify(message)}\n`)
+    process.stdout.write(`${JSON.stringify(message)}${place === 'unended' ? '' : '\n'}`)
     return new Promise(() => {})
   },
   stop_reading: () => {
@@ -139,6 +139,12 @@ const tools = {
   close_output: () => {
     process.stdout.end()
     return new Promise(() => {})
+  },
+  close_input: () => {
+    process.stdin.destroy()
+    closeSync(0)
+    setInterval(() => {}, 1000)
+    return text('closed')
   },
   grandchild: () => {
     const child = spawn(

@@ -84,6 +84,12 @@ describe.concurrent('output', () => {
     },
   )
 
+  it('with an answer of more than 16 MB that has no line end fails that call', async ({ expect }) => {
+    const client = open().client()
+    expect((await client.call('long_line', { place: 'unended' })).error?.message).toMatch(/too long/)
+    expect(await client.call('echo', { value: 'c' })).toMatchObject({ result: {} })
+  })
+
   it('that is closed ends the process', async ({ expect }) => {
     const fixture = open(['--ignore', 'eof'])
     expect((await fixture.client().call('close_output')).error?.message).toMatch(/ended during the call/)
@@ -132,6 +138,20 @@ describe.concurrent('input', () => {
     leaving.abort()
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(8).fill(499))
     await fixture.close()
+  })
+
+  it('that is closed ends a process that lives on, with its calls, and the next one is served', async ({
+    expect,
+  }) => {
+    const fixture = open(['--ignore', 'eof'])
+    const client = fixture.client()
+    await client.call('close_input')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect((await client.call('echo', { value: 1 })).error?.message).toMatch(/ended during the call/)
+    expect(fixture.reported('upstream_ended')).toMatchObject([
+      { error: { message: 'The process closed its input.' } },
+    ])
+    expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
   })
 
   it('that waits for too long ends the process', async ({ expect }) => {

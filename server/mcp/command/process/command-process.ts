@@ -27,6 +27,8 @@ const stopSteps: readonly (readonly [signal: NodeJS.Signals | undefined, ms: num
 const unendedLineMs = 1000
 /** Some programs log what they answer: the answer itself follows within this time. */
 const loggedAnswerMs = 250
+/** How long after its input has closed the exit of a process is known. */
+const closedInputMs = 500
 const lineFeed = 0x0a
 
 const decoder = new TextDecoder()
@@ -88,8 +90,10 @@ export class CommandProcess {
       // After a turn of the loop: on a busy machine the output is there, and not yet read.
       setTimeout(() => setImmediate(() => this.#end(end)), lastOutputMs)
     })
-    // Whoever writes to a process that is gone learns it from its end.
-    this.#child.stdin.on('error', () => {})
+    // Most have ended. One that lives on without its input would leave calls without an answer.
+    this.#child.stdin.on('error', () => {
+      setTimeout(() => this.#fail('The process closed its input.'), closedInputMs).unref()
+    })
     this.#readOutput()
     this.#readErrorOutput()
   }

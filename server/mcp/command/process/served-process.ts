@@ -75,7 +75,7 @@ export class ServedProcess {
   #reason: EndReason | undefined
   #stopping: Promise<void> | undefined
   #strays = 0
-  #strayMinute = 0
+  #straysSince = -Infinity
 
   constructor(common: ServingTerms, terms: ProcessTerms) {
     this.#common = common
@@ -156,9 +156,8 @@ export class ServedProcess {
   }
 
   #onStray(line: string): void {
-    const minute = Math.floor(performance.now() / 60_000)
-    if (minute !== this.#strayMinute) this.#strays = 0
-    this.#strayMinute = minute
+    const now = performance.now()
+    if (now - this.#straysSince > 60_000) [this.#strays, this.#straysSince] = [0, now]
     this.#strays += 1
     if (this.#strays > straysPerMinute) return
     const text = this.#errorOutput.masked(line).slice(0, maxStrayLength)
