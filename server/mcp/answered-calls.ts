@@ -219,9 +219,10 @@ export class AnsweredCalls {
     return JSON.stringify(withTaskIds ? withTaskIds(own) : own)
   }
 
-  /** The request that a message answers. */
+  /** The request that a message answers. Clients take no answer whose result or error is not an object. */
   #answeredBy(message: JsonObject): OpenRequest | undefined {
-    const isResponse = 'result' in message || ('error' in message && !('method' in message))
+    const isResponse =
+      isJsonObject(message['result']) || (isJsonObject(message['error']) && !('method' in message))
     return isResponse ? this.#open.get(plainNumber(message['id']) as JsonRpcId) : undefined
   }
 

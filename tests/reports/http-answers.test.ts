@@ -73,7 +73,7 @@ describe('through the gateway to a server by HTTP', { timeout: 60_000 }, () => {
         })
         const said = await response.text()
         expect(said, tool).toMatch(/"id":"?5/)
-        expect(said, tool).toMatch(/"result"|"error"/)
+        expect(said, tool).toMatch(/"result":\s*\{|"error":\{/)
       }
     },
   )
