@@ -1,7 +1,7 @@
 /** A connected socket of `node:net`, as far as it is used here. */
 interface Socket {
   readonly bytesWritten: number
-  on(event: 'readable', listener: () => void): unknown
+  prependListener(event: 'readable', listener: () => void): unknown
   read(): Uint8Array | null
   unshift(chunk: Uint8Array): void
 }
@@ -11,15 +11,19 @@ const maxHeadBytes = 16_384
 const latin1 = new TextDecoder('latin1')
 const statusLines = ['HTTP/1.1 1', 'HTTP/1.0 1']
 
+/** The diagnostics channel by which undici hands out each socket once it is connected, before anything is read from it. */
+export const undiciConnected = 'undici:client:connected'
+
 /**
- * Takes interim responses out of an HTTP/1.1 connection before undici reads them: call it before undici gets the socket. Servers and
+ * Takes interim responses out of an HTTP/1.1 connection before undici reads them; to be subscribed to {@link undiciConnected}. Servers and
  * proxies send them unasked, and a client may ignore them (RFC 9110 section 15.2), but undici ends the connection at a 100.
  */
-export function skipInterim(socket: Socket): void {
+export function skipInterim(message: unknown): void {
+  const { socket } = message as { socket: Socket }
   let written = 0
   let isAtStart = false
   let held: Uint8Array = new Uint8Array()
-  socket.on('readable', () => {
+  socket.prependListener('readable', () => {
     // A response begins with what comes first after a request.
     if (socket.bytesWritten !== written) isAtStart = true
     written = socket.bytesWritten

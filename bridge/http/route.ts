@@ -1,9 +1,12 @@
 import { lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { SecureContext } from 'node:tls'
-import { skipInterim } from '@drawbridge/shared/interim-response.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import { Agent, buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici'
+import type { Dispatcher } from 'undici'
+import connect from 'undici/lib/api/api-connect.js'
+import Agent from 'undici/lib/dispatcher/agent.js'
+import Pool from 'undici/lib/dispatcher/pool.js'
+import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 import { NetworkError, type NetworkConfig } from './http-client.ts'
 import { TunnelError, ProxyAuthenticationError } from './network-fault.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
@@ -101,10 +104,7 @@ export function createDispatcher(
   const family = ipv4 ? { family: 4 } : {}
   const tls = { ...socketOptions, timeout, ...(secureContext !== undefined && { secureContext }) }
   if (proxy === undefined)
-    return new Agent({
-      ...poolOptions,
-      connect: skippingInterim(buildConnector({ ...tls, ...family, lookup: lookupHost })),
-    })
+    return new Agent({ ...poolOptions, connect: { ...tls, ...family, lookup: lookupHost } })
   const { username, password } = proxy
   const pair = Buffer.concat([bytesOf(username), Buffer.from(':'), bytesOf(password)])
   return new ProxyAgent({
@@ -116,10 +116,7 @@ export function createDispatcher(
     proxyTls: { ...tls, ...family } as never,
     requestTls: tls as never,
     clientFactory: (origin, options) => new TunnelPool(origin, timeout, options),
-    factory: (origin, options) => {
-      const { connect } = options as { connect: buildConnector.connector }
-      return new Pool(origin, Object.assign({}, options, poolOptions, { connect: skippingInterim(connect) }))
-    },
+    factory: (origin, options) => new Pool(origin, Object.assign({}, options, poolOptions)),
   })
 }
 
@@ -149,15 +146,6 @@ type Connect = (
   callback: (error: Error | null, socket: unknown) => void,
 ) => void
 
-/** Opens connections as `connect` does, without the responses that undici cannot read. */
-function skippingInterim(connect: buildConnector.connector): buildConnector.connector {
-  return (target, callback) =>
-    connect(target, (...result) => {
-      if (result[1]) skipInterim(result[1])
-      callback(...result)
-    })
-}
-
 /**
  * Opens tunnels for undici's `ProxyAgent`. Any failure is a {@link TunnelError}, which tells the way to the proxy from the way
  * beyond. A proxy that takes a connection and never answers is given up after `timeoutMs`, 0 for never.
@@ -177,7 +165,7 @@ class TunnelPool extends Pool {
     callback: (error: Error | null, data: Dispatcher.ConnectData) => void,
   ): void
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-    return super.connect(options).then(
+    return connect.call(this, options).then(
       (data) => {
         if (data.statusCode !== 407) return data
         data.socket.destroy()

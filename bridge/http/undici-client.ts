@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Readable } from 'node:stream'
+import { skipInterim, undiciConnected } from '@drawbridge/shared/interim-response.ts'
 import type { Dispatcher } from 'undici'
 import {
   NetworkError,
@@ -23,6 +25,7 @@ export function createHttpClient(config: NetworkConfig): HttpClient {
   const routes = new Map<string, Route>()
   /** Those that were replaced too, until their last response has been read. */
   const dispatchers = new Set<Dispatcher>()
+  subscribe(undiciConnected, skipInterim)
 
   function routeTo(url: URL): Route {
     const known = routes.get(url.origin)
@@ -60,6 +63,7 @@ export function createHttpClient(config: NetworkConfig): HttpClient {
       }
     },
     close() {
+      unsubscribe(undiciConnected, skipInterim)
       for (const dispatcher of dispatchers) void dispatcher.destroy(null)
       dispatchers.clear()
       routes.clear()

@@ -1,9 +1,10 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { PassThrough, pipeline, type Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { contentCodings, decodeBody } from '@drawbridge/shared/content-coding.ts'
-import { skipInterim } from '@drawbridge/shared/interim-response.ts'
+import { skipInterim, undiciConnected } from '@drawbridge/shared/interim-response.ts'
 import { maxRedirects, redirectTarget } from '@drawbridge/shared/redirect.ts'
-import { Agent, buildConnector, type Dispatcher, errors } from 'undici'
+import { Agent, type Dispatcher, errors } from 'undici'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import { subscriptionLimits } from '../subscriptions.ts'
 
@@ -52,13 +53,9 @@ export class UpstreamConnection {
     this.#observe = observe
     this.#url = new URL(url)
     this.#timeoutMs = timeoutSeconds * 1000
-    const connect = buildConnector({ timeout: connectTimeoutSeconds * 1000 })
+    subscribe(undiciConnected, skipInterim)
     this.#agent = new Agent({
-      connect: (target, callback) =>
-        connect(target, (...result) => {
-          if (result[1]) skipInterim(result[1])
-          callback(...result)
-        }),
+      connect: { timeout: connectTimeoutSeconds * 1000 },
       connections: maxConnections,
     })
   }
@@ -94,6 +91,7 @@ export class UpstreamConnection {
   }
 
   async close(): Promise<void> {
+    unsubscribe(undiciConnected, skipInterim)
     await this.#agent.destroy()
   }
 }
