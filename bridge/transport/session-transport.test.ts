@@ -59,6 +59,41 @@ function answerCalls(answer: (request: Received, id: unknown) => void): void {
 }
 
 describe('opening a session', () => {
+  const ended = (): unknown[] =>
+    server.received
+      .filter(({ method }) => method === 'DELETE')
+      .map(({ headers }) => headers['mcp-session-id'])
+
+  it('anew ends the one before, at the server and on its stream', async () => {
+    await open()
+    await until(() => server.streams.size === 1)
+    expect(ended()).toEqual([])
+    await exchange(transport, { ...initialize, id: 'again' })
+    await until(() => ended().length === 1)
+    expect(ended()).toEqual(['session-1'])
+    await until(() => server.streams.size === 0)
+    await exchange(transport, initialized)
+    await until(() => server.streams.size === 1)
+    expect(await exchange(transport, list(1))).toHaveLength(1)
+    expect(server.received.at(-1)?.headers['mcp-session-id']).toBe('session-2')
+  })
+
+  it('anew in vain leaves the one before', async () => {
+    await open()
+    server.settings.handle = (request) => {
+      if (request.body?.['id'] !== 'again') return false
+      request.json(200, { jsonrpc: '2.0', id: 'again', error: { code: -32_000, message: 'No.' } })
+      return true
+    }
+    await expect(exchange(transport, { ...initialize, id: 'again' })).rejects.toMatchObject({
+      fault: 'refused',
+      response: { envelope: { isError: true } },
+    })
+    expect(await exchange(transport, list(1))).toHaveLength(1)
+    expect(server.received.at(-1)?.headers['mcp-session-id']).toBe('session-1')
+    expect(ended()).toEqual([])
+  })
+
   it('sends headers, session and revision', async () => {
     expect(await exchange(transport, initialize)).toMatchObject([
       { id: 0, result: { protocolVersion: '2025-11-25' } },
