@@ -156,6 +156,37 @@ describe('a call that lacks headers', () => {
   })
 })
 
+it('only a call is sent again for its headers, and a call for its version without reading the list', async () => {
+  const refuse = (code: number) => (request: Received) =>
+    request.json(400, {
+      jsonrpc: '2.0',
+      id: 1,
+      error: { code, message: 'm', data: { supported: ['2026-07-28'] } },
+    })
+  answer = refuse(-32_020)
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } } as const
+  expect(await exchange(transport, list)).toMatchObject([{ error: { code: -32_020 } }])
+  expect(peer.received).toHaveLength(1)
+  answer = refuse(-32_022)
+  expect(await exchange(transport, call('a'))).toMatchObject([{ error: { code: -32_022 } }])
+  expect(peer.received.map(({ body }) => body['method'])).toEqual(['tools/list', 'tools/call', 'tools/call'])
+  answer = refuse(-32_000)
+  expect(await exchange(transport, call('a'))).toMatchObject([{ error: { code: -32_000 } }])
+  expect(peer.received).toHaveLength(4)
+})
+
+it('what comes before the answer is delivered in its order, and an error of it last', async () => {
+  const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } }
+  const failed = { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'm' } }
+  answer = (request) => {
+    request.events([progress, failed].map((each) => `data: ${JSON.stringify(each)}\n\n`).join(''))
+    request.response.end()
+  }
+  expect(await exchange(transport, call('a'))).toEqual([progress, failed])
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } } as const
+  expect(await exchange(transport, list)).toEqual([progress, failed])
+})
+
 it('a version that the server offers after all is asked for once more', async () => {
   let refusals = 0
   answer = (request) => {
