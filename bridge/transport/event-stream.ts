@@ -18,6 +18,8 @@ export interface EventStreamEnd {
   retryMs: number | undefined
   /** Why it ended, when it did not end as it should. */
   cause: unknown
+  /** It ended as it should, and had no event. */
+  isEmpty: boolean
 }
 
 export interface EventReader {
@@ -35,9 +37,10 @@ export async function readEventStream(
   reader: EventReader,
   maxEventBytes: number = maxMessageBytes,
 ): Promise<EventStreamEnd> {
-  const end: EventStreamEnd = { lastEventId: undefined, retryMs: undefined, cause: undefined }
+  const end: EventStreamEnd = { lastEventId: undefined, retryMs: undefined, cause: undefined, isEmpty: true }
   try {
     for await (const { id, event, data } of eventsOf(response.body, end, reader, maxEventBytes)) {
+      end.isEmpty = false
       await reader.take({ type: event ?? 'message', data: Buffer.from(data, 'latin1') })
       if (id !== undefined) end.lastEventId = isHeaderValue(id) ? id : undefined
       if (!reader.isDone()) continue
@@ -88,9 +91,13 @@ async function* eventsOf(
       yield* complete
       await received?.((chunk as Buffer).length)
     }
+    // Some servers leave out the empty line after the last event.
+    parser.feed('\n\n')
+    yield* events
   } catch (error) {
     if (error instanceof TransportError) throw error
     end.cause = error
+    end.isEmpty = false
   }
 }
 

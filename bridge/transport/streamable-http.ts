@@ -2,6 +2,7 @@ import { structureOf } from '@drawbridge/shared/json-structure.ts'
 import { unlessAborted } from '@drawbridge/shared/async.ts'
 import {
   addressed,
+  errorIn,
   messagesIn,
   readMessage,
   requestIds,
@@ -140,7 +141,11 @@ export class StreamableHttp extends ServerRequests {
       waits ??= new StreamWaits()
       if (end.lastEventId !== undefined && end.lastEventId !== lastEventId) waits.reset()
       lastEventId = end.lastEventId ?? lastEventId
-      if (resume === undefined || lastEventId === undefined || signal.aborted) throw lostError(end.cause)
+      if (resume === undefined || lastEventId === undefined || signal.aborted) {
+        const answered = end.isEmpty ? elsewhere?.() : undefined
+        if (answered === undefined) throw lostError(end.cause)
+        return await unlessAborted(answered, signal, lostError)
+      }
       this.ports.note('an answer was cut off: resuming it')
       waits.asked(end.retryMs)
       await waits.wait(this.ports.runtime, signal)
@@ -192,20 +197,26 @@ class PostAnswers {
     }
     // Some servers send no type, or `text/plain`; only what is certainly something else is not read.
     const isPage = mediaTypeOf(response) === 'text/html'
-    if (isPage || response.status === 202 || response.status === 204) {
+    if (isPage || response.status === 204) {
       discard(response)
-      const answered = isPage ? undefined : elsewhere?.()
-      if (answered === undefined) throw noMcp(response.status, `with ${isPage ? 'a web page' : 'no answer'}`)
-      await unlessAborted(answered, this.#context.signal, lostError)
+      if (isPage) throw noMcp(response.status, 'with a web page')
+      await this.#comesElsewhere(elsewhere, response)
       return undefined
     }
     try {
       if (isEventStream(response)) return await this.#readEvents(response)
-      await this.#readJson(response)
+      await this.#readJson(response, elsewhere)
       return undefined
     } finally {
       this.#budget.release(this)
     }
+  }
+
+  /** Waits for a response that may come on a stream of the session, after a body without any message. */
+  async #comesElsewhere(elsewhere: Elsewhere, { status }: HttpResponse): Promise<void> {
+    const answered = elsewhere?.()
+    if (answered === undefined) throw noMcp(status, 'with no answer')
+    await unlessAborted(answered, this.#context.signal, lostError)
   }
 
   /** Delivers a message that came for this one, maybe by another way. */
@@ -234,11 +245,26 @@ class PostAnswers {
     return this.#waiting.size === 0 ? undefined : end
   }
 
-  async #readJson(response: HttpResponse): Promise<void> {
-    const answers = messagesIn(readAnswer(await this.#readBody(response)))
-    if (!this.#areWanted(answers))
-      throw noMcp(response.status, 'with something that is no answer to the request')
-    for (const one of answers) await this.deliver(one)
+  async #readJson(response: HttpResponse, elsewhere: Elsewhere): Promise<void> {
+    const body = await this.#readBody(response)
+    const answers = this.#underOurId(messagesIn(readAnswer(body)))
+    if (this.#areWanted(answers)) {
+      for (const one of answers) await this.deliver(one)
+      return
+    }
+    const { status } = response
+    const isEmpty = status === 202 || body.length === 0
+    if (!isEmpty) throw noMcp(status, 'with something that is no answer to the request')
+    await this.#comesElsewhere(elsewhere, response)
+  }
+
+  /** An error alone can only be for the request alone: servers that have no id for it write an empty one, or one of their own. */
+  #underOurId(answers: WireMessage[]): WireMessage[] {
+    const [id, ...others] = this.#waiting
+    const [only, ...more] = answers
+    const isAlone = id !== undefined && others.length + more.length === 0
+    if (!isAlone || only?.envelope.kind !== 'response' || !only.envelope.isError) return answers
+    return [errorIn(only, id) ?? only]
   }
 
   async #readBody({ body, headers }: HttpResponse): Promise<Buffer> {

@@ -45,6 +45,16 @@ describe.concurrent('an error without the id of its request', () => {
     })(),
   )
 
+  it.each(['', 'null', 'server-error', -1])(
+    'in JSON, with the id %j instead, is what the client reads',
+    (id) =>
+      staged(async (stage) => {
+        const { url } = await stage.remote(answering(({ json }) => json(200, { jsonrpc: '2.0', id, error })))
+        const { bridge } = await openBridge(stage, url)
+        expect(await bridge.ask('tools/call', { name: 'x' }, 'call')).toMatchObject({ id: 'call', error })
+      })(),
+  )
+
   it('reaches a client of 2026-07-28 at such a server', () =>
     staged(async (stage) => {
       const { url } = await stage.remote({
@@ -70,6 +80,27 @@ describe.concurrent('a response whose id is the number of the request as text', 
   )
 })
 
+const json = { 'Content-Type': 'application/json' }
+const eventStream = { 'Content-Type': 'text/event-stream' }
+
+describe.concurrent('a response with the status 202', () => {
+  it.each<[as: string, write: (post: ServerResponse, message: string) => void]>([
+    ['JSON', (post, message) => post.writeHead(202, json).end(message)],
+    ['an event', (post, message) => post.writeHead(202, eventStream).end(`data: ${message}\n\n`)],
+  ])('as %s is the answer, though a GET stream is open', (_as, write) =>
+    staged(async (stage) => {
+      const remote = await stage.remote(
+        answering(({ body, response }) =>
+          write(response, JSON.stringify({ jsonrpc: '2.0', id: body['id'], result })),
+        ),
+      )
+      const { bridge } = await openBridge(stage, remote.url)
+      await expect.poll(() => remote.streams.size).toBe(1)
+      expect(await bridge.call('x')).toBe('done')
+    })(),
+  )
+})
+
 describe.concurrent('a response on the GET stream', () => {
   it.each<[when: string, status: number, answer: (post: ServerResponse, stream: () => void) => void]>([
     [
@@ -84,6 +115,17 @@ describe.concurrent('a response on the GET stream', () => {
       (post, stream) => (post.writeHead(202).end(), void setTimeout(stream, 100)),
     ],
     ['after its POST is answered with 204', 204, (post, stream) => (post.writeHead(204).end(), stream())],
+    ['after its POST is answered with nothing', 200, (post, stream) => (post.writeHead(200).end(), stream())],
+    [
+      'after its POST is accepted with a body that says so',
+      202,
+      (post, stream) => (post.writeHead(202, json).end('{"status":"accepted"}'), stream()),
+    ],
+    [
+      'after the stream of its POST ended without an event',
+      200,
+      (post, stream) => (post.writeHead(200, eventStream).end(': accepted\n\n'), stream()),
+    ],
   ])('%s is the answer to its request', (_when, _status, answer) =>
     staged(async (stage) => {
       const remote = await stage.remote(

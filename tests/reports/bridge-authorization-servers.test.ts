@@ -58,6 +58,53 @@ describe.concurrent('the client authentication at a token endpoint', () => {
   )
 })
 
+describe.concurrent('a registration that is refused for its method', () => {
+  const both = ['client_secret_basic', 'client_secret_post']
+  const about = 'token_endpoint_auth_method none is not supported'
+  it.each<[name: string, listed: string[] | undefined, said: object, accepted: string]>([
+    ['where nothing is listed', undefined, { error_description: about }, 'client_secret_post'],
+    [
+      'where none is listed all the same',
+      ['none', ...both],
+      { error_description: about },
+      'client_secret_post',
+    ],
+    ['without a reason', undefined, {}, 'client_secret_post'],
+    [
+      'for want of a secret',
+      undefined,
+      { error_description: 'Public clients are off' },
+      'client_secret_basic',
+    ],
+  ])('is tried with a secret: %s', (_name, listed, said, accepted) =>
+    staged(async (stage) => {
+      const remote = await remoteWith(stage, () => ({ token_endpoint_auth_methods_supported: listed }), {
+        handle({ path, body, json }) {
+          if (path !== '/register' || body['token_endpoint_auth_method'] === accepted) return false
+          json(400, { error: 'invalid_client_metadata', ...said })
+          return true
+        },
+      })
+      expect(await signInAndCall(stage, remote.url)).toBe('signed in')
+    })(),
+  )
+
+  it('is not tried with a method that the user did not choose', () =>
+    staged(async (stage) => {
+      const remote = await stage.remote({
+        auth: true,
+        handle({ path, json }) {
+          if (path === '/register') json(400, { error: 'invalid_client_metadata', error_description: about })
+          return path === '/register'
+        },
+      })
+      const chosen = '{"token_endpoint_auth_method":"none"}'
+      const flags = ['--static-oauth-client-metadata', chosen]
+      expect((await login(stage, remote.url, { flags })).stderr).toContain(about)
+      expect(remote.received.filter(({ path }) => path === '/register')).toHaveLength(1)
+    })())
+})
+
 /** As servers do that look the client up before they look at the header. */
 function refuseWithoutClientId(request: Received): boolean {
   if (request.path !== '/token' || new URLSearchParams(request.text).has('client_id')) return false

@@ -25,10 +25,16 @@ const framings: Record<string, (answer: string) => string[]> = {
   'a byte order mark before the first event': (answer) => ['\ufeff', `data: ${answer}\n\n`],
 }
 
-const cases = Object.keys(framings).flatMap((name) => [
-  [name, 'ends'] as const,
-  [name, 'stays open'] as const,
-])
+/** As those that leave out what follows the last event. */
+const unfinished: typeof framings = {
+  'no empty line at its end': (answer) => [`data: ${answer}\n`],
+  'no line end at its end': (answer) => [`data: ${answer}`],
+}
+
+const cases = [
+  ...Object.keys({ ...framings, ...unfinished }).map((name) => [name, 'ends'] as const),
+  ...Object.keys(framings).map((name) => [name, 'stays open'] as const),
+]
 
 describe.concurrent('an event stream with', () => {
   it.each(cases)('%s that %s carries the answer to a call, and its characters', (name, then) =>
@@ -40,7 +46,7 @@ describe.concurrent('an event stream with', () => {
           const result = { content: [{ type: 'text', text }] }
           const answer = JSON.stringify({ jsonrpc: '2.0', id: body['id'], result })
           const stream = events()
-          for (const piece of framings[name]?.(answer) ?? []) {
+          for (const piece of { ...framings, ...unfinished }[name]?.(answer) ?? []) {
             const bytes = Buffer.from(piece)
             for (let at = 0; at < bytes.length; at += 37) {
               stream.write(bytes.subarray(at, at + 37))

@@ -74,6 +74,14 @@ describe.concurrent('something in front of the server that wants a browser', () 
     })(),
   )
 
+  it('is named at a registration that a page without a mark refuses', () =>
+    staged(async (stage) => {
+      const remote = await stage.remote({ auth: true, handle: wall('/register', 403, {}) })
+      expect((await login(stage, remote.url)).stderr).toMatch(
+        /Registering at .*a web page refused the request \(HTTP 403\)[^]*let programs through/,
+      )
+    })())
+
   it('is what doctor finds, once', () =>
     staged(async (stage) => {
       const remote = await stage.remote({ handle: wall('/mcp', 403, { 'cf-mitigated': 'challenge' }) })

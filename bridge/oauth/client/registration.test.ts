@@ -179,7 +179,8 @@ describe('a registration that does not work', () => {
       'registration_refused',
       /invalid_client_metadata/,
     ],
-    ['refused otherwise', { status: 403, body: '<p>no</p>' }, {}, 'registration_refused', /status 403/],
+    ['refused by a page', { status: 403, body: '<p>no</p>' }, {}, 'blocked', /web page .*HTTP 403/],
+    ['refused otherwise', { status: 403, body: {} }, {}, 'registration_refused', /status 403/],
     [
       'no client_id',
       { status: 201, body: { client_id: 7 } },

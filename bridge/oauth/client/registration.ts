@@ -4,6 +4,7 @@ import type { ClientIdentity } from '../../credentials/credential.ts'
 import { deviceGrantType } from '../discovery/server-use.ts'
 import { OAuthFailure } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
+import { browserWall } from '../../http/browser-wall.ts'
 import {
   type OAuthContext,
   type ServerResponse,
@@ -34,11 +35,21 @@ function isAboutRedirectUri({ status, json }: ServerResponse): boolean {
   return /redirect|loopback|localhost|127\.0\.0\.1/i.test(JSON.stringify(json) ?? '')
 }
 
+/** Returns whether another method may help: servers refuse public clients too where they list none, or list nothing. */
+function isAboutMethod({ status, json }: ServerResponse): boolean {
+  if (status !== 400 && status !== 422) return false
+  const isUntold = memberText(json, 'error_description') === undefined
+  if (isUntold && memberText(json, 'error') === 'invalid_client_metadata') return true
+  return /auth\w*[ _-]method|client[ _-]secret|(?:public|confidential)[ _-]client/i.test(
+    JSON.stringify(json) ?? '',
+  )
+}
+
 /** Registers the bridge as a native client (RFC 7591, MCP 2026-07-28 authorization). */
 export async function register(request: RegistrationRequest, context: OAuthContext): Promise<ClientIdentity> {
   const { endpoint: url, metadata, grant } = request
   const { config, runtime } = context
-  const wanted = clientMetadata(request, config)
+  let wanted = clientMetadata(request, config)
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
   const send = (document: ClientMetadata): Promise<ServerResponse> =>
     requestJson({ method: 'POST', url, headers, body: JSON.stringify(document) }, context)
@@ -49,6 +60,11 @@ export async function register(request: RegistrationRequest, context: OAuthConte
     const isVague = memberText(response.json, 'error') === 'invalid_client_metadata'
     if (!isVague && !isAboutRedirectUri(response)) break
     response = await send({ ...wanted, redirect_uris: [`http://${unused}${path}`] })
+  }
+  for (const method of otherMethods(wanted, metadata, config)) {
+    if (!isAboutMethod(response)) break
+    wanted = { ...wanted, token_endpoint_auth_method: method }
+    response = await send(wanted)
   }
   const { json, status } = response
   const isRegistered = status >= 200 && status < 300 && isJsonObject(json)
@@ -77,9 +93,21 @@ function clientMetadata(
 }
 
 /** Prefers the body: servers differ in how they decode the header. */
+const secretMethods = ['client_secret_post', 'client_secret_basic'] as const
+
 function secretMethod(listed: readonly string[]): Method {
-  const methods = ['client_secret_post', 'client_secret_basic'] as const
-  return methods.find((method) => listed.includes(method)) ?? 'none'
+  return secretMethods.find((method) => listed.includes(method)) ?? 'none'
+}
+
+/** Returns what to try where a method is refused that the user did not ask for. */
+function otherMethods(
+  wanted: ClientMetadata,
+  { token_endpoint_auth_methods_supported: listed }: AuthorizationServerMetadata,
+  { clientMetadata }: OAuthConfig,
+): readonly Method[] {
+  if (clientMetadata.token_endpoint_auth_method !== undefined) return []
+  const { token_endpoint_auth_method: refused } = wanted
+  return secretMethods.filter((name) => name !== refused && listed?.includes(name) !== false)
 }
 
 function readClient(
@@ -133,6 +161,8 @@ function registrationFailure(
   if (error === undefined && isAssumed) {
     return new OAuthFailure('no_metadata', `${name} names no OAuth metadata.`, { issuer })
   }
+  const wall = browserWall(response)
+  if (wall !== undefined) return new OAuthFailure('blocked', `Registering at ${name}: ${wall}.`, { issuer })
   const what =
     status < 300 ? 'answered without a client_id that can be used' : `answered with status ${status}`
   const text =
