@@ -132,6 +132,11 @@ describe('a response that is not of the server itself', () => {
     expect(absenceOf(response(status), url, 0)?.retryAfterSeconds).toBeUndefined()
   })
 
+  it('a redirect to where the endpoint is already gives no advice', () => {
+    const message = absenceOf(response(307, { location: `${url}#x` }), url, 0)?.message
+    expect(message).toMatch(/has moved to https:\S+\.$/)
+  })
+
   it.each([
     ['/elsewhere?code=secret#x', 'https://mcp.example/elsewhere.'],
     ['http://other.example:81/a', 'http://other.example:81/a.'],
@@ -141,7 +146,10 @@ describe('a response that is not of the server itself', () => {
     [`/${'x'.repeat(400)}`, `https://mcp.example/${'x'.repeat(280)}.`],
   ])('a redirect to %j names its target without what may be secret', (location, where) => {
     const moved = absenceOf(response(307, { location }), url, 0)
-    expect(moved?.message).toBe(`The server says that the endpoint has moved to ${where}`)
+    const advice = where.startsWith('http')
+      ? ' If that is the endpoint, and no page to sign in at, give it as the URL.'
+      : ''
+    expect(moved?.message).toBe(`The server says that the endpoint has moved to ${where}${advice}`)
     expect(moved).toMatchObject({ fault: 'refused', status: 307 })
   })
 })

@@ -98,12 +98,16 @@ const maxLocationLength = 300
 
 /** One that is not followed: the token and the message are for the origin that was configured. */
 function movedError(response: HttpResponse, url: string): TransportError {
-  const { location } = response.headers
-  const isTarget = typeof location === 'string' && isUrl(location, url)
-  const target = isTarget ? new URL(location, url) : undefined
+  const { status, headers, url: base } = response
+  const { location } = headers
+  const isTarget = typeof location === 'string' && isUrl(location, base)
+  const target = isTarget ? new URL(location, base) : undefined
   const isWeb = target?.protocol === 'https:' || target?.protocol === 'http:'
   const where = isWeb ? `${target.origin}${target.pathname}`.slice(0, maxLocationLength) : 'another address'
-  return new TransportError('refused', `The server says that the endpoint has moved to ${where}.`, {
-    status: response.status,
+  // Where it leads to itself, its address does not help.
+  const isUseful = isWeb && where !== `${new URL(url).origin}${new URL(url).pathname}`
+  const advice = isUseful ? ' If that is the endpoint, and no page to sign in at, give it as the URL.' : ''
+  return new TransportError('refused', `The server says that the endpoint has moved to ${where}.${advice}`, {
+    status,
   })
 }

@@ -78,6 +78,19 @@ describe.concurrent('a response whose id is the number of the request as text', 
       expect(await bridge.ask('tools/call', { name: 'x' }, 71)).toEqual({ jsonrpc: '2.0', id: 71, ...said })
     })(),
   )
+
+  it('or the text of the request as a number, is its answer', () =>
+    staged(async (stage) => {
+      const { url } = await stage.remote(
+        answering(({ body, json }) => json(200, { jsonrpc: '2.0', id: Number(body['id']), result })),
+      )
+      const { bridge } = await openBridge(stage, url)
+      expect(await bridge.ask('tools/call', { name: 'x' }, '71')).toEqual({
+        jsonrpc: '2.0',
+        id: '71',
+        result,
+      })
+    })())
 })
 
 const json = { 'Content-Type': 'application/json' }
