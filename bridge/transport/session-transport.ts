@@ -10,11 +10,12 @@ import {
   isSessionLost,
   noSession,
   openedSession,
+  PendingResponses,
   SessionState,
   type Session,
 } from './session.ts'
 import { SseTransport } from './sse.ts'
-import { type Elsewhere, PendingResponses, StreamableHttp, type PostAttempt } from './streamable-http.ts'
+import { type Elsewhere, StreamableHttp, type PostAttempt } from './streamable-http.ts'
 import {
   lostError,
   TransportError,

@@ -3,6 +3,9 @@ import {
   jsonRpcCode,
   parseWireMessage,
   toWireMessage,
+  waitingId,
+  withId,
+  type JsonRpcId,
   type JsonRpcRequest,
   type WireMessage,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
@@ -132,5 +135,47 @@ export class SessionState {
   #again(request: JsonRpcRequest): WireMessage {
     this.#replays += 1
     return toWireMessage({ ...request, id: `drawbridge-replay-${this.#replays}` })
+  }
+}
+
+interface Waiting {
+  deliver(answer: WireMessage): void | Promise<void>
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** Requests whose responses may come on a stream of the session, instead of in the answer to their POST. */
+export class PendingResponses {
+  readonly #waiting = new Map<JsonRpcId, Waiting>()
+
+  /** Resolves when the response to that request was delivered. A rejection need not be handled. */
+  expect(id: JsonRpcId, deliver: Waiting['deliver']): Promise<void> {
+    const answered = new Promise<void>((resolve, reject) => {
+      this.#waiting.set(id, { deliver, resolve, reject })
+    })
+    answered.catch(() => {})
+    return answered
+  }
+
+  forget(id: JsonRpcId): void {
+    this.#waiting.delete(id)
+  }
+
+  /** Delivers a response; returns whether a request waited for it. */
+  async take(response: WireMessage): Promise<boolean> {
+    const { envelope } = response
+    const id = envelope.kind === 'response' ? waitingId(envelope.id, this.#waiting) : undefined
+    const waiting = id === undefined ? undefined : this.#waiting.get(id)
+    if (id === undefined || waiting === undefined) return false
+    this.#waiting.delete(id)
+    const delivering = async (): Promise<void> => waiting.deliver(withId(response, id))
+    await delivering().then(waiting.resolve, waiting.reject)
+    return true
+  }
+
+  /** The stream has ended: what waits is lost. */
+  fail(error: unknown): void {
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
   }
 }

@@ -6,8 +6,8 @@ import { discard, type HttpResponse } from '../http/http-client.ts'
 import { Retries, StreamWaits } from '../http/retry.ts'
 import { readEventStream, type StreamEvent } from './event-stream.ts'
 import { readRefusedPost, refusedPostError } from './failed-response.ts'
-import { SessionState } from './session.ts'
-import { isEventStream, PendingResponses, readAnswer, StreamableHttp } from './streamable-http.ts'
+import { PendingResponses, SessionState } from './session.ts'
+import { isEventStream, readAnswer, StreamableHttp } from './streamable-http.ts'
 import {
   lostError,
   TransportError,

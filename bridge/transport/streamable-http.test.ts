@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { PendingResponses, readAnswer } from './streamable-http.ts'
+import { PendingResponses } from './session.ts'
+import { readAnswer } from './streamable-http.ts'
 
 describe('a large answer', () => {
   const fill = (item: string, count: number): string => Array.from({ length: count }, () => item).join(',')

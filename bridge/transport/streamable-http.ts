@@ -6,8 +6,6 @@ import {
   messagesIn,
   readMessage,
   requestIds,
-  waitingId,
-  withId,
   type JsonRpcId,
   type WireMessage,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
@@ -141,11 +139,8 @@ export class StreamableHttp extends ServerRequests {
       waits ??= new StreamWaits()
       if (end.lastEventId !== undefined && end.lastEventId !== lastEventId) waits.reset()
       lastEventId = end.lastEventId ?? lastEventId
-      if (resume === undefined || lastEventId === undefined || signal.aborted) {
-        const answered = end.isEmpty ? elsewhere?.() : undefined
-        if (answered === undefined) throw lostError(end.cause)
-        return await unlessAborted(answered, signal, lostError)
-      }
+      if (resume === undefined || lastEventId === undefined || signal.aborted)
+        return await answeredElsewhere(end, elsewhere, signal)
       this.ports.note('an answer was cut off: resuming it')
       waits.asked(end.retryMs)
       await waits.wait(this.ports.runtime, signal)
@@ -153,6 +148,17 @@ export class StreamableHttp extends ServerRequests {
       if (!isStreamOpen(response)) throw lostError(end.cause)
     }
   }
+}
+
+/** Waits for a response that a stream did not bring. Only one without any event is as good as 202; others are lost. */
+async function answeredElsewhere(
+  { isEmpty, cause }: EventStreamEnd,
+  elsewhere: Elsewhere,
+  signal: AbortSignal,
+): Promise<void> {
+  const answered = isEmpty ? elsewhere?.() : undefined
+  if (answered === undefined) throw lostError(cause)
+  await unlessAborted(answered, signal, lostError)
 }
 
 function isStreamOpen(response: HttpResponse): boolean {
@@ -302,48 +308,6 @@ export function readAnswer(bytes: Buffer): WireMessage {
       throw new TransportError('too_large', 'An answer of the server has more than 2,000,000 values.')
   }
   return readMessage(bytes)
-}
-
-interface Waiting {
-  deliver(answer: WireMessage): void | Promise<void>
-  resolve(): void
-  reject(error: unknown): void
-}
-
-/** Requests whose responses may come on a stream of the session, instead of in the answer to their POST. */
-export class PendingResponses {
-  readonly #waiting = new Map<JsonRpcId, Waiting>()
-
-  /** Resolves when the response to that request was delivered. A rejection need not be handled. */
-  expect(id: JsonRpcId, deliver: Waiting['deliver']): Promise<void> {
-    const answered = new Promise<void>((resolve, reject) => {
-      this.#waiting.set(id, { deliver, resolve, reject })
-    })
-    answered.catch(() => {})
-    return answered
-  }
-
-  forget(id: JsonRpcId): void {
-    this.#waiting.delete(id)
-  }
-
-  /** Delivers a response; returns whether a request waited for it. */
-  async take(response: WireMessage): Promise<boolean> {
-    const { envelope } = response
-    const id = envelope.kind === 'response' ? waitingId(envelope.id, this.#waiting) : undefined
-    const waiting = id === undefined ? undefined : this.#waiting.get(id)
-    if (id === undefined || waiting === undefined) return false
-    this.#waiting.delete(id)
-    const delivering = async (): Promise<void> => waiting.deliver(withId(response, id))
-    await delivering().then(waiting.resolve, waiting.reject)
-    return true
-  }
-
-  /** The stream has ended: what waits is lost. */
-  fail(error: unknown): void {
-    for (const { reject } of this.#waiting.values()) reject(error)
-    this.#waiting.clear()
-  }
 }
 
 /** Beyond that the bodies that arrive at the same time, or wait for a slow client, are not all read on. */

@@ -49,7 +49,7 @@ function isAboutMethod({ status, json }: ServerResponse): boolean {
 export async function register(request: RegistrationRequest, context: OAuthContext): Promise<ClientIdentity> {
   const { endpoint: url, metadata, grant } = request
   const { config, runtime } = context
-  let wanted = clientMetadata(request, config)
+  const wanted = clientMetadata(request, config)
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
   const send = (document: ClientMetadata): Promise<ServerResponse> =>
     requestJson({ method: 'POST', url, headers, body: JSON.stringify(document) }, context)
@@ -61,14 +61,15 @@ export async function register(request: RegistrationRequest, context: OAuthConte
     if (!isVague && !isAboutRedirectUri(response)) break
     response = await send({ ...wanted, redirect_uris: [`http://${unused}${path}`] })
   }
+  let accepted = wanted
   for (const method of otherMethods(wanted, metadata, config)) {
     if (!isAboutMethod(response)) break
-    wanted = { ...wanted, token_endpoint_auth_method: method }
-    response = await send(wanted)
+    accepted = { ...wanted, token_endpoint_auth_method: method }
+    response = await send(accepted)
   }
   const { json, status } = response
   const isRegistered = status >= 200 && status < 300 && isJsonObject(json)
-  const client = isRegistered ? readClient(json, wanted, metadata) : undefined
+  const client = isRegistered ? readClient(json, accepted, metadata) : undefined
   if (client === undefined) throw registrationFailure(response, request, runtime.now())
   return client
 }
