@@ -22,6 +22,10 @@ it.each<[accept: string | null, weight: number]>([
   ['application/json-seq', 0],
   ['text/application/json', 0],
   [',,application/json,', 1],
+  ['application/json, application/json;version=2;q=0', 1],
+  ['application/json;version=2;q=0.2, application/json;q=0.5, application/json;q=0.1', 0.5],
+  ['application/json;profile="a,b;q=0"', 1],
+  ['application/json;profile="a, application/json;q=0, b";q=0.4', 0.4],
 ])('an Accept of %j gives JSON the weight %f', (accept, weight) => {
   expect(weightOf(readMediaRanges(accept), 'application/json')).toBe(weight)
 })

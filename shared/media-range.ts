@@ -4,7 +4,14 @@ export type MediaRanges = ReadonlyMap<string, number>
 /** Reads an `Accept` header. Without one, everything is accepted. Only the first 1024 characters count. */
 export function readMediaRanges(accept: string | null): MediaRanges {
   if (!accept?.trim()) return new Map([['*/*', 1]])
-  return new Map(accept.slice(0, 1024).split(',').map(readRange))
+  // A comma or a weight in quotes is part of another parameter.
+  const all = accept
+    .slice(0, 1024)
+    .replaceAll(/"[^"]*"/g, '')
+    .split(',')
+    .map(readRange)
+  // A type may be there several times, with different parameters.
+  return new Map(all.toSorted(([, one], [, other]) => one - other))
 }
 
 /** Returns the weight of a media type: that of the most specific range. 0: it is not accepted. */
