@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { staged } from '../support/bridge/process/stage.ts'
 import type { Received } from '../support/remote/received.ts'
+import { until } from '../support/until.ts'
 import { openBridge } from './odd-server.ts'
 
 type Answer = (call: Received, message: JsonObject) => void
@@ -108,7 +109,7 @@ describe.concurrent('a response with the status 202', () => {
         ),
       )
       const { bridge } = await openBridge(stage, remote.url)
-      await expect.poll(() => remote.streams.size).toBe(1)
+      await until(() => remote.streams.size === 1)
       expect(await bridge.call('x')).toBe('done')
     })(),
   )
@@ -150,7 +151,7 @@ describe.concurrent('a response on the GET stream', () => {
         ),
       )
       const { bridge } = await openBridge(stage, remote.url)
-      await expect.poll(() => remote.streams.size).toBe(1)
+      await until(() => remote.streams.size === 1)
       const calls = Array.from({ length: 30 }, () => bridge.call('x'))
       expect(new Set(await Promise.all(calls))).toEqual(new Set(['done']))
     })(),
