@@ -316,7 +316,7 @@ const maxHeldBytes = 16 * 1024 * 1024
 const smallBytes = 64 * 1024
 
 /** Bounds what all answers hold in memory. Beyond that only the first large one is read on, one after the other. */
-class BodyBudget {
+export class BodyBudget {
   readonly #held = new Map<object, number>()
   #total = 0
   #waiting: (() => void)[] = []

@@ -32,7 +32,7 @@ const widerTests: Readonly<Record<string, readonly string[]>> = {
   'server/http/login': ['server/core/sign-in/*.test.ts', 'server/http/page-language.test.ts'],
   'server/mcp/command': ['server/mcp/*.test.ts'],
   'bridge/oauth/tokens': ['bridge/oauth/{login,grants,client}/*.test.ts'],
-  'bridge/transport': ['bridge/sign-in/*.test.ts'],
+  'bridge/transport': ['bridge/proxy/{liveness,proxy-calls,proxy-era}.test.ts', 'bridge/sign-in/*.test.ts'],
 }
 
 /** Returns the patterns of the tests to run for mutants of `path`, a folder or a file. */
