@@ -18,8 +18,6 @@ export interface EventStreamEnd {
   retryMs: number | undefined
   /** Why it ended, when it did not end as it should. */
   cause: unknown
-  /** It ended as it should, and had no event. */
-  isEmpty: boolean
 }
 
 export interface EventReader {
@@ -37,10 +35,9 @@ export async function readEventStream(
   reader: EventReader,
   maxEventBytes: number = maxMessageBytes,
 ): Promise<EventStreamEnd> {
-  const end: EventStreamEnd = { lastEventId: undefined, retryMs: undefined, cause: undefined, isEmpty: true }
+  const end: EventStreamEnd = { lastEventId: undefined, retryMs: undefined, cause: undefined }
   try {
     for await (const { id, event, data } of eventsOf(response.body, end, reader, maxEventBytes)) {
-      end.isEmpty = false
       await reader.take({ type: event ?? 'message', data: Buffer.from(data, 'latin1') })
       if (id !== undefined) end.lastEventId = isHeaderValue(id) ? id : undefined
       if (!reader.isDone()) continue
@@ -97,7 +94,6 @@ async function* eventsOf(
   } catch (error) {
     if (error instanceof TransportError) throw error
     end.cause = error
-    end.isEmpty = false
   }
 }
 

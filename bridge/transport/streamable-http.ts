@@ -139,8 +139,7 @@ export class StreamableHttp extends ServerRequests {
       waits ??= new StreamWaits()
       if (end.lastEventId !== undefined && end.lastEventId !== lastEventId) waits.reset()
       lastEventId = end.lastEventId ?? lastEventId
-      if (resume === undefined || lastEventId === undefined || signal.aborted)
-        return await answeredElsewhere(end, elsewhere, signal)
+      if (resume === undefined || lastEventId === undefined || signal.aborted) throw lostError(end.cause)
       this.ports.note('an answer was cut off: resuming it')
       waits.asked(end.retryMs)
       await waits.wait(this.ports.runtime, signal)
@@ -148,17 +147,6 @@ export class StreamableHttp extends ServerRequests {
       if (!isStreamOpen(response)) throw lostError(end.cause)
     }
   }
-}
-
-/** Waits for a response that a stream did not bring. Only one without any event is as good as 202; others are lost. */
-async function answeredElsewhere(
-  { isEmpty, cause }: EventStreamEnd,
-  elsewhere: Elsewhere,
-  signal: AbortSignal,
-): Promise<void> {
-  const answered = isEmpty ? elsewhere?.() : undefined
-  if (answered === undefined) throw lostError(cause)
-  await unlessAborted(answered, signal, lostError)
 }
 
 function isStreamOpen(response: HttpResponse): boolean {

@@ -270,8 +270,8 @@ export function requestIds(message: WireMessage): Set<JsonRpcId> {
 }
 
 /**
- * Returns a message under the id of the request that it answers, if that is one of those that wait: some servers write a number
- * as text or text as a number, and name none in an error though only one request can be meant. Every other message is returned as it is.
+ * Returns a message under the id of the request that it answers, if that is one of those that wait: some servers write the number of an id
+ * as text, and name none in an error though only one request can be meant. Every other message is returned as it is.
  */
 export function addressed(message: WireMessage, waiting: ReadonlySet<JsonRpcId>): WireMessage {
   const { envelope } = message
@@ -282,11 +282,10 @@ export function addressed(message: WireMessage, waiting: ReadonlySet<JsonRpcId>)
   return errorIn(message, id) ?? message
 }
 
-/** Returns the id of a request that waits for a response with this one, as a number or as text; the same id if none does. */
+/** Returns the id of a request that waits for a response with this one; the same id if none does. */
 export function waitingId(id: JsonRpcId, waiting: { has(id: JsonRpcId): boolean }): JsonRpcId {
-  if (waiting.has(id)) return id
-  const other = typeof id === 'string' ? Number(id) : String(id)
-  return String(other) === String(id) && waiting.has(other) ? other : id
+  if (typeof id !== 'string' || waiting.has(id) || !waiting.has(Number(id))) return id
+  return String(Number(id)) === id ? Number(id) : id
 }
 
 /** Returns the error that a message has, under the id of the request that it is for; undefined if it has none. */

@@ -79,19 +79,6 @@ describe.concurrent('a response whose id is the number of the request as text', 
       expect(await bridge.ask('tools/call', { name: 'x' }, 71)).toEqual({ jsonrpc: '2.0', id: 71, ...said })
     })(),
   )
-
-  it('or the text of the request as a number, is its answer', () =>
-    staged(async (stage) => {
-      const { url } = await stage.remote(
-        answering(({ body, json }) => json(200, { jsonrpc: '2.0', id: Number(body['id']), result })),
-      )
-      const { bridge } = await openBridge(stage, url)
-      expect(await bridge.ask('tools/call', { name: 'x' }, '71')).toEqual({
-        jsonrpc: '2.0',
-        id: '71',
-        result,
-      })
-    })())
 })
 
 const json = { 'Content-Type': 'application/json' }
@@ -134,11 +121,6 @@ describe.concurrent('a response on the GET stream', () => {
       'after its POST is accepted with a body that says so',
       202,
       (post, stream) => (post.writeHead(202, json).end('{"status":"accepted"}'), stream()),
-    ],
-    [
-      'after the stream of its POST ended without an event',
-      200,
-      (post, stream) => (post.writeHead(200, eventStream).end(': accepted\n\n'), stream()),
     ],
   ])('%s is the answer to its request', (_when, _status, answer) =>
     staged(async (stage) => {
