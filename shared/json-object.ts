@@ -1,5 +1,5 @@
 declare global {
-  // In V8 since 11.4, but not in the types of ECMAScript 2023. Only browsers may lack it.
+  // In V8 since 11.4, but not in the types of ECMAScript 2023. Node 20 and some browsers lack it.
   interface JSON {
     isRawJSON?(value: unknown): boolean
   }
