@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type Stage, staged } from '../support/bridge/process/stage.ts'
 import type { Received } from '../support/remote/received.ts'
 import type { Remote, RemoteOptions } from '../support/remote/remote.ts'
-import { login, signInAndCall } from './odd-server.ts'
+import { login, openBridge, signInAndCall } from './odd-server.ts'
 
 /** An ordinary server whose authorization server describes itself in its own way. */
 async function remoteWith(
@@ -39,10 +39,12 @@ describe.concurrent('the client authentication at a token endpoint', () => {
   ])('%s, and always names the client in the body', (_name, listed, registered) =>
     staged(async (stage) => {
       const remote = await remoteWith(stage, () => ({ token_endpoint_auth_methods_supported: listed }), {
-        tokenTtlSeconds: 1,
         handle: refuseWithoutClientId,
       })
-      expect(await signInAndCall(stage, remote.url)).toBe('signed in')
+      expect(await login(stage, remote.url)).toMatchObject({ code: 0 })
+      remote.revokeAccessTokens()
+      const { bridge } = await openBridge(stage, remote.url)
+      expect(await bridge.call('echo', { text: 'renewed' })).toBe('renewed')
       const asked = remote.received.find(({ path }) => path === '/register')
       expect(asked?.body['token_endpoint_auth_method']).toBe(registered)
       const sent = remote.received.filter(({ path }) => path === '/token')
