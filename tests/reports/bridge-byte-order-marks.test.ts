@@ -1,6 +1,7 @@
 import { Transform } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { staged } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 import { type Head, oddRemote, openBridge, signInAndCall } from './odd-server.ts'
 
 /** Puts a byte order mark before every body. */
@@ -39,7 +40,7 @@ describe.concurrent('a byte order mark', () => {
         const remote = await oddRemote(stage, { change: withMarks }, { era: 'legacy', transport })
         const { bridge } = await openBridge(stage, transport === 'sse' ? remote.sseUrl : remote.url)
         expect(await bridge.call('echo', { text: 'read' })).toBe('read')
-        if (transport === 'http') await expect.poll(() => remote.streams.size).toBe(1)
+        if (transport === 'http') await until(() => remote.streams.size === 1)
         remote.changeTools()
         await bridge.find(({ method }) => method === 'notifications/tools/list_changed')
       }

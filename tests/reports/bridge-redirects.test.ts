@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../support/bridge/process/bridge-child.ts'
 import { staged } from '../support/bridge/process/stage.ts'
+import { until } from '../support/until.ts'
 import { oddRemote, type Oddities, openBridge, signInAndCall } from './odd-server.ts'
 
 /** What frameworks do that have their endpoints at a path with a slash: every other is sent there. */
@@ -28,7 +29,7 @@ describe.concurrent('a redirect within the origin', () => {
       const remote = await oddRemote(stage, slashed(['/mcp'], status), { era: 'legacy' })
       const { bridge } = await openBridge(stage, remote.url)
       expect(await bridge.call('echo', { text: 'moved' })).toBe('moved')
-      await expect.poll(() => remote.streams.size).toBe(1)
+      await until(() => remote.streams.size === 1)
       remote.changeTools()
       await bridge.find(({ method }) => method === 'notifications/tools/list_changed')
       await bridge.close()
