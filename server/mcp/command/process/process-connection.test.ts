@@ -185,6 +185,26 @@ describe('an answer that names no request', () => {
     await expect(requests[2]).rejects.toMatchObject(failed)
   })
 
+  it('fails a call whatever lasting requests are open beside it, and leaves those', async () => {
+    const settled = vi.fn()
+    void connection.request('subscriptions/listen', {}, { isLasting: true }).then(settled, settled)
+    const call = connection.request('tools/call', {})
+    receive(unnamed)
+    await expect(call).rejects.toMatchObject(failed)
+    expect(settled).not.toHaveBeenCalled()
+  })
+
+  it('counts once: two later calls need two more of them', async () => {
+    const first = connection.request('tools/call', {})
+    receive(unnamed)
+    await expect(first).rejects.toMatchObject(failed)
+    const others = [2, 3].map((n) => connection.request('tools/call', { n }))
+    receive(unnamed)
+    receive({ id: 2, result: { of: 2 } })
+    await expect(others[1]).rejects.toMatchObject(failed)
+    expect(await others[0]).toEqual({ of: 2 })
+  })
+
   it("is nobody's when no request is open, and never a lasting one's", async () => {
     receive(unnamed)
     const settled = vi.fn()

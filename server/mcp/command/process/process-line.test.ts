@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answeredIds, isWholeLine, readOutput } from './process-line.ts'
+import { answeredIds, isWholeLine, readOutput, unreadable } from './process-line.ts'
 
 describe('a line of a process', () => {
   it.each([
@@ -42,6 +42,60 @@ describe('a line of a process', () => {
       expect(readOutput(line)).toMatchObject([{ message: { id: null, error: {} }, isFaulty: true }])
     },
   )
+
+  it.each<[line: string, message: object]>([
+    ['{"jsonrpc":"2.0","id":"a","method":"x","params":null}', { id: 'a', method: 'x' }],
+    ['{"jsonrpc":"2.0","id":7,"result":{},"error":null}', { id: 7, result: {} }],
+    ['{"jsonrpc":"2.0","id":7,"result":{},"method":"x"}', { id: 7, result: {} }],
+    ['{"id":7,"result":{}}', { id: 7, result: {} }],
+    ['{"jsonrpc":"2.0","id":"7","result":{}}', { id: 7, result: {} }],
+    ['{"jsonrpc":"2.0","id":7.0,"result":{}}', { id: 7, result: {} }],
+    [
+      '{"id":7,"result":null,"error":{"code":"-5","message":"No."}}',
+      { id: 7, error: { code: -5, message: 'No.' } },
+    ],
+    [
+      '{"id":7,"error":{"code":-5.0,"message":"No.","data":1}}',
+      { id: 7, error: { code: -5, message: 'No.', data: 1 } },
+    ],
+    [
+      '{"id":7,"error":{"code":9007199254740993,"message":"No."}}',
+      { id: 7, error: { code: -32_603, message: 'No.' } },
+    ],
+    ['{"id":7,"error":{"code":1.5,"message":"No."}}', { id: 7, error: { code: -32_603, message: 'No.' } }],
+    ['{"id":7,"error":{"code":"E5","message":"No."}}', { id: 7, error: { code: -32_603, message: 'No.' } }],
+    ['{"id":7,"error":"No."}', { id: 7, error: { code: -32_603, message: 'No.' } }],
+    [
+      '{"id":7,"error":{"message":7}}',
+      { id: 7, error: { code: -32_603, message: 'The server reported an error without a message.' } },
+    ],
+    ['{"jsonrpc":"2.0","id":7,"result":[]}', { id: 7, error: unreadable }],
+    ['{"jsonrpc":"2.0","id":"a7","result":{}}', { id: null, error: unreadable }],
+    ['{"jsonrpc":"2.0","id":"7a","result":{}}', { id: null, error: unreadable }],
+  ])('%s is read as what is meant', (line, message) => {
+    const [read, ...others] = readOutput(line)
+    expect(others).toEqual([])
+    expect(JSON.parse(JSON.stringify(read?.message))).toEqual({ jsonrpc: '2.0', ...message })
+  })
+
+  it.each<[what: string, line: string, ids: number[]]>([
+    ['ends too early', '{"jsonrpc":"2.0","id":7,"result":{', [7]],
+    ['has two answers', '{"id":7,"result":{}}{"id":8,"result":{}}', [7, 8]],
+    ['is nested too deeply', `{"id":7,"result":{"a":${'['.repeat(999)}${']'.repeat(999)}}}`, [7]],
+  ])('that %s fails the requests it names, as a guess', (_what, line, ids) => {
+    expect(readOutput(line)).toEqual(
+      ids.map((id) => ({
+        message: { jsonrpc: '2.0', id, error: unreadable },
+        isFaulty: true,
+        isGuess: true,
+      })),
+    )
+  })
+
+  it('that is nested a thousand levels deep is read', () => {
+    const line = `{"id":7,"result":{"a":${'['.repeat(998)}${']'.repeat(998)}}}`
+    expect(readOutput(line)).toMatchObject([{ message: { id: 7, result: {} }, isFaulty: false }])
+  })
 
   it('that has batches in a batch has their messages', () => {
     const answer = '{"jsonrpc":"2.0","id":7,"result":{}}'

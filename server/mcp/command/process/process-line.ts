@@ -102,7 +102,7 @@ export function requestId(id: unknown): number | undefined {
 }
 
 const answerBehindId =
-  /(?:^[^{]*|\}\s*)\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*"?(\d+)(?!\d|\.0*[1-9]|"?\s*,\s*"method")|"id"\s*:\s*"?(\d+)"?\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)")/g
+  /(?:^[^{]*|\}\s*)\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*"?(\d+)(?![\w-]|\.0*[1-9]|"?\s*,\s*"method")|"id"\s*:\s*"?(\d+)"?\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)")/g
 const beginsWithAnswer = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"/
 const endsWithId = /,\s*"id"\s*:\s*"?(\d+)"?\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/
 
