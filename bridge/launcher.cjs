@@ -23,8 +23,12 @@ var nodeModule = require('module')
 if (nodeModule.enableCompileCache) {
   try {
     // Not where Node would keep it, below /tmp: whoever is first there could have us run their code.
-    var cache = require('path').join(require('os').homedir(), '.cache', 'drawbridge')
-    require('fs').mkdirSync(cache, { recursive: true, mode: 448 })
+    var cache = require('os').homedir()
+    ;['.cache', 'drawbridge'].forEach(function (name) {
+      cache = require('path').join(cache, name)
+      // One at a time: the recursive mode of Node 26 never ends below /proc.
+      if (!require('fs').existsSync(cache)) require('fs').mkdirSync(cache, { mode: 448 })
+    })
     var stat = require('fs').statSync(cache)
     var isOpenToOthers = process.getuid && (stat.uid !== process.getuid() || (stat.mode & 18) !== 0)
     if (!isOpenToOthers) nodeModule.enableCompileCache(cache)

@@ -148,7 +148,7 @@ function syncFolder(path: string): void {
 }
 
 /** Creates one folder at a time: Node's recursive mode never ends below file systems such as /proc. */
-function makeFolder(path: string): void {
+export function makeFolder(path: string): void {
   const parent = dirname(path)
   if (parent !== path && !existsSync(parent)) makeFolder(parent)
   try {

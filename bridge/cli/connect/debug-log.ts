@@ -1,5 +1,6 @@
-import { appendFileSync, chmodSync, mkdirSync, renameSync, statSync } from 'node:fs'
+import { appendFileSync, chmodSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '../../credentials/private-folder.ts'
 import { redactSecrets } from '../../oauth/server-text.ts'
 
 /** A log for a person who debugs. */
@@ -51,7 +52,7 @@ function append(path: string, line: string): void {
     if (statSync(path).size + line.length > maxBytes) renameSync(path, `${path}.1`)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path))
     appendFileSync(path, '', { mode: 0o600 })
     // The mode of the call counts for new files only, and the umask takes from it.
     chmodSync(path, 0o600)
