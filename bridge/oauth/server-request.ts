@@ -52,7 +52,7 @@ export async function requestJson(
     try {
       const limited = { ...request, signal: limit }
       const first = await http.send(limited)
-      // Whoever gets a document looks at its redirects.
+      // A reader of metadata decides about its redirects itself.
       const response = request.method === 'POST' ? await followRedirects(http, limited, first) : first
       const { status, headers } = response
       return { status, headers, json: await readBodyAsJson(response) }

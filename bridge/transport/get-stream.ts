@@ -101,10 +101,8 @@ export class GetStream {
 
   async #take(message: WireMessage): Promise<void> {
     for (const one of messagesIn(message)) {
-      const { envelope } = one
-      if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
       // A response too: its request may have been sent on a stream that broke.
-      else if (!this.#isClosed) await this.#ports.message(one)
+      if (!this.#isClosed) await this.#ports.message(one)
     }
   }
 

@@ -131,7 +131,10 @@ export class SessionTransport implements StreamingTransport {
       open: (lastEventId, signal) =>
         this.#http.get(used.headers, lastEventId, signal, { retryMs: 0, bodyTimeoutMs: 0 }),
       message: async (message) => {
-        if (!(await this.#pending.take(message))) await this.#ports.unsolicited(message)
+        if (await this.#pending.take(message)) return
+        const { envelope } = message
+        if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
+        else await this.#ports.unsolicited(message)
       },
       silent: () => {
         if (this.#stream === stream) this.#pending.fail(lostError())
@@ -149,9 +152,10 @@ export class SessionTransport implements StreamingTransport {
     if (envelope.kind !== 'request') return this.#postInSession(message, recording)
     const answered = this.#pending.expect(envelope.id, recording.deliver)
     try {
-      await this.#postInSession(message, recording, () =>
-        this.#stream?.mayAnswer === true ? answered : undefined,
-      )
+      await this.#postInSession(message, recording, () => {
+        this.#pending.expectOnlyHere(envelope.id)
+        return this.#stream?.mayAnswer === true ? answered : undefined
+      })
     } finally {
       this.#pending.forget(envelope.id)
     }

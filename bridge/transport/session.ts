@@ -1,10 +1,9 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import {
+  addressed,
   jsonRpcCode,
   parseWireMessage,
   toWireMessage,
-  waitingId,
-  withId,
   type JsonRpcId,
   type JsonRpcRequest,
   type WireMessage,
@@ -139,6 +138,10 @@ export class SessionState {
 }
 
 interface Waiting {
+  /** The response can come on no other stream. */
+  isOnlyHere: boolean
+  /** An error without an id, which is the response unless another one comes for the POST. */
+  unnamed?: WireMessage
   deliver(answer: WireMessage): void | Promise<void>
   resolve(): void
   reject(error: unknown): void
@@ -149,26 +152,40 @@ export class PendingResponses {
   readonly #waiting = new Map<JsonRpcId, Waiting>()
 
   /** Resolves when the response to that request was delivered. A rejection need not be handled. */
-  expect(id: JsonRpcId, deliver: Waiting['deliver']): Promise<void> {
+  expect(id: JsonRpcId, deliver: Waiting['deliver'], isOnlyHere = false): Promise<void> {
     const answered = new Promise<void>((resolve, reject) => {
-      this.#waiting.set(id, { deliver, resolve, reject })
+      this.#waiting.set(id, { isOnlyHere, deliver, resolve, reject })
     })
     answered.catch(() => {})
     return answered
+  }
+
+  /** The POST of a request has ended without a response. */
+  expectOnlyHere(id: JsonRpcId): void {
+    const waiting = this.#waiting.get(id)
+    if (waiting === undefined) return
+    waiting.isOnlyHere = true
+    if (waiting.unnamed) void this.take(waiting.unnamed)
   }
 
   forget(id: JsonRpcId): void {
     this.#waiting.delete(id)
   }
 
-  /** Delivers a response; returns whether a request waited for it. */
-  async take(response: WireMessage): Promise<boolean> {
+  /** Delivers a response, or an error without an id if one request alone waits; returns whether the message was for a request. */
+  async take(message: WireMessage): Promise<boolean> {
+    const { kind } = message.envelope
+    if (kind === 'request' || kind === 'notification') return false
+    const response = addressed(message, new Set(this.#waiting.keys()))
     const { envelope } = response
-    const id = envelope.kind === 'response' ? waitingId(envelope.id, this.#waiting) : undefined
-    const waiting = id === undefined ? undefined : this.#waiting.get(id)
-    if (id === undefined || waiting === undefined) return false
-    this.#waiting.delete(id)
-    const delivering = async (): Promise<void> => waiting.deliver(withId(response, id))
+    const waiting = envelope.kind === 'response' ? this.#waiting.get(envelope.id) : undefined
+    if (envelope.kind !== 'response' || waiting === undefined) return false
+    if (kind === 'invalid' && !waiting.isOnlyHere) {
+      waiting.unnamed = response
+      return true
+    }
+    this.#waiting.delete(envelope.id)
+    const delivering = async (): Promise<void> => waiting.deliver(response)
     await delivering().then(waiting.resolve, waiting.reject)
     return true
   }

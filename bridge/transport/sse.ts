@@ -75,7 +75,7 @@ export class SseTransport implements StreamingTransport {
   async #roundTrip(connection: SseConnection, message: WireMessage, options: Sending): Promise<void> {
     const { envelope } = message
     if (envelope.kind !== 'request') return this.#post(connection, message, options)
-    const answered = connection.pending.expect(envelope.id, options.deliver)
+    const answered = connection.pending.expect(envelope.id, options.deliver, true)
     // Whichever is first: the response may overtake the 202, and a refused POST brings none.
     const posting = this.#post(connection, message, options)
     try {
@@ -201,10 +201,10 @@ class SseConnection {
   async take(message: WireMessage): Promise<void> {
     for (const one of messagesIn(message)) {
       const { envelope } = one
+      if (await this.pending.take(one)) continue
       if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
-      else if (envelope.kind === 'response') {
-        if (!(await this.pending.take(one))) this.#ports.note('dropped a response to no pending request')
-      } else await this.#ports.unsolicited(one)
+      else if (envelope.kind === 'response') this.#ports.note('dropped a response to no pending request')
+      else await this.#ports.unsolicited(one)
     }
   }
 

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { readMessageText, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { PendingResponses } from './session.ts'
 import { BodyBudget, readAnswer } from './streamable-http.ts'
 
@@ -14,7 +14,7 @@ describe('a large answer', () => {
     expect(() => readAnswer(Buffer.from(text))).toThrow('more than 2,000,000 values')
   })
 
-  it('of one long text full of brackets is no matter', () => {
+  it('an answer with one long text full of brackets is read, whatever its length', () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"a":"${'{\\"[:'.repeat(2_000_000)}"}}`
     expect(readAnswer(Buffer.from(text))).toMatchObject({ envelope: { kind: 'response' }, text })
   })
@@ -48,6 +48,42 @@ describe('requests whose responses come elsewhere', () => {
     expect(got.map(({ text }) => JSON.parse(text) as unknown)).toEqual([
       { jsonrpc: '2.0', id: 7, result: { of: {} } },
     ])
+  })
+
+  describe('take an error without an id', () => {
+    const error = { code: -32_000, message: 'No.' }
+    const unnamed = readMessageText(JSON.stringify({ jsonrpc: '2.0', id: null, error }))
+    const got: unknown[] = []
+    const take = ({ text }: WireMessage): void => void got.push(JSON.parse(text))
+    beforeEach(() => void got.splice(0))
+
+    it('once its POST has ended without a response', async () => {
+      const pending = new PendingResponses()
+      const answered = pending.expect(1, take)
+      expect(await pending.take(unnamed)).toBe(true)
+      expect(got).toEqual([])
+      pending.expectOnlyHere(1)
+      await answered
+      expect(got).toEqual([{ jsonrpc: '2.0', id: 1, error }])
+      expect(await pending.take(unnamed)).toBe(false)
+    })
+
+    it('at once where no response can come for a POST', async () => {
+      const pending = new PendingResponses()
+      const answered = pending.expect(1, take, true)
+      expect(await pending.take(unnamed)).toBe(true)
+      await answered
+      expect(got).toEqual([{ jsonrpc: '2.0', id: 1, error }])
+    })
+
+    it('not while two wait, nor any other message without an id', async () => {
+      const pending = new PendingResponses()
+      void pending.expect(1, take, true)
+      expect(await pending.take(readMessageText('{"jsonrpc":"2.0","id":null,"result":{}}'))).toBe(false)
+      void pending.expect(2, take, true)
+      expect(await pending.take(unnamed)).toBe(false)
+      expect(got).toEqual([])
+    })
   })
 
   it('wait no longer when they are forgotten, and fail with the stream or with their delivery', async () => {

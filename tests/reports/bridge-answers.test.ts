@@ -46,6 +46,28 @@ describe.concurrent('an error without the id of its request', () => {
     })(),
   )
 
+  it.each(['http', 'sse'] as const)(
+    'on the stream of the session, by the transport %s, is what the client reads',
+    (transport) =>
+      staged(async (stage) => {
+        const streams: ServerResponse[] = []
+        const remote = await stage.remote({
+          era: 'legacy',
+          transport,
+          handle({ method, response, body }) {
+            if (method === 'GET') streams.push(response)
+            if (body['method'] !== 'tools/call') return false
+            response.writeHead(202).end()
+            streams.at(-1)?.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', error })}\n\n`)
+            return true
+          },
+        })
+        const { bridge } = await openBridge(stage, transport === 'sse' ? remote.sseUrl : remote.url)
+        await until(() => streams.length > 0)
+        expect(await bridge.ask('tools/call', { name: 'x' }, 'call')).toMatchObject({ id: 'call', error })
+      })(),
+  )
+
   it.each(['', 'null', 'server-error', -1])(
     'in JSON, with the id %j instead, is what the client reads',
     (id) =>

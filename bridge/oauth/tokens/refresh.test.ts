@@ -267,7 +267,7 @@ describe('what is stored of a renewal', () => {
     },
   )
 
-  it('an error that nothing foresaw counts as sent, and what it says reaches nobody', async () => {
+  it('an unexpected error counts as sent, and its message stays out of the failure', async () => {
     const outcome = await refresh(used, { refresh: () => Promise.reject(new Error('the token refresh 1')) })
     expect(outcome).toMatchObject({
       kind: 'unavailable',
@@ -303,7 +303,7 @@ describe('what is stored of a renewal', () => {
 })
 
 describe('a token that an earlier process may have spent', () => {
-  it('is sent once more when it is refused, unless somebody has stored other tokens meanwhile', async () => {
+  it('a refused refresh is sent once more, unless another process has stored new tokens meanwhile', async () => {
     stored = interrupted
     expect(
       await refresh(interrupted, { ...quick, ...answers(refused('invalid_grant'), issued({})) }),

@@ -226,7 +226,7 @@ describe('what a person is told', () => {
     })
   })
 
-  it('an answer that nobody can tell is unavailable, with its cause and when to try again', () => {
+  it('an answer that cannot be understood is unavailable, with its cause and when to try again', () => {
     const cause = new Error('the token endpoint answered with status 503')
     const unknown = { kind: 'unavailable', retryAfterSeconds: 11, sent: true } as const
     expect(failureOf({ ...unknown, cause }, issuer)).toMatchObject({

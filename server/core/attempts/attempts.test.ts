@@ -146,7 +146,7 @@ describe('steps are joined', () => {
     expect((await read()).map(steps)).toEqual(['server_metadata client', 'register'])
   })
 
-  it('by the first 120 characters of a program, and by nothing where there is no address', async () => {
+  it('attempts are joined by the first 120 characters of a program, and not at all without an address', async () => {
     const long = 'x'.repeat(120)
     see('challenge', { userAgent: `${long}1` })
     see('resource_metadata', { userAgent: `${long}2` })
@@ -243,7 +243,7 @@ describe('what is kept', () => {
     expect(all).toBeLessThan(1_250_000)
   })
 
-  it('has every step of somebody who signs in, from the code on, however much is stored', async () => {
+  it('the record has every step from the code on, however much is stored', async () => {
     for (let n = 0; n < 1000; n += 1) see('challenge', { userAgent: `${n} ${longest.userAgent}` })
     for (const step of ['page', 'sign_in', 'code', 'token', 'first_call'] as const)
       see(step, { clientId: 'c', signIn: 's', ...(step === 'token' && { grantId: 'g' }) })

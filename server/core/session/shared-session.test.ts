@@ -329,7 +329,7 @@ describe('the right to refresh, of which the connections of a person have one', 
   })
 })
 
-it('a session whose person nobody knows is signed out: no connection can need it', async () => {
+it('a session without a known user is signed out: no connection can need it', async () => {
   await connect('a')
   for (const unknown of [undefined, 'no JWT', `${btoa('{}')}.${btoa('{"sub":7}')}.sig`.replaceAll('=', '')]) {
     const session = { ...issue(), idToken: unknown }

@@ -176,7 +176,7 @@ describe('a mailed code', () => {
     expect(tried).toHaveLength(5)
   })
 
-  it('that was not judged is no wrong one, and an account that may not sign in is told so', async () => {
+  it('a code that was not judged does not count as wrong, and an account that may not sign in is told so', async () => {
     const { prompt } = await request('ada@example.com')
     for (const kind of ['transient', 'protocol', 'rate_limited'] as const) {
       failure = new ProviderError(kind, 'no')

@@ -1,7 +1,7 @@
 import { parseExactJson, plainNumber } from '@drawbridge/shared/exact-json.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { structureOf } from '@drawbridge/shared/json-structure.ts'
 import {
+  isNestedDeeply,
   jsonRpcCode,
   type JsonRpcErrorObject,
   type JsonRpcMessage,
@@ -10,16 +10,13 @@ import {
 
 /** A message in a line of a process. */
 export interface OutputMessage {
-  /** Undefined for what is neither a message nor an answer. The id of an answer is that of a request of ours, or null if it names none. */
+  /** Undefined for a line without a message. The id of an answer is the id that we gave a request, or null if it has none of ours. */
   message: JsonRpcMessage | undefined
-  /** True for what belongs into the log: it is no message, or an answer that ends its call with an error of ours. */
+  /** True if the line belongs in the log: it has no message, or its answer ends a call with an error of ours. */
   isFaulty: boolean
-  /** True if the line is no JSON: it may just log the answer, which then follows. */
+  /** True if the line is not JSON: it may only log an answer that follows. */
   isGuess?: boolean
 }
-
-/** Far deeper than any message, and far below the depth at which serializing it overflows the stack of Node 22. */
-const maxDepth = 1000
 
 const noMessage: OutputMessage = { message: undefined, isFaulty: true }
 
@@ -36,7 +33,7 @@ export const unreadable: JsonRpcErrorObject = {
  */
 export function readOutput(line: string): OutputMessage[] {
   try {
-    if (structureOf(line).depth > maxDepth) throw new RangeError('The line is nested too deeply.')
+    if (isNestedDeeply({ text: line })) throw new RangeError('The line is nested too deeply.')
     const value = parseExactJson(line)
     const all: unknown[] = Array.isArray(value) ? value.flat(Infinity) : [value]
     return all.length === 0 ? [noMessage] : all.map((each) => readValue(each, line))
