@@ -1,6 +1,12 @@
 import { parseExactJson, plainNumber } from '@drawbridge/shared/exact-json.ts'
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { isJsonRpcId, type JsonRpcId, type JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  addressed,
+  isJsonRpcId,
+  type JsonRpcId,
+  type JsonRpcResponse,
+  readMessageText,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 import { offersTool } from '../core/access/access-rules.ts'
@@ -204,11 +210,22 @@ export class AnsweredCalls {
     this.#open.clear()
   }
 
-  #passMessage(value: unknown, text: string): string {
-    if (!isJsonObject(value)) return text
+  #passMessage(given: unknown, givenText: string): string {
+    if (!isJsonObject(given)) return givenText
+    const { value, text } = this.#addressed(given, givenText)
     const passed = this.#textFor(value, text)
     this.#close(value, text)
     return passed
+  }
+
+  /** Gives a response the id of its request, where the upstream wrote that as text, or none in an error. */
+  #addressed(value: JsonObject, text: string): { value: JsonObject; text: string } {
+    const isResponse = !('method' in value) && ('result' in value || 'error' in value)
+    if (!isResponse || this.#open.size === 0 || this.#answeredBy(value)) return { value, text }
+    const message = addressed(readMessageText(text), new Set(this.ids()))
+    return message.text === text
+      ? { value, text }
+      : { value: parseJsonObject(message.text) ?? value, text: message.text }
   }
 
   /** Throws for what is nested too deeply to be written again. */

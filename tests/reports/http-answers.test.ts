@@ -57,21 +57,43 @@ describe('through the gateway to a server by HTTP', { timeout: 60_000 }, () => {
   })
   afterAll(() => server?.close())
 
+  async function call(tool: string, text: string): Promise<string> {
+    const headers = {
+      authorization,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    }
+    const body = JSON.stringify(toolCall(tool, { text }, 5))
+    const signal = AbortSignal.timeout(10_000)
+    return (await server.fetch(server.mcpUrl, { method: 'POST', signal, headers, body })).text()
+  }
+
+  it.each([
+    [
+      'an error with the id null',
+      '{"jsonrpc":"2.0","id":null,"error":{"code":-32099,"message":"Closed","data":9007199254740993}}',
+    ],
+    [
+      'an error without an id',
+      '{"jsonrpc":"2.0","error":{"code":-32099,"message":"Closed","data":9007199254740993}}',
+    ],
+    [
+      'a result whose id is text',
+      '{"jsonrpc":"2.0","id":"ID","result":{"content":[],"_meta":{"n":9007199254740993}}}',
+    ],
+  ])('%s is what the client gets, under the id of its request', async (_what, text) => {
+    for (const tool of ['json', 'events']) {
+      const said = await call(tool, text)
+      expect(said).toContain('"id":5')
+      expect(said).toContain('9007199254740993')
+    }
+  })
+
   it.each(answerShapes)(
     'an answer with %s ends its call at once, as JSON and as an event',
     async (_shape, text) => {
       for (const tool of ['json', 'events']) {
-        const response = await server.fetch(server.mcpUrl, {
-          method: 'POST',
-          signal: AbortSignal.timeout(10_000),
-          headers: {
-            authorization,
-            'content-type': 'application/json',
-            accept: 'application/json, text/event-stream',
-          },
-          body: JSON.stringify(toolCall(tool, { text }, 5)),
-        })
-        const said = await response.text()
+        const said = await call(tool, text)
         expect(said, tool).toMatch(/"id":"?5/)
         expect(said, tool).toMatch(/"result":\s*\{|"error":\{/)
       }
