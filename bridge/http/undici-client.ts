@@ -109,7 +109,7 @@ const unencoded = ['Accept-Encoding', 'identity'] as const
 
 /**
  * Returns names and values in turn; of two with one name the later wins. Throws {@link NetworkError} `protocol` for a name or
- * value that HTTP does not allow: a line end in it would start a header, or a request, of somebody else's choice.
+ * value that HTTP does not allow: with a line end in it, an attacker could add a header or a request.
  */
 function requestHeaders(
   { method, headers: given, body }: HttpRequest,

@@ -17,7 +17,7 @@ it.each<[accept: string | undefined, body: unknown, read: string | null]>([
   ['text/html', earlier, 'text/html'],
   ['application/json;q=0, text/event-stream', earlier, 'text/event-stream'],
   [both, earlier, both],
-  // Whoever speaks 2026-07-28 gets what they accept.
+  // Clients of 2026-07-28 get the type that they accept.
   ['application/json', later, 'application/json'],
   ['APPLICATION/*', later, 'application/json'],
   ['*/*', later, both],

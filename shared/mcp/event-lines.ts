@@ -1,6 +1,6 @@
 /**
- * Makes every line end of an event stream LF, as the pieces of its text come: LF, CRLF and CR alone end a line (HTML, event streams), and
- * after a CR nobody knows yet whether an LF follows. Parsers that wait for that hold the last event back for ever.
+ * Turns every line end of an event stream into LF, piece by piece: LF, CRLF and CR alone end a line (HTML, event streams). A parser that
+ * waits after a CR for an LF would hold the last event back for ever.
  */
 export function lineEndings(): (piece: string) => string {
   let isAfterCr = false

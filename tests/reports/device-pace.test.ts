@@ -4,7 +4,7 @@ import { createFakeRuntime } from '../support/server/fake-runtime.ts'
 
 /*
  * Devices that keep to the interval as a network and a timer let them (cli/oauth, OpenID apps of Nextcloud): a few milliseconds early
- * are not "too early", and somebody who was told to slow down once is not told so for ever.
+ * are not "too early", and a device that was told to slow down once recovers.
  */
 
 const grantType = 'urn:ietf:params:oauth:grant-type:device_code'

@@ -46,7 +46,7 @@ afterAll(async () => {
   for (const server of servers) await server.close()
 })
 
-/** Starts a server with a module, and signs somebody in. */
+/** Starts a server with a module, and signs a user in. */
 async function open(module: string): Promise<{ earlier: Ask; later: Ask }> {
   const TOOLS = join(temporaryFolder(afterAll), 'tools.mjs')
   writeFileSync(TOOLS, module)

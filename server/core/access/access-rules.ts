@@ -51,7 +51,7 @@ export type AccessDecision = (AccessAllowed | { kind: 'denied'; reason: DenialRe
 
 export interface AccessPolicy {
   decide(person: Person): AccessDecision
-  /** Returns whether some rule offers a tool to somebody, or any without a name. `scope` as in {@link offersTool}. */
+  /** Returns whether any rule could offer a user this tool, or without a name any tool at all. `scope` as in {@link offersTool}. */
   mayOffer(name: string | undefined, scope: string | undefined): boolean
 }
 
@@ -84,7 +84,7 @@ export function createAccessPolicy(rules: readonly AccessRule[]): AccessPolicy {
     matches: conditionTest(rule.conditions, rule.effect),
     allowed: rule.effect === 'deny' ? undefined : allowedBy(rule),
   }))
-  // Nobody gets past a rule without conditions.
+  // A rule without conditions decides for everyone who reaches it.
   const last = rules.findIndex(({ conditions }) => Object.keys(conditions).length === 0)
   const reachable = last === -1 ? prepared : prepared.slice(0, last + 1)
   const indexFor = (person: Person): number => prepared.findIndex(({ matches }) => matches(person))

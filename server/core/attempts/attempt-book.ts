@@ -59,7 +59,7 @@ const beginsNothing = new Set<AttemptStep>(['first_call', 'list'])
  * or its registered client; before there is one by address, program and time, and then it is marked `probably`. A step that succeeds
  * again counts once. Takes a few map lookups a request; steps are written by {@link AttemptBook.flush}.
  *
- * Of an address, and of all together, so many bytes are stored as {@link attemptBytes} says; of somebody who signs in, all.
+ * Stores as many bytes for each address, and for all together, as {@link attemptBytes} allows. Steps after a sign-in are always stored.
  *
  * A store failure loses steps and nothing else. Each instance joins what it sees itself; {@link readAttempts} joins the rest.
  */

@@ -16,7 +16,7 @@ export interface AttemptFacts {
   /** The client's name, else its id; undefined while it has none. */
   client: string | undefined
   started_at: number
-  /** `stopped`: nothing was refused, and nobody was shown the sign-in page. A look, or a client that waits for its user. */
+  /** `stopped`: nothing was refused, and the sign-in page was not shown. A look, or a client that waits for its user. */
   result: 'connected' | 'under_way' | 'stopped' | 'failed'
   steps: (Omit<StepRecord, 'requestId' | 'userAgent' | 'clientId' | 'signIn' | 'grantId'> & {
     request_id: string

@@ -8,7 +8,7 @@ export const shownClientSeconds: number = 30 * 86_400
 
 /** Time a client is kept after its last connection has ended. */
 const keptSeconds = 90 * 86_400
-/** The most that a registration gets that nobody has signed in with: less than any that somebody has. */
+/** How long a registration without a sign-in is kept at most: less than any that has been used. */
 export const maxUnusedClientSeconds: number = keptSeconds
 const maxRemembered = 1000
 

@@ -78,8 +78,8 @@ export const bytesOfCall: number = 64 * 1024
 export const callsWithoutCredential = { unknownFactor: 16, everyoneFactor: 32 }
 
 /**
- * Bytes of steps of clients that connect, which are kept for a day: of one address about 90 at once, and one every ten seconds. Of
- * somebody who signs in every step is kept.
+ * Bytes of steps of clients that connect, which are kept for a day: for one address about 90 steps at once, then one every ten
+ * seconds. Steps after a sign-in are always kept.
  */
 export const attemptBytes: { perAddress: Rate; everyone: Rate } = {
   perAddress: { burst: 32 * 1024, perSecond: 32 },
@@ -125,7 +125,7 @@ export const tokenRefusals: { perAddress: Rate; everyone: Rate } = {
   everyone: { burst: 2000, perSecond: 1000 },
 }
 
-/** Limits what one process asks the provider about tokens that it alone can judge, whoever presents them. */
+/** Limits the questions of one process to the provider about tokens that the process cannot verify by itself. */
 export const questionsAboutTokens: Rate = { burst: 30, perSecond: 3 }
 
 /** Divisor: the share of a total limit reserved for known visitors. */

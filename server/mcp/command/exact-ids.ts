@@ -7,8 +7,8 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isEventStream, type Reply, toResponse } from '@drawbridge/shared/text-response.ts'
 
 /**
- * Messages with their numbers as they came. The SDK's transports take no id and no progress token that JavaScript would write otherwise, so
- * texts that nobody can guess stand in for them, and never leave this server.
+ * Keeps numbers of messages as they came. The SDK's transports would round an id or progress token that JavaScript writes otherwise, so
+ * a text that cannot be guessed stands in for it within this server.
  */
 export class ExactIds {
   readonly #mark: string

@@ -107,8 +107,8 @@ const neededScopes: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * The API sends mail while it is asked, and gives itself ten seconds for that. Whoever hangs up earlier has it take back the code of
- * a mail that is out already.
+ * The API sends the mail before it responds, within ten seconds. It revokes the code if the caller hangs up earlier, although the mail
+ * may be out already.
  */
 const mailTimeoutMs = 20_000
 
