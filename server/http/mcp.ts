@@ -47,7 +47,7 @@ export interface McpPorts {
   callLimit: CallLimit
   /** Headers that go on to an upstream, in lower case. */
   forwardedHeaders: readonly string[]
-  grantUse: Pick<GrantUses, 'note' | 'noteTool'>
+  grantUses: Pick<GrantUses, 'note' | 'noteTool'>
 }
 
 /**
@@ -111,7 +111,7 @@ async function answer(
   }
   if (found.kind !== 'caller') return refuseCaller(found, context, ports.urls)
   const { caller } = found
-  if (caller.grantId !== undefined) ports.grantUse.note(caller.grantId, context.address)
+  if (caller.grantId !== undefined) ports.grantUses.note(caller.grantId, context.address)
   return refuseScope(caller, [toolScope], ports) ?? serve(request, caller, context, ports)
 }
 
@@ -268,7 +268,7 @@ async function serveCalls(
   const { grantId } = caller
   const calls = new IncomingCalls({
     ...incoming,
-    ...(grantId !== undefined && { called: (tool) => ports.grantUse.noteTool(grantId, tool) }),
+    ...(grantId !== undefined && { called: (tool) => ports.grantUses.noteTool(grantId, tool) }),
     over() {
       admission.leave()
       context.callsOver?.()

@@ -101,7 +101,17 @@ function compose(
   const attempts = new AttemptBook({ store, runtime })
   const urls = publicUrls(config.baseUrl)
   const { metrics, telemetry } = log
-  const tools = served.open({ ...common, ...urls, runtime: inward, ring, metrics, telemetry })
+  const tools = served.open({
+    config,
+    runtime: inward,
+    sealer: common.sealer,
+    resourceMetadata: urls.resourceMetadata,
+    issuer: urls.issuer,
+    ring,
+    metrics,
+    telemetry,
+    report,
+  })
   const shownTools = (): ReadonlySet<string> =>
     tools.refusesStrangers?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
@@ -187,8 +197,9 @@ function readinessChecks({ store, ring, provider, tools }: ReadinessPorts): Read
 }
 
 function openPages(config: ServerConfig): { look: Look; languages: Languages } {
+  const { appName, appAccent } = config
   return {
-    look: createLook({ ...config, logoUrl: valueOr(readLogoFile(config), undefined) }),
+    look: createLook({ appName, appAccent, logoUrl: valueOr(readLogoFile(config), undefined) }),
     languages: new Languages(valueOr(readTextsFiles(config), [])),
   }
 }

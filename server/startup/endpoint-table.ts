@@ -11,7 +11,7 @@ import type { Sealer } from '../core/seal.ts'
 import type { SessionKeeper } from '../core/session/session-keeper.ts'
 import type { SessionProvider } from '../core/session/session-provider.ts'
 import type { Store } from '../core/store.ts'
-import type { ReportGrantEnd } from '../core/session/grant.ts'
+import type { AuthorizationCodePorts } from '../core/authorization/authorization-code.ts'
 import { createAccountEndpoint } from '../http/account/account.ts'
 import {
   createConnectEndpoint,
@@ -31,8 +31,9 @@ import { createStreamCheckEndpoint } from '../http/stream-check.ts'
 import { createBackchannelLogoutEndpoint } from '../http/oauth/backchannel-logout.ts'
 import { createIntrospectEndpoint, createRevokeEndpoint } from '../http/oauth/revoke-introspect.ts'
 import type { LoginCookies } from '../http/cookies.ts'
-import { accountPath } from '../http/login/login-subject.ts'
-import { createMcpGate } from '../http/mcp.ts'
+import { accountPath, type LoginPorts } from '../http/login/login-subject.ts'
+import { createMcpGate, type McpPorts } from '../http/mcp.ts'
+import type { AppView } from '../http/pages/layout.ts'
 import type { Look } from '../http/pages/look.ts'
 import { createKeySetEndpoint } from '../http/oauth/key-set.ts'
 import { createMetadataEndpoints } from '../http/oauth/metadata.ts'
@@ -91,111 +92,184 @@ function traced(endpoint: Endpoint, telemetry: EndpointParts['telemetry']): Endp
   }
 }
 
-/** Creates the endpoint table: everything served under BASE_URL. */
+/**
+ * Creates the endpoint table: everything served under BASE_URL. Each endpoint gets the settings and the parts that it uses, by
+ * name.
+ */
 export function createEndpoints(parts: EndpointParts): Endpoint[] {
-  const { config, urls, scopes, tools, provider, clients, shownTools, isDraining, languages } = parts
+  const { config, urls, scopes, tools, provider, runtime, store, languages } = parts
   const { basePath } = urls
-  const ports = portsOf(parts)
-  const showConnect = createConnectHandler(urls, ports.app, {
-    connectionsPath: accountPath(ports),
+  const app = appViewOf(parts)
+  const login = loginPortsOf(parts, app)
+  const showConnect = createConnectHandler(urls, app, {
+    connectionsPath: accountPath(login),
     languages,
     permissions: (language) => describeScope(scopes.resource.join(' '), scopes, language),
-    publicTools: shownTools,
+    publicTools: parts.shownTools,
   })
-  const registration = {
-    ...ports,
-    policy: { ...clients.policy, scope: scopes.authorizationServer.join(' ') },
-    limitPerHour: config.registrationLimit,
-  }
-  const gate = createMcpGate({
-    ...ports,
-    callers: ports,
-    methods: tools.endpoint.methods,
-    serve: tools.endpoint.handle,
-    has: tools.endpoint.has,
-    scopesOfCalls: tools.scopesOfCalls,
-    forwardedHeaders: tools.forwardedHeaders ?? [],
-    callLimit: new CallLimit({ rate: config.callLimit, atOnce: config.callsAtOnce }, parts.runtime),
+  const { reportGrantEnd } = login.codes
+  const grantAccess = new GrantAccess({
+    access: parts.access,
+    keeper: parts.keeper,
+    store,
+    runtime,
+    reportGrantEnd,
   })
   const { readLogout } = provider
   const endpoints = [
     createConnectEndpoint(basePath, showConnect),
-    createHelpEndpoint(urls, ports.app, languages),
+    createHelpEndpoint(urls, app, languages),
     ...createMetadataEndpoints(urls, {
-      ...config,
       scopes,
-      languages,
       resourceName: config.appName,
+      registration: config.registration,
+      clientDocuments: config.clientDocuments,
       signsAssertions: tools.keySet !== undefined,
-      links: config,
+      links: app.links,
+      languages,
     }),
     ...createWellKnownEndpoints(new Map(Object.entries(valueOr(readWellKnownFile(config), {})))),
-    ...(config.registration
+    ...(config.registration ? registrationEndpoints(parts) : []),
+    createAuthorizeEndpoint(login),
+    createCallbackEndpoint(login),
+    createDevicePageEndpoint(login),
+    createAccountEndpoint({ ...login, grants: store, storedClients: store }),
+    ...clientEndpoints(parts, login.codes, grantAccess),
+    ...(readLogout
       ? [
-          createRegisterEndpoint(basePath, registration),
-          createRegisterManagementEndpoint(basePath, registration),
+          createBackchannelLogoutEndpoint(basePath, {
+            store,
+            provider,
+            sealer: parts.sealer,
+            runtime,
+            reportGrantEnd,
+            readLogout,
+          }),
         ]
       : []),
-    createAuthorizeEndpoint(ports),
-    createCallbackEndpoint(ports),
-    createDevicePageEndpoint(ports),
-    createAccountEndpoint(ports),
-    createTokenEndpoint(basePath, ports),
-    createRevokeEndpoint(basePath, ports),
-    createIntrospectEndpoint(basePath, { ...ports, access: ports.grantAccess }),
-    createDeviceAuthorizationEndpoint(basePath, ports),
-    ...(readLogout ? [createBackchannelLogoutEndpoint(basePath, { ...ports, readLogout })] : []),
-    withConnectPage(traced(gate, parts.telemetry), showConnect),
-    createStreamCheckEndpoint(basePath, parts.runtime),
+    withConnectPage(traced(createMcpGate(gatePortsOf(parts, grantAccess)), parts.telemetry), showConnect),
+    createStreamCheckEndpoint(basePath, runtime),
     ...(tools.keySet ? [createKeySetEndpoint(basePath, tools.keySet)] : []),
-    ...createHealthEndpoints(basePath, parts.readiness, { isDraining }),
+    ...createHealthEndpoints(basePath, parts.readiness, { isDraining: parts.isDraining }),
   ]
   return withDefaultPaths(endpoints, basePath)
 }
 
-/** Returns the dependencies of all endpoints under the names that their ports have; each endpoint takes what it needs. */
-function portsOf(parts: EndpointParts) {
-  const { config, urls, store, provider, clients, report } = parts
-  const reportGrantEnd: ReportGrantEnd = ({ id, clientId, user }, reason) =>
-    report('grant_ended', { grant_id: id, client_id: clientId, sub: user.sub, reason })
-  const common = {
-    ...config,
-    ...urls,
-    ...parts,
-    clients: clients.finder,
-    fetchKeys: clients.fetchKeys,
-    keepClient: createClientKeeper(store),
-    attempts: store,
-    devices: store,
-    grants: store,
-    registrations: store,
-    storedClients: store,
-    control: parts.access,
-    grantUse: parts.grantUses,
-    app: {
-      look: parts.look,
-      appName: config.appName,
-      appUrl: config.appUrl,
-      signUpUrl: providers[config.provider].isTrial ? `${config.appUrl}/sign-up` : undefined,
-      links: config,
-    },
-    pace: new RefreshPace(config.accessTokenTtl),
-    providerIssuer: provider.issuer,
-    // A provider whose tokens cannot be verified here has no cookie either.
-    sessionTokens: config.sessionTokens && provider.verify !== undefined,
-    checkSeconds: config.sessionCheck,
-    sessionTtlSeconds: config.sessionTtl,
-    accessTokenTtlSeconds: config.accessTokenTtl,
-    longTokenTtlSeconds: config.longTokenTtl,
-    limitPerMinute: config.signInLimit,
-    callbackUrl: `${urls.issuer}/oauth/callback`,
-    reportGrantEnd,
-  }
+/** Returns what pages show of the web app. */
+function appViewOf({ config, look }: EndpointParts) {
+  const { appName, appUrl, privacyUrl, termsUrl, supportUrl } = config
   return {
-    ...common,
-    authentication: common,
-    codes: common,
-    signIn: common,
-    grantAccess: new GrantAccess(common),
+    look,
+    appName,
+    appUrl,
+    signUpUrl: providers[config.provider].isTrial ? `${appUrl}/sign-up` : undefined,
+    links: { privacyUrl, termsUrl, supportUrl },
+  } satisfies AppView
+}
+
+function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
+  const { config, urls, store, provider, sealer, runtime, report } = parts
+  return {
+    urls,
+    app,
+    languages: parts.languages,
+    clients: parts.clients.finder,
+    registrations: store,
+    codes: {
+      store,
+      sealer,
+      runtime,
+      providerIssuer: provider.issuer,
+      scopes: parts.scopes,
+      sessionTtlSeconds: config.sessionTtl,
+      accessTokenTtlSeconds: config.accessTokenTtl,
+      longTokenTtlSeconds: config.longTokenTtl,
+      reportGrantEnd: ({ id, clientId, user }, reason) =>
+        report('grant_ended', { grant_id: id, client_id: clientId, sub: user.sub, reason }),
+    },
+    devices: store,
+    signIn: {
+      store,
+      provider,
+      sealer,
+      runtime,
+      callbackUrl: `${urls.issuer}/oauth/callback`,
+      background: parts.background,
+      limitPerMinute: config.signInLimit,
+    },
+    signInOrder: config.signInOrder,
+    access: parts.access,
+    cookies: parts.cookies,
+  }
+}
+
+function registrationEndpoints({ config, urls, scopes, runtime, store, clients }: EndpointParts): Endpoint[] {
+  const registration = {
+    clients: clients.finder,
+    store,
+    runtime,
+    policy: { ...clients.policy, scope: scopes.authorizationServer.join(' ') },
+    issuer: urls.issuer,
+    limitPerHour: config.registrationLimit,
+  }
+  const { basePath } = urls
+  return [
+    createRegisterEndpoint(basePath, registration),
+    createRegisterManagementEndpoint(basePath, registration),
+  ]
+}
+
+/** Creates the endpoints where clients authenticate. */
+function clientEndpoints(
+  { config, urls, runtime, store, clients, keeper }: EndpointParts,
+  codes: AuthorizationCodePorts,
+  grantAccess: GrantAccess,
+): Endpoint[] {
+  const { basePath, issuer, resource, tokenEndpoint } = urls
+  const { finder, fetchKeys } = clients
+  const authentication = { clients: finder, store, runtime, issuer, tokenEndpoint, fetchKeys }
+  const devices = { ...codes, devices: store, authentication }
+  const { reportGrantEnd } = codes
+  return [
+    createTokenEndpoint(basePath, {
+      ...devices,
+      pace: new RefreshPace(config.accessTokenTtl),
+      keeper,
+      keepClient: createClientKeeper(store),
+    }),
+    createRevokeEndpoint(basePath, { store, runtime, reportGrantEnd, authentication }),
+    createIntrospectEndpoint(basePath, { store, runtime, issuer, grantAccess, authentication }),
+    createDeviceAuthorizationEndpoint(basePath, { ...devices, issuer, resource, attempts: store }),
+  ]
+}
+
+function gatePortsOf(parts: EndpointParts, grantAccess: GrantAccess): McpPorts {
+  const { config, urls, store, provider, runtime, tools } = parts
+  const { endpoint } = tools
+  return {
+    urls,
+    allowedOrigins: config.allowedOrigins,
+    callers: {
+      store,
+      keeper: parts.keeper,
+      provider,
+      access: parts.access,
+      grantAccess,
+      runtime,
+      resource: urls.resource,
+      scopes: parts.scopes,
+      // A provider whose tokens cannot be verified here has no cookie either.
+      sessionTokens: config.sessionTokens && provider.verify !== undefined,
+      cookieName: config.cookieName,
+      checkSeconds: config.sessionCheck,
+    },
+    methods: endpoint.methods,
+    serve: endpoint.handle,
+    has: endpoint.has,
+    scopesOfCalls: tools.scopesOfCalls,
+    publicTools: parts.publicTools,
+    callLimit: new CallLimit({ rate: config.callLimit, atOnce: config.callsAtOnce }, runtime),
+    forwardedHeaders: tools.forwardedHeaders ?? [],
+    grantUses: parts.grantUses,
   }
 }

@@ -34,7 +34,7 @@ beforeEach(() => {
   probed = undefined
   role = 'partner'
   access = grantAccessSample({
-    control: accessSample([{ effect: 'allow', conditions: { claim: { role: ['partner'] } } }], {
+    access: accessSample([{ effect: 'allow', conditions: { claim: { role: ['partner'] } } }], {
       profileOf: (_of, claims) => ({ ...profileSample, claims: claims ?? { role } }),
     }),
     keeper: {
@@ -88,7 +88,7 @@ it('so does a check of the session', async () => {
 it('who a person is goes by the last refresh or check of the session', async () => {
   const names = grantAccessSample({
     keeper: { open: () => signInSample('ada').session, claimsOf: () => probed },
-    control: accessSample(undefined, {
+    access: accessSample(undefined, {
       profileOf: (_of, claims) => ({ ...profileSample, name: claims ? 'after the check' : role }),
     }),
   })
@@ -122,7 +122,7 @@ it('a decision is kept until the session, a check of it or the rules change', as
     },
   })
   const kept = grantAccessSample({
-    control,
+    access: control,
     keeper: { open: () => signInSample('ada').session, claimsOf: () => probed },
   })
   const first = await kept.decide(grant, stored)
@@ -136,7 +136,7 @@ it('a decision is kept until the session, a check of it or the rules change', as
 
 it('of a session that no key opens now nothing can be said, and the grant stays', async () => {
   const unreadable = grantAccessSample({
-    control: accessSample([]),
+    access: accessSample([]),
     keeper: {
       open() {
         throw new ProviderError('transient', 'unreadable')

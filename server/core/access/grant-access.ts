@@ -13,7 +13,7 @@ import type { AccessControl } from './access-control.ts'
 import { type AccessDecision, type AccessPolicy, fullAccess } from './access-rules.ts'
 
 export interface GrantAccessPorts {
-  control: AccessControl
+  access: AccessControl
   keeper: Pick<SessionKeeper, 'open' | 'claimsOf'>
   store: Pick<GrantStore, 'endGrant'>
   runtime: Pick<Runtime, 'now'>
@@ -34,12 +34,12 @@ export class GrantAccess {
 
   /** Decides once for each version of the session, probe and policy. Rejects with `ProviderError`. */
   async decide({ user }: Grant, session: StoredProviderSession): Promise<AccessDecision> {
-    const { control } = this.#ports
-    const { policy } = control
+    const { access } = this.#ports
+    const { policy } = access
     if (!policy) return fullAccess
     const known = this.#knownOf(session)
     if (known.decided?.policy !== policy)
-      known.decided = { policy, decision: await control.decide(user.sub, known.profile) }
+      known.decided = { policy, decision: await access.decide(user.sub, known.profile) }
     return known.decided.decision
   }
 
@@ -56,16 +56,16 @@ export class GrantAccess {
 
   /** As the provider last described them. Rejects with `ProviderError` if `session` does not open. */
   async userOf({ user }: Grant, session: StoredProviderSession): Promise<CurrentUser> {
-    return this.#ports.control.describe(user, this.#knownOf(session).profile)
+    return this.#ports.access.describe(user, this.#knownOf(session).profile)
   }
 
   #knownOf(session: StoredProviderSession): KnownUser {
-    const { control, keeper } = this.#ports
+    const { access, keeper } = this.#ports
     const { grantId, version } = session
     const probed = keeper.claimsOf(session)
     const known = this.#users.get(grantId)
     if (known?.version === version && known.probedAt === probed?.at) return known
-    const profile = control.profileOf({ kind: 'session', session: keeper.open(session) }, probed?.claims)
+    const profile = access.profileOf({ kind: 'session', session: keeper.open(session) }, probed?.claims)
     const user: KnownUser = { version, probedAt: probed?.at, profile }
     this.#users.set(grantId, user)
     return user

@@ -232,7 +232,7 @@ describe('the Authorization header: a token of the provider', () => {
 describe('access rules', () => {
   const by = (rule: AccessRule, provider?: Parameters<typeof accessSample>[1]): CallerPorts => {
     const access = accessSample([rule], provider)
-    return { ...ports, access, grantAccess: grantAccessSample({ control: access }) }
+    return { ...ports, access, grantAccess: grantAccessSample({ access }) }
   }
   const scopesOf = async (token: string, rule: AccessRule): Promise<string | undefined> => {
     const result = await callerFromAuthorization(`Bearer ${token}`, {
@@ -256,7 +256,7 @@ describe('access rules', () => {
   it('refuse a token of ours whose person they do not let in', async () => {
     const given = by({ effect: 'allow', conditions: { sub: ['somebody else'] } })
     given.grantAccess = grantAccessSample({
-      control: given.access,
+      access: given.access,
       store: { endGrant: async () => {} },
       runtime,
       reportGrantEnd: () => {},

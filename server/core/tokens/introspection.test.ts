@@ -35,7 +35,7 @@ let pair: TokenPair
 beforeEach(async () => {
   runtime = createFakeRuntime(start)
   store = openMemoryStore()
-  ports = { store, runtime, issuer: 'https://mcp.example.com', access: grantAccessSample() }
+  ports = { store, runtime, issuer: 'https://mcp.example.com', grantAccess: grantAccessSample() }
   const { pair: fresh, minted } = mintTokens(sample.grant, 'mcp', createFamily(runtime), 3600, runtime)
   pair = fresh
   await addGrant(store, { ...sample, tokens: { ...minted, refreshHash: minted.refreshHash ?? '' } })
@@ -70,7 +70,7 @@ describe('introspectToken', () => {
   it('a user without an email has no username', async () => {
     ports = {
       ...ports,
-      access: grantAccessSample({ control: accessSample(undefined, { profileOf: () => profileSample }) }),
+      grantAccess: grantAccessSample({ access: accessSample(undefined, { profileOf: () => profileSample }) }),
     }
     const answer = await ask(resourceServer, pair.accessToken)
     expect(answer).toMatchObject({ active: true, sub: 'a' })
@@ -129,7 +129,7 @@ describe('introspectToken', () => {
 
 const rulesFor = (rules: readonly AccessRule[]): GrantAccess =>
   grantAccessSample({
-    control: accessSample(rules),
+    access: accessSample(rules),
     keeper: { open: () => signInSample('ada').session, claimsOf: () => undefined },
   })
 
@@ -139,10 +139,10 @@ it.each<[kind: string, token: () => string, left: string]>([
 ])(
   'with access rules: the %s token of somebody who may not come in is inactive, and its grant goes on',
   async (_kind, token, left) => {
-    ports = { ...ports, access: rulesFor([]) }
+    ports = { ...ports, grantAccess: rulesFor([]) }
     expect(await ask(resourceServer, token())).toEqual({ active: false })
     expect((await store.findGrant(sample.grant.id))?.end).toBeUndefined()
-    ports = { ...ports, access: rulesFor([{ effect: 'allow', conditions: {}, scopes: ['other'] }]) }
+    ports = { ...ports, grantAccess: rulesFor([{ effect: 'allow', conditions: {}, scopes: ['other'] }]) }
     expect(await ask(resourceServer, token())).toMatchObject({ active: true, scope: left })
   },
 )

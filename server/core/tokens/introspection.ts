@@ -9,7 +9,7 @@ export interface IntrospectionPorts {
   store: Pick<GrantStore, 'findAccessToken' | 'findRefreshToken' | 'findProviderSession'>
   runtime: Pick<Runtime, 'now'>
   issuer: string
-  access: Pick<GrantAccess, 'decide' | 'userOf'>
+  grantAccess: Pick<GrantAccess, 'decide' | 'userOf'>
 }
 
 /** The response for an active token (RFC 7662 section 2.2). Times are epoch seconds. */
@@ -52,7 +52,7 @@ export async function introspectToken(
     client_id: grant.clientId,
     ...members,
     ...(issuedAt !== undefined && { iat: issuedAt }),
-    ...(client.introspects && personOf(await ports.access.userOf(grant, session))),
+    ...(client.introspects && personOf(await ports.grantAccess.userOf(grant, session))),
     aud: grant.resource,
     iss: ports.issuer,
   }
@@ -88,7 +88,7 @@ async function findToken(token: string, ports: IntrospectionPorts): Promise<Foun
 
 /** Limits the scope to what the access rules allow; undefined for a user whom they deny. */
 async function withinRules(found: FoundToken, ports: IntrospectionPorts): Promise<FoundToken | undefined> {
-  const access = await ports.access.decide(found.grant, found.session)
+  const access = await ports.grantAccess.decide(found.grant, found.session)
   if (access.kind === 'denied') return undefined
   const { scope } = found.members
   return { ...found, members: { ...found.members, scope: limitScope(scope, access.scopes) } }

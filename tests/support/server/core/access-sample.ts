@@ -35,7 +35,7 @@ export function grantAccessSample(ports: Partial<GrantAccessPorts> = {}): GrantA
     throw new Error('Without rules no grant ends.')
   }
   return new GrantAccess({
-    control: accessSample(),
+    access: accessSample(),
     keeper: { open: () => signInSample('ada').session, claimsOf: () => undefined },
     store: { endGrant: fail },
     runtime: { now: fail },
