@@ -1,4 +1,4 @@
-import { english } from '../texts/english.ts'
+import { english } from '../texts/built-in.ts'
 import { maxFormBytes, maxHeaderBytes, maxHeaders, maxTargetLength } from './request-limits.ts'
 
 /** Text of an error: in JSON the message and the next step, in a browser a whole page. */

@@ -1,5 +1,5 @@
-import type { Texts } from './english.ts'
-import { type CountedText, fillText, type Text } from './text.ts'
+import type { Texts } from './built-in.ts'
+import { type CountedText, fillText } from './text.ts'
 
 const minute = 60
 const hour = 60 * minute
@@ -22,13 +22,13 @@ export class Language {
   }
 
   /** Returns the form of a text for `count`, which is still to be filled in. */
-  formOf<Name extends string>(text: CountedText<Name>, count: number): Text<Name> {
+  formOf(text: CountedText, count: number): string {
     this.#plurals ??= new Intl.PluralRules(this.#locales)
     return text[this.#plurals.select(count)] ?? text.other
   }
 
   /** Fills in a text about a number. */
-  counted(text: CountedText<'count'>, count: number): string {
+  counted(text: CountedText, count: number): string {
     return fillText(this.formOf(text, count), { count })
   }
 

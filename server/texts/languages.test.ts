@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { english } from './english.ts'
+import { english } from './built-in.ts'
 import { Languages } from './languages.ts'
 
 const languages = new Languages([

@@ -1,5 +1,4 @@
-import { english, type Texts } from './english.ts'
-import { german } from './german.ts'
+import { english, german, type Texts } from './built-in.ts'
 import { Language } from './language.ts'
 
 /** What is longer is ignored: no browser sends it. */

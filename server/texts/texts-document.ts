@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { type DocumentReading, members, readDocument } from '../core/document.ts'
-import { english, type Texts } from './english.ts'
+import { english, type Texts } from './built-in.ts'
 import { type LanguageTexts, languageTag } from './languages.ts'
 
 const maxTextLength = 2000

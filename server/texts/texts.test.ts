@@ -1,15 +1,22 @@
+import { bridgeTexts, clientTexts } from '@drawbridge/shared/clients/client-texts.ts'
 import { html } from '@drawbridge/shared/html.ts'
 import { describe, expect, it, test } from 'vitest'
-import { english } from './english.ts'
-import { german } from './german.ts'
+import { english } from './built-in.ts'
+import de from './de.json' with { type: 'json' }
+import en from './en.json' with { type: 'json' }
 import { fillHtml, fillText } from './text.ts'
 import { readTextsDocument } from './texts-document.ts'
 
-test('German is a complete table with the names of the English one', () => {
-  expect(readTextsDocument({ language: 'de', texts: german })).toEqual({
-    kind: 'read',
-    value: { language: 'de', texts: german },
-  })
+test.each([en, de])(
+  'the built-in texts in $language are a complete file of TEXTS with the names of the English ones',
+  (file) => {
+    expect(readTextsDocument(file)).toEqual({ kind: 'read', value: file })
+  },
+)
+
+test('the connect page has the texts that the docs print for each client', () => {
+  expect(english.clients).toEqual(clientTexts)
+  expect(english.bridge).toEqual(bridgeTexts)
 })
 
 describe('a file of texts', () => {
@@ -68,6 +75,11 @@ describe('a file of texts', () => {
 })
 
 describe('filling in', () => {
+  it('throws if the page has no value for a name, in code too', () => {
+    expect(() => fillText('{a} {b}', { a: 1 })).toThrow('without a value for {b}')
+    expect(() => fillHtml('{a} `{b}`', { a: 1 })).toThrow('without a value for {b}')
+  })
+
   it('escapes the text and the values, and keeps markup that is given', () => {
     const filled = fillHtml('<i> {name} `run {name}` & {link}', { name: '<b>', link: html`<a>x</a>` })
     expect(String(filled)).toBe('&lt;i&gt; &lt;b&gt; <code>run &lt;b&gt;</code> &amp; <a>x</a>')

@@ -1,10 +1,13 @@
-import type { Texts } from '../../texts/english.ts'
+import type { Texts } from '../../texts/built-in.ts'
 import type { Language } from '../../texts/language.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { ProviderError } from '../../core/session/session-provider.ts'
 import type { Visit } from './login-subject.ts'
 
-/** Why a sign-in failed: the provider's failure, or a reason of this server. What it says is in the table of texts. */
+/**
+ * Why a sign-in failed: the provider's failure, or a reason of this server. Its text has the same key. A wrong password, an unknown
+ * account and a banned one share a reason: a reason of their own would reveal accounts.
+ */
 export type SignInReason = keyof Texts['failures']
 
 /** The HTTP status of the page of a failure, where it is not 400. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Captcha } from '../../core/session/session-provider.ts'
-import type { Texts } from '../../texts/english.ts'
+import type { Texts } from '../../texts/built-in.ts'
 import { alertBox, type PolicyOpening } from './layout.ts'
 
 /** How to embed a vendor's widget in a page, and what it may load there. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Texts } from '../../texts/english.ts'
+import type { Texts } from '../../texts/built-in.ts'
 
 // The clipboard is available over https and on this computer only; elsewhere the text is selected, for the user to copy.
 const script = `

@@ -1,6 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
 import type { EmailMethod } from '../../core/session/session-provider.ts'
-import type { Texts } from '../../texts/english.ts'
+import type { Texts } from '../../texts/built-in.ts'
 import { fillHtml } from '../../texts/text.ts'
 import { codeField, formPage } from './form-page.ts'
 import {

@@ -1,6 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Texts } from '../../texts/english.ts'
-import { fillText, type Text } from '../../texts/text.ts'
+import type { Texts } from '../../texts/built-in.ts'
+import { fillText } from '../../texts/text.ts'
 import { alertBox, layout, type PageView } from './layout.ts'
 
 /** A page whose form asks for what a sign-in needs. */
@@ -23,7 +23,7 @@ export function formPage(
   parts: {
     id: string
     title: string
-    failedTitle: Text<'title'>
+    failedTitle: string
     head?: SafeHtml | undefined
     gate: SafeHtml
     heading: SafeHtml

@@ -1,5 +1,5 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Texts } from '../../texts/english.ts'
+import type { Texts } from '../../texts/built-in.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { codeField, formPage } from './form-page.ts'
 import {

@@ -1,6 +1,5 @@
 import { type Captcha, signInMethods } from '../../../server/core/session/session-provider.ts'
-import { english } from '../../../server/texts/english.ts'
-import { german } from '../../../server/texts/german.ts'
+import { english, german } from '../../../server/texts/built-in.ts'
 import { Language } from '../../../server/texts/language.ts'
 import type { ConnectView } from '../../../server/http/pages/connect-page.ts'
 import type { ConnectionsView } from '../../../server/http/pages/connections-page.ts'
