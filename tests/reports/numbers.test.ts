@@ -113,14 +113,14 @@ async function gatewayTo(upstream: Record<string, unknown>): Promise<{ server: S
 describe.each([
   ['2025-11-25', []],
   ['2026-07-28', ['--modern']],
-])('numbers stay as they came through the gateway to a command of %s,', { timeout: 60_000 }, (_era, args) => {
+])('numbers stay as they came through the gateway to a command of %s,', { timeout: 60_000 }, (era, args) => {
   let server: ServerProcess
   let way: Way
   beforeAll(async () => {
     ;({ server, way } = await gatewayTo({ command: process.execPath, args: [program, ...args] }))
   })
   afterAll(() => server?.close())
-  keepsNumbers(() => way, clients)
+  keepsNumbers(() => way, era === '2025-11-25' ? [era] : clients)
 
   it('in the token of progress', async () => {
     const progress =
@@ -131,10 +131,8 @@ describe.each([
       _meta: { progressToken: 'HERE' },
     }
     const { message, headers } = message2026('tools/call', params)
-    for (const [sent, more] of [
-      [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, {}],
-      [message, headers],
-    ] as const)
+    const earlier = [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, {}] as const
+    for (const [sent, more] of era === '2025-11-25' ? [earlier] : [earlier, [message, headers] as const])
       expect(await way.send(withJson(sent, '9007199254740993'), more)).toContain(
         '"params":{"progressToken":9007199254740993,"progress":1.0}',
       )

@@ -38,20 +38,20 @@ const paramsOf = (value: string): Record<string, unknown> => ({
   _meta: { progressToken },
 })
 
-async function callersOf(client: CommandClient): Promise<Caller[]> {
+async function callersOf(client: CommandClient, era: string): Promise<Caller[]> {
   const sessions = await Promise.all([client.open(), client.open(), client.open({ roots: {} })])
-  return [
-    ...[client, ...sessions].map(
-      ({ post }): Caller =>
-        // Within a session an id is used once at a time.
-        async (value, worker) =>
-          heard(await post(request('tools/call', paramsOf(value), worker))),
-    ),
-    async (value, worker) => {
-      const { message, headers } = message2026('tools/call', paramsOf(value))
-      return heard(await client.post({ ...(message as object), id: worker }, headers))
-    },
-  ]
+  const earlier = [client, ...sessions].map(
+    ({ post }): Caller =>
+      // Within a session an id is used once at a time.
+      async (value, worker) =>
+        heard(await post(request('tools/call', paramsOf(value), worker))),
+  )
+  if (era === 'legacy') return earlier
+  const of2026: Caller = async (value, worker) => {
+    const { message, headers } = message2026('tools/call', paramsOf(value))
+    return heard(await client.post({ ...(message as object), id: worker }, headers))
+  }
+  return [...earlier, of2026]
 }
 
 describe.each([
@@ -67,7 +67,7 @@ describe.each([
     let count = 0
     await Promise.all(
       people.map(async ({ name, client }) => {
-        const callers = await callersOf(client)
+        const callers = await callersOf(client, era)
         await Promise.all(
           [...Array(parallel).keys()].map(async (worker) => {
             for (let index = 0; index < callsOfEach; index += 1) {

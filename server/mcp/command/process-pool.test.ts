@@ -271,16 +271,6 @@ it.concurrent('an idle process ends, whether or not a stream is open, and not wh
   await stream.cancel()
 })
 
-it.concurrent('a process that was started to see which revision it speaks becomes idle like the one that serves', async ({
-  expect,
-}) => {
-  const fixture = open(['--era', 'legacy'], { idleSeconds: 1 })
-  const asked = await fixture.client().request2026('tools/call', { name: 'echo' }, { elicitation: {} })
-  expect(asked).toMatchObject({ result: {} })
-  await expect.poll(() => fixture.reported('upstream_started')).toHaveLength(2)
-  await expect.poll(fixture.processes, { timeout: 10_000 }).toEqual([])
-})
-
 it.concurrent('a process whose client has used an id twice still becomes idle', async ({ expect }) => {
   const fixture = open([], { idleSeconds: 1 })
   const session = await fixture.client().open()

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { canonicalJson, isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { mapClientCapabilities } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import { type CommandUpstream, holdsProviderToken } from '../../core/gateway/upstream.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import type { ServingContext } from '../endpoint-config.ts'
@@ -42,6 +41,11 @@ export class ProcessPool {
     this.#ports = ports
     this.#limits = new StartLimits(ports.runtime)
     this.#starter = new ProcessStarter(ports)
+  }
+
+  /** What the command answers to clients of 2026-07-28: `legacy` if it knows earlier revisions only. Undefined before its first start. */
+  get era(): McpEra | undefined {
+    return this.#starter.era
   }
 
   /** The number of processes, including those that start or end. */
@@ -93,23 +97,13 @@ export class ProcessPool {
     await Promise.all([this.#starter.close(), ...this.#closings])
   }
 
-  async #find(kind: ServingContext['kind'], body: unknown, caller: Caller): Promise<ProcessSlot> {
+  #find(kind: ServingContext['kind'], body: unknown, caller: Caller): Promise<ProcessSlot> {
     const key = keyOf(caller, this.#ports.upstream)
-    const declared = this.#ports.upstream.process === 'user' ? declaredBy(body, kind) : undefined
-    const common = (): Promise<ProcessSlot> => this.#slot(key, caller, { isOwn: false, declared: undefined })
-    if (!declared) return common()
-    if (kind === 'session') {
-      this.#lastOwn += 1
-      return this.#slot(`${key} ${this.#lastOwn}`, caller, { isOwn: true, declared })
-    }
-    // A process of an earlier revision has to know from its start what clients of 2026-07-28 can be asked.
-    if (this.#starter.era !== 'legacy') {
-      const slot = await common()
-      if (this.#starter.era === 'modern') return slot
-      slot.use.over()
-    }
-    const mapped = mapClientCapabilities(declared)
-    return this.#slot(`${key} ${canonicalJson(mapped)}`, caller, { isOwn: false, declared: mapped })
+    const isOwn = kind === 'session' && this.#ports.upstream.process === 'user'
+    const declared = isOwn ? declaredBy(body) : undefined
+    if (!declared) return this.#slot(key, caller, { isOwn: false, declared })
+    this.#lastOwn += 1
+    return this.#slot(`${key} ${this.#lastOwn}`, caller, { isOwn: true, declared })
   }
 
   #slot(key: string, caller: Caller, own: Own): Promise<ProcessSlot> {
@@ -253,11 +247,9 @@ export function callerName(user: Caller['user']): string {
   return user?.id ?? 'anonymous'
 }
 
-/** The capabilities that an `initialize`, or any request of 2026-07-28, declares, if its client can be asked for anything. */
-function declaredBy(body: unknown, kind: ServingContext['kind']): JsonObject | undefined {
-  const params = paramsOf(messagesIn(body)[0])
-  const inMeta = metaOf(params)[mcpMetaKey.clientCapabilities]
-  const capabilities = { session: params?.['capabilities'], stateless: undefined, '2026-07-28': inMeta }[kind]
+/** The capabilities that an `initialize` declares, if its client can be asked for anything. */
+function declaredBy(body: unknown): JsonObject | undefined {
+  const capabilities = paramsOf(messagesIn(body)[0])?.['capabilities']
   if (!isJsonObject(capabilities)) return undefined
   return ['elicitation', 'sampling', 'roots'].some((name) => isJsonObject(capabilities[name]))
     ? capabilities

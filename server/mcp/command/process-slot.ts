@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { CallError } from '@drawbridge/shared/mcp/adapter/call-error.ts'
 import { mapServerCapabilities } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
-import type { Adapter, ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import type { ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isChangeNotification } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import {
   jsonRpcCode,
@@ -49,12 +49,6 @@ export interface OpenCall {
   id: JsonRpcId
 }
 
-/** The clients of 2026-07-28 of a process of an earlier revision. */
-export interface AdaptedClients {
-  connect(client: ClientPort): Pick<Adapter, 'receive' | 'close'>
-  close(): void
-}
-
 /** Gives pending answers this long before their streams end. */
 const lastAnswersMs = 100
 
@@ -69,13 +63,9 @@ export class ProcessSlot implements ProcessClients {
   readonly use: SlotUse
   readonly sessions: Set<SlotClient> = new Set()
   readonly calls: Set<OpenCall> = new Set()
-  /** Calls of 2026-07-28 that can be asked. */
-  readonly askable: Set<ClientPort> = new Set()
   readonly changes: ProcessChanges = new ProcessChanges()
   readonly questions: Questions = new Questions()
   readonly tools: ToolCatalogue
-  /** Made with the first. */
-  clientsOf2026: AdaptedClients | undefined
   /** The process that serves, starts, or has failed to. */
   process: ServedProcess | undefined
   /** Settled when the process serves, or cannot. */
@@ -189,24 +179,18 @@ export class ProcessSlot implements ProcessClients {
       for (const client of this.sessions) void client.send(notification)
   }
 
-  /** Asks a client on behalf of the process: that of the latest call of 2026-07-28, or else of the session. */
+  /** Asks the session on behalf of its process. */
   onRequest(request: JsonRpcRequest, answer: (response: JsonRpcResponse) => void): void {
     const { isShared, declared } = this
     const [session] = this.sessions
-    const call = [...this.askable].at(-1)
-    const asked = declared && (call ?? session)
+    const asked = declared && session
     // The stream of a call is one that every client reads.
     const relatedTo = [...this.calls].findLast(({ client }) => client === asked)?.id
-    this.questions.ask(
-      request,
-      { asked, isSession: asked === session, isShared, declared, relatedTo },
-      answer,
-    )
+    this.questions.ask(request, { asked, isShared, declared, relatedTo }, answer)
   }
 
   /** Ends all sessions and streams. Calls get their errors from the end of the process. */
   async close(): Promise<void> {
-    this.clientsOf2026?.close()
     await sleep(lastAnswersMs)
     this.changes.close()
     await Promise.all([...this.sessions].map((client) => client.close()))

@@ -21,7 +21,7 @@ afterEach(() => vi.useRealTimers())
 const ask = (asked: ClientPort, id = 'a'): void =>
   questions.ask(
     { jsonrpc: '2.0', id, method: 'roots/list' },
-    { asked, relatedTo: 7, isSession: true, isShared: false, declared: { roots: {} } },
+    { asked, relatedTo: 7, isShared: false, declared: { roots: {} } },
     (response) => void answers.push(response),
   )
 const resultFor = (id: string, of: string): JsonRpcResponse => ({ jsonrpc: '2.0', id, result: { of } })
@@ -84,10 +84,9 @@ it.each<[what: string, terms: object, reason: string | undefined]>([
     'the client has not declared it at initialize',
   ],
   ['a session that has', {}, undefined],
-  ['a call that says itself what it lacks', { isSession: false, declared: {} }, undefined],
 ])('%s is asked, or the process hears why not', (_what, terms, reason) => {
   const client = createClient()
-  const usual = { asked: client, relatedTo: 7, isSession: true, isShared: false, declared: { roots: {} } }
+  const usual = { asked: client, relatedTo: 7, isShared: false, declared: { roots: {} } }
   questions.ask(
     { jsonrpc: '2.0', id: 'a', method: 'roots/list' },
     { ...usual, ...terms },
@@ -127,5 +126,5 @@ it('of two with the same id from their process the later one is cancelled', () =
   ask(client)
   questions.cancel('a')
   expect(client.got.at(-1)).toMatchObject([{ params: { requestId: 'drawbridge-2' } }, 7])
-  expect(questions.answer(resultFor('drawbridge-1', 'client'))).toBe(true)
+  expect(questions.answer(resultFor('drawbridge-1', 'client'), client)).toBe(true)
 })

@@ -14,8 +14,6 @@ import {
 interface QuestionTerms {
   /** Undefined when there is nobody to ask. */
   asked: ClientPort | undefined
-  /** False when it is a call of 2026-07-28, which says itself what its client lacks. */
-  isSession: boolean
   isShared: boolean
   /** The capabilities of the client. */
   declared: JsonObject | undefined
@@ -55,10 +53,10 @@ export class Questions {
     void asked.send({ ...request, id }, relatedTo)
   }
 
-  /** Takes the response of the client that was asked, and of `from` no other. Says whether it was one. */
-  answer(response: JsonRpcResponse, from?: ClientPort): boolean {
+  /** Takes the response of the client that was asked; of another one it is dropped. Says whether it was one. */
+  answer(response: JsonRpcResponse, from: ClientPort): boolean {
     const question = this.#open.get(response.id ?? '')
-    if (!question || (from && question.asked !== from)) return false
+    if (question?.asked !== from) return false
     this.#forget(response.id ?? '')
     question.answer({ ...response, id: question.processId })
     return true
@@ -72,7 +70,7 @@ export class Questions {
 
   /** A client has left without an answer. */
   leave(client: ClientPort): void {
-    for (const [id, { asked }] of this.#open) if (asked === client) this.answer(notAnswered(id))
+    for (const [id, { asked }] of this.#open) if (asked === client) this.answer(notAnswered(id), client)
   }
 
   #withdraw(requestId: JsonRpcId, reason: string): void {
@@ -94,13 +92,13 @@ export class Questions {
 /** Says why the process cannot ask that. */
 function refusalOf(
   { method, params }: JsonRpcRequest,
-  { asked, isSession, isShared, declared = {} }: QuestionTerms,
+  { asked, isShared, declared = {} }: QuestionTerms,
 ): string | undefined {
   if (isShared) return 'this process serves everybody and can ask nobody'
   if (!asked) return 'no client of this process has declared at initialize that it can be asked'
   const needed = neededCapability(method, params)
   const isDeclared = needed && !missingCapability(needed, declared)
-  return isDeclared || !isSession ? undefined : 'the client has not declared it at initialize'
+  return isDeclared ? undefined : 'the client has not declared it at initialize'
 }
 
 function notAnswered(id: JsonRpcId): JsonRpcResponse {

@@ -1,19 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { createAdapterFrom2025To2026 } from '@drawbridge/shared/mcp/adapter/2025-to-2026/adapter.ts'
-import { withServerInfo } from '@drawbridge/shared/mcp/adapter/2026-to-2025/result.ts'
-import { errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
-import type { ClientPort, RequestOptions } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { CallError, errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
+import type { AdapterRuntime, ClientPort, RequestOptions } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { readSubscriptionFilter } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { legacyRevisions, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import {
+  jsonRpcError,
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+  type JsonRpcResponse,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
+import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { ServingContext } from '../endpoint-config.ts'
 import type { ChangeListener } from '../subscriptions.ts'
 import { describeFailure } from './process/process-connection.ts'
-import { adapterRuntime, ClientsOf2026, respond } from './clients-2026.ts'
 import type { ProcessSlot } from './process-slot.ts'
 
-/** Takes the messages of one client to the process, and back, whichever revisions they speak. */
+/** Takes the messages of one client to the process, and back. */
 export interface Hop {
   /** `signal` is aborted when the client no longer waits for the response. */
   receive(message: JsonRpcMessage, signal?: AbortSignal): Promise<void>
@@ -22,11 +26,8 @@ export interface Hop {
 
 /** The {@link Hop} of a client that speaks 2026-07-28, or an earlier revision in a session or without one. */
 export function openHop(kind: ServingContext['kind'], client: ClientPort, slot: ProcessSlot): Hop {
-  const isModern = slot.greeted.era === 'modern'
-  if (isModern === (kind === '2026-07-28')) return new SameRevision(client, slot, kind === 'session')
-  if (isModern) return adapt2025(client, slot)
-  slot.clientsOf2026 ??= new ClientsOf2026(slot)
-  return slot.clientsOf2026.connect(client)
+  const isAdapted = slot.greeted.era === 'modern' && kind !== '2026-07-28'
+  return isAdapted ? adapt2025(client, slot) : new SameRevision(client, slot, kind === 'session')
 }
 
 function adapt2025(client: ClientPort, slot: ProcessSlot): Hop {
@@ -43,6 +44,31 @@ function adapt2025(client: ClientPort, slot: ProcessSlot): Hop {
     describeFailure,
     runtime: adapterRuntime(slot),
   })
+}
+
+/** The response of the process to a request of an adapter: its error is one too. */
+async function respond(
+  { id, method, params = {} }: JsonRpcRequest,
+  slot: ProcessSlot,
+  { signal, onMessage }: RequestOptions = {},
+): Promise<JsonRpcResponse> {
+  const onProgress = (progress: JsonObject): void =>
+    void onMessage?.({ jsonrpc: '2.0', method: 'notifications/progress', params: progress })
+  try {
+    const result = await slot.request(method, params, { ...(signal && { signal }), onProgress })
+    return { jsonrpc: '2.0', id, result }
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    return jsonRpcError(id, error.code, error.message, error.data)
+  }
+}
+
+function adapterRuntime({ runtime }: ProcessSlot): AdapterRuntime {
+  return {
+    now: () => runtime.now(),
+    randomBytes: (length) => runtime.randomBytes(length),
+    sleep: (ms) => sleep(ms, undefined, { ref: false }),
+  }
 }
 
 /** Serves the `subscriptions/listen` of an adapter until its signal is aborted. */
@@ -137,7 +163,7 @@ class SameRevision implements Hop {
         void this.#client.send({ jsonrpc: '2.0', method: 'notifications/progress', params: progress }, id),
     })
     if (process.era === 'legacy') return result
-    const _meta = withServerInfo(metaOf(result), process.serverInfo)
+    const _meta = { ...metaOf(result), [mcpMetaKey.serverInfo]: process.serverInfo }
     return { resultType: 'complete', ...result, _meta }
   }
 

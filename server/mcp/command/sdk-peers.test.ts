@@ -7,7 +7,7 @@ import {
   ListRootsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import {
   callerOf,
   type CommandClient,
@@ -93,31 +93,43 @@ const connections = {
   'of the SDK 1': connectEarlier,
   'of the SDK 2 by initialize': (client: CommandClient) => connect2026(client, '2025-11-25'),
   'of the SDK 2 at 2026-07-28': (client: CommandClient) => connect2026(client, '2026-07-28'),
+  'of the SDK 2 that finds 2026-07-28': (client: CommandClient) => connect2026(client, '2026-07-28', 'auto'),
+  'of the SDK 2 that finds 2025-11-25': (client: CommandClient) => connect2026(client, '2025-11-25', 'auto'),
 }
 
-describe.each(['tests/peers/stdio/sdk-server.mjs', 'tests/peers/stdio/sdk-1-server.mjs'])('%s', (script) => {
-  it.each(Object.entries(connections))('serves a client %s', async (_, connect) => {
-    const fixture = open(script)
-    const client = await connect(fixture.client())
-    expect(client.serverName()).toBe(script.endsWith('/sdk-server.mjs') ? 'sdk-2' : 'sdk-1')
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['add', 'sure'])
-    const progress: number[] = []
-    const call = { name: 'add', arguments: { a: 1, b: 2 } }
-    expect(await client.callTool(call, (sum) => progress.push(sum))).toMatchObject({
-      structuredContent: { sum: 3 },
-    })
-    expect(progress).toEqual([3])
-    expect(await client.readResource('test://one')).toMatchObject({ contents: [{ text: 'one' }] })
-    await expect(client.callTool({ name: 'none', arguments: {} })).rejects.toThrow('There is no tool "none"')
-    expect(JSON.stringify(await client.callTool({ name: 'sure', arguments: {} }))).toContain('accept')
+it.each<[script: string, client: keyof typeof connections]>([
+  ['sdk-server.mjs', 'of the SDK 1'],
+  ['sdk-server.mjs', 'of the SDK 2 by initialize'],
+  ['sdk-server.mjs', 'of the SDK 2 at 2026-07-28'],
+  ['sdk-server.mjs', 'of the SDK 2 that finds 2026-07-28'],
+  ['sdk-1-server.mjs', 'of the SDK 1'],
+  ['sdk-1-server.mjs', 'of the SDK 2 by initialize'],
+  ['sdk-1-server.mjs', 'of the SDK 2 that finds 2025-11-25'],
+])('%s serves a client %s', async (script, name) => {
+  const client = await connections[name](open(`tests/peers/stdio/${script}`).client())
+  expect(client.serverName()).toBe(script === 'sdk-server.mjs' ? 'sdk-2' : 'sdk-1')
+  expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(['add', 'sure'])
+  const progress: number[] = []
+  const call = { name: 'add', arguments: { a: 1, b: 2 } }
+  expect(await client.callTool(call, (sum) => progress.push(sum))).toMatchObject({
+    structuredContent: { sum: 3 },
   })
+  expect(progress).toEqual([3])
+  expect(await client.readResource('test://one')).toMatchObject({ contents: [{ text: 'one' }] })
+  await expect(client.callTool({ name: 'none', arguments: {} })).rejects.toThrow('There is no tool "none"')
+  expect(JSON.stringify(await client.callTool({ name: 'sure', arguments: {} }))).toContain('accept')
+})
+
+it('a client of the SDK 2 that speaks 2026-07-28 only learns which versions a command of 2025-11-25 has', async () => {
+  const refused = connect2026(open('tests/peers/stdio/sdk-1-server.mjs').client(), '2026-07-28')
+  await expect(refused).rejects.toMatchObject({ supported: expect.arrayContaining(['2025-11-25']) })
 })
 
 // Where client and server speak different revisions, and where they speak the same.
 it.each<[script: string, client: keyof typeof connections]>([
   ['sdk-server.mjs', 'of the SDK 1'],
-  ['sdk-1-server.mjs', 'of the SDK 2 at 2026-07-28'],
-  ['sdk-1-server.mjs', 'of the SDK 2 by initialize'],
+  ['sdk-1-server.mjs', 'of the SDK 2 that finds 2025-11-25'],
+  ['sdk-server.mjs', 'of the SDK 2 that finds 2026-07-28'],
 ])(
   '%s serves two clients %s in turn, and as many as one user may have, together',
   async (script, name) => {
@@ -138,7 +150,7 @@ it.each<[script: string, client: keyof typeof connections]>([
 
 it.each([
   ['of the SDK 1', connectEarlier] as const,
-  ['of the SDK 2, automatic', (client: CommandClient) => connect2026(client, '2026-07-28', 'auto')] as const,
+  ['of the SDK 2, automatic', (client: CommandClient) => connect2026(client, '2025-11-25', 'auto')] as const,
 ])(
   'server-everything, which speaks 2025 revisions, asks a client %s all that it can answer',
   async (_, connect) => {

@@ -1,6 +1,6 @@
 import { PerRequestHTTPServerTransport, SdkError } from '@modelcontextprotocol/server'
 import type { JsonRpcRequest } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { legacyRevisions, mcpErrorCode, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { isOffered } from '../answered-calls.ts'
 import { keepAliveMs } from '../event-stream.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
@@ -19,7 +19,10 @@ export interface CommandTransportPorts {
   report: (event: 'mcp_rejected', error: unknown) => void
 }
 
-/** Serves clients of 2026-07-28 by processes: each message is a client of its own. */
+/**
+ * Serves clients of 2026-07-28 by processes of that revision: each message is a client of its own. If the command knows earlier
+ * revisions only, the answer names them, so that a client that knows both begins a session.
+ */
 export function createCommandTransport2026(
   clients: ForwardingPorts,
   { streams, report }: CommandTransportPorts,
@@ -65,16 +68,29 @@ export function createCommandTransport2026(
         return errorResponse(checked.status, checked.error, checked.id)
       }
       if (checked.kind !== 'revision_2026') return { status: 202, headers: {}, body: null }
+      const message = checked.message as JsonRpcRequest
+      if (clients.pool.era === 'legacy') return unsupported(message)
       const client = new ForwardedClient({ kind: '2026-07-28', incoming: () => incoming }, clients)
       const release = await client.hold(incoming)
       try {
-        return await serve(checked.message as JsonRpcRequest, client, request, incoming)
+        if (client.slot.greeted.era === 'legacy') return unsupported(message)
+        return await serve(message, client, request, incoming)
       } finally {
         release()
       }
     },
     async close() {},
   }
+}
+
+/** The answer to clients of 2026-07-28 if the command knows earlier revisions only (MCP 2026-07-28 versioning). */
+function unsupported({ id }: JsonRpcRequest): Reply {
+  const error = {
+    code: mcpErrorCode.unsupportedProtocolVersion,
+    message: `The server behind this one does not know ${modernRevision}. Begin with initialize at ${legacyRevisions[0]} or earlier.`,
+    data: { supported: [...legacyRevisions], requested: modernRevision },
+  }
+  return errorResponse(400, error, id)
 }
 
 /** Arguments that are repeated in headers must agree with them, as far as the process has said which. */

@@ -10,7 +10,6 @@ import {
   mcpMetaKey,
   modernRevision,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { withServerInfo } from '@drawbridge/shared/mcp/adapter/2026-to-2025/result.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { ProcessConnection } from './process-connection.ts'
 
@@ -96,7 +95,7 @@ function greeted(
     era: isModern ? 'modern' : 'legacy',
     serverInfo,
     presentation: isModern
-      ? { ...given.result, _meta: withServerInfo(metaOf(given.result), serverInfo) }
+      ? { ...given.result, _meta: { ...metaOf(given.result), [mcpMetaKey.serverInfo]: serverInfo } }
       : { ...given.result, serverInfo },
     envelope: envelopeOf({ clientInfo, capabilities }),
   }
