@@ -1,13 +1,26 @@
-import { request as requestPlain, type IncomingMessage } from 'node:http'
-import { request as requestSecure } from 'node:https'
+import { Resolver } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { unlessAborted } from '@drawbridge/shared/async.ts'
+import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { FetchOutcome, FetchQuery, GuardedFetch } from '../core/clients/client-fetch.ts'
-import { isLoopbackAddress, isPublicAddress } from './guarded-fetch-address.ts'
-import { createHostResolver, type ResolveHost } from './guarded-fetch-resolver.ts'
-import { FetchError, readResponse } from './guarded-fetch-response.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
+import type { Dispatcher } from 'undici'
+import type { FetchFailure, FetchOutcome, FetchQuery, GuardedFetch } from '../core/clients/client-fetch.ts'
+import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
+
+/** Every address of a host name. `signal` aborts the lookup. */
+export type ResolveHost = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>
+
+/** Ends a fetch with a named failure. */
+class FetchError extends Error {
+  readonly reason: FetchFailure
+
+  constructor(reason: FetchFailure) {
+    super(reason)
+    this.name = 'FetchError'
+    this.reason = reason
+  }
+}
 
 export interface GuardedFetchConfig {
   userAgent: string
@@ -33,6 +46,7 @@ export interface GuardedFetchConfig {
  */
 export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {
   const { timeLimitMs = 5000, resolve = createHostResolver(), allowLoopback } = config
+  const { userAgent, certificateAuthority } = config
 
   async function findAddresses(hostname: string, signal: AbortSignal): Promise<readonly string[]> {
     const addresses = await addressesOf(hostname, signal)
@@ -58,11 +72,30 @@ export function createGuardedFetch(config: GuardedFetchConfig): GuardedFetch {
     const url = readUrl(query.url, config)
     const hostname = url.hostname.replaceAll(/^\[|\]$/g, '')
     const addresses = await findAddresses(hostname, signal)
-    const response = await send(url, addresses, query, signal, config)
+    // On demand: a server whose clients register themselves never needs it.
+    const { Agent, errors, request } = await import('undici')
+    const agent = new Agent({
+      connect: {
+        lookup: pinnedLookup(addresses),
+        // A connection attempt outlives the aborted request.
+        timeout: timeLimitMs,
+        // Ignores NODE_TLS_REJECT_UNAUTHORIZED, which may be set for a provider: TLS is the only proof of the host here.
+        rejectUnauthorized: true,
+        ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+      },
+      maxResponseSize: query.maxBytes,
+    })
+    const headers = {
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': userAgent,
+    }
     try {
-      return await readResponse(response, query)
+      return await readResponse(await request(url, { dispatcher: agent, signal, headers }))
+    } catch (error) {
+      throw error instanceof errors.ResponseExceededMaxSizeError ? new FetchError('too_large') : error
     } finally {
-      response.destroy()
+      void agent.destroy()
     }
   }
 
@@ -95,46 +128,6 @@ function isBelow({ href }: URL, base: string): boolean {
   return href.startsWith(base) && /^(?:$|[/?#])/.test(href.slice(base.length))
 }
 
-function send(
-  url: URL,
-  addresses: readonly string[],
-  { etag }: FetchQuery,
-  signal: AbortSignal,
-  { userAgent, certificateAuthority }: GuardedFetchConfig,
-): Promise<IncomingMessage> {
-  const secure = url.protocol === 'https:'
-  return new Promise((resolve, reject) => {
-    const request = (secure ? requestSecure : requestPlain)(url, {
-      // No agent: connections of other fetches are not reused, and no proxy is involved.
-      agent: false,
-      signal,
-      lookup: pinnedLookup(addresses),
-      // Ignores NODE_TLS_REJECT_UNAUTHORIZED, which may be set for a provider: TLS is the only proof of the host here.
-      rejectUnauthorized: true,
-      ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
-      headers: {
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        'user-agent': userAgent,
-        connection: 'close',
-        ...(etag !== undefined && { 'if-none-match': etag }),
-      },
-    })
-    request.once('response', (response) => {
-      // Readers see the failure; after that, an error must not end the process.
-      response.on('error', () => {})
-      resolve(response)
-    })
-    request.on('error', reject)
-    // Refuse servers that switch protocols.
-    request.once('upgrade', (response) => {
-      response.destroy()
-      reject(new FetchError('refused'))
-    })
-    request.end()
-  })
-}
-
 /** Resolves every name to the addresses that were checked. */
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }))
@@ -145,5 +138,59 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
       if (options.all) callback(null, all)
       else callback(null, first?.address ?? '', first?.family)
     })
+  }
+}
+
+/** Returns the JSON text of a response. Throws {@link FetchError} for everything else, and errors of undici unchanged. */
+async function readResponse({
+  statusCode,
+  headers: given,
+  body,
+}: Dispatcher.ResponseData): Promise<FetchOutcome> {
+  const failure = failureOf(statusCode)
+  if (failure) throw new FetchError(failure)
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(given)) {
+    for (const value of [values].flat()) headers.append(name, value)
+  }
+  if (!isPlainJson(headers)) throw new FetchError('wrong_type')
+  const text = decodeUtf8(await body.bytes())
+  if (text === undefined) throw new FetchError('wrong_type')
+  return { kind: 'fetched', text, headers }
+}
+
+function failureOf(status: number): FetchFailure | undefined {
+  if (status === 200) return undefined
+  if (status >= 300 && status < 400) return 'redirected'
+  if (status === 404 || status === 410) return 'not_found'
+  return status >= 500 ? 'unreachable' : 'refused'
+}
+
+/**
+ * Returns whether the body is uncompressed JSON. The request forbids compression, and a compressed body is refused unread: a few
+ * bytes of it can become gigabytes.
+ */
+function isPlainJson(headers: Headers): boolean {
+  const encoding = headers.get('content-encoding') ?? 'identity'
+  const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  return encoding.toLowerCase() === 'identity' && /^application\/(?:[a-z0-9.-]+\+)?json$/.test(type)
+}
+
+/**
+ * Queries the name servers of this machine, or `servers`, for A and AAAA records. Ignores the hosts file and search domains,
+ * which lead to names of the internal network. If one query fails, the other's answer is used.
+ */
+export function createHostResolver(servers?: readonly string[]): ResolveHost {
+  return async (hostname, signal) => {
+    const resolver = new Resolver({ timeout: 1000, tries: 2 })
+    if (servers) resolver.setServers(servers)
+    const cancel = (): void => resolver.cancel()
+    signal.addEventListener('abort', cancel, { once: true })
+    try {
+      const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
   }
 }

@@ -45,14 +45,11 @@ export type FetchFailure = keyof typeof fetchFailures
 /** Result of fetching a document. Headers are the host's, unchecked. */
 export type FetchOutcome =
   | { kind: 'fetched'; text: string; headers: Headers }
-  | { kind: 'not_modified'; headers: Headers }
   | { kind: 'failed'; reason: FetchFailure }
 
-/** With `etag` only if it has changed since. */
 export interface FetchQuery {
   url: string
   maxBytes: number
-  etag?: string | undefined
 }
 
 /** Fetches a public JSON document from a URL that a stranger chose, never from inside our own network. Does not reject. */

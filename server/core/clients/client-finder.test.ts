@@ -104,12 +104,12 @@ describe('createClientFinder', () => {
       secretHash: undefined,
       keys: undefined,
       managementHash: undefined,
-      document: { fetchedAt: start, freshUntil: start + 300, etag: undefined },
+      document: { fetchedAt: start, freshUntil: start + 300 },
       introspects: false,
       createdAt: start,
       expiresAt: undefined,
     })
-    expect(host.queries).toEqual([{ url, maxBytes: 5120, etag: undefined, known: false }])
+    expect(host.queries).toEqual([{ url, maxBytes: 5120, known: false }])
   })
 
   it.each(['http://client.example/c', 'https://127.0.0.1/c', 'HTTPS://client.example/c'])(
@@ -148,24 +148,6 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(host.queries).toHaveLength(1)
     runtime.advance(1)
     expect(await name()).toBe('Two')
-  })
-
-  it('RFC 9110 15.4.5: asks by entity tag, and goes on when nothing has changed', async () => {
-    const { name, host, runtime } = createFixture({ answer: served('One', { etag: '"1"' }) })
-    await name()
-    runtime.advance(300)
-    host.answer = {
-      kind: 'not_modified',
-      headers: new Headers({ 'cache-control': 'max-age=60' }),
-    }
-    expect(await name()).toBe('One')
-    runtime.advance(59)
-    await name()
-    expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"'])
-    runtime.advance(1)
-    await name()
-    // The tag stays although the answer did not repeat it.
-    expect(host.queries.map(({ etag }) => etag)).toEqual([undefined, '"1"', '"1"'])
   })
 
   it('fetches once for everybody who waits', async () => {

@@ -119,19 +119,11 @@ class DocumentSource {
     source: AttemptSource | undefined,
   ): Promise<void> {
     const { fetch, runtime, policy } = this.#ports
-    const { client: last } = entry
-    const etag = last?.document?.etag
-    const outcome = await fetch({ url, maxBytes, etag, known: stored !== undefined, source })
+    const outcome = await fetch({ url, maxBytes, known: stored !== undefined, source })
     const now = runtime.now()
     switch (outcome.kind) {
       case 'failed':
         return this.#failFetch(url, entry, outcome.reason, now)
-      case 'not_modified': {
-        const fresh = freshnessOf(outcome.headers, now)
-        const document = { ...fresh, etag: fresh.etag ?? etag }
-        if (last) await this.#storeDocument(entry, { ...last, document }, stored)
-        return
-      }
       case 'fetched': {
         const reading = readClientDocument(url, parseJsonObject(outcome.text), policy)
         if (reading.kind === 'invalid') {

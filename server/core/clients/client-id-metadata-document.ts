@@ -113,7 +113,6 @@ export function documentHost(client: Pick<Client, 'id'> & Partial<Pick<Client, '
 const minSeconds = 30
 const usualSeconds = 300
 const maxSeconds = 24 * 3600
-const maxEtagLength = 200
 
 /**
  * How long a response may be used (RFC 9111 sections 4.2 and 5.2.2): `max-age`, else `Expires`, else five minutes. At least 30
@@ -122,7 +121,7 @@ const maxEtagLength = 200
 export function freshnessOf(headers: Headers, now: number): DocumentFreshness {
   const seconds = lifetimeOf(headers, now)
   const bounded = Math.min(Math.max(seconds, minSeconds), maxSeconds)
-  return { fetchedAt: now, freshUntil: now + bounded, etag: etagOf(headers) }
+  return { fetchedAt: now, freshUntil: now + bounded }
 }
 
 function lifetimeOf(headers: Headers, now: number): number {
@@ -150,10 +149,4 @@ function cacheDirectives(header: string): Map<string, string> {
 function wholeSeconds(text: string | undefined): number | undefined {
   // RFC 9111 section 1.2.2: treat a number too large to represent as large, never as infinite.
   return text !== undefined && /^\d+$/.test(text) ? Math.min(Number(text), 2 ** 31) : undefined
-}
-
-/** Returns the entity tag if it is valid (RFC 9110 section 8.8.3): it is sent back unchanged. */
-function etagOf(headers: Headers): string | undefined {
-  const etag = headers.get('etag') ?? ''
-  return etag.length <= maxEtagLength && /^(?:W\/)?"[\x21\x23-\x7E]*"$/.test(etag) ? etag : undefined
 }

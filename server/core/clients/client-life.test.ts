@@ -8,7 +8,7 @@ import type { Store } from '../store.ts'
 
 const day = 86_400
 const grantEnd = start + 30 * day
-const document = { fetchedAt: start, freshUntil: start + 300, etag: undefined }
+const document = { fetchedAt: start, freshUntil: start + 300 }
 
 const registered = publicClient({ expiresAt: start + day })
 const described = publicClient({ id: 'https://client.example/c', kind: 'metadata_document', document })

@@ -24,11 +24,10 @@ export const grantTypes: readonly GrantType[] = ['authorization_code', 'refresh_
 /** The public keys of a client that signs its assertions, or the URL to fetch them from. */
 export type ClientKeys = { kind: 'jwks'; keys: readonly JsonObject[] } | { kind: 'jwks_uri'; uri: string }
 
-/** When a client id metadata document was fetched, until when it is fresh, and how to revalidate it. */
+/** When a client id metadata document was fetched, and until when it is fresh. */
 export interface DocumentFreshness {
   fetchedAt: number
   freshUntil: number
-  etag: string | undefined
 }
 
 /** `name` and `uri` are self-declared; only the id of a `metadata_document` proves anything. Times are epoch seconds. */

@@ -112,7 +112,7 @@ function clientOf(row: ClientRow): Client {
     keys,
     managementHash,
     // Undefined members were not written.
-    document: document && { ...document, etag: document.etag },
+    document,
     introspects: introspects === true,
     createdAt: row.createdAt,
     expiresAt: row.expiresAt ?? undefined,

@@ -16,7 +16,7 @@ export const clientSample: Client = {
   secretHash: 'hash',
   keys: { kind: 'jwks', keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y' }] },
   managementHash: 'management hash',
-  document: { fetchedAt: start, freshUntil: start + 60, etag: '"1"' },
+  document: { fetchedAt: start, freshUntil: start + 60 },
   introspects: true,
   createdAt: start,
   expiresAt: start + 86_400,
@@ -46,12 +46,12 @@ export function describeClients({ store }: StoreInstances): void {
       ['with nothing that it need not have', bareClient],
       ['of the configuration', { ...bareClient, kind: 'configured', introspects: true }],
       [
-        'of a document without an etag, and with the address of its keys',
+        'of a document, with the address of its keys',
         {
           ...bareClient,
           kind: 'metadata_document',
           keys: { kind: 'jwks_uri', uri: 'https://client.example/jwks' },
-          document: { fetchedAt: start, freshUntil: start + 60, etag: undefined },
+          document: { fetchedAt: start, freshUntil: start + 60 },
         },
       ],
     ])('gives back one %s, with every member', async (_what, client) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isLoopbackAddress, isPublicAddress } from './guarded-fetch-address.ts'
+import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
 
 describe('isPublicAddress (RFC 6890; MCP security best practices, SSRF)', () => {
   it.each([
