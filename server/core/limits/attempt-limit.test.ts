@@ -3,7 +3,7 @@ import { race, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { type FakeRuntime, createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import {
-  addressKey,
+  limitKey,
   type AttemptLimit,
   type AttemptSource,
   countWithin,
@@ -134,9 +134,9 @@ it.each<[who: string, source: AttemptSource, expected: number[]]>([
   expect(most(source)).toEqual(expected)
 })
 
-it('addressKey: tells kinds and sources apart, and says neither address nor network', () => {
-  const key = addressKey('start', '2001:db8::/64')
-  expect(addressKey('start', '2001:db8::/56')).not.toBe(key)
-  expect(addressKey('other', '2001:db8::/64').split(' ')[1]).not.toBe(key.split(' ')[1])
+it('limitKey: tells kinds and sources apart, and says neither address nor network', () => {
+  const key = limitKey('start', '2001:db8::/64')
+  expect(limitKey('start', '2001:db8::/56')).not.toBe(key)
+  expect(limitKey('other', '2001:db8::/64').split(' ')[1]).not.toBe(key.split(' ')[1])
   expect(key).toMatch(/^start [A-Za-z0-9_-]{43}$/)
 })

@@ -34,7 +34,6 @@ const fullWindows = new WeakMap<AttemptStore, BoundedMap<{ windowEndsAt: number;
 /** A {@link Budget} for attempts under `key`, across all instances. */
 export interface AttemptLimit extends Budget {
   key: string
-  /** Limits wrong guesses: an attempt that succeeds is given back. */
   refundable?: true
 }
 
@@ -116,7 +115,7 @@ export function addressLimits(
 ): AttemptLimit[] {
   if (address === undefined) return []
   return addressBlocks(address).map(({ name, factor }) => ({
-    key: addressKey(kind, name),
+    key: limitKey(kind, name),
     max: blockMax(max, factor, ceiling),
     windowSeconds,
   }))
@@ -129,9 +128,14 @@ export function everyoneLimits(kind: string, { max, windowSeconds }: Budget, kno
   return known ? [all] : [strangers, all]
 }
 
-/** Builds the limit key of an address block. The address itself is not stored. */
-export function addressKey(kind: string, block: string): string {
-  return `${kind} ${hashSecret(`drawbridge ${kind} ${block}`)}`
+/** Makes a limit on wrong guesses: an attempt that succeeds is given back. */
+export function refundable(limit: AttemptLimit): AttemptLimit {
+  return { ...limit, refundable: true }
+}
+
+/** Returns the key of a limit on `value`, an address block or an account. Only its hash is stored. */
+export function limitKey(kind: string, value: string): string {
+  return `${kind} ${hashSecret(`drawbridge ${kind} ${value}`)}`
 }
 
 function fullWindowsOf(store: AttemptStore): BoundedMap<{ windowEndsAt: number; until: number }> {

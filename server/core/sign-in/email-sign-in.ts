@@ -5,6 +5,8 @@ import {
   type CountedAttempt,
   everyoneLimits,
   giveBack,
+  limitKey,
+  refundable,
 } from '../limits/attempt-limit.ts'
 import {
   emailCodesOfDay,
@@ -13,7 +15,6 @@ import {
   emailSendsOfAccount,
   providerCalls,
 } from '../limits/limit-table.ts'
-import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure, type SessionProvider } from '../session/session-provider.ts'
 import { accountOf } from './device-cookie.ts'
 import { afterFirstStep, type FirstStep } from './second-factor-step.ts'
@@ -24,6 +25,7 @@ import {
   countOrRefuse,
   countSignInAttempt,
   judgeSignIn,
+  signInLimits,
   type SignInVisitor,
 } from './sign-in-limit.ts'
 import type { EmailPrompt, SignInPurpose } from './sign-in-transaction.ts'
@@ -128,32 +130,22 @@ export function emailWaitSeconds({ sentAt }: EmailPrompt, now: number): number {
   return Math.max(0, sentAt + emailPause.windowSeconds - now)
 }
 
-async function countMail(
+function countMail(
   email: string,
   visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<readonly CountedAttempt[]> {
   const { kind, perAddress, maxPerSite } = emailSends
-  const { address, account, trusted } = attemptAt(email, visitor, ports.provider.issuer)
-  const ofAccount = hashSecret(`drawbridge ${kind} ${account}`)
-  const pause = await countOrRefuse(
-    [{ key: `${pauseKind} ${ofAccount}`, ...emailPause, refundable: true }],
-    'mails in a minute',
-    ports,
-    'mail_pause',
-  )
-  const limits: AttemptLimit[] = [
+  const { address, account = email, trusted } = attemptAt(email, visitor, ports.provider.issuer)
+  const guesses: AttemptLimit[] = [
+    { key: limitKey(pauseKind, account), ...emailPause },
     ...addressLimits(kind, perAddress, address, maxPerSite),
-    { key: `${kind} account ${ofAccount}`, ...emailSendsOfAccount },
+    { key: limitKey(`${kind} account`, account), ...emailSendsOfAccount },
   ]
-  for (const limit of limits) limit.refundable = true
-  limits.push(...everyoneLimits(kind, providerCalls(ports.limitPerMinute), trusted))
-  try {
-    return [...pause, ...(await countOrRefuse(limits, 'mails', ports, 'mail_limited'))]
-  } catch (error) {
-    await giveBack(pause, ports)
-    throw error
-  }
+  const total = everyoneLimits(kind, providerCalls(ports.limitPerMinute), trusted)
+  return countOrRefuse([...guesses.map(refundable), ...total], 'mails', ports, (reached) =>
+    reached.startsWith(pauseKind) ? 'mail_pause' : 'mail_limited',
+  )
 }
 
 export type EmailCodeResult =
@@ -200,26 +192,18 @@ export async function tryEmailCode(
   }
 }
 
-async function countCode(
+function countCode(
   account: string,
   visitor: SignInVisitor,
   ports: SignInPorts,
 ): Promise<readonly CountedAttempt[]> {
   const attempt = attemptAt(account, visitor, ports.provider.issuer)
   const kind = 'mailed code'
-  const ofDay = `${kind} day ${hashSecret(`drawbridge ${kind} ${attempt.account}`)}`
-  const refundable = await countOrRefuse(
-    [
-      { key: ofDay, ...emailCodesOfDay, refundable: true },
-      ...everyoneLimits(kind, providerCalls(ports.limitPerMinute), attempt.trusted),
-    ],
+  const ofDay = { key: limitKey(`${kind} day`, attempt.account ?? account), ...emailCodesOfDay }
+  const total = everyoneLimits(kind, providerCalls(ports.limitPerMinute), attempt.trusted)
+  return countOrRefuse(
+    [refundable(ofDay), ...signInLimits(attempt, ports.limitPerMinute), ...total],
     'mailed codes',
     ports,
   )
-  try {
-    return [...refundable, ...(await countSignInAttempt(attempt, ports))]
-  } catch (error) {
-    await giveBack(refundable, ports)
-    throw error
-  }
 }

@@ -58,41 +58,6 @@ async function through(
   return count
 }
 
-it('while attempts on an account are being judged, the wait is short, not the rest of the window', async () => {
-  const limited = ports(200)
-  const judged: ((failure: ProviderFailure) => void)[] = []
-  const judge = async (): Promise<unknown> =>
-    judgeSignIn(
-      await countSignInAttempt(ada, limited),
-      () =>
-        new Promise((_resolve, reject) => {
-          judged.push((failure) => reject(new ProviderError(failure, failure)))
-        }),
-      limited,
-    )
-  const refused = { failure: 'rate_limited', retryAfterSeconds: 10 }
-  const hanging = Array.from({ length: 5 }, async () => judge().catch(() => 'not judged'))
-  await expect.poll(() => judged.length).toBe(5)
-  await expect(judge()).rejects.toMatchObject(refused)
-  const [first, ...others] = judged
-  first?.('invalid_credentials')
-  await hanging[0]
-  await expect(judge()).rejects.toMatchObject(refused)
-  for (const end of others) end('transient')
-  expect(await Promise.all(hanging)).toEqual(Array.from({ length: 5 }, () => 'not judged'))
-  // Attempts that were judged keep counting.
-  const wrong = async (): Promise<unknown> =>
-    judgeSignIn(
-      await countSignInAttempt(ada, limited),
-      () => Promise.reject(new ProviderError('invalid_credentials', 'wrong')),
-      limited,
-    )
-  for (let index = 0; index < 4; index += 1) {
-    await expect(wrong()).rejects.toMatchObject({ failure: 'invalid_credentials' })
-  }
-  await expect(wrong()).rejects.toMatchObject({ failure: 'rate_limited', retryAfterSeconds: 900 })
-})
-
 it('countSignInAttempt for everybody keeps a third for browsers that have signed in before, and they may use it all', async () => {
   const limited = ports(30)
   expect(await through(50, (index) => ({ ...nobody, address: `203.0.113.${index}` }), limited)).toBe(20)

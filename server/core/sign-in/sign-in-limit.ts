@@ -6,6 +6,8 @@ import {
   countWithin,
   everyoneLimits,
   giveBack,
+  limitKey,
+  refundable,
 } from '../limits/attempt-limit.ts'
 import { addressBlocks } from '../address-block.ts'
 import {
@@ -14,7 +16,6 @@ import {
   signInGuesses,
   signInsOfMinute,
 } from '../limits/limit-table.ts'
-import { hashSecret } from '../seal.ts'
 import { ProviderError, type ProviderFailure } from '../session/session-provider.ts'
 import { type KnownAccounts, markOfAccount } from './device-cookie.ts'
 import type { BrowserBinding } from './browser-seal.ts'
@@ -47,36 +48,29 @@ export interface SignInAttempt {
  *
  * Limit: several sites together can use up the strangers' share, and an account's share for new browsers.
  */
-export async function countSignInAttempt(
+export function countSignInAttempt(
   attempt: SignInAttempt,
-  { store, runtime, limitPerMinute }: SignInLimitPorts,
+  ports: SignInLimitPorts,
 ): Promise<readonly CountedAttempt[]> {
-  const result = await countWithin(signInLimits(attempt, limitPerMinute), { store, runtime })
-  if (result.waitSeconds === 0) return result.refundable
-  const { waitSeconds, reached = '' } = result
-  const mayEndSoon = underJudgement.has(reached)
-  throw new ProviderError('rate_limited', "This server's limit of sign-in attempts is reached.", {
-    retryAfterSeconds: mayEndSoon ? Math.min(waitSeconds, judgementSeconds) : waitSeconds,
-  })
+  return countOrRefuse(signInLimits(attempt, ports.limitPerMinute), 'sign-in attempts', ports)
 }
 
-/** Counts within `limits` and returns what may be given back; rejects with `failure` over one. `what` completes "This server's limit of ...". */
+/**
+ * Counts within `limits` and returns what may be given back; over a limit, rejects with the failure that `failureOf` its key. `what`
+ * completes "This server's limit of ...".
+ */
 export async function countOrRefuse(
   limits: readonly AttemptLimit[],
   what: string,
   ports: AttemptLimitPorts,
-  failure: ProviderFailure = 'rate_limited',
+  failureOf: (reached: string) => ProviderFailure = () => 'rate_limited',
 ): Promise<readonly CountedAttempt[]> {
-  const { waitSeconds, refundable } = await countWithin(limits, ports)
-  if (waitSeconds === 0) return refundable
-  throw new ProviderError(failure, `This server's limit of ${what} is reached.`, {
-    retryAfterSeconds: waitSeconds,
+  const result = await countWithin(limits, ports)
+  if (result.waitSeconds === 0) return result.refundable
+  throw new ProviderError(failureOf(result.reached ?? ''), `This server's limit of ${what} is reached.`, {
+    retryAfterSeconds: result.waitSeconds,
   })
 }
-
-/** By key: each may still be given back, so a limit they have reached says nothing about the rest of its window. */
-const underJudgement = new Map<string, number>()
-const judgementSeconds = 10
 
 // The provider did not judge the credential. Excludes `protocol`: it may be how the provider refuses one.
 const unjudged: ReadonlySet<ProviderFailure> = new Set(['transient', 'rate_limited'])
@@ -87,7 +81,6 @@ export async function judgeSignIn<Result>(
   work: () => Promise<Result>,
   ports: Pick<SignInLimitPorts, 'store'>,
 ): Promise<Result> {
-  for (const { key } of counted) underJudgement.set(key, (underJudgement.get(key) ?? 0) + 1)
   try {
     const result = await work()
     await giveBack(counted, ports)
@@ -95,12 +88,6 @@ export async function judgeSignIn<Result>(
   } catch (error) {
     await giveBackUnjudged(error, counted, ports)
     throw error
-  } finally {
-    for (const { key } of counted) {
-      const left = (underJudgement.get(key) ?? 0) - 1
-      if (left > 0) underJudgement.set(key, left)
-      else underJudgement.delete(key)
-    }
   }
 }
 
@@ -112,7 +99,11 @@ export async function giveBackUnjudged(
   if (error instanceof ProviderError && unjudged.has(error.failure)) await giveBack(counted, ports)
 }
 
-function signInLimits({ address, account, trusted }: SignInAttempt, perMinute: number): AttemptLimit[] {
+/** The limits of {@link countSignInAttempt}. */
+export function signInLimits(
+  { address, account, trusted }: SignInAttempt,
+  perMinute: number,
+): AttemptLimit[] {
   const { kind, perAddress, everyone } = signInsOfMinute(perMinute)
   const { addressMinutes, siteMinutes, windowSeconds } = signInGuesses
   const ofHour = { max: addressMinutes * perMinute, windowSeconds }
@@ -120,26 +111,23 @@ function signInLimits({ address, account, trusted }: SignInAttempt, perMinute: n
     ...addressLimits(`${kind} hour`, ofHour, address, siteMinutes * perMinute),
     ...(account === undefined ? [] : accountLimits(account, address, trusted)),
   ]
-  for (const limit of guesses) limit.refundable = true
   return [
     ...addressLimits(kind, perAddress, address, perAddress.max),
-    ...guesses,
+    ...guesses.map(refundable),
     // Last, so that a source over its own limit does not use up the shared one.
     ...everyoneLimits(kind, everyone, trusted),
   ]
 }
 
 function accountLimits(account: string, address: string | undefined, trusted: boolean): AttemptLimit[] {
-  if (trusted) return [{ key: keyOf('account trusted', account), ...accountGuesses }]
-  const ofAll = { key: keyOf('account', account), ...accountGuesses }
+  if (trusted) return [{ key: limitKey('sign-in account trusted', account), ...accountGuesses }]
+  const ofAll = { key: limitKey('sign-in account', account), ...accountGuesses }
   const site = address === undefined ? undefined : addressBlocks(address).at(-1)?.name
   if (site === undefined) return [ofAll]
-  return [{ key: keyOf('account at site', JSON.stringify([account, site])), ...accountGuessesAtSite }, ofAll]
-}
-
-/** Builds the key without storing the email address itself. */
-function keyOf(kind: string, value: string): string {
-  return `sign-in ${kind} ${hashSecret(`drawbridge sign-in ${kind} ${value}`)}`
+  return [
+    { key: limitKey('sign-in account at site', JSON.stringify([account, site])), ...accountGuessesAtSite },
+    ofAll,
+  ]
 }
 
 export interface SignInVisitor {
