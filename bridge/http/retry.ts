@@ -1,5 +1,6 @@
 import { pause } from '@drawbridge/shared/async.ts'
 import type { Envelope } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { mayBeSentTwice } from '@drawbridge/shared/mcp/methods.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { NetworkError, type HttpResponse } from './http-client.ts'
 
@@ -53,23 +54,6 @@ const rules = {
 /** The reasons why a message has no answer. */
 export type Ending = keyof typeof rules
 
-const repeatable: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'server/discover',
-  'tools/list',
-  'prompts/list',
-  'prompts/get',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'completion/complete',
-  'logging/setLevel',
-  'subscriptions/listen',
-])
-
 /** A message, or a request of HTTP without one, of which a POST may do anything. */
 export type Sendable = Envelope | { kind: 'http'; method: string }
 
@@ -84,7 +68,7 @@ export function mayRepeat(ending: Ending, what: Sendable, before = 0): boolean {
 /** Returns whether it may reach the server twice without harm: it only reads, or says the same thing again. */
 function isRepeatable(what: Sendable): boolean {
   if (what.kind === 'http') return what.method !== 'POST'
-  return what.kind === 'notification' || (what.kind === 'request' && repeatable.has(what.method))
+  return what.kind === 'notification' || (what.kind === 'request' && mayBeSentTwice(what.method))
 }
 
 /** Returns how a request without a response ended; undefined if asking again would change nothing. */

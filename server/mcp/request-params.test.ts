@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { withoutNulls } from './request-params.ts'
+import { dropNulls } from './request-params.ts'
 
 const call = (params: unknown): object => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
 
@@ -41,6 +41,6 @@ it.each<[what: string, given: unknown, taken: unknown]>([
   ['members of a batch', [call({ name: null })], [call({})]],
   ['nothing else', 'text', 'text'],
 ])('leaves out null in %s', (_, given, taken) => {
-  expect(withoutNulls(given)).toEqual(taken)
-  expect(JSON.stringify(withoutNulls(given))).toBe(JSON.stringify(taken))
+  expect(dropNulls(given)).toEqual(taken)
+  expect(JSON.stringify(dropNulls(given))).toBe(JSON.stringify(taken))
 })

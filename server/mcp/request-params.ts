@@ -2,7 +2,7 @@ import { type JSONRPCRequest, specTypeSchemas } from '@modelcontextprotocol/serv
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 
-/** The schemas of requests, by their methods. */
+/** The schemas of clients' requests, by their methods. */
 const schemas: Readonly<Record<string, keyof typeof specTypeSchemas | undefined>> = {
   initialize: 'InitializeRequest',
   ping: 'PingRequest',
@@ -19,22 +19,6 @@ const schemas: Readonly<Record<string, keyof typeof specTypeSchemas | undefined>
   'subscriptions/listen': 'SubscriptionsListenRequest',
   'completion/complete': 'CompleteRequest',
   'logging/setLevel': 'SetLevelRequest',
-}
-
-/** The methods above that 2026-07-28 does not have, and those that it alone has. */
-const earlierMethods: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'logging/setLevel',
-])
-const laterMethods: ReadonlySet<string> = new Set(['server/discover', 'subscriptions/listen'])
-
-/** Returns whether MCP defines a method at 2026-07-28, or before. */
-export function isOfRevision(method: string, revision: 'revision_2026' | 'earlier'): boolean {
-  const others = revision === 'earlier' ? laterMethods : earlierMethods
-  return Object.hasOwn(schemas, method) && !others.has(method)
 }
 
 /** Returns what is wrong with the parameters of a request, in words. Undefined if nothing is, and for methods that MCP does not define. */
@@ -56,8 +40,8 @@ const toolValues: ReadonlySet<string> = new Set(['input', 'structuredContent'])
  * Returns a message or batch without the members that are null: clients whose JSON library writes null for what they do not set mean
  * that it is not there. Arguments of tools stay as they are.
  */
-export function withoutNulls(body: unknown): unknown {
-  if (Array.isArray(body)) return body.map(withoutNulls)
+export function dropNulls(body: unknown): unknown {
+  if (Array.isArray(body)) return body.map(dropNulls)
   if (!isJsonObject(body)) return body
   const { params, result, error, ...message } = body
   const input = body['method'] === 'tools/call' ? paramsOf(body)?.['arguments'] : undefined

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json-object.ts'
 import { endOfString } from '../json-structure.ts'
+import { isMcpMethod } from './methods.ts'
 import { metaOf, paramsOf } from './params.ts'
 
 /** The members of `_meta` that carry a W3C trace context (SEP-414), and the headers of the same names. */
@@ -11,45 +12,6 @@ export interface McpOperation {
   attributes: Readonly<Record<string, string>>
 }
 
-/** The methods of every revision. A client may send any other text, and in metrics each would be a series that is kept for good. */
-const methods: ReadonlySet<string> = new Set([
-  'initialize',
-  'ping',
-  'server/discover',
-  'tools/list',
-  'tools/call',
-  'prompts/list',
-  'prompts/get',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'subscriptions/listen',
-  'completion/complete',
-  'logging/setLevel',
-  'tasks/get',
-  'tasks/list',
-  'tasks/result',
-  'tasks/update',
-  'tasks/cancel',
-  'roots/list',
-  'sampling/createMessage',
-  'elicitation/create',
-  'notifications/initialized',
-  'notifications/cancelled',
-  'notifications/progress',
-  'notifications/message',
-  'notifications/tools/list_changed',
-  'notifications/prompts/list_changed',
-  'notifications/resources/list_changed',
-  'notifications/resources/updated',
-  'notifications/roots/list_changed',
-  'notifications/elicitation/complete',
-  'notifications/subscriptions/acknowledged',
-  'notifications/tasks',
-  'notifications/tasks/status',
-])
 const maxNameLength = 200
 
 /**
@@ -57,7 +19,8 @@ const maxNameLength = 200
  * method that no revision has is `_OTHER`.
  */
 export function mcpOperation(given: string, called: unknown): McpOperation {
-  const method = methods.has(given) ? given : '_OTHER'
+  // A client may send any other text, and in metrics each would be a series that is kept.
+  const method = isMcpMethod(given) ? given : '_OTHER'
   const kind = { 'tools/call': 'tool', 'prompts/get': 'prompt' }[method]
   const attributes = { 'mcp.method.name': method }
   if (kind === undefined || typeof called !== 'string') return { name: method, attributes }

@@ -14,7 +14,7 @@ import {
   jsonResponse,
   type PlainMethod,
 } from './plain-answer.ts'
-import { paramsFault, withoutNulls } from '../request-params.ts'
+import { paramsFault, dropNulls } from '../request-params.ts'
 import { checkMessage } from './plain-check.ts'
 import { createPlainMethods } from './plain-methods.ts'
 import {
@@ -95,7 +95,7 @@ export function createPlainEndpoint(
     },
     has: ({ event, name }) => event === 'tool_called' && tools.has(name),
     async handle(request, given, caller, calls) {
-      const body = withoutNulls(given)
+      const body = dropNulls(given)
       const checked = checkMessage(request.headers, body, tools)
       switch (checked.kind) {
         case 'refused':

@@ -1,12 +1,13 @@
 import { createMcpHandler, isJSONRPCRequest } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isClientRequest } from '@drawbridge/shared/mcp/methods.ts'
 import { type JsonRpcId, jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { callOf, type IncomingCalls } from '../../core/access/call-record.ts'
 import type { McpEndpointConfig, ModuleEndpoint } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
 import { authInfoOf, type Incoming } from '../incoming.ts'
-import { isOfRevision, paramsFault, withoutNulls } from '../request-params.ts'
+import { paramsFault, dropNulls } from '../request-params.ts'
 import { errorResponse } from '../plain/plain-answer.ts'
 import { checkMessage } from '../plain/plain-check.ts'
 import { OpenStreams } from '../open-streams.ts'
@@ -52,7 +53,7 @@ export function createSdkEndpoint(
   return {
     ...served,
     async handle(request, given, caller, calls) {
-      const body = withoutNulls(given)
+      const body = dropNulls(given)
       return (
         refuseParams(request.headers, body, { calls, servers }) ?? served.handle(request, body, caller, calls)
       )
@@ -78,7 +79,7 @@ function refuseParams(
     return errorResponse(checked.status, checked.error, checked.id)
   if (!isJSONRPCRequest(body) || (checked.kind !== 'revision_2026' && checked.kind !== 'earlier'))
     return undefined
-  const fault = isOfRevision(body.method, checked.kind) ? paramsFault(body) : undefined
+  const fault = isClientRequest(body.method, checked.kind) ? paramsFault(body) : undefined
   if (fault === undefined) return undefined
   const call = callOf(body)
   if (call) calls.refuse(call, { outcome: 'failed', isKnown: servers.has(call) })
