@@ -232,8 +232,7 @@ function openSessions(
 ): Sessions {
   const { store, config, runtime, sealer, report } = common
   const opened = { store, provider: openProvider(config, inward), sealer, runtime }
-  const shared =
-    config.providerSessions === 'one' ? shareSessions(opened) : { ...opened, endingProvider: opened.provider }
+  const shared = config.providerSessions === 'one' ? shareSessions(opened) : { ...opened, isInUse: undefined }
   const { provider } = shared
   const access = new AccessControl({ provider, policy: openAccessPolicy(config, runtime, report) })
   const ports = {
@@ -252,6 +251,6 @@ function openSessions(
     checkSeconds: config.sessionCheck,
     mustProbeNew: () => provider.profileNeedsProbe && access.policy !== undefined,
   })
-  const signOuts = new SignOutWorker({ ...ports, store, provider: shared.endingProvider })
+  const signOuts = new SignOutWorker({ ...ports, store, provider, isInUse: shared.isInUse })
   return { provider, access, keeper, signOuts }
 }

@@ -148,8 +148,8 @@ describe('connections of one person that share a session', () => {
 
   it('do not lose it to the sign-out of one that ended when the access token was over', async () => {
     const worker = new SignOutWorker({
+      ...shared(),
       store,
-      provider: shared().endingProvider,
       providerIssuer: issuer,
       sealer,
       runtime,
@@ -333,7 +333,7 @@ it('a session without a known user is signed out: no connection can need it', as
   await connect('a')
   for (const unknown of [undefined, 'no JWT', `${btoa('{}')}.${btoa('{"sub":7}')}.sig`.replaceAll('=', '')]) {
     const session = { ...issue(), idToken: unknown }
-    await shared().endingProvider.signOut(session)
+    await shared().provider.signOut(session)
     expect(signedOut.at(-1)).toBe(session.refreshToken)
   }
 })

@@ -31,39 +31,30 @@ export interface SharedSessionPorts {
  * others end before that.
  */
 export function shareSessions(ports: SharedSessionPorts): {
-  /** For everything except the sign-out worker. */
+  /** Signs no session out that another connection uses. */
   provider: SessionProvider
   /** For the session keeper only. */
   store: GrantStore
-  /** For the sign-out worker: does not refresh sessions of live grants, which would lose them. */
-  endingProvider: Pick<SessionProvider, 'signOut' | 'refresh'>
+  /** Returns whether a live connection uses the session, which would lose it by a refresh for the sign-out. */
+  isInUse: (session: ProviderSession) => Promise<boolean>
 } {
   const copies = new Copies(ports)
   const { provider, runtime } = ports
   const { issuer } = provider
 
-  async function refuseIfInUse({ idToken }: ProviderSession): Promise<void> {
+  async function isInUse({ idToken }: ProviderSession): Promise<boolean> {
     const sub = readJwt(idToken ?? '')?.claims['sub']
-    const inUse = typeof sub === 'string' ? await copies.liveGrantsOf(userIdOf(sub, issuer)) : []
-    if (inUse.length > 0) {
-      throw new ProviderError('disabled', 'Other connections of the user use this session.')
-    }
-  }
-  const endingProvider: Pick<SessionProvider, 'signOut' | 'refresh'> = {
-    async refresh(session) {
-      await refuseIfInUse(session)
-      return provider.refresh(session)
-    },
-    async signOut(session) {
-      await refuseIfInUse(session)
-      await provider.signOut(session)
-    },
+    return typeof sub === 'string' && (await copies.liveGrantsOf(userIdOf(sub, issuer))).length > 0
   }
   return {
-    endingProvider,
+    isInUse,
     provider: {
       ...provider,
-      signOut: endingProvider.signOut,
+      async signOut(session) {
+        if (await isInUse(session))
+          throw new ProviderError('disabled', 'Other connections of the user use this session.')
+        await provider.signOut(session)
+      },
       async socialFinish(given) {
         const step = await provider.socialFinish(given)
         if (step.kind !== 'signed_in') return step

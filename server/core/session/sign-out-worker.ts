@@ -48,6 +48,8 @@ export type SignOutEvent =
 export interface SignOutWorkerPorts {
   store: SignOutStore & Pick<GrantStore, 'saveProviderSession'>
   provider: Pick<SessionProvider, 'signOut' | 'refresh'>
+  /** Returns whether live connections use the session too; it is then left alone. Undefined: none ever does. */
+  isInUse?: ((session: ProviderSession) => Promise<boolean>) | undefined
   providerIssuer: string
   sealer: Sealer
   runtime: Pick<Runtime, 'now'>
@@ -68,6 +70,8 @@ export class SignOutWorker {
     const opening = openSessionOf(this.#ports.providerIssuer, pending.session, this.#ports.sealer)
     if (opening.kind === 'unreadable') return this.#postpone(pending, 'provider_session_unreadable')
     if (opening.kind === 'foreign') return this.#postpone(pending, 'grant_of_other_provider')
+    const { isInUse } = this.#ports
+    if (isInUse && (await isInUse(opening.session))) return this.#close(grantId, 'provider_sign_out_skipped')
     try {
       if ((await this.#endAtProvider(pending.session, opening.session, round)) === 'left') return
     } catch (error) {
