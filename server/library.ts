@@ -15,7 +15,7 @@ import { systemRuntime } from './startup/system-runtime.ts'
 export { ConfigError } from './config/config.ts'
 export type { ToolModule } from './mcp/tools/tool-module.ts'
 export type { Settings } from './config/setting-table.ts'
-export { ToolModuleError } from './startup/tool-module.ts'
+export { ToolModuleError } from './startup/open-tool-module.ts'
 
 /** Drawbridge inside another server. */
 export interface Drawbridge {

@@ -18,7 +18,7 @@ import type { AdminApi } from '../startup/open-admin.ts'
 import { systemRuntime } from '../startup/system-runtime.ts'
 import { faultTexts, fileFaults, fileFields } from '../config/setting-file.ts'
 import type { Served } from '../startup/open-tools.ts'
-import type { ToolModuleReading } from '../startup/tool-module.ts'
+import type { ToolModuleReading } from '../startup/open-tool-module.ts'
 import { readUpstream } from '../config/document-file.ts'
 import { version } from '../config/version.ts'
 import { upstreamOf } from '../core/gateway/upstream-document.ts'
@@ -204,7 +204,7 @@ async function readFiles(
 }
 
 async function readModule(path: string): Promise<ToolModuleReading> {
-  const { readToolModule } = await import('../startup/tool-module.ts')
+  const { readToolModule } = await import('../startup/open-tool-module.ts')
   return readToolModule(path, reservedScopes)
 }
 

@@ -2,7 +2,7 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CryptoKey, importJWK, type JWK } from 'jose'
 import { ProviderError } from '../core/session/session-provider.ts'
-import { fetchFromProvider } from './response.ts'
+import { fetchFromProvider } from './provider-response.ts'
 
 const freshSeconds = 600
 const refetchPauseSeconds = 30

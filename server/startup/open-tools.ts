@@ -14,7 +14,7 @@ import type { Metrics } from '../observability/metrics.ts'
 import type { Telemetry } from '../observability/telemetry/telemetry.ts'
 import { providers } from '../config/provider.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
-import { openToolModule, publicToolsOf } from './tool-module.ts'
+import { openToolModule, publicToolsOf } from './open-tool-module.ts'
 import { version } from '../config/version.ts'
 
 /** The tools of one process, and the endpoint that serves them. */

@@ -9,7 +9,7 @@ import {
   endpointConfigSample,
 } from '../../tests/support/server/mcp/tool-fixture.ts'
 import { createMcpEndpoint } from './open-tools.ts'
-import { loadToolModule, openToolModule } from './tool-module.ts'
+import { loadToolModule, openToolModule } from './open-tool-module.ts'
 
 const text = readFileSync(new URL('../../docs/tools.md', import.meta.url), 'utf8')
 const blocks = [...text.matchAll(/```js\n(.*?)```/gs)].map(([, source = '']) => source)

@@ -5,7 +5,7 @@ import { type FileFault, fileFaults, fileFields } from '../../config/setting-fil
 import { providers } from '../../config/provider.ts'
 import { settings } from '../../config/setting-table.ts'
 import { reservedScopes } from '../../core/tokens/scope.ts'
-import { publicToolsOf, readToolModule, type ToolModuleReading } from '../../startup/tool-module.ts'
+import { publicToolsOf, readToolModule, type ToolModuleReading } from '../../startup/open-tool-module.ts'
 import { publicToolNote } from './upstream-check.ts'
 
 type CheckedFile = FileFault['field']

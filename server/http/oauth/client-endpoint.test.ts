@@ -4,7 +4,7 @@ import { type Client, type ClientFinder, ClientUnavailableError } from '../../co
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createClientEndpoint } from './client-endpoint.ts'
 import { everyone } from '../middleware/cors.ts'
-import { createHttpApp } from '../app.ts'
+import { createHttpApp } from '../http-app.ts'
 import { plainLook } from '../../../tests/support/pages/view-sample.ts'
 
 const baseUrl = 'http://localhost:8787'

@@ -2,7 +2,7 @@ import { type Client, finderFor } from '../../core/clients/client.ts'
 import type { Endpoint, RequestContext } from '../endpoint.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { readForm } from '../middleware/body.ts'
-import { type ClientAuthenticationPorts, readClient } from './client-authentication.ts'
+import { type ClientAuthenticationPorts, readClient } from './client-credentials.ts'
 
 export interface ClientEndpointPorts {
   authentication: ClientAuthenticationPorts

@@ -1,7 +1,7 @@
 import { type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { CustomFetch, TokenEndpointResponse } from 'openid-client'
-import { fetchFromProvider } from '../response.ts'
+import { fetchFromProvider } from '../provider-response.ts'
 
 /** Creates the `fetch` for the OpenID Connect library: follows no redirect. The caller's signal is the time-out. */
 export function createOidcFetch(runtime: Pick<Runtime, 'fetch'>): CustomFetch {

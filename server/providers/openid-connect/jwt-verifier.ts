@@ -3,8 +3,8 @@ import type { JWTVerifyOptions, JWTVerifyResult } from 'jose'
 import { ProviderError } from '../../core/session/session-provider.ts'
 import { createKeySet, type KeySet, signatureAlgorithms } from '../jwks.ts'
 import { verifyProviderJwt, type Vouch } from '../jwt.ts'
-import type { ConnectToOidc } from './connection.ts'
-import { probeOidcSession } from './session.ts'
+import type { ConnectToOidc } from './oidc-connection.ts'
+import { probeOidcSession } from './oidc-session.ts'
 
 export interface OidcJwtRules extends Pick<JWTVerifyOptions, 'requiredClaims' | 'clockTolerance'> {
   audience: string

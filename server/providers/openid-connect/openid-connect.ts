@@ -1,11 +1,11 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { SessionProvider } from '../../core/session/session-provider.ts'
-import { createOidcConnection, type OidcClientConfig, pingOidcProvider } from './connection.ts'
-import { probeOidcSession, profileOfOidc, refreshOidcSession, signOutOfOidc } from './session.ts'
-import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './sign-in.ts'
+import { createOidcConnection, type OidcClientConfig, pingOidcProvider } from './oidc-connection.ts'
+import { probeOidcSession, profileOfOidc, refreshOidcSession, signOutOfOidc } from './oidc-session.ts'
+import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './oidc-sign-in.ts'
 import { createOidcJwtVerifier } from './jwt-verifier.ts'
 import { createLogoutReader } from './logout-token.ts'
-import { createOidcTokenVerifier } from './token-verifier.ts'
+import { createOidcTokenVerifier } from './oidc-verifier.ts'
 
 export interface OidcConfig extends OidcClientConfig, OidcRequestConfig {
   /** The provider's name on the only button of the login page. */

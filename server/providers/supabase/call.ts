@@ -1,6 +1,6 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { fetchFromProvider, parseRetryAfter } from '../response.ts'
+import { fetchFromProvider, parseRetryAfter } from '../provider-response.ts'
 
 export interface GotrueAddress {
   /** Auth base URL without trailing slash, for example `https://ref.supabase.co/auth/v1`. */

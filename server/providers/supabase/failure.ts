@@ -1,5 +1,5 @@
 import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
-import { failureOfStatus } from '../response.ts'
+import { failureOfStatus } from '../provider-response.ts'
 import type { GotrueRefusal } from './call.ts'
 
 /** Translates a refusal for one call. */

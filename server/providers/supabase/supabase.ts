@@ -28,7 +28,7 @@ import {
   unclearFailure,
 } from './failure.ts'
 import { createPing } from './ping.ts'
-import { readLife, readSession, readUserClaims } from './session.ts'
+import { readLife, readSession, readUserClaims } from './supabase-session.ts'
 import { factorsToAsk, isUuid, type SecondFactorPolicy } from './second-factor.ts'
 import { createTokenVerifier, profileOfClaims } from './token-verifier.ts'
 

@@ -4,7 +4,7 @@ import { grantColumns, grantOf, type GrantRow, liveGrantsOf, ownerOf } from '../
 import { releaseSessions } from '../sql/provider-sessions.ts'
 import type { SqlDatabase } from '../sql/sql.ts'
 import { expirePostgresCodes } from './codes.ts'
-import { encodeText } from '../sql/text.ts'
+import { encodeText } from '../sql/storable-text.ts'
 
 // To avoid deadlocks, lock the grant before its session.
 const endGrant = `WITH ended AS (

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type SqlDatabase, type Values } from '../sql/sql.ts'
-import { decodeText, encodeText } from '../sql/text.ts'
+import { decodeText, encodeText } from '../sql/storable-text.ts'
 import type { SqliteWork } from './work.ts'
 
 export interface SqliteDatabase extends SqlDatabase {

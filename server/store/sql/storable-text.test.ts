@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { decodeText, encodeText } from './text.ts'
+import { decodeText, encodeText } from './storable-text.ts'
 
 const awkward = fc.string({ unit: fc.constantFrom('\0', '\u0001', '0', '1', 'a', '\\') })
 

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import { everyone } from './middleware/cors.ts'
 import type { Endpoint, FetchHandler } from './endpoint.ts'
-import { createHttpApp, type HttpAppConfig } from './app.ts'
+import { createHttpApp, type HttpAppConfig } from './http-app.ts'
 import { plainLook } from '../../tests/support/pages/view-sample.ts'
 
 const reported: [string, unknown][] = []

@@ -10,10 +10,10 @@ import {
   type ProviderSession,
   type SessionProbe,
 } from '../../core/session/session-provider.ts'
-import { callTimeoutMs } from '../response.ts'
-import { profileOfClaims, withProofOfAddress } from './identity.ts'
-import type { ConnectToOidc, OidcConnection } from './connection.ts'
-import { isPassing, type OidcFailure, plainFailure, readOidcFailure } from './failure.ts'
+import { callTimeoutMs } from '../provider-response.ts'
+import { profileOfClaims, withProofOfAddress } from './oidc-identity.ts'
+import type { ConnectToOidc, OidcConnection } from './oidc-connection.ts'
+import { isPassing, type OidcFailure, plainFailure, readOidcFailure } from './oidc-failure.ts'
 import { uncheckedIdToken } from './fetch.ts'
 
 // `expires_in` may be missing (RFC 6749 section 5.1). Most providers issue tokens for longer than this.

@@ -2,8 +2,8 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import { ProviderError } from '../../core/session/session-provider.ts'
-import { callTimeoutMs, fetchFromProvider } from '../response.ts'
-import { plainFailure, readOidcFailure } from './failure.ts'
+import { callTimeoutMs, fetchFromProvider } from '../provider-response.ts'
+import { plainFailure, readOidcFailure } from './oidc-failure.ts'
 import { createOidcFetch, setIdTokenAside } from './fetch.ts'
 
 const freshSeconds = 3600

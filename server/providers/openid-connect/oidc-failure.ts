@@ -1,5 +1,5 @@
 import { ProviderError } from '../../core/session/session-provider.ts'
-import { failureOfStatus, parseRetryAfter } from '../response.ts'
+import { failureOfStatus, parseRetryAfter } from '../provider-response.ts'
 
 /** Why a call through the OpenID Connect library failed, as far as known. */
 export type OidcFailure =

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 import { createDrawbridge } from '../library.ts'
 import type { ToolModule } from '../mcp/tools/tool-module.ts'
-import { loadToolModule, ToolModuleError, openToolModule } from './tool-module.ts'
+import { loadToolModule, ToolModuleError, openToolModule } from './open-tool-module.ts'
 
 let folder: string
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fetchFromProvider, parseRetryAfter } from './response.ts'
+import { fetchFromProvider, parseRetryAfter } from './provider-response.ts'
 
 const kilobyte = new Uint8Array(1000).fill(120)
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { identityOfClaims, type OidcClaims } from './identity.ts'
+import { identityOfClaims, type OidcClaims } from './oidc-identity.ts'
 
 const claims = { sub: 'user-1', email: 'ada@example.com', name: 'Ada' }
 

@@ -6,7 +6,7 @@ import { publicClient } from '../../../tests/support/server/core/sign-in-sample.
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
-import { readClient, readClientCredentials } from './client-authentication.ts'
+import { readClient, readClientCredentials } from './client-credentials.ts'
 
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 

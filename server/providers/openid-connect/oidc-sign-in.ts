@@ -3,11 +3,11 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { IDToken, TokenEndpointResponse } from 'openid-client'
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
-import type { ConnectToOidc, OidcClientConfig, OidcConnection } from './connection.ts'
-import { type OidcFailure, plainFailure, readOidcFailure } from './failure.ts'
-import { identityOfClaims, withProofOfAddress } from './identity.ts'
+import type { ConnectToOidc, OidcClientConfig, OidcConnection } from './oidc-connection.ts'
+import { type OidcFailure, plainFailure, readOidcFailure } from './oidc-failure.ts'
+import { identityOfClaims, withProofOfAddress } from './oidc-identity.ts'
 import { type OidcJwtVerifier, vouchByUserinfo } from './jwt-verifier.ts'
-import { revokeToken, sessionOfAnswer } from './session.ts'
+import { revokeToken, sessionOfAnswer } from './oidc-session.ts'
 
 // From the provider or the user: all other codes concern the request or the provider.
 const deniedCodes = new Set(['access_denied', 'consent_required'])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionLife } from '../../core/session/session-provider.ts'
-import { readLife, readSession } from './session.ts'
+import { readLife, readSession } from './supabase-session.ts'
 
 const now = 1_800_000_000
 const session = { access_token: 'a', refresh_token: 'r', expires_in: 3600, expires_at: 1 }

@@ -2,8 +2,8 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { JWTPayload } from 'jose'
 import type { Identity } from '../../core/session/session-provider.ts'
 import { limitVouching, requireRules, textClaim } from '../jwt.ts'
-import type { ConnectToOidc } from './connection.ts'
-import { identityOfClaims } from './identity.ts'
+import type { ConnectToOidc } from './oidc-connection.ts'
+import { identityOfClaims } from './oidc-identity.ts'
 import { type OidcJwtVerifier, vouchByUserinfo } from './jwt-verifier.ts'
 
 /** How far the provider's clock may be ahead, as `nbf` says it; `exp` counts to the second. */
