@@ -115,7 +115,7 @@ function upstreamFaults({ upstream, tools }: ServerConfig): Fault[] {
   const problem = '/mcp offers the tools of TOOLS or those of UPSTREAM, not both.'
   return [
     ...(tools === undefined ? [] : [{ problem, nextStep: 'Leave one of them out.' }]),
-    ...documentFaults(readUpstream(upstream, process.env), 'gateway.md'),
+    ...documentFaults(readUpstream(upstream, process.env), 'upstream-file.md'),
   ]
 }
 

@@ -92,7 +92,7 @@ const table = {
   upstream: {
     parse: parseText,
     defaultText: 'none',
-    doc: 'MCP server that /mcp stands in front of, instead of TOOLS: its URL, or a JSON file that describes it; see docs/gateway.md. A command goes behind --.',
+    doc: 'MCP server that /mcp stands in front of, instead of TOOLS: its URL, or a JSON file that describes it; see docs/upstream-file.md. A command goes behind --.',
   },
   clients: {
     parse: parseText,

@@ -148,7 +148,7 @@ export const deviations: readonly Deviation[] = [
     what: 'A Basic header whose parts were not form-encoded is read as it is, where that has one meaning only.',
     why: 'Many clients leave the encoding out.',
     off: 'Cannot be switched off.',
-    test: ['server/http/oauth/client-authentication.test.ts', 'a secret with a colon that was not encoded'],
+    test: ['server/http/oauth/client-credentials.test.ts', 'a secret with a colon that was not encoded'],
   },
   {
     sections: 'MCP transport Protocol-Version-Header',

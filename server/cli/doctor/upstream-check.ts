@@ -40,7 +40,7 @@ export const upstreamChecks: Checks<UpstreamFacts> = {
     upstream.kind === 'command' && !upstream.user
       ? warn(
           'The command runs as the user of Drawbridge: its tools can read the key ring, the database and the processes of other people.',
-          'Trust it like Drawbridge itself, or set user in upstream.json (docs/gateway.md, Processes).',
+          'Trust it like Drawbridge itself, or set user in upstream.json (docs/upstream-file.md, Processes).',
         )
       : undefined,
   'upstream-public': ({ upstream, asked }) =>
@@ -77,7 +77,7 @@ function checkStranger({ url, policy }: HttpUpstream, kind: 'open' | 'closed'): 
   if (kind === 'closed') return ok('Without an assertion it lists no tools.')
   if (policy.publicTools.size > 0) {
     const message = 'It lists its tools without an assertion, as tools.public needs.'
-    return warn(message, 'See that it takes one for every other tool (docs/gateway.md).')
+    return warn(message, 'See that it takes one for every other tool (docs/upstream-file.md, Tools and scopes).')
   }
   const message = 'It lists its tools for anybody, without an assertion of this server'
   const fix = 'Let it check the assertion (docs/gateway.md), or let only this server reach it.'
