@@ -51,6 +51,16 @@ const allFolders: Record<'server' | 'bridge', readonly string[]> = {
 
 const looseFiles = 'library|main'
 
+const insideOfPackage = {
+  regex: '^(@[^/]+/)?[^./][^/]*/(lib|dist|src|esm|cjs|build)/',
+  message: 'Import what the package exports: its files may change in any version.',
+}
+
+/** Refuses these imports, and in any case the files inside a package. */
+function refuseImports(...patterns: object[]): ['error', { patterns: object[] }] {
+  return ['error', { patterns: [insideOfPackage, ...patterns] }]
+}
+
 function importsOf(program: 'server' | 'bridge', folder: string, allowed: readonly string[]): OxlintOverride {
   const refused = allFolders[program].filter((name) => name !== folder && !allowed.includes(name))
   const patterns: object[] = [
@@ -80,7 +90,7 @@ function importsOf(program: 'server' | 'bridge', folder: string, allowed: readon
   }
   return {
     files: [`${program}/${folder}/**`],
-    rules: { 'no-restricted-imports': ['error', { patterns }] },
+    rules: { 'no-restricted-imports': refuseImports(...patterns) },
   }
 }
 
@@ -115,6 +125,7 @@ export default defineConfig({
     'import/no-duplicates': ['error', { preferInline: true }],
     'import/no-unassigned-import': 'off',
     'no-console': 'error',
+    'no-restricted-imports': refuseImports(),
     'no-restricted-properties': ['error', wrongWhenHot],
     'max-lines': [
       'error',
@@ -204,17 +215,10 @@ export default defineConfig({
     {
       files: ['shared/**'],
       rules: {
-        'no-restricted-imports': [
-          'error',
-          {
-            patterns: [
-              {
-                regex: '^(node:|(\\.\\./)+(server|bridge|extension|tests)/)',
-                message: 'shared is pure and runtime-neutral.',
-              },
-            ],
-          },
-        ],
+        'no-restricted-imports': refuseImports({
+          regex: '^(node:|(\\.\\./)+(server|bridge|extension|tests)/)',
+          message: 'shared is pure and runtime-neutral.',
+        }),
       },
       excludeFiles: ['**/*.test.ts'],
     },
@@ -240,106 +244,81 @@ export default defineConfig({
     {
       files: ['extension/core/**'],
       rules: {
-        'no-restricted-imports': [
-          'error',
+        'no-restricted-imports': refuseImports(
           {
-            patterns: [
-              {
-                regex: '^(\\.\\./)+(ui|platform|background|entrypoints|server|bridge|tests)/',
-                message: 'extension/core decides; it imports only core and shared.',
-              },
-              {
-                group: ['node:*', 'wxt', 'wxt/**'],
-                message: 'extension/core decides; it imports only core and shared.',
-              },
-              webExtension,
-            ],
+            regex: '^(\\.\\./)+(ui|platform|background|entrypoints|server|bridge|tests)/',
+            message: 'extension/core decides; it imports only core and shared.',
           },
-        ],
+          {
+            group: ['node:*', 'wxt', 'wxt/**'],
+            message: 'extension/core decides; it imports only core and shared.',
+          },
+          webExtension,
+        ),
       },
     },
     {
       files: ['extension/ui/**'],
       rules: {
-        'no-restricted-imports': [
-          'error',
+        'no-restricted-imports': refuseImports(
           {
-            patterns: [
-              {
-                group: ['**/platform/**', '**/background/**', '**/entrypoints/**', 'node:*', 'wxt', 'wxt/**'],
-                message: 'extension/ui draws; it imports only core and shared.',
-              },
-              {
-                group: ['**/core/session/session-reader.ts', '**/core/endpoint/endpoint-*.ts'],
-                allowTypeImports: true,
-                message: 'extension/ui shows what core decided.',
-              },
-              webExtension,
-            ],
+            group: ['**/platform/**', '**/background/**', '**/entrypoints/**', 'node:*', 'wxt', 'wxt/**'],
+            message: 'extension/ui draws; it imports only core and shared.',
           },
-        ],
+          {
+            group: ['**/core/session/session-reader.ts', '**/core/endpoint/endpoint-*.ts'],
+            allowTypeImports: true,
+            message: 'extension/ui shows what core decided.',
+          },
+          webExtension,
+        ),
       },
     },
     {
       files: ['extension/platform/**'],
       excludeFiles: ['extension/platform/web-extension.ts'],
       rules: {
-        'no-restricted-imports': [
-          'error',
+        'no-restricted-imports': refuseImports(
           {
-            patterns: [
-              {
-                group: [
-                  '**/ui/**',
-                  '**/background/**',
-                  '**/entrypoints/**',
-                  '**/core/**',
-                  '!**/core/ports.ts',
-                  '!**/core/profile.ts',
-                  'node:*',
-                  'wxt',
-                  'wxt/**',
-                ],
-                message: 'extension/platform is the browser; of core it knows the ports and the settings.',
-              },
-              webExtension,
+            group: [
+              '**/ui/**',
+              '**/background/**',
+              '**/entrypoints/**',
+              '**/core/**',
+              '!**/core/ports.ts',
+              '!**/core/profile.ts',
+              'node:*',
+              'wxt',
+              'wxt/**',
             ],
+            message: 'extension/platform is the browser; of core it knows the ports and the settings.',
           },
-        ],
+          webExtension,
+        ),
       },
     },
     {
       files: ['extension/background/**'],
       rules: {
-        'no-restricted-imports': [
-          'error',
+        'no-restricted-imports': refuseImports(
           {
-            patterns: [
-              {
-                group: ['**/ui/**', '**/entrypoints/**', 'node:*', 'wxt', 'wxt/**'],
-                message: 'extension/background imports platform, core and shared.',
-              },
-              webExtension,
-            ],
+            group: ['**/ui/**', '**/entrypoints/**', 'node:*', 'wxt', 'wxt/**'],
+            message: 'extension/background imports platform, core and shared.',
           },
-        ],
+          webExtension,
+        ),
       },
     },
     {
       files: ['extension/entrypoints/**'],
       rules: {
-        'no-restricted-imports': [
-          'error',
+        'no-restricted-imports': refuseImports(
           {
-            patterns: [
-              {
-                group: ['**/server/**', '**/bridge/**', 'node:*'],
-                message: 'extension/entrypoints connect; they import ui, platform, background and core.',
-              },
-              webExtension,
-            ],
+            group: ['**/server/**', '**/bridge/**', 'node:*'],
+            message: 'extension/entrypoints connect; they import ui, platform, background and core.',
           },
-        ],
+          webExtension,
+        ),
       },
     },
     {
@@ -436,7 +415,7 @@ export default defineConfig({
       files: ['**/*.test.ts', 'tests/**', 'scripts/**'],
       rules: {
         'max-lines': 'off',
-        'no-restricted-imports': 'off',
+        'no-restricted-imports': refuseImports(),
         'no-console': 'off',
         complexity: 'off',
         'no-restricted-properties': 'off',

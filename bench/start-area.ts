@@ -46,7 +46,7 @@ export async function measureStart(bench: Bench): Promise<BarredFigure[]> {
     peer: `${quantity(rounds.of(sdkRouter).value, unit)} ${sdkRouter}`,
   })
   return [
-    atMost(0.6, {
+    atMost(0.75, {
       area,
       name: `spawn to first answer, times ${sdkRouter}`,
       ...starts.ratio(ours, sdkRouter),
@@ -55,7 +55,7 @@ export async function measureStart(bench: Bench): Promise<BarredFigure[]> {
     }),
     ...besideFigures(starts, { area, title: 'spawn to first answer', unit: 'ms', peers }),
     reported({ area, name: 'spawn to first answer, empty data folder', value: first.ms, unit: 'ms' }),
-    atMost(88, {
+    atMost(100, {
       area,
       name: 'memory, idle, after the first answer',
       ...memory.of(ours),

@@ -49,9 +49,17 @@ const refused: readonly (readonly [path: string, imported: string])[] = [
   ['extension/background/x.ts', 'webextension-polyfill'],
   ['extension/entrypoints/popup/x.ts', 'webextension-polyfill'],
   ['extension/entrypoints/popup/x.ts', '../../../server/version.ts'],
+  ['bridge/http/x.ts', 'undici/lib/dispatcher/agent.js'],
+  ['bridge/cli/x.ts', 'jose/dist/webapi/index.js'],
+  ['server/core/x.ts', '@modelcontextprotocol/server/dist/index.mjs'],
+  ['server/cli/x.ts', 'pg/lib/client.js'],
+  ['extension/ui/x.ts', 'fflate/esm/index.mjs'],
+  ['shared/x.ts', 'some-package/src/index.ts'],
 ]
 
 const allowed: typeof refused = [
+  ['bridge/http/x.ts', 'undici'],
+  ['server/http/x.ts', 'hono/body-limit'],
   ['server/core/x.ts', '@drawbridge/shared/oauth/pkce.ts'],
   ['server/core/x.ts', './grant.ts'],
   ['server/http/x.ts', '../core/grant.ts'],

@@ -103,8 +103,8 @@ function figuresOf({ node, idle, used }: Measured, { open, guarded }: Scene): Ba
       ...idle.ratio(ours, bare),
       unit: '',
     }),
-    ratio(0.65, ours, reference),
-    ratio(0.65, signedIn.keychain, signedIn.reference),
+    ratio(0.78, ours, reference),
+    ratio(0.78, signedIn.keychain, signedIn.reference),
     ...tables(idle, 'memory, idle'),
     ...tables(used, `memory after ${calls} calls`),
   ]

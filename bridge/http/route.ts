@@ -2,11 +2,7 @@ import { lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import type { SecureContext } from 'node:tls'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { Dispatcher } from 'undici'
-import connect from 'undici/lib/api/api-connect.js'
-import Agent from 'undici/lib/dispatcher/agent.js'
-import Pool from 'undici/lib/dispatcher/pool.js'
-import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
+import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { NetworkError, type NetworkConfig } from './http-client.ts'
 import { TunnelError, ProxyAuthenticationError } from './network-fault.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
@@ -165,7 +161,7 @@ class TunnelPool extends Pool {
     callback: (error: Error | null, data: Dispatcher.ConnectData) => void,
   ): void
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-    return connect.call(this, options).then(
+    return super.connect(options).then(
       (data) => {
         if (data.statusCode !== 407) return data
         data.socket.destroy()
