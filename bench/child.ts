@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { cpuMs, memoryBytes } from './process-usage.ts'
 
 const startTimeoutMs = 30_000
@@ -19,30 +20,50 @@ export interface Program {
 
 /** A program under test in a separate process. */
 export interface Child {
-  name: string
-  pid: number
+  /** Resolves with its ready line, which may never come. */
+  ready: Promise<Readonly<Record<string, unknown>>>
+  /** Resolves with its exit code or signal. */
+  ended: Promise<string>
+  /** Returns everything that it has written to stdout. */
+  output(): string
+  /** Returns the processor time of all threads so far, in milliseconds; grows in steps of ten. */
+  cpuMs(): number
+  /** Returns its resident memory. */
+  memoryBytes(): number
+  kill(signal: NodeJS.Signals): void
+  /** Ends it as an operator would, and waits. Throws when it does not exit cleanly, or, if given, by `signal`. */
+  stop(signal?: NodeJS.Signals): Promise<void>
+}
+
+/** A {@link Child} that is ready. */
+export interface ReadyChild extends Omit<Child, 'ready'> {
+  ready: Readonly<Record<string, unknown>>
   /** Milliseconds from spawning to its ready line. */
   startMs: number
-  /** The ready line. */
-  ready: Readonly<Record<string, unknown>>
-  /** Processor time of all threads so far, in milliseconds; grows in steps of ten. */
-  cpuMs(): number
-  /** Resident memory in bytes. */
-  memoryBytes(): number
-  /** Ends it as an operator would, and waits. Throws when it does not exit cleanly. */
-  stop(): Promise<void>
 }
 
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 
-/** Starts `program` and waits for its ready line. */
-export async function startChild(program: Program): Promise<Child> {
-  const log = openSync(program.logFile, 'a')
+/** Starts `program` and waits for its ready line. Throws with the end of its log when there is none in 30 seconds. */
+export async function startChild(program: Program): Promise<ReadyChild> {
   const started = performance.now()
+  const child = spawnChild(program)
+  const ready = await Promise.race([
+    child.ready,
+    child.ended.then((how) => `ended with ${how} at its start`),
+    delay(startTimeoutMs, 'is not ready in time', { ref: false }),
+  ])
+  if (typeof ready === 'object') return { ...child, ready, startMs: performance.now() - started }
+  child.kill('SIGKILL')
+  throw new Error(`${program.name} ${ready}.\n${readFileSync(program.logFile, 'utf8').slice(-2000)}`)
+}
+
+/** Starts `program`. */
+export function spawnChild(program: Program): Child {
+  const log = openSync(program.logFile, 'a')
   const child = spawn(process.execPath, [program.script, ...(program.argv ?? [])], {
     cwd: program.directory,
     env: { PATH: process.env['PATH'] ?? '', HOME: program.directory, ...program.environment },
@@ -50,52 +71,34 @@ export async function startChild(program: Program): Promise<Child> {
   })
   closeSync(log)
   running.add(child)
+  const pid = child.pid ?? 0
+  let output = ''
   const ended = new Promise<string>((resolve) => {
     child.once('close', (code, signal) => {
       running.delete(child)
       resolve(String(code ?? signal))
     })
   })
-  const ready = await Promise.race([
-    readyLine(child),
-    ended.then((how) => new Error(`${program.name} ended with ${how} at its start.`)),
-    delay(startTimeoutMs).then(() => new Error(`${program.name} is not ready after ${startTimeoutMs} ms.`)),
-  ])
-  if (ready instanceof Error) {
-    child.kill('SIGKILL')
-    throw new Error(`${ready.message}\n${readFileSync(program.logFile, 'utf8').slice(-2000)}`)
-  }
-  const pid = child.pid ?? 0
+  const ready = new Promise<Record<string, unknown>>((resolve) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+      const line = /^\{.*"event":"ready".*\}$/m.exec(output)?.[0]
+      if (line !== undefined) resolve(JSON.parse(line) as Record<string, unknown>)
+    })
+  })
   return {
-    name: program.name,
-    pid,
-    startMs: performance.now() - started,
     ready,
+    ended,
+    output: () => output,
     cpuMs: () => cpuMs(pid),
     memoryBytes: () => memoryBytes(pid),
-    async stop() {
+    kill: (signal) => void child.kill(signal),
+    async stop(expected) {
       child.kill('SIGTERM')
-      const how = await Promise.race([ended, delay(stopTimeoutMs).then(() => 'no end')])
-      if (how === '0') return
+      const how = await Promise.race([ended, delay(stopTimeoutMs, 'no end', { ref: false })])
+      if (how === '0' || how === expected) return
       child.kill('SIGKILL')
       throw new Error(`${program.name} ended with ${how} on SIGTERM.`)
     },
   }
-}
-
-function readyLine(child: ChildProcess): Promise<Record<string, unknown>> {
-  let text = ''
-  return new Promise((resolve) => {
-    child.stdout?.on('data', (chunk: Buffer) => {
-      text += chunk.toString()
-      const line = /^\{.*"event":"ready".*\}$/m.exec(text)?.[0]
-      if (line !== undefined) resolve(JSON.parse(line) as Record<string, unknown>)
-    })
-  })
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref()
-  })
 }

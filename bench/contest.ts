@@ -1,12 +1,15 @@
-import type { Child } from './child.ts'
-import type { Load } from './load.ts'
-import { createRounds, quantile, type Rounds } from './rounds.ts'
+import { type Load, runLoad } from './load.ts'
+import { median, Rounds } from './rounds.ts'
+
+/** The name of Drawbridge in figures. */
+export const ours = 'Drawbridge'
+/** The same bytes from node:http alone, without any rule: the lower bound for any server. */
+export const floor = 'node:http floor'
 
 /** One server and its load. */
-export interface Contender {
+export interface Contender extends Load {
   name: string
-  child: Pick<Child, 'cpuMs'>
-  load: Load
+  child: { cpuMs(): number }
 }
 
 /** What all contenders did, round by round. */
@@ -17,9 +20,6 @@ export interface Results {
   rate: Rounds
   /** Milliseconds from a request to its answer. */
   p50: Rounds
-  p99: Rounds
-  /** Wrong answers and broken connections of all contenders, which end their connection's part in a round. */
-  errors: number
 }
 
 /** Number and length of the rounds. */
@@ -30,35 +30,28 @@ export interface Plan {
 }
 
 /**
- * Loads the contenders in turn, round by round, so that other activity on the machine affects all alike. Throws when
- * one of them gives no correct answer in a round.
+ * Loads the contenders in turn, round by round, so that other activity on the machine affects all alike. Throws at a
+ * wrong answer: what was measured until then proves nothing.
  */
-export async function compete(contenders: readonly Contender[], plan: Plan): Promise<Results> {
-  const results = {
-    cpu: createRounds(),
-    rate: createRounds(),
-    p50: createRounds(),
-    p99: createRounds(),
-    errors: 0,
-  }
-  const run = async ({ name, child, load }: Contender, milliseconds: number) => {
-    const cpuBefore = child.cpuMs()
-    const result = await load.run(milliseconds)
-    const { completed, errors, wrong } = result
-    if (completed === 0) throw new Error(`${name} gave no right answer, but ${wrong?.status} ${wrong?.body}`)
-    results.errors += errors
-    return { ...result, cpuMicroseconds: ((child.cpuMs() - cpuBefore) * 1000) / completed }
+export async function contest(plan: Plan, contenders: readonly Contender[]): Promise<Results> {
+  const run = async (contender: Contender, milliseconds: number) => {
+    const cpuBefore = contender.child.cpuMs()
+    const result = await runLoad(contender, milliseconds)
+    const [wrong] = result.wrong
+    if (wrong !== undefined) {
+      throw new Error(`${contender.name} answered ${JSON.stringify(wrong).slice(0, 1000)}`)
+    }
+    return { ...result, cpuMs: contender.child.cpuMs() - cpuBefore }
   }
   for (const contender of contenders) await run(contender, plan.warmUpMs)
+  const results = { cpu: new Rounds(), rate: new Rounds(), p50: new Rounds() }
   for (let round = 0; round < plan.rounds; round += 1) {
     for (const contender of contenders) {
-      const { completed, seconds, latencies, cpuMicroseconds } = await run(contender, plan.roundMs)
-      results.cpu.add(contender.name, cpuMicroseconds)
+      const { completed, seconds, latencies, cpuMs } = await run(contender, plan.roundMs)
+      results.cpu.add(contender.name, (cpuMs * 1000) / completed)
       results.rate.add(contender.name, completed / seconds)
-      results.p50.add(contender.name, quantile(latencies, 0.5))
-      results.p99.add(contender.name, quantile(latencies, 0.99))
+      results.p50.add(contender.name, median(latencies))
     }
-    for (const rounds of [results.cpu, results.rate, results.p50, results.p99]) rounds.next()
   }
   return results
 }

@@ -1,3 +1,5 @@
+import type { Rounds, Spread } from './rounds.ts'
+
 /** One measured value and its bar, in the format that every measuring command writes with `--json`. */
 export interface Figure {
   area: string
@@ -15,128 +17,84 @@ export interface Figure {
   high?: number
   /** Reason for a missing value; it is NaN then, which is null in JSON. */
   reason?: string
-  /** Set on the figures that decide about a path: its line of the table of verdicts. */
-  line?: Line
 }
 
-/** What was measured of one path, as short texts. */
-export interface Line {
-  path: string
-  ours: string
-  /** The least that a Node program takes for it. */
-  floor?: string
-  /** The best of the peers that do the same. */
-  peer?: string
+/** A {@link Figure} with the direction of its bar. Whoever runs its area adds the name of that. */
+export interface AreaFigure extends Omit<Figure, 'area'> {
+  goal?: '<=' | '>='
 }
-
-/** A {@link Figure} with the direction of its bar. */
-export interface BarredFigure extends Figure {
-  goal: 'at_most' | 'at_least' | 'none'
-}
-
-type Measurement = Omit<Figure, 'bar' | 'ok' | 'reason'>
 
 /** Requires a value not above `bar`. */
-export function atMost(bar: number, measured: Measurement): BarredFigure {
-  return { ...rounded(measured), bar: threeDigits(bar), ok: measured.value <= bar, goal: 'at_most' }
+export function atMost(bar: number, name: string, value: number | Spread, unit = ''): AreaFigure {
+  const figure = reported(name, value, unit)
+  return { ...figure, bar: threeDigits(bar), ok: spread(value).value <= bar, goal: '<=' }
 }
 
 /** Requires a value not below `bar`. */
-export function atLeast(bar: number, measured: Measurement): BarredFigure {
-  return { ...rounded(measured), bar, ok: measured.value >= bar, goal: 'at_least' }
+export function atLeast(bar: number, name: string, value: number | Spread, unit = ''): AreaFigure {
+  const figure = reported(name, value, unit)
+  return { ...figure, bar: threeDigits(bar), ok: spread(value).value >= bar, goal: '>=' }
 }
 
 /** Reports a value without a bar. */
-export function reported(measured: Measurement): BarredFigure {
-  return { ...rounded(measured), bar: null, ok: true, goal: 'none' }
+export function reported(name: string, value: number | Spread, unit = ''): AreaFigure {
+  const rounded = Object.entries(spread(value)).map(([key, number]) => [key, threeDigits(number)])
+  return { name, ...(Object.fromEntries(rounded) as Spread), unit, bar: null, ok: true }
 }
 
 /** Reports a missing value with its reason. Counts as missed, so that it is not mistaken for a success. */
-export function notMeasured(about: Pick<Figure, 'area' | 'name'> & { reason: string }): BarredFigure {
-  return { ...about, value: Number.NaN, unit: '', bar: null, ok: false, goal: 'none' }
+export function notMeasured(name: string, reason: string): AreaFigure {
+  return { name, reason, value: Number.NaN, unit: '', bar: null, ok: false }
 }
 
-/** Formats figures as a table for display, one line each. */
-export function figureTable(figures: readonly BarredFigure[]): string {
+/** Reports `ours` and each of `others`, with the ratio of `ours` to it in the same rounds. */
+export function listed(
+  rounds: Rounds,
+  title: string,
+  unit: string,
+  [ours = '', ...others]: readonly string[],
+): AreaFigure[] {
+  return [
+    reported(`${title}, ${ours}`, rounds.of(ours), unit),
+    ...others.map((peer) => ({
+      ...reported(`${title}, ${peer}`, rounds.of(peer), unit),
+      peer,
+      ratio: threeDigits(rounds.ratio(ours, peer).value),
+    })),
+  ]
+}
+
+/** Formats the figures of one or more areas as a table for display, one line each. */
+export function figureTable(figures: readonly (AreaFigure & Figure)[]): string {
   const rows = figures.map((figure) => [
     figure.area,
     figure.name,
     valueText(figure),
-    barText(figure),
-    figure.ok ? (figure.goal === 'none' ? '' : 'ok') : 'MISSED',
-    besideText(figure),
+    figure.goal === undefined ? '' : `${figure.goal} ${figure.bar} ${figure.unit}`.trim(),
+    figure.ok ? (figure.goal === undefined ? '' : 'ok') : 'MISSED',
+    figure.reason ?? (figure.peer === undefined ? '' : `${figure.ratio}x ${figure.peer}`),
   ])
-  return textTable(['area', 'figure', 'value', 'bar', '', 'peer'], rows)
-}
-
-/** Formats the paths that have a bar as a table for display, one line each. */
-export function verdictTable(figures: readonly BarredFigure[]): string {
-  const rows = figures.flatMap((figure) => {
-    const { line, ok } = figure
-    if (!line) return []
-    const { path, ours, floor = '', peer = '' } = line
-    return [[path, ours, floor, peer, `${valueText(figure)}, ${barText(figure)}`, ok ? 'ok' : 'MISSED']]
-  })
-  return textTable(['path', 'ours', 'floor', 'best peer', 'ratio and bar', 'verdict'], rows)
-}
-
-/** Formats a value with its unit, as in the tables. */
-export function quantity(value: number, unit: string): string {
-  return `${threeDigits(value)} ${unit}`
+  const all = [['area', 'figure', 'value', 'bar', '', 'peer'], ...rows]
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? []
+  const lines = all.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+  return lines.map((line) => line.trimEnd()).join('\n')
 }
 
 /** Formats figures as the text of a `--json` file. */
-export function figureJson(figures: readonly BarredFigure[]): string {
-  const plain = figures.map((figure) => ({ ...figure, goal: undefined }))
-  return `${JSON.stringify(plain, undefined, 2)}\n`
+export function figureJson(figures: readonly Figure[]): string {
+  return `${JSON.stringify(figures, (key, value: unknown) => (key === 'goal' ? undefined : value), 2)}\n`
 }
 
-/** Formats rows below a head, in columns as wide as necessary. */
-function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
-  )
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd()
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
-}
-
-function valueText({ value, unit, low, high }: BarredFigure): string {
+function valueText({ value, unit, low, high }: AreaFigure): string {
   if (Number.isNaN(value)) return 'not measured'
-  const hasRange = low !== undefined && high !== undefined && low !== high
-  return [value, unit, hasRange ? `(${low} to ${high})` : ''].filter((part) => part !== '').join(' ')
+  return [value, unit, low === high ? '' : `(${low} to ${high})`].filter((part) => part !== '').join(' ')
 }
 
-function besideText({ peer, ratio, reason = '' }: BarredFigure): string {
-  return peer === undefined ? reason : `${ratio}x ${peer}`
-}
-
-function barText({ goal, bar, unit }: BarredFigure): string {
-  switch (goal) {
-    case 'at_most':
-      return `<= ${bar} ${unit}`
-    case 'at_least':
-      return `>= ${bar} ${unit}`
-    case 'none':
-      return ''
-  }
+function spread(value: number | Spread): Partial<Spread> & { value: number } {
+  return typeof value === 'number' ? { value } : value
 }
 
 /** Rounds to three digits, the limit of such measurements. */
-function rounded(measured: Measurement): Measurement {
-  const { value, ratio, low, high } = measured
-  return {
-    ...measured,
-    value: threeDigits(value),
-    ...(ratio !== undefined && { ratio: threeDigits(ratio) }),
-    ...(low !== undefined && { low: threeDigits(low) }),
-    ...(high !== undefined && { high: threeDigits(high) }),
-  }
-}
-
 function threeDigits(value: number): number {
   return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3))
 }

@@ -1,83 +1,126 @@
-import { type Answer, type Connection, openConnection } from './connection.ts'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** The parts of an HTTP response that load needs. */
+export interface Answer {
+  status: number
+  body: string
+}
 
 /** Produces the requests of one connection. */
 export interface Walker {
   /** Returns the next request, head and body. */
   next(): string
-  /** Takes the answer. False for a wrong one, which counts as an error. */
+  /** Takes the answer. False for a wrong one, which ends the connection's part: later results would prove nothing. */
   accept(answer: Answer): boolean
 }
 
-/** Results of one round of load. */
-export interface LoadResult {
-  completed: number
-  errors: number
-  seconds: number
-  /** Duration of each answer in milliseconds, ascending. */
-  latencies: Float64Array
-  /** The first wrong answer; undefined when there was none, or the connection broke. */
-  wrong: Answer | undefined
+/** Connections to this machine, one for each walker. */
+export interface Load {
+  /** Connections take turns among these. */
+  ports: readonly number[]
+  walkers: readonly Walker[]
+  /** Own address of the connections. */
+  from?: string
+  /** Pause between an answer and the next request. */
+  pauseMs?: number
 }
 
-/** Open connections to one server, each with its walker. */
-export interface Load {
-  /** Keeps every connection busy with one request at a time, then waits for the last answers. */
-  run(milliseconds: number): Promise<LoadResult>
+/** Results of a load. */
+export interface LoadResult {
+  completed: number
+  seconds: number
+  /** Duration of each answer in milliseconds. */
+  latencies: readonly number[]
+  /** Wrong answers, and broken connections as text. */
+  wrong: readonly (Answer | string)[]
+}
+
+/** Opens the connections, keeps each busy with one request at a time, and waits for the last answers. */
+export async function runLoad(load: Load, milliseconds: number): Promise<LoadResult> {
+  const { ports, walkers, from = '127.0.0.1', pauseMs = 0 } = load
+  const lanes = await Promise.all(
+    walkers.map(async (walker, index) => ({
+      walker,
+      connection: await openConnection(ports[index % ports.length] ?? 0, from),
+    })),
+  )
+  const latencies: number[] = []
+  const wrong: (Answer | string)[] = []
+  const begin = performance.now()
+  const end = begin + milliseconds
+  await Promise.all(
+    lanes.map(async ({ walker, connection }) => {
+      for (let sent = performance.now(); sent < end; sent = performance.now()) {
+        const answer = await connection.send(walker.next())
+        if (typeof answer === 'string' || !walker.accept(answer)) {
+          wrong.push(answer)
+          break
+        }
+        latencies.push(performance.now() - sent)
+        if (pauseMs > 0) await sleep(pauseMs)
+      }
+      connection.close()
+    }),
+  )
+  return { completed: latencies.length, seconds: (performance.now() - begin) / 1000, latencies, wrong }
+}
+
+interface Connection {
+  /** Call only after the previous answer. Resolves with text when the connection breaks. */
+  send(request: string): Promise<Answer | string>
   close(): void
 }
 
-/** Opens one connection for each of `walkers`. */
-export async function openLoad(
-  port: number,
-  walkers: readonly Walker[],
-  localAddress?: string,
-): Promise<Load> {
-  const lanes: { connection: Connection; walker: Walker }[] = []
-  for (const walker of walkers) lanes.push({ connection: await openConnection(port, localAddress), walker })
+/**
+ * Connects to `port` on this machine. Minimal, so that the load takes less time than the measured server; answers
+ * must be ASCII and carry Content-Length or be chunked.
+ */
+async function openConnection(port: number, localAddress: string): Promise<Connection> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress, noDelay: true })
+  await once(socket, 'connect')
+  let settle: (answer: Answer | string) => void = () => {}
+  let received = ''
+  socket.setEncoding('latin1')
+  socket.on('data', (text: string) => {
+    received = received === '' ? text : received + text
+    const answer = parseAnswer(received)
+    if (!answer) return
+    received = ''
+    settle(answer)
+  })
+  socket.on('error', () => socket.destroy())
+  socket.on('close', () => settle('The connection broke.'))
   return {
-    close() {
-      for (const { connection } of lanes) connection.close()
-    },
-    async run(milliseconds) {
-      const latencies: number[] = []
-      let errors = 0
-      let wrong: Answer | undefined
-      const begin = performance.now()
-      const end = begin + milliseconds
-      await Promise.all(
-        lanes.map(
-          ({ connection, walker }) =>
-            new Promise<void>((resolve) => {
-              const step = (): void => {
-                const sent = performance.now()
-                if (sent >= end) {
-                  resolve()
-                  return
-                }
-                connection.send(walker.next(), (answer) => {
-                  if (answer && walker.accept(answer)) {
-                    latencies.push(performance.now() - sent)
-                    step()
-                    return
-                  }
-                  // Results after a wrong answer prove nothing, so this connection stops.
-                  errors += 1
-                  wrong ??= answer
-                  resolve()
-                })
-              }
-              step()
-            }),
-        ),
-      )
-      const seconds = (performance.now() - begin) / 1000
-      return {
-        completed: latencies.length,
-        errors,
-        seconds,
-        latencies: Float64Array.from(latencies).sort(),
-        wrong,
-      }
-    },
+    send: (request) =>
+      new Promise((resolve) => {
+        settle = resolve
+        if (socket.destroyed) resolve('The connection broke.')
+        else socket.write(request, 'latin1')
+      }),
+    close: () => void socket.destroy(),
+  }
+}
+
+/** Returns the answer in `text` when it is complete. */
+function parseAnswer(text: string): Answer | undefined {
+  const head = text.indexOf('\r\n\r\n')
+  if (head === -1) return undefined
+  const status = Number(text.slice(9, 12))
+  const body = text.slice(head + 4)
+  const length = /\r\ncontent-length: *(\d+)\r\n/i.exec(text.slice(0, head + 2))?.[1]
+  if (length !== undefined) return body.length >= Number(length) ? { status, body } : undefined
+  return body.endsWith('\r\n0\r\n\r\n') ? { status, body: withoutChunks(body) } : undefined
+}
+
+function withoutChunks(body: string): string {
+  let text = ''
+  for (let at = 0; ;) {
+    const end = body.indexOf('\r\n', at)
+    const length = Number.parseInt(body.slice(at, end), 16)
+    if (!(length > 0)) return text
+    text += body.slice(end + 2, end + 2 + length)
+    at = end + 2 + length + 2
   }
 }

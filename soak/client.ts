@@ -196,22 +196,18 @@ export function tokensOf(text: string, sentAt: number): ClientTokens {
   }
 }
 
-/** Builds a form post to the token endpoint. */
-export function tokenRequest(system: SystemUnderTest, fields: Record<string, string>): Outgoing {
+function refreshRequest(system: SystemUnderTest, refreshToken: string): Outgoing {
   return {
     method: 'POST',
     path: '/oauth/token',
     headers: { host: new URL(system.baseUrl).host, 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ client_id: system.clientId, ...fields }).toString(),
+    body: new URLSearchParams({
+      client_id: system.clientId,
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+      resource: `${system.baseUrl}/mcp`,
+    }).toString(),
   }
-}
-
-function refreshRequest(system: SystemUnderTest, refreshToken: string): Outgoing {
-  return tokenRequest(system, {
-    grant_type: 'refresh_token',
-    refresh_token: refreshToken,
-    resource: `${system.baseUrl}/mcp`,
-  })
 }
 
 function callRequest(system: SystemUnderTest, accessToken: string): Outgoing {

@@ -1,4 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createControlledProvider } from '../tests/support/sandbox/controlled-provider.ts'
 import type { ProviderAdmin } from '../tests/support/sandbox/provider-admin.ts'
@@ -37,35 +39,31 @@ export async function startFaultyProvider(
   )
   let mix: FaultMix = {}
 
-  async function pass(incoming: IncomingMessage): Promise<Response> {
-    const response = await provider.fetch(await requestOf(incoming, origin))
-    if (response.status === 200 && incoming.url?.includes('grant_type=refresh_token') === true) {
+  async function pass(request: Request): Promise<Response> {
+    const response = await provider.fetch(request)
+    if (response.status === 200 && request.url.includes('grant_type=refresh_token')) {
       tally.add('provider refreshes answered')
     }
     return response
   }
 
-  async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async function answer(request: Request, { incoming }: HttpBindings): Promise<Response> {
     const fault = drawFault(mix, random)
     if (fault.kind !== 'none') tally.add(`fault ${fault.kind}`)
-    const response = await respond(fault, () => pass(incoming))
-    if (!response) {
+    try {
+      const response = await respond(fault, () => pass(request))
+      if (response) return response
       incoming.socket.destroy()
-      return
-    }
-    const headers = Object.fromEntries(response.headers)
-    const body = Buffer.from(await response.arrayBuffer())
-    outgoing.writeHead(response.status, { ...headers, 'content-length': body.length })
-    outgoing.end(body)
-  }
-
-  const server = createServer({ keepAliveTimeout: 65_000 }, (incoming, outgoing) => {
-    answer(incoming, outgoing).catch((error: unknown) => {
+    } catch (error) {
       // A killed instance leaves an incomplete request.
       if (!incoming.destroyed) tally.accuse('failures of the soak itself', String(error))
-      outgoing.destroy()
-    })
-  })
+      incoming.socket.destroy()
+    }
+    return RESPONSE_ALREADY_SENT
+  }
+
+  const listener = getRequestListener((request, bindings) => answer(request, bindings as HttpBindings))
+  const server = createServer({ keepAliveTimeout: 65_000 }, (...exchange) => void listener(...exchange))
   await new Promise<void>((resolve) => {
     server.listen(port, '127.0.0.1', resolve)
   })
@@ -119,19 +117,4 @@ async function respond(fault: Fault, pass: () => Promise<Response>): Promise<Res
       await pass()
       return undefined
   }
-}
-
-async function requestOf(incoming: IncomingMessage, origin: string): Promise<Request> {
-  const chunks: Buffer[] = []
-  for await (const chunk of incoming) chunks.push(chunk as Buffer)
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    if (value !== undefined && name !== 'connection') headers.set(name, String(value))
-  }
-  const method = incoming.method ?? 'GET'
-  return new Request(new URL(incoming.url ?? '/', origin), {
-    method,
-    headers,
-    ...(method !== 'GET' && method !== 'HEAD' && { body: Buffer.concat(chunks) }),
-  })
 }

@@ -1,20 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Child, spawnChild } from '../bench/child.ts'
 import { compileCache } from '../tests/support/compile-cache.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
 
 const startTimeoutMs = 20_000
-const stopTimeoutMs = 20_000
 const restartPauseMs = 500
 
 /** One server process under a supervisor that restarts it whenever it exits. */
 export interface Instance {
   port: number
   logFile: string
-  /** Starts it and resolves when it is ready. */
-  start(): Promise<void>
   /**
    * Sends `signal`: SIGTERM for an update, SIGKILL for a crash. The supervisor restarts it `downMs` after it exits.
    * Does nothing while it is down.
@@ -24,13 +21,8 @@ export interface Instance {
   stop(): Promise<void>
 }
 
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
-/** Creates an instance of the built server without starting it. `settings` are variables without their prefix. */
-export async function createInstance(
+/** Starts an instance of the built server. `settings` are variables without their prefix. */
+export async function startInstance(
   name: string,
   given: { launcher: string; scratch: string; settings: Readonly<Record<string, string>> },
 ): Promise<Instance> {
@@ -38,80 +30,50 @@ export async function createInstance(
   const directory = join(given.scratch, name)
   mkdirSync(directory)
   const logFile = join(directory, 'log')
-  const environment = Object.fromEntries(
-    Object.entries({ ...given.settings, LISTEN: `127.0.0.1:${port}` }).map(([key, value]) => [
-      `DRAWBRIDGE_${key}`,
-      value,
-    ]),
-  )
-  let child: ChildProcess | undefined
-  let stopping = false
-  let pauseMs = restartPauseMs
+  const settings = Object.entries({ ...given.settings, LISTEN: `127.0.0.1:${port}` })
+  const environment = Object.fromEntries(settings.map(([key, value]) => [`DRAWBRIDGE_${key}`, value]))
+  const start = (): Child =>
+    spawnChild({
+      name,
+      script: given.launcher,
+      argv: ['--json'],
+      directory,
+      environment: { ...compileCache, ...environment },
+      logFile,
+    })
 
-  function spawnOnce(): { ended: Promise<void>; ready: Promise<void> } {
-    const log = openSync(logFile, 'a')
-    const spawned = spawn(process.execPath, [given.launcher, '--json'], {
-      cwd: directory,
-      env: { PATH: process.env['PATH'] ?? '', HOME: directory, ...compileCache, ...environment },
-      stdio: ['ignore', 'pipe', log],
-    })
-    closeSync(log)
-    running.add(spawned)
-    child = spawned
-    const ended = new Promise<void>((resolve) => {
-      spawned.once('close', () => {
-        running.delete(spawned)
-        if (child === spawned) child = undefined
-        resolve()
-      })
-    })
-    const ready = new Promise<void>((resolve) => {
-      spawned.stdout?.on('data', (chunk: Buffer) => {
-        if (chunk.toString().includes('"event":"ready"')) resolve()
-      })
-    })
-    return { ended, ready }
+  let child = start()
+  let isStopping = false
+  let pauseMs = restartPauseMs
+  const isReady = await Promise.race([child.ready, child.ended, sleep(startTimeoutMs, '', { ref: false })])
+  if (typeof isReady !== 'object') {
+    throw new Error(`${name} did not start.\n${readFileSync(logFile, 'utf8').slice(-2000)}`)
   }
+  const supervising = supervise()
 
   /** Restarts the process like a service manager, also when it failed to start. */
-  async function supervise(ended: Promise<void>): Promise<void> {
-    await ended
-    if (stopping) return
-    await sleep(pauseMs)
-    pauseMs = restartPauseMs
-    if (!stopping) await supervise(spawnOnce().ended)
+  async function supervise(): Promise<void> {
+    for (;;) {
+      await child.ended
+      if (!isStopping) await sleep(pauseMs)
+      pauseMs = restartPauseMs
+      if (isStopping) return
+      child = start()
+    }
   }
 
   return {
     port,
     logFile,
-    async start() {
-      const { ended, ready } = spawnOnce()
-      const failure = await Promise.race([
-        ready,
-        ended.then(() => 'ended'),
-        sleep(startTimeoutMs, 'is not ready', { ref: false }),
-      ])
-      if (failure !== undefined) {
-        throw new Error(`${name} ${failure} at its start.\n${readFileSync(logFile, 'utf8').slice(-2000)}`)
-      }
-      void supervise(ended)
-    },
     kill(signal, downMs) {
       pauseMs = downMs
-      child?.kill(signal)
+      child.kill(signal)
     },
     async stop() {
-      stopping = true
-      const last = child
-      if (!last) return
-      const ended = new Promise<string>((resolve) => {
-        last.once('close', (code, signal) => resolve(String(code ?? signal)))
-      })
-      last.kill('SIGTERM')
-      const how = await Promise.race([ended, sleep(stopTimeoutMs, 'no end', { ref: false })])
+      isStopping = true
       // It may have been killed on purpose a moment ago.
-      if (how !== '0' && how !== 'SIGKILL') throw new Error(`${name} ended with ${how} on SIGTERM.`)
+      await child.stop('SIGKILL')
+      await supervising
     },
   }
 }

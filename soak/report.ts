@@ -1,16 +1,16 @@
-import { atLeast, atMost, type BarredFigure, reported } from '../bench/figure.ts'
+import { type AreaFigure, type Figure, atLeast, atMost, reported } from '../bench/figure.ts'
 import type { Tally } from './tally.ts'
 
 /** Returns the figures of a soak of `grants` connections that took `seconds`. */
-export function soakFigures(tally: Tally, grants: number, seconds: number): BarredFigure[] {
-  const measured = (name: string, unit = '') => ({ area: 'soak', name, value: tally.get(name), unit })
-  const reportAll = (...names: string[]): BarredFigure[] => names.map((name) => reported(measured(name)))
-  const never = (...names: string[]): BarredFigure[] => names.map((name) => atMost(0, measured(name)))
+export function soakFigures(tally: Tally, grants: number, seconds: number): (AreaFigure & Figure)[] {
+  const reportAll = (...names: string[]): AreaFigure[] => names.map((name) => reported(name, tally.get(name)))
+  const never = (...names: string[]): AreaFigure[] => names.map((name) => atMost(0, name, tally.get(name)))
   // A soak without such events proves nothing.
-  const atLeastOnce = (...names: string[]): BarredFigure[] => names.map((name) => atLeast(1, measured(name)))
-  return [
-    reported({ area: 'soak', name: 'duration', value: seconds, unit: 's' }),
-    atLeast(grants, measured('sign-ins')),
+  const atLeastOnce = (...names: string[]): AreaFigure[] =>
+    names.map((name) => atLeast(1, name, tally.get(name)))
+  const figures = [
+    reported('duration', seconds, 's'),
+    atLeast(grants, 'sign-ins', tally.get('sign-ins')),
     ...reportAll('call 200', 'call 401', 'call 503', 'call connection'),
     ...reportAll('refresh 200', 'refresh 503', 'refresh connection', 'refresh cancelled by the client'),
     ...atLeastOnce('races'),
@@ -22,6 +22,7 @@ export function soakFigures(tally: Tally, grants: number, seconds: number): Barr
     ...reportAll('updates'),
     ...never('wrong answers', 'failed requests', 'reuse revocations', 'grants ended by the server'),
     ...never('grants lost', 'failures of the soak itself'),
-    atLeast(grants, measured('grants that work at the end')),
+    atLeast(grants, 'grants that work at the end', tally.get('grants that work at the end')),
   ]
+  return figures.map((figure) => Object.assign(figure, { area: 'soak' }))
 }

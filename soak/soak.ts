@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { personOf } from '../tests/e2e/person.ts'
+import { registerPlainClient } from '../tests/e2e/plain-client.ts'
 import { startPostgres } from '../tests/support/server/postgres-server.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
-import { createSoakClient, type SoakClient, type SystemUnderTest } from './client.ts'
+import { createSoakClient, type SoakClient, type SystemUnderTest, tokensOf } from './client.ts'
 import { closeConnections } from './exchange.ts'
 import { startFaultyProvider } from './faulty-provider.ts'
-import { createInstance, type Instance, logLines } from './instances.ts'
+import { type Instance, logLines, startInstance } from './instances.ts'
 import type { Random } from './random.ts'
-import { registerClient, signIn } from './sign-in.ts'
+import { systemAddress } from './system-address.ts'
 import type { Tally } from './tally.ts'
 import { makeTrouble, type Victims } from './trouble.ts'
 
@@ -39,9 +41,10 @@ export async function runSoak(soak: Soak): Promise<void> {
   const { random, tally, say } = soak
   const closers: (() => Promise<void>)[] = []
   try {
-    const { system, victims } = await startSystem(soak, closers)
+    const system = await startSystem(soak, closers)
+    const { victims } = system
     say(`signing in ${soak.grants} times`)
-    const clients = await signInAll(soak, system, victims)
+    const clients = await signInAll(soak, system)
     say(`${clients.length} connections are at work for ${soak.seconds} s`)
     victims.provider.admin.resetCounters()
     tally.add('provider refreshes answered', -tally.get('provider refreshes answered'))
@@ -70,10 +73,11 @@ export async function runSoak(soak: Soak): Promise<void> {
   }
 }
 
-async function startSystem(
-  soak: Soak,
-  closers: (() => Promise<void>)[],
-): Promise<{ system: SystemUnderTest; victims: Victims }> {
+interface System extends Omit<SystemUnderTest, 'clientId'> {
+  victims: Victims
+}
+
+async function startSystem(soak: Soak, closers: (() => Promise<void>)[]): Promise<System> {
   const postgres = await startPostgres({ durable: true })
   closers.push(() => postgres.close())
   const provider = await startFaultyProvider(
@@ -98,21 +102,22 @@ async function startSystem(
     CALL_LIMIT: 'off',
     CALLS_AT_ONCE: 'off',
   }
-  const create = (name: string): Promise<Instance> => createInstance(name, { ...soak, settings })
-  const instances = [await create('one'), await create('two'), await create('three')] as const
-  for (const instance of instances) {
-    await instance.start()
+  const startOne = async (name: string): Promise<Instance> => {
+    const instance = await startInstance(name, { ...soak, settings })
     closers.push(() => instance.stop())
+    return instance
   }
-  const anyPort = (): number => soak.random.pick(instances).port
-  const clientId = await registerClient({ baseUrl, anyPort })
+  const instances = [await startOne('one'), await startOne('two'), await startOne('three')] as const
   return {
-    system: { baseUrl, clientId, anyPort },
-    victims: { provider, instances: [...instances], postgres },
+    baseUrl,
+    anyPort: () => soak.random.pick(instances).port,
+    victims: { provider, instances, postgres },
   }
 }
 
-async function signInAll(soak: Soak, system: SystemUnderTest, victims: Victims): Promise<SoakClient[]> {
+async function signInAll(soak: Soak, { baseUrl, anyPort, victims }: System): Promise<SoakClient[]> {
+  const address = systemAddress(baseUrl, victims.provider.origin, anyPort)
+  const plain = await registerPlainClient(address)
   const accounts = Array.from({ length: Math.ceil(soak.grants / grantsPerAccount) }, (_, index) => ({
     email: `user${index}@example.com`,
     password: `correct horse ${index}`,
@@ -122,12 +127,16 @@ async function signInAll(soak: Soak, system: SystemUnderTest, victims: Victims):
     await victims.provider.admin.createUser(account)
     const count = Math.min(grantsPerAccount, soak.grants - accounts.indexOf(account) * grantsPerAccount)
     for (let number = 0; number < count; number += 1) {
-      const tokens = await signIn(system, account)
+      const code = await plain.code(personOf(address, account))
+      const sentAt = Date.now()
+      const redeemed = await plain.redeem(code)
+      const text = await redeemed.text()
+      if (redeemed.status !== 200) throw new Error(`Redeeming the code answered ${redeemed.status}: ${text}`)
       soak.tally.add('sign-ins')
       const random = soak.random.fork(`${account.email} ${number}`)
-      clients.push(
-        createSoakClient({ email: account.email, tokens }, system, { random, tally: soak.tally, sleep }),
-      )
+      const given = { email: account.email, tokens: tokensOf(text, sentAt) }
+      const system = { baseUrl, anyPort, clientId: plain.id }
+      clients.push(createSoakClient(given, system, { random, tally: soak.tally, sleep }))
     }
   })
   return clients

@@ -2,7 +2,6 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { shownByTests } from '../bench/bridge/shown-by-tests.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -148,12 +147,4 @@ describe('a page', () => {
     )
     expect(offenders).toEqual([])
   })
-
-  it.each(shownByTests.flatMap(({ tests }) => tests))(
-    'of the bench names what $file proves',
-    ({ file, titles }) => {
-      const text = readFileSync(join(root, file), 'utf8')
-      for (const title of titles) expect(text).toContain(title)
-    },
-  )
 })

@@ -1,7 +1,7 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { randomBytes } from 'node:crypto'
 import type { Person } from './person.ts'
-import type { ServerProcess } from './server-process.ts'
+import type { ServerAddress } from './server-process.ts'
 
 /** Redirect URI of every test client; nothing listens there. */
 export const redirectUri = 'http://127.0.0.1:4711/callback'
@@ -19,7 +19,7 @@ export interface PlainClient {
   id: string
   authorizationUrl: URL
   /** An unused authorization code. */
-  code(person: Person): Promise<string>
+  code(person: Pick<Person, 'allow'>): Promise<string>
   redeem(code: string): Promise<Response>
   refresh(refreshToken: string): Promise<Response>
   /** Revokes a token (RFC 7009). */
@@ -27,7 +27,7 @@ export interface PlainClient {
   /** Introspects a token (RFC 7662). */
   introspect(token: string): Promise<Response>
   /** Signs in and redeems. */
-  connect(person: Person): Promise<Tokens>
+  connect(person: Pick<Person, 'allow'>): Promise<Tokens>
 }
 
 /** A client that the server knows. */
@@ -47,7 +47,7 @@ export interface Registered {
 }
 
 /** Registers a client, by default a public one with the usual redirect URI. Throws unless the server takes it. */
-export async function register(server: ServerProcess, metadata: object): Promise<Registered> {
+export async function register(server: ServerAddress, metadata: object): Promise<Registered> {
   const answer = await server.fetch(`${server.baseUrl}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -59,7 +59,7 @@ export async function register(server: ServerProcess, metadata: object): Promise
 
 /** Registers a public client called `name`, to which codes return at `returnTo`. */
 export async function registerPlainClient(
-  server: ServerProcess,
+  server: ServerAddress,
   name: string = 'Plain client',
   returnTo: string = redirectUri,
 ): Promise<PlainClient> {
@@ -68,7 +68,7 @@ export async function registerPlainClient(
 }
 
 /** Creates a client that the server knows without registration, or that is already registered. */
-export async function createPlainClient(server: ServerProcess, known: KnownClient): Promise<PlainClient> {
+export async function createPlainClient(server: ServerAddress, known: KnownClient): Promise<PlainClient> {
   const { id, redirectUri: returnTo = redirectUri, prove = async () => ({}) } = known
   const codeVerifier = createCodeVerifier((length) => randomBytes(length))
   const codeChallenge = await deriveCodeChallenge(codeVerifier)
@@ -118,7 +118,7 @@ export async function createPlainClient(server: ServerProcess, known: KnownClien
 
 /** Posts a form to an endpoint of the server, given by its path below the base URL. */
 export function postForm(
-  server: ServerProcess,
+  server: ServerAddress,
   path: string,
   fields: Record<string, string>,
 ): Promise<Response> {
@@ -131,7 +131,7 @@ export function postForm(
 
 /** Posts one JSON-RPC request to `/mcp`, by default of id 1, with the content headers of a direct call, and `headers`. */
 export function postMcp(
-  server: ServerProcess,
+  server: ServerAddress,
   message: { id?: number; method: string; params?: unknown },
   headers: Record<string, string> = {},
 ): Promise<Response> {
@@ -147,13 +147,13 @@ export function postMcp(
 }
 
 /** Returns the status of a call with an access token. */
-export async function statusOfCall(server: ServerProcess, accessToken: string): Promise<number> {
+export async function statusOfCall(server: ServerAddress, accessToken: string): Promise<number> {
   return (await postMcp(server, { method: 'ping' }, { authorization: `Bearer ${accessToken}` })).status
 }
 
 /** Calls a tool with an access token and returns the text of its result. Throws unless it succeeds. */
 export async function callTool(
-  server: ServerProcess,
+  server: ServerAddress,
   accessToken: string,
   name: string,
   input: Record<string, unknown> = {},

@@ -64,6 +64,9 @@ export interface ServerProcess {
   close(): Promise<void>
 }
 
+/** The addresses of a server, and a way to reach them: all that its clients and their users need. */
+export type ServerAddress = Pick<ServerProcess, 'baseUrl' | 'appUrl' | 'mcpUrl' | 'fetch'>
+
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import { startPostgres } from '../../tests/support/server/postgres-server.ts'
+import type { Bench } from '../bench.ts'
+import type { ReadyChild } from '../child.ts'
+import { contest } from '../contest.ts'
+import { connect, createSite, startSite, unlimited } from '../drawbridge.ts'
+import { type AreaFigure, atLeast, atMost, listed, reported } from '../figure.ts'
+import { callRequest, repeating } from '../requests.ts'
+
+/** The processors that two instances, Postgres and the load need to run beside each other. */
+const processorsOfTwo = 6
+
+/** Measures calls at one instance and at two that share a Postgres. */
+export async function measureInstances(bench: Bench): Promise<AreaFigure[]> {
+  const postgres = await startPostgres({ durable: true })
+  bench.endings.push(() => postgres.close())
+  const provider = await createSite(bench, 'instances-provider')
+  await startSite(bench, provider)
+  const settings = {
+    ...unlimited,
+    PROVIDER: 'supabase',
+    PROVIDER_URL: `${provider.appUrl}/auth/v1`,
+    PROVIDER_KEY: 'sb_publishable_bench',
+    SECRET_KEYS: `bench:${randomBytes(32).toString('base64')}`,
+    STORE: await postgres.createDatabase(),
+  }
+  const one = { ...(await createSite(bench, 'instance-1')), appUrl: provider.appUrl }
+  const two = { ...one, ...(await createSite(bench, 'instance-2')) }
+  const { baseUrl, appUrl } = one
+  const first = await startSite(bench, one, { settings })
+  const second = await startSite(bench, { ...two, baseUrl, appUrl }, { settings })
+  const walkers = repeating(bench.connections, callRequest(one.mcpUrl, await connect(one)))
+  const cpuOf = (...children: ReadyChild[]) => ({
+    cpuMs: () => children.reduce((sum, child) => sum + child.cpuMs(), 0),
+  })
+  const { rate, cpu } = await contest(bench.plan, [
+    { name: 'one', child: cpuOf(first), ports: [one.port], walkers },
+    { name: 'two', child: cpuOf(first, second), ports: [one.port, two.port], walkers },
+  ])
+  const title = 'calls at two instances, times one'
+  const ratio = rate.ratio('two', 'one')
+  return [
+    availableParallelism() < processorsOfTwo
+      ? reported(`${title} (a bar from six processors on)`, ratio, 'x')
+      : atLeast(1.7, title, ratio, 'x'),
+    atMost(1.1, 'CPU of a call at two instances, times one', cpu.ratio('two', 'one'), 'x'),
+    ...listed(rate, 'calls', '/s', ['two', 'one']),
+  ]
+}
