@@ -11,40 +11,35 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { readConfigFile } from './config-file.ts'
+import { bytesWith, type ConfigFile, readConfigFile } from './config-file.ts'
 import { InstallError } from './install-error.ts'
 import type { Plan } from './plan-install.ts'
 
 const backupMark = '.drawbridge-backup-'
 
-/** Result of applying a plan. */
-export interface Applied {
-  /** The copy of the original file. Undefined: there was none. */
-  backup: string | undefined
-}
-
 /**
- * Applies a plan: copies the file to a private backup next to it, then replaces it with a new file of the same mode.
- * Removes older backups, which may hold secrets of other entries. Throws {@link InstallError} if the file has changed since
- * it was read, as clients write it while they run. `now` is in epoch seconds.
+ * Writes the new text of a plan's file: copies the file to a private backup next to it, then replaces it with a new file of the same mode.
+ * Removes older backups, which may hold secrets of other entries. Returns the path of the backup; undefined if there was no file.
+ * Throws {@link InstallError} if the file has changed since it was read, as clients write it while they run. `now` is in epoch seconds.
  */
-export function applyPlan(plan: Plan, now: number): Applied {
-  const { file, bytes, isPrivate } = plan
+export function applyPlan(plan: Plan, text: string, now: number): string | undefined {
+  const { file, isPrivate } = plan
   const { target, path, found } = file
+  const bytes = bytesWith(file, text)
   refuseChanged(plan)
   try {
     if (!found) {
       mkdirSync(dirname(target), { recursive: true, mode: isPrivate ? 0o700 : 0o777 })
       replaceFile(target, bytes, isPrivate ? 0o600 : undefined)
-      return { backup: undefined }
+      return undefined
     }
-    refuseReadOnly(plan)
+    refuseReadOnly(file)
     const backup = writeBackup(target, found.bytes, now)
     // Replacing the file would detach its other hard links, and change its owner when run with sudo.
     if (found.isShared) writeFileSync(target, bytes)
     else replaceFile(target, bytes, found.mode)
     removeOlderBackups(target, backup)
-    return { backup }
+    return backup
   } catch (error) {
     if (error instanceof InstallError) throw error
     const why = (error as NodeJS.ErrnoException).code ?? 'for an unknown reason'
@@ -63,10 +58,15 @@ function refuseChanged({ file, name }: Plan): void {
   )
 }
 
-/** Checks the mode bits, which do not stop root: a read-only file was made so on purpose. */
-function refuseReadOnly({ file }: Plan): void {
-  if (file.found && (file.found.mode & 0o222) === 0) throw notWritable(file.path, '(it is read-only)')
-  accessSync(file.target, constants.W_OK)
+/** Checks the mode bits, which do not stop root: a read-only file was made so on purpose. Throws {@link InstallError}. */
+export function refuseReadOnly({ found, path, target }: ConfigFile): void {
+  if (!found) return
+  if ((found.mode & 0o222) === 0) throw notWritable(path, '(it is read-only)')
+  try {
+    accessSync(target, constants.W_OK)
+  } catch (error) {
+    throw notWritable(path, `(${String((error as NodeJS.ErrnoException).code)})`, error)
+  }
 }
 
 function notWritable(path: string, why: string, cause?: unknown): InstallError {

@@ -2,6 +2,7 @@ import { posix, win32 } from 'node:path'
 import { clientTable } from '@drawbridge/shared/clients/client-table.ts'
 import { type ConfiguredClient, configShapes } from '@drawbridge/shared/clients/config-shape.ts'
 import type { Client, InstallSystem, Places, Scope } from './client.ts'
+import { claudeProgram, codeProgram, codexProgram, geminiProgram, opencodeProgram } from './client-program.ts'
 import { InstallError } from './install-error.ts'
 
 /** The folders in which clients keep their files, by the rules of the system's platform. */
@@ -36,6 +37,7 @@ export const clients: readonly Client[] = [
   {
     ...known('claude-code'),
     format: 'json',
+    program: claudeProgram,
     files: ({ at, home, environment }) => [at(environment['CLAUDE_CONFIG_DIR'] || home, '.claude.json')],
     projectFile: '.mcp.json',
     isPrivate: true,
@@ -54,6 +56,7 @@ export const clients: readonly Client[] = [
   {
     ...known('vscode'),
     format: 'jsonc',
+    program: codeProgram,
     files: ({ at, data }) => [at(data, 'Code', 'User', 'mcp.json')],
     projectFile: '.vscode/mcp.json',
     afterwards: (name) => [`Run "MCP: List Servers" in the command palette, choose ${name}, then Start.`],
@@ -80,16 +83,17 @@ export const clients: readonly Client[] = [
   {
     ...known('codex'),
     format: 'toml',
+    program: codexProgram,
     files: ({ at, home, environment }) => [
       at(environment['CODEX_HOME'] || at(home, '.codex'), 'config.toml'),
     ],
     projectFile: '.codex/config.toml',
-    isPrivate: true,
     afterwards: (name) => [`codex mcp get ${name} shows the entry; /mcp inside Codex shows its tools.`],
   },
   {
     ...known('gemini'),
     format: 'jsonc',
+    program: geminiProgram,
     files: ({ at, home }) => [at(home, '.gemini', 'settings.json')],
     projectFile: '.gemini/settings.json',
     afterwards: () => [
@@ -99,6 +103,7 @@ export const clients: readonly Client[] = [
   {
     ...known('opencode'),
     format: 'jsonc',
+    program: opencodeProgram,
     files: ({ at, config }) => [
       at(config, 'opencode', 'opencode.jsonc'),
       at(config, 'opencode', 'opencode.json'),

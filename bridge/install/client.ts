@@ -1,4 +1,5 @@
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
+import type { ClientProgram } from './client-program.ts'
 
 /** The computer as an installer sees it. Paths are those of `platform`, so that each can be tested on any other. */
 export interface InstallSystem {
@@ -10,6 +11,8 @@ export interface InstallSystem {
   /** Returns the names in a folder; none if it cannot be read. */
   list(folder: string): readonly string[]
   exists(path: string): boolean
+  /** Runs a program without a shell and returns what it printed on stdout; undefined if it failed. */
+  run(program: string, args: readonly string[]): string | undefined
 }
 
 /** An {@link InstallSystem} with the folders in which clients keep their files. */
@@ -36,7 +39,7 @@ export interface Client {
   /** As in `drawbridge install <client>`. */
   id: string
   title: string
-  /** `json` files are edited as `jsonc` too; it marks clients that do not accept comments. */
+  /** `jsonc`: the client accepts comments and trailing commas. */
   format: 'json' | 'jsonc' | 'toml'
   /** Candidates for the user's file, likeliest first: the first that exists is used, or else the first. */
   files(places: Places): readonly string[]
@@ -46,6 +49,7 @@ export interface Client {
   keys: readonly string[]
   /** Builds the entry in the client's format. */
   entry(launch: Launch): Record<string, unknown>
+  program?: ClientProgram
   /** The client makes its file readable only to its user. */
   isPrivate?: true
   /** Next steps for the user to see the server, one sentence per line. */

@@ -12,16 +12,18 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { applyPlan } from './apply-plan.ts'
 import type { Client } from './client.ts'
 import { clients, findClient } from './client-table.ts'
-import { readEntries } from './edit/entry-edit.ts'
+import { readConfigFile } from './config-file.ts'
 import { thrownBy } from '../../tests/support/thrown-by.ts'
+import { planInstall, snippetOf } from './plan-install.ts'
 import { planUninstall } from './plan-uninstall.ts'
+import { readServerList } from './server-list.ts'
 import {
   createInstallFixture,
   type InstallFixture,
   launchSample,
+  writePlan,
 } from '../../tests/support/bridge/install/install-fixture.ts'
 
 const now = Date.parse('2027-01-02T03:04:05Z') / 1000
@@ -30,42 +32,38 @@ const backupName = /\.drawbridge-backup-20270102-030405$/
 let fixture: InstallFixture
 beforeEach(() => void (fixture = createInstallFixture()))
 
-/** Builds a realistic file of a client, with comments, another server and other settings. */
-function filledFile({ format, keys }: Client): string {
-  if (format === 'toml') return '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y" # c\n'
-  return `// mine\n{\n  "theme": "x", // c\n  ${JSON.stringify(keys[0])}: {\n    // theirs\n    "other": { "command": "y" },\n  },\n}\n`
+/** Builds a realistic file of a client, with another server and other settings. */
+function filledFile({ keys }: Client): string {
+  const list = { other: { command: 'y', args: [] } }
+  return `${JSON.stringify({ theme: 'x', [keys[0] ?? '']: list, last: [1] }, undefined, 2)}\n`
 }
 
 /** Builds a file with a foreign entry under our name. */
-function takenFile({ format, keys }: Client): string {
-  if (format === 'toml')
-    return '[mcp_servers.app]\ncommand = "npx"\nargs = ["-y", "mcp-remote", "https://app.example.com/mcp"]\n'
-  return `{\n  ${JSON.stringify(keys[0])}: {\n    "app": { "command": "npx", "args": ["-y", "mcp-remote", "https://app.example.com/mcp"] }\n  }\n}\n`
+function takenFile({ keys }: Client): string {
+  const app = { command: 'npx', args: ['-y', 'mcp-remote', 'https://app.example.com/mcp'] }
+  return JSON.stringify({ [keys[0] ?? '']: { app } }, undefined, 2)
 }
 
 function entryIn(client: Client, path: string): unknown {
-  return readEntries(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''), client).get('app')
+  return readServerList(client, readConfigFile(path)).entries?.get('app')
 }
 
 function uninstallPlan(client: Client, name?: string, serverUrl?: string): ReturnType<typeof planUninstall> {
-  return planUninstall({
-    client,
-    path: fixture.file(client),
-    name,
-    serverUrl,
-    launcher: '/opt/mcp-drawbridge/launcher.cjs',
-  })
+  const launcher = '/opt/mcp-drawbridge/launcher.cjs'
+  return planUninstall(fixture.target(client), { name, serverUrl, launcher })
 }
 
-const everyClient = clients.map((client) => [client.id, client] as const)
+const jsonClients = clients
+  .filter(({ format }) => format !== 'toml')
+  .map((client) => [client.id, client] as const)
 
-describe.each(everyClient)('install for %s', (_, client) => {
+describe.each(jsonClients)('install for %s', (_, client) => {
   const wanted = client.entry(launchSample)
 
-  it('makes a file that is not there, and its folder', () => {
+  it('creates a missing file and its folder', () => {
     const plan = fixture.plan(client)
     expect(plan.change).toBe('add')
-    expect(applyPlan(plan, now)).toEqual({ backup: undefined })
+    expect(writePlan(plan, now)).toBeUndefined()
     const path = fixture.file(client)
     expect(entryIn(client, path)).toEqual(wanted)
     const umask = process.umask()
@@ -73,24 +71,21 @@ describe.each(everyClient)('install for %s', (_, client) => {
     expect(readdirSync(dirname(path))).not.toContainEqual(expect.stringMatching(/tmp|backup/))
   })
 
-  it('adds one entry to a file with comments and other servers, and takes it out again', () => {
+  it('adds one entry to a file with other servers, and removes it again', () => {
     const before = filledFile(client)
     const path = fixture.file(client, before)
     chmodSync(path, 0o660)
-    const plan = fixture.plan(client)
-    expect(plan.diff).not.toMatch(/^-(?!.*"command": "y")/m)
-    const { backup = '' } = applyPlan(plan, now)
+    const backup = writePlan(fixture.plan(client), now) ?? ''
     expect(backup).toMatch(backupName)
     expect(dirname(backup)).toBe(dirname(path))
     expect(readFileSync(backup, 'utf8')).toBe(before)
     expect([statSync(path), statSync(backup)].map(({ mode }) => mode % 0o1000)).toEqual([0o660, 0o600])
     expect(entryIn(client, path)).toEqual(wanted)
-    const applied = applyPlan(uninstallPlan(client), now)
+    expect(writePlan(uninstallPlan(client), now)).toMatch(/-2$/)
     expect(readFileSync(path, 'utf8')).toBe(before)
-    expect(applied.backup).toMatch(/-2$/)
   })
 
-  it('keeps one copy of the file, the newest, and no file that is none of ours', () => {
+  it('keeps the newest backup of ours, and every other file', () => {
     const path = fixture.file(client, filledFile(client))
     const others = ['.drawbridge-backup-mine', '.bak', '.drawbridge-backup-20270101-000000.txt'].map(
       (end) => path + end,
@@ -101,8 +96,8 @@ describe.each(everyClient)('install for %s', (_, client) => {
       `${path}.drawbridge-backup-20260101-000000-2`,
     ])
       writeFileSync(other, 'x')
-    applyPlan(fixture.plan(client), now)
-    const { backup = '' } = applyPlan(uninstallPlan(client), now + 60)
+    writePlan(fixture.plan(client), now)
+    const backup = writePlan(uninstallPlan(client), now + 60) ?? ''
     expect(new Set(readdirSync(dirname(path)).map((name) => join(dirname(path), name)))).toEqual(
       new Set([path, backup, ...others]),
     )
@@ -111,41 +106,35 @@ describe.each(everyClient)('install for %s', (_, client) => {
   it('keeps CRLF and the byte order mark', () => {
     const before = `\uFEFF${filledFile(client).replaceAll('\n', '\r\n')}`
     const path = fixture.file(client, before)
-    applyPlan(fixture.plan(client), now)
+    writePlan(fixture.plan(client), now)
     const after = readFileSync(path, 'utf8')
     expect(after.startsWith('\uFEFF')).toBe(true)
     expect(after).not.toMatch(/(?<!\r)\n/)
     expect(entryIn(client, path)).toEqual(wanted)
-    applyPlan(uninstallPlan(client), now)
+    writePlan(uninstallPlan(client), now)
     expect(readFileSync(path, 'utf8')).toBe(before)
   })
 
-  it('does nothing when the same entry is there', () => {
+  it('changes nothing if the same entry is there', () => {
     fixture.file(client, filledFile(client))
-    applyPlan(fixture.plan(client), now)
-    const again = fixture.plan(client)
-    expect([again.change, again.diff]).toEqual(['same', ''])
+    writePlan(fixture.plan(client), now)
+    expect(fixture.plan(client).change).toBe('same')
   })
 
   it('updates an entry of ours for the same server, and keeps what the user put into it', () => {
     const path = fixture.file(client, filledFile(client))
-    applyPlan(fixture.plan(client), now)
-    const text = readFileSync(path, 'utf8')
-    const touched =
-      client.format === 'toml'
-        ? `${text}startup_timeout_sec = 60 # slow\n`
-        : text.replace(/"app": \{/, '"app": {\n      "disabled": true,')
+    writePlan(fixture.plan(client), now)
+    const touched = readFileSync(path, 'utf8').replace(/"app": \{/, '"app": {\n      "disabled": true,')
     writeFileSync(path, touched)
     const launch = { ...launchSample, command: '/opt/node-30/bin/node', env: { DRAWBRIDGE_HOME: '/srv' } }
     const plan = fixture.plan(client, { launch })
     expect(plan.change).toBe('update')
-    applyPlan(plan, now)
-    const extra = client.format === 'toml' ? { startup_timeout_sec: 60n } : { disabled: true }
-    expect(entryIn(client, path)).toEqual({ ...client.entry(launch), ...extra })
+    writePlan(plan, now)
+    expect(entryIn(client, path)).toEqual({ ...client.entry(launch), disabled: true })
   })
 
-  it('calls an entry of ours for another server a replacement', () => {
-    applyPlan(fixture.plan(client), now)
+  it('treats an entry of ours for another server as another entry', () => {
+    writePlan(fixture.plan(client), now)
     const [launcher = ''] = launchSample.args
     const launch = { ...launchSample, args: [launcher, 'https://other.example.com/mcp'] }
     expect(fixture.plan(client, { launch }).change).toBe('replace')
@@ -155,21 +144,19 @@ describe.each(everyClient)('install for %s', (_, client) => {
     const path = fixture.file(client, takenFile(client))
     const plan = fixture.plan(client)
     expect(plan.change).toBe('replace')
-    expect(plan.diff).toMatch(/^-.*mcp-remote/m)
-    applyPlan(plan, now)
+    writePlan(plan, now)
     expect(entryIn(client, path)).toEqual(wanted)
   })
 
-  it('leaves a broken file alone and says where it is broken', () => {
-    const text = client.format === 'toml' ? 'a = 1\nb = = 2\n' : '{\n  "a": 1,,\n}\n'
+  it('leaves an invalid file alone, and has the text to paste', () => {
+    const text = '{\n  "a": 1,,\n}\n'
     const path = fixture.file(client, text)
     const error = thrownBy(() => fixture.plan(client))
     expect(error).toMatchObject({
       fault: 'unreadable',
-      message: expect.stringMatching(/: line 2, column \d+: /) as string,
+      message: `${path} is left as it is: it is not valid JSON.`,
+      snippet: snippetOf(client, 'app', wanted),
     })
-    expect(error?.message).toContain(path)
-    expect(readEntries(error?.snippet ?? '', client).get('app')).toEqual(wanted)
     expect(readFileSync(path, 'utf8')).toBe(text)
     expect(readdirSync(dirname(path))).toHaveLength(1)
   })
@@ -178,7 +165,7 @@ describe.each(everyClient)('install for %s', (_, client) => {
     const path = fixture.file(client, filledFile(client))
     chmodSync(path, 0o444)
     const plan = fixture.plan(client)
-    expect(thrownBy(() => applyPlan(plan, now))?.fault).toBe('not_writable')
+    expect(thrownBy(() => writePlan(plan, now))?.fault).toBe('not_writable')
     expect(readFileSync(path, 'utf8')).toBe(filledFile(client))
     expect(readdirSync(dirname(path))).toHaveLength(1)
   })
@@ -190,83 +177,108 @@ describe.each(everyClient)('install for %s', (_, client) => {
     mkdirSync(dirname(real))
     writeFileSync(real, filledFile(client))
     symlinkSync(real, path)
-    const { backup = '' } = applyPlan(fixture.plan(client), now)
-    expect(dirname(backup)).toBe(dirname(real))
+    expect(dirname(writePlan(fixture.plan(client), now) ?? '')).toBe(dirname(real))
     expect(entryIn(client, real)).toEqual(wanted)
     expect(readFileSync(path, 'utf8')).toBe(readFileSync(real, 'utf8'))
   })
 })
 
-describe('what is around a file', () => {
+describe('install for codex', () => {
+  const codex = findClient('codex')
+
+  it('leaves the file to the user, as it is TOML', () => {
+    fixture.file(codex, '[mcp_servers.app]\n')
+    expect(fixture.plan(codex)).toMatchObject({
+      change: 'add',
+      command: undefined,
+      write: 'it is TOML, which is not edited here',
+    })
+    expect(thrownBy(() => uninstallPlan(codex, 'app'))).toMatchObject({
+      fault: 'unsupported',
+      nextStep: 'Remove the table [mcp_servers.app] from it by hand.',
+    })
+  })
+
+  it('has a table to paste, with a path of Windows and variables', () => {
+    const launch = {
+      command: String.raw`C:\node.exe`,
+      args: ['a"b', '\u007F'],
+      env: { DRAWBRIDGE_HOME: 'D:\\' },
+    }
+    expect(snippetOf(codex, 'app', codex.entry(launch))).toBe(
+      String.raw`[mcp_servers.app]
+command = "C:\\node.exe"
+args = ["a\"b", "\u007F"]
+env = { DRAWBRIDGE_HOME = "D:\\" }`,
+    )
+  })
+})
+
+describe('the file of a client', () => {
   const cursor = findClient('cursor')
 
-  it('is made by a link to a file that is not there', () => {
+  it('is created through a symbolic link to a missing file', () => {
     const path = fixture.file(cursor)
     mkdirSync(dirname(path), { recursive: true })
     symlinkSync('../real.json', path)
-    applyPlan(fixture.plan(cursor), now)
+    writePlan(fixture.plan(cursor), now)
     expect(existsSync(join(fixture.home, 'real.json'))).toBe(true)
   })
 
-  it('has both names of a file with two afterwards', () => {
+  it('keeps its other hard links', () => {
     const path = fixture.file(cursor, '{}')
     const other = join(fixture.home, 'other.json')
     linkSync(path, other)
-    applyPlan(fixture.plan(cursor), now)
+    writePlan(fixture.plan(cursor), now)
     expect(readFileSync(other, 'utf8')).toContain('"app"')
   })
 
-  it('has comments that its client does not take, and that is said', () => {
-    const desktop = findClient('claude-desktop')
-    fixture.file(desktop, '{ "a": 1 }')
-    expect(fixture.plan(desktop).warnings).toEqual([])
-    fixture.file(desktop, '{ "a": 1, /* c */ }')
-    expect(fixture.plan(desktop).warnings).toEqual([
-      expect.stringContaining('Claude Desktop does not read it'),
-    ])
-    fixture.file(cursor, '{ "a": 1, /* c */ }')
-    expect(fixture.plan(cursor).warnings).toEqual([])
-  })
-
-  it.runIf(process.getuid?.() === 0)('keeps its owner when another user may write it', () => {
+  it.runIf(process.getuid?.() === 0)('keeps its owner when written as root', () => {
     const path = fixture.file(cursor, '{}')
     chownSync(path, 12_345, 12_345)
-    applyPlan(fixture.plan(cursor), now)
+    writePlan(fixture.plan(cursor), now)
     expect(statSync(path)).toMatchObject({ uid: 12_345, gid: 12_345 })
     expect(readFileSync(path, 'utf8')).toContain('"app"')
   })
 
-  it('makes private folders for private files', () => {
-    applyPlan(fixture.plan(findClient('codex')), now)
-    expect(statSync(join(fixture.home, '.codex')).mode % 0o1000).toBe(0o700)
+  it('is private in a private folder if its client keeps it so', () => {
+    const client = findClient('claude-code')
+    const folder = join(fixture.home, 'private')
+    const { system } = fixture.target(client)
+    const environment = { CLAUDE_CONFIG_DIR: folder }
+    const target = { client, scope: 'user', system: { ...system, environment } } as const
+    writePlan(planInstall(target, 'app', launchSample), now)
+    expect([folder, join(folder, '.claude.json')].map((path) => statSync(path).mode % 0o1000)).toEqual([
+      0o700, 0o600,
+    ])
   })
 
   it.each([['{}'], [undefined]])(
-    'was written by another program after it was %s: nothing is lost',
+    'is not written if another program has changed it since it was %s',
     (before) => {
       const path = fixture.file(cursor, before)
       const plan = fixture.plan(cursor)
       fixture.file(cursor, '{ "new": 1 }')
-      expect(thrownBy(() => applyPlan(plan, now))?.fault).toBe('changed')
+      expect(thrownBy(() => writePlan(plan, now))?.fault).toBe('changed')
       expect(readFileSync(path, 'utf8')).toBe('{ "new": 1 }')
     },
   )
 
-  it('is a folder', () => {
+  it('is not written if it is a folder', () => {
     mkdirSync(fixture.file(cursor), { recursive: true })
     const error = thrownBy(() => fixture.plan(cursor))
     expect(error?.fault).toBe('unreadable')
     expect(error?.snippet).toContain('"app"')
   })
 
-  it('has a file where its folder should be', () => {
+  it('is not written if its folder is a file', () => {
     writeFileSync(join(fixture.home, '.cursor'), '')
-    expect(thrownBy(() => applyPlan(fixture.plan(cursor), now))).toMatchObject({
+    expect(thrownBy(() => writePlan(fixture.plan(cursor), now))).toMatchObject({
       fault: 'not_writable',
     })
   })
 
-  it('is not UTF-8', () => {
+  it('is not written if it is not UTF-8', () => {
     const path = fixture.file(cursor, '')
     writeFileSync(path, Buffer.from('{"é":1}', 'utf16le'))
     expect(thrownBy(() => fixture.plan(cursor))?.message).toContain('is not UTF-8')
@@ -275,35 +287,27 @@ describe('what is around a file', () => {
   it.each([
     ['[]', 'its content is not an object'],
     ['{"mcpServers":[]}', '"mcpServers" is not an object'],
-    ['{"mcpServers":{},"mcpServers":{}}', '"mcpServers" is there twice'],
-  ])('has another shape: %s', (text, message) => {
+  ])('is not written if its content is %s', (text, message) => {
     fixture.file(cursor, text)
     expect(thrownBy(() => fixture.plan(cursor))).toMatchObject({
       fault: 'unreadable',
       message: expect.stringContaining(message) as string,
     })
   })
-
-  it('has a form that is left to people', () => {
-    fixture.file(findClient('codex'), 'mcp_servers = {}\n')
-    const error = thrownBy(() => fixture.plan(findClient('codex')))
-    expect(error).toMatchObject({ fault: 'unsupported', nextStep: 'Change the entry by hand.' })
-    expect(error?.snippet).toMatch(/^\[mcp_servers\.app\]\ncommand = /)
-  })
 })
 
-describe('variables of an entry', () => {
+describe('the variables of an entry', () => {
   const gemini = findClient('gemini')
 
-  it('of the user stay, ours go when they are not set any more', () => {
+  it('keep those of the user, and lose ours when it is no longer set', () => {
     const withHome = { ...launchSample, env: { DRAWBRIDGE_HOME: '/srv' } }
     const path = fixture.file(gemini)
-    applyPlan(fixture.plan(gemini, { launch: withHome }), now)
+    writePlan(fixture.plan(gemini, { launch: withHome }), now)
     writeFileSync(
       path,
       readFileSync(path, 'utf8').replace('"DRAWBRIDGE_HOME"', '"MINE": "1", "DRAWBRIDGE_HOME"'),
     )
-    applyPlan(fixture.plan(gemini), now)
+    writePlan(fixture.plan(gemini), now)
     expect(entryIn(gemini, path)).toMatchObject({ env: { MINE: '1' } })
     expect(readFileSync(path, 'utf8')).not.toContain('DRAWBRIDGE_HOME')
   })
@@ -315,7 +319,7 @@ describe('uninstall', () => {
   const write = (servers: Record<string, unknown>): string =>
     fixture.file(cursor, JSON.stringify({ mcpServers: servers }))
 
-  it('takes the entry of a name, a server, or the only one', () => {
+  it('removes the entry of a name or a server, or the only one', () => {
     const servers = { a: own('https://a.example/mcp'), b: own('https://b.example/mcp'), c: { command: 'c' } }
     write(servers)
     expect(uninstallPlan(cursor, 'a').name).toBe('a')
@@ -325,10 +329,10 @@ describe('uninstall', () => {
   })
 
   it.each([
-    ['of another program', 'c', undefined, 'taken', '"c" in '],
-    ['that is not there', 'z', undefined, 'missing', 'no entry "z"'],
+    ['for another program', 'c', undefined, 'taken', '"c" in '],
+    ['that does not exist', 'z', undefined, 'missing', 'no entry "z"'],
     ['for another server', undefined, 'https://z.example/mcp', 'missing', 'for https://z.example/mcp'],
-    ['which one', undefined, undefined, 'usage', '2 entries of ours: a, b'],
+    ['that is one of two', undefined, undefined, 'usage', '2 entries of ours: a, b'],
   ])('refuses an entry %s', (_, name, url, fault, message) => {
     write({ a: own('https://a.example/mcp'), b: own('https://b.example/mcp'), c: { command: 'c' } })
     expect(thrownBy(() => uninstallPlan(cursor, name, url))).toMatchObject({
@@ -337,7 +341,7 @@ describe('uninstall', () => {
     })
   })
 
-  it('finds nothing where there is no file', () => {
+  it('refuses if there is no file', () => {
     expect(thrownBy(() => uninstallPlan(cursor))?.fault).toBe('missing')
   })
 })

@@ -1,16 +1,16 @@
-import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
-import type { Client } from './client.ts'
-import { readEntries, setEntry } from './edit/entry-edit.ts'
 import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { bytesWith, type ConfigFile, readConfigFile, refuseOutside } from './config-file.ts'
-import { InstallError, checkServerName } from './install-error.ts'
+import { configText, type Launch } from '@drawbridge/shared/clients/config-shape.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Client, InstallSystem, Scope } from './client.ts'
+import { findProgram, readListed } from './client-program.ts'
+import { clientFile } from './client-table.ts'
+import { type ConfigFile, readConfigFile, refuseOutside } from './config-file.ts'
+import { checkServerName, InstallError } from './install-error.ts'
 import { managedVariable } from './launch.ts'
-import { lineDiff } from './edit/line-diff.ts'
 import { readOwnEntry } from './own-entry.ts'
-import { TextFaultError } from './edit/text.ts'
+import { readServerList, type ServerList } from './server-list.ts'
 
-/** A planned change of a client's file, before anything is written. */
+/** A planned change of a client's configuration, before anything is written. */
 export interface Plan {
   file: ConfigFile
   /** Name of the entry. */
@@ -20,34 +20,61 @@ export interface Plan {
    * `replace`: another entry has the name, and the user has to agree. `remove`: our entry is removed.
    */
   change: 'same' | 'add' | 'update' | 'replace' | 'remove'
-  /** The new content of the file. */
-  bytes: Buffer
-  /** For display; empty for `same`. */
-  diff: string
-  /** Sentences to show the user about the file. */
-  warnings: readonly string[]
+  /** The entry afterwards; undefined for `remove`. */
+  entry: JsonObject | undefined
+  /** The client's own program, which makes the change, with its arguments. */
+  command: readonly string[] | undefined
+  /** Changes the file where no program of the client does. If neither can, the user has to. */
+  write: ServerList['write']
   /** A new file is readable only to its user. */
   isPrivate: boolean
 }
 
-/** Returns the text to paste into a client's otherwise empty file, without a final line end. */
+/** Formats the text to paste into a client's otherwise empty file, without a final line end. */
 export function snippetOf(
-  client: Pick<Client, 'format' | 'keys'>,
+  { format, keys }: Pick<Client, 'format' | 'keys'>,
   name: string,
-  entry: Record<string, unknown>,
+  entry: JsonObject,
 ): string {
-  return setEntry('', client, name, entry, () => false).trimEnd()
+  if (format !== 'toml') return configText({ keys }, name, entry)
+  const lines = Object.entries(entry).map(([key, value]) => `${key} = ${tomlValue(value)}`)
+  return [`[${[...keys, name].join('.')}]`, ...lines].join('\n')
 }
 
-/** The entry that a client's file should contain. */
-interface InstallRequest {
+/** Formats texts, lists of them, and tables of texts. TOML takes strings as JSON writes them, except DEL. */
+function tomlValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(tomlValue).join(', ')}]`
+  if (!isJsonObject(value)) return JSON.stringify(value).replaceAll('\u007F', String.raw`\u007F`)
+  return `{ ${Object.entries(value)
+    .map(([key, text]) => `${key} = ${tomlValue(text)}`)
+    .join(', ')} }`
+}
+
+/** The configuration to change. */
+export interface Target {
   client: Client
-  /** The file from `clientFile`. */
-  path: string
-  /** The folder that has to contain the file; undefined: any. */
-  within?: string | undefined
-  name: string
-  launch: Launch
+  scope: Scope
+  system: InstallSystem
+}
+
+/** A client's configuration as found. */
+export interface Found extends ServerList {
+  file: ConfigFile
+  /** The client's own program, for the user's configuration. */
+  program: string | undefined
+}
+
+/** Reads a client's configuration, through its own program where the file is not read. Throws {@link InstallError}. */
+export function findServers({ client, scope, system }: Target): Found {
+  const file = readConfigFile(clientFile(client, scope, system))
+  if (scope === 'project') refuseOutside(file, system.projectFolder)
+  const program = scope === 'user' ? findProgram(client, system) : undefined
+  const list = readServerList(client, file)
+  const listArguments = client.program?.list
+  if (list.entries || program === undefined || !listArguments) return { ...list, file, program }
+  const entries = readListed(system.run(program, listArguments) ?? '')
+  // A program that cannot list its entries cannot be trusted to keep them.
+  return { ...list, entries, file, program: entries && program }
 }
 
 // Keys that locate a server, in any spelling; everything else in an entry of ours belongs to the user.
@@ -59,88 +86,68 @@ const serverKeys: ReadonlySet<string> = new Set(
 )
 
 /**
- * Decides what to write. Throws {@link InstallError} with the snippet to paste when the file cannot be edited safely;
- * it is never touched then. The caller has to ask the user before a `replace`.
+ * Decides how to install an entry. Throws {@link InstallError} with the snippet to paste if the file is invalid. The caller has to ask
+ * the user before a `replace`.
  */
-export function planInstall({ client, path, within, name, launch }: InstallRequest): Plan {
+export function planInstall(target: Target, name: string, launch: Launch): Plan {
   checkServerName(name)
+  const { client } = target
   const wanted = client.entry(launch)
-  const snippet = snippetOf(client, name, wanted)
-  return withSnippet(path, snippet, () => {
-    const file = readConfigFile(path)
-    if (within !== undefined) refuseOutside(file, within)
-    const { text } = file
-    const present = readEntries(text, client)
-    const existing = present.get(name)
-    const [launcher, serverUrl] = launch.args
-    const own = readOwnEntry(existing, launcher)
-    const isOurs = own !== undefined && own.serverUrl === serverUrl
-    const isKept = (key: string): boolean => isOurs && !serverKeys.has(key)
-    const entry = isOurs ? updated(existing, wanted, isKept) : wanted
-    const base = { file, name, isPrivate: client.isPrivate === true, warnings: warningsOf(client, text) }
-    if (isDeepStrictEqual(plain(existing), plain(entry))) {
-      return { ...base, change: 'same', bytes: file.found?.bytes ?? Buffer.alloc(0), diff: '' }
-    }
-    const after = setEntry(text, client, name, entry, isKept)
-    const change = present.has(name) ? (isOurs ? 'update' : 'replace') : 'add'
-    return { ...base, change, bytes: bytesWith(file, after), diff: lineDiff(text, after) }
-  })
-}
-
-/** Warns that comments, which are kept, break the file for a client that reads plain JSON only. */
-function warningsOf({ format, title }: Client, text: string): string[] {
-  if (format !== 'json' || text.trim() === '') return []
-  try {
-    JSON.parse(text)
-    return []
-  } catch {
-    return [`The file has comments or trailing commas, with which ${title} does not read it. Take them out.`]
+  const { file, program, entries, write } = withSnippet(snippetOf(client, name, wanted), () =>
+    findServers(target),
+  )
+  const existing = entries?.get(name)
+  const [launcher, serverUrl] = launch.args
+  const isOurs = readOwnEntry(existing, launcher)?.serverUrl === serverUrl
+  const entry = isOurs ? updated(existing, wanted) : wanted
+  const change =
+    existing === undefined ? 'add' : isStartedAlike(existing, entry) ? 'same' : isOurs ? 'update' : 'replace'
+  const add = program !== undefined && client.program?.add(name, launch)
+  // `add` refuses a name that is there, or loses what else is in its entry.
+  const isHandedOver = add && (change === 'add' || client.program?.list !== undefined)
+  return {
+    file,
+    name,
+    change: isHandedOver && change === 'update' ? 'replace' : change,
+    entry: isHandedOver ? wanted : entry,
+    command: isHandedOver ? [program, ...add] : undefined,
+    write,
+    isPrivate: client.isPrivate === true,
   }
 }
 
-/** Runs `work`, and reports a fault in the text with the path and the snippet to paste. */
-export function withSnippet<T>(path: string, snippet: string | undefined, work: () => T): T {
-  const options = snippet === undefined ? {} : { snippet }
+/** Compares the command line and the variables of two entries, in any client's format. */
+export function isStartedAlike(one: unknown, other: unknown): boolean {
+  return isDeepStrictEqual(startOf(one), startOf(other))
+}
+
+function startOf(entry: unknown): unknown {
+  if (!isJsonObject(entry)) return undefined
+  const variables = entry['env'] ?? entry['environment'] ?? {}
+  return { words: [entry['command'], entry['args'] ?? []].flat(), variables }
+}
+
+function withSnippet<T>(snippet: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (error instanceof InstallError && error.fault === 'unreadable') {
-      throw new InstallError(error.fault, error.message, error.nextStep, { ...options, cause: error })
-    }
-    if (!(error instanceof TextFaultError)) throw error
-    const isForm = error.fault.kind === 'form'
-    throw new InstallError(
-      isForm ? 'unsupported' : 'unreadable',
-      `${path} is left as it is: ${error.message}`,
-      isForm ? 'Change the entry by hand.' : 'Correct it there, then run the command again.',
-      { ...options, cause: error },
-    )
+    if (!(error instanceof InstallError) || error.fault !== 'unreadable') throw error
+    throw new InstallError(error.fault, error.message, error.nextStep, { snippet, cause: error })
   }
 }
 
 /** Merges our entry with the user's additions, such as timeouts, approvals and variables. */
-function updated(
-  existing: unknown,
-  wanted: Record<string, unknown>,
-  isKept: (key: string) => boolean,
-): Record<string, unknown> {
+function updated(existing: unknown, wanted: JsonObject): JsonObject {
   if (!isJsonObject(existing)) return wanted
   const entry = { ...wanted }
   for (const key of ['env', 'environment']) {
     const variables = { ...ownVariables(existing[key]), ...(isJsonObject(wanted[key]) ? wanted[key] : {}) }
     if (Object.keys(variables).length > 0) entry[key] = variables
   }
-  return { ...entry, ...Object.fromEntries(Object.entries(existing).filter(([key]) => isKept(key))) }
+  return { ...entry, ...Object.fromEntries(Object.entries(existing).filter(([key]) => !serverKeys.has(key))) }
 }
 
-function ownVariables(value: unknown): Record<string, unknown> {
+function ownVariables(value: unknown): JsonObject {
   if (!isJsonObject(value)) return {}
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== managedVariable))
-}
-
-/** Objects of the TOML parser have no prototype, which a strict comparison would notice. */
-function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain)
-  if (!isJsonObject(value) || value instanceof Date) return value
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)]))
 }

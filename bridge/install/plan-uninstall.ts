@@ -1,17 +1,9 @@
-import type { Client } from './client.ts'
-import { bytesWith, readConfigFile, refuseOutside } from './config-file.ts'
-import { readEntries, removeEntry } from './edit/entry-edit.ts'
 import { InstallError } from './install-error.ts'
-import { lineDiff } from './edit/line-diff.ts'
 import { type OwnEntry, readOwnEntry } from './own-entry.ts'
-import { type Plan, withSnippet } from './plan-install.ts'
+import { findServers, type Plan, type Target } from './plan-install.ts'
 
-/** Selects the entry to remove from a client's file. Without name and URL: the only entry of ours. */
-export interface UninstallRequest {
-  client: Client
-  path: string
-  /** The folder that has to contain the file; undefined: any. */
-  within?: string | undefined
+/** Selects the entry to remove. Without name and URL: the only entry of ours. */
+export interface EntryChoice {
   name: string | undefined
   serverUrl: string | undefined
   /** The launcher of this process. */
@@ -23,33 +15,38 @@ export interface UninstallPlan extends Plan {
   own: OwnEntry
 }
 
-/** Decides what to remove: the one entry that starts the bridge. Keeps objects that become empty. */
-export function planUninstall(request: UninstallRequest): UninstallPlan {
-  const { client, path, within } = request
-  return withSnippet(path, undefined, () => {
-    const file = readConfigFile(path)
-    if (within !== undefined) refuseOutside(file, within)
-    const { text } = file
-    const { name, own } = choose(request, readEntries(text, client))
-    const after = removeEntry(text, client, name)
-    return {
-      file,
-      name,
-      own,
-      change: 'remove',
-      bytes: bytesWith(file, after),
-      diff: lineDiff(text, after),
-      warnings: [],
-      isPrivate: client.isPrivate === true,
-    }
-  })
+/** Decides how to remove the one entry that starts the bridge. Throws {@link InstallError}. */
+export function planUninstall(target: Target, choice: EntryChoice): UninstallPlan {
+  const { client } = target
+  const { file, program, entries, write } = findServers(target)
+  if (entries === undefined && file.found) {
+    const table = [...client.keys, choice.name ?? 'NAME'].join('.')
+    throw new InstallError(
+      'unsupported',
+      `${file.path} is TOML, which is not edited here, and ${client.title} did not list its servers.`,
+      `Remove the table [${table}] from it by hand.`,
+    )
+  }
+  const { name, own } = choose(choice, entries ?? new Map(), file.path, client.title)
+  const remove = client.program?.remove
+  return {
+    file,
+    name,
+    own,
+    change: 'remove',
+    entry: undefined,
+    command: program !== undefined && remove ? [program, ...remove(name)] : undefined,
+    write,
+    isPrivate: client.isPrivate === true,
+  }
 }
 
 function choose(
-  request: UninstallRequest,
+  { name, serverUrl, launcher }: EntryChoice,
   entries: ReadonlyMap<string, unknown>,
+  path: string,
+  title: string,
 ): { name: string; own: OwnEntry } {
-  const { client, path, name, serverUrl, launcher } = request
   if (name !== undefined && entries.has(name) && !readOwnEntry(entries.get(name), launcher)) {
     throw new InstallError(
       'taken',
@@ -70,7 +67,7 @@ function choose(
     throw new InstallError(
       'missing',
       `There is no ${what}${server} in ${path}.`,
-      `Look into that file: ${client.title} may have the entry elsewhere.`,
+      `Look into that file: ${title} may have the entry elsewhere.`,
     )
   }
   if (found.length === 1) return first

@@ -1,4 +1,5 @@
 import { installBridge } from '@drawbridge/shared/published.ts'
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
@@ -12,6 +13,7 @@ import { chooseProxy } from '../../http/route.ts'
 import { settings, type Setting, negativeOf } from '../../config/setting-table.ts'
 import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { type CommandInput, settingsOf } from '../command.ts'
+import { withoutSecrets } from '../terminal/open-browser.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** The program of the bridge, and the folder it runs in. */
@@ -32,8 +34,20 @@ export function installPlace(): InstallPlace {
 }
 
 export function installSystem(surroundings: Surroundings, { projectFolder }: InstallPlace): InstallSystem {
-  const { platform, homeFolder, environment } = surroundings
-  return { platform, home: homeFolder, environment, projectFolder, list, exists: existsSync }
+  const { platform, homeFolder: home, environment } = surroundings
+  // Not in this folder, whose files could change what the program does.
+  const run: InstallSystem['run'] = (program, args) => {
+    const { status, stdout } = spawnSync(program, args, {
+      cwd: home,
+      encoding: 'utf8',
+      env: withoutSecrets(environment),
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: 60_000,
+      windowsHide: true,
+    })
+    return status === 0 ? stdout : undefined
+  }
+  return { platform, home, environment, projectFolder, list, exists: existsSync, run }
 }
 
 function list(folder: string): readonly string[] {

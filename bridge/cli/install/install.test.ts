@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
@@ -99,7 +108,7 @@ describe('install', () => {
         args: [place.launcher, url, '--profile', 'work'],
       },
     })
-    expect(notes).toContain(`+      "command": "${place.node}"`)
+    expect(notes).toContain(`"command": "${place.node}"`)
     expect(notes).toContain(`drawbridge login ${url} --profile work`)
     expect(notes).toContain(`Cursor has the new entry example-com in ${cursorFile()}.`)
     expect(out).toBe('')
@@ -109,12 +118,12 @@ describe('install', () => {
     expect(same).toBe(`Cursor has this entry already, as example-com in ${cursorFile()}.`)
   })
 
-  it('says of a client without files of projects which flag to leave out', async () => {
+  it('names the flag to leave out for a client without project files', async () => {
     const { error } = await run(['windsurf', url], { options: { project: true } })
     expect(error).toMatchObject({ exit: 2, nextStep: 'Leave out --project.' })
   })
 
-  it('takes a name, and the file of a project', async () => {
+  it('accepts a name, and writes the file of a project', async () => {
     const { notes } = await run(['cursor', url], { options: { name: 'mine', project: true } })
     expect(notes).toContain('paths in the entry are those of this computer')
     expect(readFileSync(join(home, 'project', '.cursor', 'mcp.json'), 'utf8')).toContain('"mine"')
@@ -127,19 +136,19 @@ describe('install', () => {
     ['what?\n', 1],
     ['', 1],
     ['', 0, { yes: true }],
-  ])('asks a person, unless told not to: %j', async (answer, code, options = {}) => {
+  ])('asks on a terminal unless told not to: %j', async (answer, code, options = {}) => {
     const result = await run(['cursor', url], { answer, options })
     expect(result.code).toBe(code)
-    expect(result.notes.includes('Write that? [Y/n]')).toBe(options.yes !== true)
+    expect(result.notes.includes('Make this change? [Y/n]')).toBe(options.yes !== true)
     expect(existsSync(cursorFile())).toBe(code === 0)
   })
 
-  it('replaces an entry of somebody else only when that is said', async () => {
-    const theirs = { 'example-com': { command: 'npx', args: ['mcp-remote', url] } }
+  it('replaces a foreign entry only with --force or after a yes', async () => {
+    const theirs = { 'example-com': { command: 'npx', args: ['mcp-remote', url, 's3cret'] } }
     writeCursor(theirs)
     const refused = await run(['cursor', url], { options: { yes: true } })
     expect(refused.error).toMatchObject({ exit: 1, nextStep: expect.stringContaining('--force') as string })
-    expect(refused.notes).toContain('mcp-remote')
+    expect(refused.notes).not.toContain('s3cret')
     expect((await run(['cursor', url], { answer: '\n', options: { yes: true } })).code).toBe(1)
     expect(cursorEntries()).toEqual(theirs)
     expect((await run(['cursor', url], { answer: 'yes\n' })).code).toBe(0)
@@ -151,14 +160,14 @@ describe('install', () => {
     )
   })
 
-  it('shows the difference and writes nothing with --dry-run', async () => {
+  it('shows the entry and writes nothing with --dry-run', async () => {
     const { out, code } = await run(['cursor', url], { options: { dryRun: true } })
     expect(code).toBe(0)
-    expect(out).toContain('+    "example-com": {')
+    expect(out).toContain('"example-com": {')
     expect(existsSync(cursorFile())).toBe(false)
   })
 
-  it('shows what to paste with --print, also from a cache', async () => {
+  it('prints what to paste with --print, from a package cache too', async () => {
     const launcher = '/home/ada/.npm/_npx/1/node_modules/mcp-drawbridge/launcher.cjs'
     const { out, notes } = await run(['codex', url], { options: { print: true }, place: { launcher } })
     expect(out).toBe(`[mcp_servers.example-com]\ncommand = "${place.node}"\nargs = ["${launcher}", "${url}"]`)
@@ -166,7 +175,7 @@ describe('install', () => {
     expect(notes).toContain('will not stay there')
   })
 
-  it('answers programs with one object', async () => {
+  it('prints one object with --json', async () => {
     const { out, notes } = await run(['cursor', url], { json: true })
     expect(JSON.parse(out)).toEqual({
       ok: true,
@@ -174,15 +183,15 @@ describe('install', () => {
       client: 'cursor',
       name: 'example-com',
       file: cursorFile(),
+      command: null,
       backup: null,
-      diff: expect.stringContaining('+') as string,
       entry: { type: 'stdio', command: place.node, args: [place.launcher, url] },
       snippet: null,
     })
     expect(notes).toBe('')
   })
 
-  it('does not run from a cache, unless forced', async () => {
+  it('refuses to install from a package cache without --force', async () => {
     const launcher = '/home/ada/.npm/_npx/1/node_modules/mcp-drawbridge/launcher.cjs'
     const { error } = await run(['cursor', url], { place: { launcher } })
     expect(error).toMatchObject({
@@ -195,16 +204,16 @@ describe('install', () => {
     expect((await run(['cursor', url], { place: { launcher }, options: { force: true } })).code).toBe(0)
   })
 
-  it('shows what to paste when a file is broken', async () => {
+  it('prints what to paste if a file is invalid', async () => {
     mkdirSync(dirname(cursorFile()))
     writeFileSync(cursorFile(), '{')
     const { error, notes } = await run(['cursor', url])
-    expect(error).toMatchObject({ exit: 1, message: expect.stringContaining('line 1, column 2') as string })
+    expect(error).toMatchObject({ exit: 1, message: expect.stringContaining('not valid JSON') as string })
     expect(notes).toContain('To paste by hand:')
     expect(readFileSync(cursorFile(), 'utf8')).toBe('{')
   })
 
-  it('alone lists the clients, and how to go on', async () => {
+  it('lists the clients if none is named', async () => {
     const { code, out, notes } = await run([])
     expect(code).toBe(0)
     expect(out).toMatch(/^ *cursor +Cursor$/m)
@@ -232,13 +241,13 @@ describe('install', () => {
     [['cursor', url, '--what']],
     [['cursor', url, '--retry', 'soon']],
     [['cursor', url, '1', '2']],
-  ])('finds faults as a connection does: %j', async (words) => {
+  ])('refuses a wrong command line as a connection does: %j', async (words) => {
     await expect(run(words)).rejects.toThrow(ConfigError)
   })
 })
 
-describe('the words of an entry', () => {
-  it('are those that were given, files with their whole path, and the port', async () => {
+describe('the command line of an entry', () => {
+  it('has the given flags, absolute paths of files, and the port', async () => {
     mkdirSync(join(home, 'project'))
     const project = join(home, 'project')
     writeFileSync(join(project, 'h.txt'), 'X-A: b')
@@ -251,7 +260,7 @@ describe('the words of an entry', () => {
     expect(await argsOf(given)).toEqual([place.launcher, ...given])
   })
 
-  it('have the proxy and the authorities of this shell, which clients do not pass on', async () => {
+  it('has the proxy and the certificate authorities of this shell', async () => {
     const pem = join(home, 'ca.pem')
     writeFileSync(pem, rootCertificates[0] ?? '')
     const environment = { HTTPS_PROXY: 'http://proxy.example:3128', NODE_EXTRA_CA_CERTS: pem }
@@ -267,7 +276,7 @@ describe('the words of an entry', () => {
     ).toEqual([place.launcher, url])
   })
 
-  it('may name variables, which have to be there for the client as well', async () => {
+  it('keeps the name of a variable, with a note where to set it', async () => {
     const { notes } = await run(['cursor', url, '--header', 'X-Team: ${TEAM}'], {
       environment: { TEAM: 'a' },
     })
@@ -275,7 +284,7 @@ describe('the words of an entry', () => {
     expect(notes).toContain('TEAM has to be set where the client starts the bridge')
   })
 
-  it('have no authorities that the bridge would not start with', async () => {
+  it('leaves out certificate authorities that the bridge would not start with', async () => {
     const pem = join(home, 'ca.pem')
     writeFileSync(pem, 'none')
     for (const path of [pem, join(home, 'missing.pem')]) {
@@ -283,14 +292,14 @@ describe('the words of an entry', () => {
     }
   })
 
-  it('have no password of a proxy, and it is said', async () => {
+  it('leaves out a proxy with a password, with a note', async () => {
     const environment = { HTTPS_PROXY: 'http://u:s3cret@proxy.example:3128' }
     const { notes } = await run(['cursor', url], { environment })
     expect(notes).toContain('needs a password')
     expect(notes + readFileSync(cursorFile(), 'utf8')).not.toContain('s3cret')
   })
 
-  it('have the folder of the logins, and no token; it is said what else is missing', async () => {
+  it('has the folder of the logins and no token, with notes on the other variables', async () => {
     const environment = {
       DRAWBRIDGE_HOME: join(home, 'logins'),
       DRAWBRIDGE_TOKEN: 's3cret',
@@ -306,7 +315,203 @@ describe('the words of an entry', () => {
   })
 })
 
-describe('a file of a project that is a symbolic link', () => {
+describe('a file with comments', () => {
+  const text = '{\n  // mine\n  "mcpServers": { "b": { "command": "y" }, },\n}\n'
+
+  function writeText(content: string): void {
+    mkdirSync(dirname(cursorFile()), { recursive: true })
+    writeFileSync(cursorFile(), content)
+  }
+
+  it('is left alone, and the text to paste is printed with its path', async () => {
+    writeText(text)
+    const { code, out, notes } = await run(['cursor', url])
+    expect(code).toBe(0)
+    expect(notes).toContain(`${cursorFile()} is left as it is: it has comments or trailing commas`)
+    expect(notes).toContain('Add this to it:')
+    expect(JSON.parse(out)).toEqual({
+      mcpServers: { 'example-com': { type: 'stdio', command: place.node, args: [place.launcher, url] } },
+    })
+    const json = JSON.parse((await run(['cursor', url], { json: true })).out) as Record<string, string>
+    expect([json['did'], json['snippet']]).toEqual(['manual', out])
+    expect(readFileSync(cursorFile(), 'utf8')).toBe(text)
+  })
+
+  it('is left alone without a question on a terminal', async () => {
+    writeText(text)
+    expect((await run(['cursor', url], { answer: 'n\n' })).notes).not.toContain('?')
+  })
+
+  it('is read: the entry may be there already, or be one to replace or to remove', async () => {
+    const withEntry = (value: object): string =>
+      text.replace('"b": {', `"example-com": ${JSON.stringify(value)}, "b": {`)
+    writeText(withEntry({ type: 'stdio', command: place.node, args: [place.launcher, url] }))
+    expect((await run(['cursor', url])).notes).toContain('has this entry already')
+    const { code, notes } = await run(['cursor'], { command: 'uninstall' })
+    expect(code).toBe(0)
+    expect(notes).toContain('Remove the entry example-com from it by hand.')
+    writeText(withEntry({ command: 'npx' }))
+    expect((await run(['cursor', url])).notes).toContain('Put this in place of the entry example-com there:')
+  })
+})
+
+describe("a client's own command", () => {
+  const bin = (): string => join(home, 'bin')
+  const environment = (): Record<string, string> => ({ PATH: `.:${bin()}`, SECRET_WORD: 's3cret' })
+  const callsFile = (): string => join(home, 'calls')
+  const calls = (): string[][] =>
+    readFileSync(callsFile(), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as string[])
+
+  /** Puts a program on the PATH that records its arguments, refuses a wrong environment or folder, and runs `body`. */
+  function writeProgram(name: string, body: string): void {
+    mkdirSync(bin(), { recursive: true })
+    const record = `const fs = require('fs'), args = process.argv.slice(2)
+fs.appendFileSync(${JSON.stringify(callsFile())}, JSON.stringify(args) + '\\n')
+if (process.env.SECRET_WORD || process.cwd() !== ${JSON.stringify(home)}) process.exit(9)`
+    writeFileSync(join(bin(), name), `#!${process.execPath}\n${record}\n${body}`, { mode: 0o755 })
+  }
+
+  /** Behaves as `claude mcp add` and `claude mcp remove`. */
+  const claude = (): string => `const file = ${JSON.stringify(join(home, '.claude.json'))}
+const config = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file)) : { mcpServers: {} }
+const [, verb, , , name, ...rest] = args
+if ((verb === 'add') === (name in config.mcpServers)) process.exit(1)
+const [command, ...words] = rest.slice(rest.indexOf('--') + 1)
+if (verb === 'add') config.mcpServers[name] = { type: 'stdio', command, args: words, env: {} }
+else delete config.mcpServers[name]
+fs.writeFileSync(file, JSON.stringify(config))`
+
+  it('adds the entry, and removes it', async () => {
+    writeProgram('claude', claude())
+    const given = { environment: { ...environment(), B: 'b' } }
+    const words = ['claude-code', url, '--header', 'X-A: ${B}']
+    const { notes, code } = await run(words, given)
+    const start = ['mcp', 'add', '--scope', 'user', 'example-com', '--', place.node, place.launcher, url]
+    expect(code).toBe(0)
+    expect(calls()).toEqual([[...start, '--header', 'X-A:${B}']])
+    expect(notes).toContain(`${join(bin(), 'claude')} ${start.join(' ')} --header 'X-A:\${B}'`)
+    expect(notes).toContain('Claude Code has the new entry example-com')
+    expect((await run(words, given)).notes).toContain('has this entry already')
+    const removed = await run(['claude-code'], { ...given, command: 'uninstall', json: true })
+    expect(JSON.parse(removed.out)).toMatchObject({
+      did: 'removed',
+      command: [join(bin(), 'claude'), 'mcp', 'remove', '--scope', 'user', 'example-com'],
+      backup: null,
+    })
+    expect(calls()).toHaveLength(2)
+  })
+
+  it('is shown and not run with --dry-run, and after a no', async () => {
+    writeProgram('claude', claude())
+    const given = { environment: environment() }
+    const { out } = await run(['claude-code', url], { ...given, options: { dryRun: true } })
+    expect(out).toContain('claude mcp add --scope user example-com -- ')
+    expect((await run(['claude-code', url], { ...given, answer: 'n\n' })).code).toBe(1)
+    expect(existsSync(callsFile())).toBe(false)
+  })
+
+  it.each([
+    ['fails', 'process.exit(3)'],
+    ['does nothing', ''],
+    ['is killed', 'process.kill(process.pid)'],
+  ])('is replaced by writing the file if it %s', async (_, body) => {
+    writeProgram('gemini', body)
+    const { notes } = await run(['gemini', url], { environment: environment() })
+    expect(calls()).toHaveLength(1)
+    expect(notes).toContain('This did not make the change:')
+    expect(notes).toContain('Gemini CLI has the new entry')
+    expect(readFileSync(join(home, '.gemini', 'settings.json'), 'utf8')).toContain(url)
+  })
+
+  it('is not run for an existing entry, a project, or a read-only file', async () => {
+    writeProgram('gemini', '')
+    const given = { environment: environment() }
+    const file = join(home, '.gemini', 'settings.json')
+    mkdirSync(dirname(file))
+    writeFileSync(file, '{ "mcpServers": { "example-com": { "command": "z", "trust": true } } }')
+    expect((await run(['gemini', url], { ...given, options: { force: true } })).code).toBe(0)
+    expect((await run(['gemini', url], { ...given, options: { project: true } })).code).toBe(0)
+    writeFileSync(file, '{}')
+    chmodSync(file, 0o444)
+    expect((await run(['gemini', url], given)).error?.message).toContain('read-only')
+    expect(existsSync(callsFile())).toBe(false)
+  })
+
+  it('is not taken from the current folder, nor from another computer', async () => {
+    writeProgram('code', '')
+    for (const more of [{ PATH: 'bin:.' }, { VSCODE_IPC_HOOK_CLI: '/x' }, { WSL_DISTRO_NAME: 'x' }]) {
+      rmSync(join(home, '.config'), { recursive: true, force: true })
+      expect((await run(['vscode', url], { environment: { ...environment(), ...more } })).code).toBe(0)
+    }
+    expect(existsSync(callsFile())).toBe(false)
+  })
+
+  const env = { DRAWBRIDGE_HOME: '/srv' }
+  const name = 'example-com'
+  const rest = [place.node, place.launcher, url]
+  const definition = JSON.stringify({ name, command: place.node, args: rest.slice(1), env })
+  it.each([
+    [
+      'gemini',
+      'gemini',
+      `mcp add --scope user -e DRAWBRIDGE_HOME=/srv ${name} ${place.node} --`,
+      rest.slice(1),
+    ],
+    ['claude', 'claude-code', `mcp add --scope user ${name} -e DRAWBRIDGE_HOME=/srv --`, rest],
+    ['opencode', 'opencode', `mcp add ${name} --env DRAWBRIDGE_HOME=/srv --`, rest],
+    ['code', 'vscode', '--add-mcp', [definition]],
+  ])('%s gets the entry of %s in its own arguments', async (program, client, start, words) => {
+    writeProgram(program, '')
+    await run([client, url], { environment: { ...environment(), ...env } })
+    expect(calls()).toEqual([[...start.split(' '), ...words]])
+  })
+
+  describe('of Codex, whose file is TOML', () => {
+    /** Behaves as `codex mcp`, with its entries in a JSON file. */
+    const codex = (): string => `const file = ${JSON.stringify(join(home, 'codex.json'))}
+const servers = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file)) : {}
+const [, verb, name, ...rest] = args
+const [command, ...words] = rest.slice(rest.indexOf('--') + 1)
+const rows = Object.entries(servers).map(([name, transport]) => ({ name, transport }))
+if (verb === 'list') console.log(JSON.stringify(rows))
+if (verb === 'add') servers[name] = { type: 'stdio', command, args: words, env: null, cwd: null }
+if (verb === 'remove') delete servers[name]
+fs.writeFileSync(file, JSON.stringify(servers))`
+
+    it('adds, replaces with --force, and removes an entry', async () => {
+      writeProgram('codex', codex())
+      const given = { environment: environment() }
+      expect((await run(['codex', url], given)).notes).toContain('Codex has the new entry example-com')
+      expect((await run(['codex', url], given)).notes).toContain('has this entry already')
+      const more = ['codex', url, '--no-open']
+      expect((await run(more, given)).error?.nextStep).toContain('--force to replace it')
+      const forced = await run(more, { ...given, options: { force: true } })
+      expect(forced.notes).toContain('in place of another')
+      const { out } = await run(['codex'], { ...given, command: 'uninstall', json: true })
+      expect(JSON.parse(out)).toMatchObject({ did: 'removed', name })
+      const again = await run(['codex'], { ...given, command: 'uninstall' })
+      expect(again.error?.message).toContain('no entry of ours')
+    })
+
+    it.each([
+      ['is missing', undefined],
+      ['cannot list', 'process.exit(1)'],
+      ['lists something else', 'console.log("{}")'],
+      ['cannot add', 'if (args[1] === "add") process.exit(1); console.log("[]")'],
+    ])('prints the table to paste if it %s', async (_, body) => {
+      if (body !== undefined) writeProgram('codex', body)
+      const { code, out, notes } = await run(['codex', url], { environment: environment() })
+      expect(code).toBe(0)
+      expect(out).toContain('[mcp_servers.example-com]')
+      expect(notes).toContain(`${join(home, '.codex', 'config.toml')} is left as it is: it is TOML`)
+    })
+  })
+})
+
+describe('the file of a project', () => {
   const options = { project: true, yes: true, force: true }
   const inProject = (...parts: string[]): string => join(home, 'project', ...parts)
 
@@ -340,7 +545,7 @@ describe('a file of a project that is a symbolic link', () => {
         symlinkSync('../../home.json', inProject('.vscode', 'mcp.json'))
       },
     ],
-  ])('is refused: %s', async (_how, prepare) => {
+  ])('is refused if it is a symbolic link %s', async (_how, prepare) => {
     mkdirSync(inProject('.vscode'), { recursive: true })
     prepare()
     const before = readdirSync(home, { recursive: true, encoding: 'utf8' })
@@ -353,7 +558,7 @@ describe('a file of a project that is a symbolic link', () => {
     if (before.includes('home.json')) expect(readFileSync(join(home, 'home.json'), 'utf8')).toBe('{}')
   })
 
-  it('may stay within the project, and the real place is told', async () => {
+  it('may be a symbolic link within the project, whose target is named', async () => {
     mkdirSync(inProject('.vscode'), { recursive: true })
     symlinkSync('../shared.json', inProject('.vscode', 'mcp.json'))
     const { code, notes } = await run(['vscode', url], { options })
@@ -368,11 +573,11 @@ describe('a file of a project that is a symbolic link', () => {
 describe('uninstall', () => {
   const command = 'uninstall' as const
 
-  it('takes the entry out, and keeps the file as it was beside it', async () => {
+  it('removes the entry, and keeps a copy of the file', async () => {
     await run(['cursor', url])
     const { code, notes } = await run(['cursor'], { command })
     expect([code, cursorEntries()]).toEqual([0, {}])
-    expect(notes).toMatch(/^-.*"command"/m)
+    expect(notes).toContain('without the entry example-com')
     expect(notes).toContain(`drawbridge logout ${url}`)
     expect(notes).not.toContain('--profile')
     await run(['cursor', url, '--profile', 'work'])
@@ -380,10 +585,10 @@ describe('uninstall', () => {
     expect(notes).toContain('.drawbridge-backup-20270115-080000')
   })
 
-  it('asks a person, shows with --dry-run, answers programs', async () => {
+  it('asks on a terminal, changes nothing with --dry-run, and prints an object with --json', async () => {
     await run(['cursor', url])
     expect((await run(['cursor'], { command, answer: 'n\n' })).code).toBe(1)
-    expect((await run(['cursor'], { command, options: { dryRun: true } })).out).toContain('-')
+    expect((await run(['cursor'], { command, options: { dryRun: true } })).out).toContain('without the entry')
     expect(cursorEntries()).toHaveProperty('example-com')
     const { out } = await run(['cursor', url], { command, json: true })
     expect(JSON.parse(out)).toMatchObject({ ok: true, did: 'removed', client: 'cursor', name: 'example-com' })
@@ -400,8 +605,8 @@ describe('uninstall', () => {
   })
 })
 
-describe('paths of programs', () => {
-  it('lead to the launcher, whatever link was started', () => {
+describe('the paths in an entry', () => {
+  it('name the launcher, whatever link was started', () => {
     const launcher = join(home, 'launcher.cjs')
     writeFileSync(launcher, '')
     symlinkSync(launcher, join(home, 'drawbridge'))
@@ -409,7 +614,7 @@ describe('paths of programs', () => {
     expect(launcherPath(join(home, 'main.ts'))).toBe(launcher)
   })
 
-  it('of Homebrew are those that stay', () => {
+  it('survive updates of Homebrew', () => {
     const bin = join(home, 'Cellar', 'node', '24.1.0', 'bin')
     mkdirSync(bin, { recursive: true })
     writeFileSync(join(bin, 'node'), '')

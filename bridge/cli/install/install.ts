@@ -6,13 +6,13 @@ import { clientFile, clients, findClient } from '../../install/client-table.ts'
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import { checkServerName } from '../../install/install-error.ts'
 import { checkLasting, whyPassing } from '../../install/program-path.ts'
-import { planInstall, snippetOf } from '../../install/plan-install.ts'
+import { planInstall, snippetOf, type Target } from '../../install/plan-install.ts'
 import { definitionList } from '@drawbridge/shared/terminal/table.ts'
 import { shellWord } from '../failure/failure-text.ts'
 import { carryOut, withInstallFailure } from './install-write.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
-/** Writes an entry that starts the bridge into a client's file, unless it is there already. Sends no request. */
+/** Adds an entry that starts the bridge to a client, unless it is there already. Sends no request. */
 export function install(input: CommandInput, place: InstallPlace = installPlace()): Promise<ExitCode> {
   const { line, surroundings, terminal, options } = input
   return withInstallFailure(terminal, async () => {
@@ -22,40 +22,30 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
     const { serverUrl, launch, notes } = entryToInstall({ ...input, line: { ...line, operands } }, place)
     const name = options.name ?? serverNameOf(serverUrl)
     checkServerName(name)
-    const path = clientFile(client, options.project ? 'project' : 'user', installSystem(surroundings, place))
-    const entry = client.entry(launch)
+    const scope = options.project ? 'project' : 'user'
+    const system = installSystem(surroundings, place)
     if (options.print) {
+      const entry = client.entry(launch)
+      const path = clientFile(client, scope, system)
       const snippet = snippetOf(client, name, entry)
       for (const note of [...notes, ...passingNotes(place)]) terminal.note(asTyped(note))
-      const facts = {
-        ok: true,
-        did: 'printed',
-        client: client.id,
-        name,
-        file: path,
-        backup: null,
-        diff: null,
-      }
-      printResult(input, { ...facts, entry, snippet }, () => {
+      const facts = { ok: true, did: 'printed', client: client.id, name, file: path }
+      printResult(input, { ...facts, command: null, backup: null, entry, snippet }, () => {
         terminal.note(`For ${path}:`)
         terminal.print(snippet)
       })
       return exitCode.ok
     }
     if (!options.dryRun && !options.force) checkLasting([place.node, place.launcher], place.temporaryFolders)
-    const within = options.project ? place.projectFolder : undefined
-    const plan = planInstall({ client, path, within, name, launch })
-    return carryOut(plan, input, {
-      client,
+    const target: Target = { client, scope, system }
+    return carryOut(planInstall(target, name, launch), target, input, {
       notes: [
         ...notes,
-        ...plan.warnings,
         ...(options.dryRun ? passingNotes(place) : []),
         ...(options.project
           ? ['The paths in the entry are those of this computer: others who get the file have others.']
           : []),
       ],
-      facts: { entry, snippet: null },
       nextSteps: [
         ...client.afterwards(name),
         // Every flag of the entry, as other flags may select another login.

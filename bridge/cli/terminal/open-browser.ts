@@ -121,7 +121,7 @@ function isSecretVariable(name: string, secretVariables: ReadonlySet<string> = n
 }
 
 /** Returns a copy of an environment without secret and unset variables. */
-function withoutSecrets(
+export function withoutSecrets(
   environment: Readonly<Record<string, string | undefined>>,
   secretVariables?: ReadonlySet<string>,
 ): Record<string, string> {

@@ -1,0 +1,91 @@
+import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import type { Client, InstallSystem } from './client.ts'
+import { posix, win32 } from 'node:path'
+
+/** A client's own program, whose commands change the user's configuration. Arguments are passed as they are, without a shell. */
+export interface ClientProgram {
+  /** Looked up on `PATH`. */
+  name: string
+  /** Adds a server that the client starts as a program. What follows the name of the server must not be read as flags of the client. */
+  add(name: string, launch: Launch): readonly string[]
+  remove?(name: string): readonly string[]
+  /** Prints the entries as a JSON array, for a file that is not read here. `add` then replaces an entry of the name. */
+  list?: readonly string[]
+  /** If one of these variables is set, the program of this name belongs to another computer. */
+  remoteVariables?: readonly string[]
+}
+
+/** The arguments for each variable of an entry. */
+function variables(flag: string, { env }: Launch): string[] {
+  return Object.entries(env).flatMap(([name, value]) => [flag, `${name}=${value}`])
+}
+
+// `-e` of Claude Code takes all words up to the next flag, so the name comes first.
+export const claudeProgram: ClientProgram = {
+  name: 'claude',
+  add: (name, launch) => [
+    ...['mcp', 'add', '--scope', 'user', name, ...variables('-e', launch)],
+    ...['--', launch.command, ...launch.args],
+  ],
+  remove: (name) => ['mcp', 'remove', '--scope', 'user', name],
+}
+
+export const codexProgram: ClientProgram = {
+  name: 'codex',
+  add: (name, launch) => [
+    ...['mcp', 'add', name, ...variables('--env', launch)],
+    ...['--', launch.command, ...launch.args],
+  ],
+  remove: (name) => ['mcp', 'remove', name],
+  list: ['mcp', 'list', '--json'],
+}
+
+// Gemini CLI counts the words before `--`, and takes flags that it knows out of those of the server: `--header` and `--debug`.
+export const geminiProgram: ClientProgram = {
+  name: 'gemini',
+  add: (name, launch) => [
+    ...['mcp', 'add', '--scope', 'user', ...variables('-e', launch), name],
+    ...[launch.command, '--', ...launch.args],
+  ],
+  remove: (name) => ['mcp', 'remove', '--scope', 'user', name],
+}
+
+export const opencodeProgram: ClientProgram = {
+  name: 'opencode',
+  add: (name, launch) => [
+    ...['mcp', 'add', name, ...variables('--env', launch)],
+    ...['--', launch.command, ...launch.args],
+  ],
+}
+
+// In the terminal of a remote window, and in WSL, `code` starts the VS Code of another computer.
+export const codeProgram: ClientProgram = {
+  name: 'code',
+  add: (name, { command, args, env }) => ['--add-mcp', JSON.stringify({ name, command, args, env })],
+  remoteVariables: ['VSCODE_IPC_HOOK_CLI', 'WSL_DISTRO_NAME'],
+}
+
+/** Returns the path of a client's program; undefined if it is not there. On Windows a script, which needs a shell, does not count. */
+export function findProgram({ program }: Client, system: InstallSystem): string | undefined {
+  const { platform, environment, exists } = system
+  if (program === undefined || program.remoteVariables?.some((name) => environment[name])) return undefined
+  const { delimiter, isAbsolute, join } = platform === 'win32' ? win32 : posix
+  const search = Object.entries(environment).find(([name]) => name.toUpperCase() === 'PATH')?.[1] ?? ''
+  const file = platform === 'win32' ? `${program.name}.exe` : program.name
+  const folders = search.split(delimiter).filter((folder) => isAbsolute(folder))
+  return folders.map((folder) => join(folder, file)).find((path) => exists(path))
+}
+
+/** Reads what `list` prints: each entry by name. Undefined if it is something else. */
+export function readListed(output: string): ReadonlyMap<string, unknown> | undefined {
+  try {
+    const list: unknown = JSON.parse(output)
+    if (!Array.isArray(list)) return undefined
+    return new Map(
+      list.filter((row) => isJsonObject(row)).map((row) => [String(row['name']), row['transport']]),
+    )
+  } catch {
+    return undefined
+  }
+}
