@@ -1,19 +1,10 @@
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { Client, InstallSystem } from './client.ts'
+import type { Client, ClientProgram, InstallSystem } from './client.ts'
 import { posix, win32 } from 'node:path'
 
-/** A client's own program, whose commands change the user's configuration. Arguments are passed as they are, without a shell. */
-export interface ClientProgram {
-  /** Looked up on `PATH`. */
-  name: string
-  /** Adds a server that the client starts as a program. What follows the name of the server must not be read as flags of the client. */
-  add(name: string, launch: Launch): readonly string[]
-  remove?(name: string): readonly string[]
-  /** Prints the entries as a JSON array, for a file that is not read here. `add` then replaces an entry of the name. */
-  list?: readonly string[]
-  /** If one of these variables is set, the program of this name belongs to another computer. */
-  remoteVariables?: readonly string[]
+function wordsOf({ command, args }: Launch): string[] {
+  return [command, ...args]
 }
 
 /** The arguments for each variable of an entry. */
@@ -21,43 +12,35 @@ function variables(flag: string, { env }: Launch): string[] {
   return Object.entries(env).flatMap(([name, value]) => [flag, `${name}=${value}`])
 }
 
+function forUser(verb: string): string[] {
+  return ['mcp', verb, '--scope', 'user']
+}
+
 // `-e` of Claude Code takes all words up to the next flag, so the name comes first.
 export const claudeProgram: ClientProgram = {
   name: 'claude',
-  add: (name, launch) => [
-    ...['mcp', 'add', '--scope', 'user', name, ...variables('-e', launch)],
-    ...['--', launch.command, ...launch.args],
-  ],
-  remove: (name) => ['mcp', 'remove', '--scope', 'user', name],
+  add: (name, launch) => [...forUser('add'), name, ...variables('-e', launch), '--', ...wordsOf(launch)],
+  remove: (name) => [...forUser('remove'), name],
 }
 
 export const codexProgram: ClientProgram = {
   name: 'codex',
-  add: (name, launch) => [
-    ...['mcp', 'add', name, ...variables('--env', launch)],
-    ...['--', launch.command, ...launch.args],
-  ],
+  add: (name, launch) => ['mcp', 'add', name, ...variables('--env', launch), '--', ...wordsOf(launch)],
   remove: (name) => ['mcp', 'remove', name],
   list: ['mcp', 'list', '--json'],
 }
 
-// Gemini CLI counts the words before `--`, and takes flags that it knows out of those of the server: `--header` and `--debug`.
+// Gemini CLI wants the command before `--`, and takes flags that it knows out of those of the server: `--header`, `--debug`.
 export const geminiProgram: ClientProgram = {
   name: 'gemini',
-  add: (name, launch) => [
-    ...['mcp', 'add', '--scope', 'user', ...variables('-e', launch), name],
-    ...[launch.command, '--', ...launch.args],
-  ],
-  remove: (name) => ['mcp', 'remove', '--scope', 'user', name],
+  add: (name, launch) => {
+    const { command, args } = launch
+    return [...forUser('add'), ...variables('-e', launch), name, command, '--', ...args]
+  },
+  remove: (name) => [...forUser('remove'), name],
 }
 
-export const opencodeProgram: ClientProgram = {
-  name: 'opencode',
-  add: (name, launch) => [
-    ...['mcp', 'add', name, ...variables('--env', launch)],
-    ...['--', launch.command, ...launch.args],
-  ],
-}
+export const opencodeProgram: ClientProgram = { name: 'opencode', add: codexProgram.add }
 
 // In the terminal of a remote window, and in WSL, `code` starts the VS Code of another computer.
 export const codeProgram: ClientProgram = {

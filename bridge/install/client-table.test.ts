@@ -1,6 +1,7 @@
 import { posix, win32 } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { InstallSystem } from './client.ts'
+import { findProgram } from './client-program.ts'
 import { clientFile, clients, findClient } from './client-table.ts'
 import { launchSample } from '../../tests/support/bridge/install/install-fixture.ts'
 
@@ -12,6 +13,7 @@ function system(options: Partial<InstallSystem>): InstallSystem {
     projectFolder: '/project',
     list: () => [],
     exists: () => false,
+    run: () => undefined,
     ...options,
   }
 }
@@ -90,6 +92,30 @@ describe('the file of the user', () => {
   })
 })
 
+describe('the program of a client', () => {
+  const client = findClient('gemini')
+  const find = (where: InstallSystem, search: string, file: string): string | undefined =>
+    findProgram(client, {
+      ...where,
+      environment: { [where === windows ? 'Path' : 'PATH']: search },
+      exists: (path) => path === file,
+    })
+
+  it('is the first one in an absolute folder of PATH', () => {
+    expect(find(linux, '/a::b:/usr/bin', '/usr/bin/gemini')).toBe('/usr/bin/gemini')
+    expect(find(linux, 'b:.:', 'b/gemini')).toBeUndefined()
+    expect(findProgram(findClient('cursor'), { ...linux, exists: () => true })).toBeUndefined()
+  })
+
+  it('is an executable on Windows, not a script, which needs a shell', () => {
+    const folder = String.raw`C:\Users\ada\bin`
+    const search = String.raw`relative;${folder}`
+    expect(find(windows, search, `${folder}\\gemini.exe`)).toBe(`${folder}\\gemini.exe`)
+    expect(find(windows, search, `${folder}\\gemini.cmd`)).toBeUndefined()
+    expect(find(windows, search, `${folder}\\gemini`)).toBeUndefined()
+  })
+})
+
 describe('the file of a project', () => {
   it.each(clients.map((client) => [client.id, client.projectFile] as const))('of %s', (id, file) => {
     const client = findClient(id)
@@ -124,8 +150,8 @@ describe('the entry', () => {
   })
 })
 
-describe('a client that is not known', () => {
-  it('is reported with the known ones', () => {
+describe('findClient', () => {
+  it('lists the known clients for an unknown one', () => {
     expect(() => findClient('claude')).toThrow('"claude" is not a known client')
   })
 })

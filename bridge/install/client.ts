@@ -1,5 +1,4 @@
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
-import type { ClientProgram } from './client-program.ts'
 
 /** The computer as an installer sees it. Paths are those of `platform`, so that each can be tested on any other. */
 export interface InstallSystem {
@@ -33,6 +32,19 @@ export interface LaunchFlag {
 
 /** Whose file receives an entry: the user's, or a project's, which others may get through git. */
 export type Scope = 'user' | 'project'
+
+/** A client's own program, whose commands change the user's configuration. Arguments are passed as they are, without a shell. */
+export interface ClientProgram {
+  /** Looked up on `PATH`. */
+  name: string
+  /** Adds a server that the client starts as a program. What follows the name of the server must not be read as flags of the client. */
+  add: (name: string, launch: Launch) => readonly string[]
+  remove?: (name: string) => readonly string[]
+  /** Prints the entries as a JSON array, for a file that is not read here. `add` then replaces an entry of the name. */
+  list?: readonly string[]
+  /** If one of these variables is set, the program of this name belongs to another computer. */
+  remoteVariables?: readonly string[]
+}
 
 /** An MCP client and the place of its server list. */
 export interface Client {

@@ -100,20 +100,17 @@ export function planInstall(target: Target, name: string, launch: Launch): Plan 
   const [launcher, serverUrl] = launch.args
   const isOurs = readOwnEntry(existing, launcher)?.serverUrl === serverUrl
   const entry = isOurs ? updated(existing, wanted) : wanted
-  const change =
-    existing === undefined ? 'add' : isStartedAlike(existing, entry) ? 'same' : isOurs ? 'update' : 'replace'
-  const add = program !== undefined && client.program?.add(name, launch)
+  const isPrivate = client.isPrivate === true
+  const base = { file, name, write, isPrivate }
+  if (isStartedAlike(existing, entry)) return { ...base, change: 'same', entry, command: undefined }
+  const isNew = existing === undefined
   // `add` refuses a name that is there, or loses what else is in its entry.
-  const isHandedOver = add && (change === 'add' || client.program?.list !== undefined)
-  return {
-    file,
-    name,
-    change: isHandedOver && change === 'update' ? 'replace' : change,
-    entry: isHandedOver ? wanted : entry,
-    command: isHandedOver ? [program, ...add] : undefined,
-    write,
-    isPrivate: client.isPrivate === true,
+  if (program && client.program && (isNew || client.program.list)) {
+    const command = [program, ...client.program.add(name, launch)]
+    return { ...base, change: isNew ? 'add' : 'replace', entry: wanted, command }
   }
+  const change = isNew ? 'add' : isOurs ? 'update' : 'replace'
+  return { ...base, change, entry, command: undefined }
 }
 
 /** Compares the command line and the variables of two entries, in any client's format. */
