@@ -8,7 +8,6 @@ import {
   readMessageText,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
-import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 import { offersTool } from '../core/access/access-rules.ts'
 import { isAllowed } from '../core/access/glob.ts'
 import { scopeOfTool, type UpstreamPolicy } from '../core/gateway/upstream.ts'
@@ -16,123 +15,9 @@ import { type Call, type CallEnd, callOf, type CallOutcome } from '../core/acces
 import type { Caller } from '../core/tokens/caller.ts'
 import { offersSignIn } from '../core/tokens/sign-in-tool.ts'
 import { type Incoming, messagesIn } from './incoming.ts'
+import { type KnownTools, nameOfTool, namesOfTools } from './known-tools.ts'
 import { signInListing, withSecuritySchemes } from './tools/tool-scope.ts'
 import { outcomeOf } from './tools/tool-result.ts'
-
-/** Names beyond that come from an upstream that makes them up. */
-const maxNames = 10_000
-
-/**
- * The names of the upstream's tools, from its lists. With `learnsFromCalls`, until the first list is complete also from calls that went
- * well, so that after a start clients that have the list from before are counted by name. An error proves nothing: many servers answer so to names they do not have.
- */
-export class KnownTools {
-  readonly #names = new Set<string>()
-  readonly #learnsFromCalls: boolean
-  #hasBegun = false
-  #isComplete = false
-
-  constructor({ learnsFromCalls }: { learnsFromCalls: boolean }) {
-    this.#learnsFromCalls = learnsFromCalls
-  }
-
-  /** Undefined while that cannot be told. Resources and prompts are not told apart: not every resource is in a list. */
-  has({ event, name }: Call): boolean | undefined {
-    if (event !== 'tool_called' || this.#names.has(name)) return true
-    return this.#isComplete ? false : undefined
-  }
-
-  /** Takes the names of a page of the list. The pages are complete when there is no next one. */
-  list(names: readonly string[], page: { isFirst: boolean; isLast: boolean }): void {
-    for (const name of names) this.#add(name)
-    this.#hasBegun ||= page.isFirst
-    this.#isComplete ||= page.isLast && this.#hasBegun
-  }
-
-  /** Takes note that a call went well, and says whether its tool is known. */
-  succeeded(call: Call): boolean | undefined {
-    if (this.#learnsFromCalls && call.event === 'tool_called' && !this.#isComplete) this.#add(call.name)
-    // Some lists are not the same for everybody.
-    return this.has(call) || undefined
-  }
-
-  #add(name: string): void {
-    if (this.#names.size < maxNames) this.#names.add(name)
-  }
-}
-
-const maxPages = 64
-/** A complete list without a name proves for this long that there is no such tool. */
-const listedForMs = 1000
-
-/** The tools that one process has, as far as it has listed them, with the arguments that headers repeat. */
-export class ToolCatalogue {
-  readonly #known: KnownTools
-  readonly #list: (cursor: string | undefined) => Promise<unknown>
-  readonly #nowMs: () => number
-  readonly #tools = new Map<string, readonly HeaderParameter[]>()
-  #listedAt = -Infinity
-  #listing: Promise<boolean> | undefined
-
-  /** `list` requests one page of `tools/list`. */
-  constructor(
-    known: KnownTools,
-    list: (cursor: string | undefined) => Promise<unknown>,
-    nowMs: () => number = () => performance.now(),
-  ) {
-    this.#known = known
-    this.#list = list
-    this.#nowMs = nowMs
-  }
-
-  headerParametersOf(name: string): readonly HeaderParameter[] {
-    return this.#tools.get(name) ?? []
-  }
-
-  /** Returns whether the tool exists, from the process's list if necessary. Undefined when the process cannot list its tools. */
-  async knows(name: string): Promise<boolean | undefined> {
-    if (this.#tools.has(name)) return true
-    if (this.#nowMs() - this.#listedAt < listedForMs) return false
-    this.#listing ??= this.#listAll()
-      .catch(() => false)
-      .finally(() => (this.#listing = undefined))
-    if (!(await this.#listing)) return undefined
-    return this.#tools.has(name)
-  }
-
-  expire(): void {
-    this.#listedAt = -Infinity
-  }
-
-  /** Takes the `tools` of a result. */
-  learn(tools: readonly unknown[]): void {
-    for (const tool of tools) {
-      const [name] = nameOfTool(tool)
-      if (name === undefined || (this.#tools.size >= maxNames && !this.#tools.has(name))) continue
-      const headers = readHeaderParameters((tool as JsonObject)['inputSchema'])
-      this.#tools.set(name, headers.kind === 'faulty' ? [] : headers.parameters)
-    }
-  }
-
-  async #listAll(): Promise<boolean> {
-    const begunAt = this.#nowMs()
-    let cursor: string | undefined
-    for (let page = 0; page < maxPages; page += 1) {
-      const result = await this.#list(cursor)
-      if (!isJsonObject(result) || !Array.isArray(result['tools'])) return false
-      const { tools, nextCursor } = result
-      const isLast = typeof nextCursor !== 'string'
-      this.learn(tools)
-      this.#known.list(namesOfTools(tools), { isFirst: page === 0, isLast })
-      if (isLast) {
-        this.#listedAt = begunAt
-        return true
-      }
-      cursor = nextCursor
-    }
-    return false
-  }
-}
 
 /** Returns whether a caller may see and call a tool of the upstream. */
 export function isOffered(name: string, { access }: Caller, policy: UpstreamPolicy): boolean {
@@ -150,13 +35,13 @@ interface OpenRequest {
 export interface AnsweredCallsPorts {
   policy: UpstreamPolicy
   known: KnownTools
-  /** Replaces the ids of tasks in a message. Undefined where tasks are not passed on, and tools that need one are not listed. */
+  /** Replaces the task ids in a message. Undefined where tasks are not passed on; tools that require one are then not listed. */
   withTaskIds: ((message: JsonObject) => JsonObject) | undefined
 }
 
 /**
- * The requests of one message or batch that the upstream has not answered. Records how their calls end, and takes from lists of tools
- * what the caller may not see; ids of tasks go on as the caller's own.
+ * The unanswered requests of one message or batch to an upstream. Records how their calls end, removes hidden tools from lists, and
+ * replaces task ids by the caller's own.
  */
 export class AnsweredCalls {
   readonly #open = new Map<JsonRpcId, OpenRequest>()
@@ -176,14 +61,12 @@ export class AnsweredCalls {
     }
   }
 
+  /** Returns the ids of the requests that are still unanswered. */
   ids(): JsonRpcId[] {
     return [...this.#open.values()].map(({ id }) => id)
   }
 
-  /**
-   * Returns the text for the client of a message or batch of the upstream: the same, unless something is taken out. Undefined for
-   * invalid JSON.
-   */
+  /** Returns the text that the client gets of an upstream's message or batch: unchanged where possible. Undefined for invalid JSON. */
   pass(text: string): string | undefined {
     try {
       const value: unknown = JSON.parse(text)
@@ -195,7 +78,7 @@ export class AnsweredCalls {
     }
   }
 
-  /** {@link pass} for the response to one request. */
+  /** Does the same as {@link pass} for the response to one request. */
   passResponse(response: JsonRpcResponse): JsonRpcResponse {
     const message = response as unknown as JsonObject
     const passed = this.#withoutHidden(message)
@@ -203,6 +86,7 @@ export class AnsweredCalls {
     return passed as unknown as JsonRpcResponse
   }
 
+  /** Records `outcome` for the calls that are still unanswered. */
   end(outcome: CallOutcome): void {
     for (const { call, finish } of this.#open.values()) {
       if (call) finish?.({ outcome, isKnown: this.#ports.known.has(call) })
@@ -218,7 +102,7 @@ export class AnsweredCalls {
     return passed
   }
 
-  /** Gives a response the id of its request, where the upstream wrote that as text, or none in an error. */
+  /** Restores the id of a response if the upstream wrote it as text, or left it out of an error. */
   #addressed(value: JsonObject, text: string): { value: JsonObject; text: string } {
     const isResponse = !('method' in value) && ('result' in value || 'error' in value)
     if (!isResponse || this.#open.size === 0 || this.#answeredBy(value)) return { value, text }
@@ -228,7 +112,7 @@ export class AnsweredCalls {
       : { value: parseJsonObject(message.text) ?? value, text: message.text }
   }
 
-  /** Throws for what is nested too deeply to be written again. */
+  /** Throws if the message is nested too deeply to be written again. */
   #textFor(value: JsonObject, text: string): string {
     const withTaskIds = text.includes('"taskId') ? this.#ports.withTaskIds : undefined
     if (!withTaskIds && this.#withoutHidden(value) === value) return text
@@ -236,7 +120,7 @@ export class AnsweredCalls {
     return JSON.stringify(withTaskIds ? withTaskIds(own) : own)
   }
 
-  /** The request that a message answers. Clients take no answer whose result or error is not an object. */
+  /** Returns the request that a message answers. A result or error that is not an object answers none, as clients reject it. */
   #answeredBy(message: JsonObject): OpenRequest | undefined {
     const isResponse =
       isJsonObject(message['result']) || (isJsonObject(message['error']) && !('method' in message))
@@ -250,11 +134,11 @@ export class AnsweredCalls {
     this.#record(request, message, text)
   }
 
-  /** The same message, unless there is something in its result that is not for the caller. */
+  /** Returns the message without anything in its result that the caller may not see; the same object if there is nothing. */
   #withoutHidden(message: JsonObject): JsonObject {
     const { result } = message
     if (!isJsonObject(result)) return message
-    // Whatever was asked: a stream that is resumed has answers to requests of before.
+    // Also for an unknown request: a resumed stream has responses to earlier ones.
     const own = this.#withoutHiddenTools(privately(withoutEvents(result)), this.#answeredBy(message))
     return own === result ? message : { ...message, result: own }
   }
@@ -270,7 +154,7 @@ export class AnsweredCalls {
     })
   }
 
-  /** The same result, unless there are tools in it that the caller may not see, or something to say of them. */
+  /** Removes hidden tools from a result, and adds the needs of the others; the same object if nothing changes. */
   #withoutHiddenTools(result: JsonObject, request: OpenRequest | undefined): JsonObject {
     if (!Array.isArray(result['tools'])) return result
     const tools: readonly unknown[] = result['tools']
@@ -291,7 +175,7 @@ export class AnsweredCalls {
     return shown.length === tools.length && !saysNeeds ? result : { ...result, tools: shown }
   }
 
-  /** Once in a list: on its first page, for what may be on the others too. */
+  /** Decides on the first page of a list, for all of its pages. */
   #offersSignIn(tools: readonly unknown[], result: JsonObject, request: OpenRequest | undefined): boolean {
     const { policy } = this.#ports
     if (request?.method !== 'tools/list' || !request.isFirstPage) return false
@@ -302,7 +186,7 @@ export class AnsweredCalls {
   }
 }
 
-/** The same result, unless it is for every cache: the answer to one person is for that person (MCP 2026-07-28, caching). */
+/** Marks a result as private to its user, whatever the upstream allows caches to do (MCP 2026-07-28, caching). */
 function privately(result: JsonObject): JsonObject {
   return result['cacheScope'] === 'public' ? { ...result, cacheScope: 'private' } : result
 }
@@ -314,7 +198,7 @@ function needsTask(tool: unknown): boolean {
 
 const eventsExtension = 'io.modelcontextprotocol/events'
 
-/** The same result, unless it offers events: a webhook would go on after the connection that asked for it has ended. */
+/** Removes the offer of events: a webhook would outlive the connection that requested it. */
 function withoutEvents(result: JsonObject): JsonObject {
   const { capabilities } = result
   if (!isJsonObject(capabilities)) return result
@@ -323,13 +207,4 @@ function withoutEvents(result: JsonObject): JsonObject {
   if (events === undefined && !Object.hasOwn(offered, eventsExtension)) return result
   const { [eventsExtension]: _, ...otherExtensions } = offered
   return { ...result, capabilities: { ...others, extensions: otherExtensions } }
-}
-
-function namesOfTools(tools: readonly unknown[]): string[] {
-  return tools.flatMap(nameOfTool)
-}
-
-function nameOfTool(tool: unknown): string[] {
-  const name = isJsonObject(tool) ? tool['name'] : undefined
-  return typeof name === 'string' ? [name] : []
 }

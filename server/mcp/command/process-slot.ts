@@ -13,7 +13,7 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { logSeverity, metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { ToolCatalogue } from '../answered-calls.ts'
+import { ToolCatalogue } from '../tool-catalogue.ts'
 import type { ServingContext } from '../endpoint-config.ts'
 import { ProcessChanges } from './process/process-changes.ts'
 import type { GreetedProcess } from './process/handshake.ts'

@@ -13,7 +13,8 @@ import { type Incoming, isTooLongToKeep, lenientHeaders, maxKeptLength, messages
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
 import { subscriptionLimits, SubscriptionSlots } from '../subscriptions.ts'
 import { unknownTool } from '../tools/tool-result.ts'
-import { AnsweredCalls, isOffered, KnownTools } from '../answered-calls.ts'
+import { AnsweredCalls, isOffered } from '../answered-calls.ts'
+import { KnownTools } from '../known-tools.ts'
 import {
   failureResponse,
   internalError,

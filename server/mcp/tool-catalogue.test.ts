@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { KnownTools, ToolCatalogue } from './answered-calls.ts'
+import { KnownTools } from './known-tools.ts'
+import { ToolCatalogue } from './tool-catalogue.ts'
 
 let now = 0
 const nowMs = (): number => now
