@@ -135,6 +135,7 @@ export default defineConfig({
         skipBlankLines: true,
       },
     ],
+    'max-lines-per-function': ['error', { max: 80, skipComments: true, skipBlankLines: true }],
     complexity: [
       'error',
       {
@@ -421,5 +422,6 @@ export default defineConfig({
         'no-restricted-properties': 'off',
       },
     },
+    { files: ['**/*.test.ts', 'tests/**'], rules: { 'max-lines-per-function': 'off' } },
   ],
 })

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createSoakClient, type SoakClient } from './client.ts'
+import { SoakClient } from './client.ts'
 import { closeConnections } from './exchange.ts'
 import { createRandom } from './random.ts'
 import { createTally, type Tally } from './tally.ts'
@@ -57,7 +57,7 @@ async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<S
   })
   const address = server.address()
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  return createSoakClient(
+  return new SoakClient(
     {
       email: 'ada@example.com',
       tokens: { accessToken: 'a0', refreshToken: 'r0', expiresAt: Date.now() + 60_000 },
@@ -116,7 +116,7 @@ describe('a client of the soak', () => {
   it('a lost connection stays lost', async () => {
     const client = await startClient({ token: [{ status: 400 }] })
     expect(await client.verify()).toContain('400')
-    expect(client.lost()).toContain('400')
+    expect(client.lost).toContain('400')
     expect(await client.verify()).toContain('400')
     expect(tally.get('grants lost')).toBe(1)
   })

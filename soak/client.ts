@@ -4,7 +4,7 @@ import type { Tally } from './tally.ts'
 
 /** How long a client repeats the same refresh token: the server's promised time, less a margin. */
 const patienceMs = 110_000
-const longestWaitMs = 3000
+const maxWaitMs = 3000
 /** Tokens expire at whole seconds of the server's clock. */
 const clockToleranceMs = 2000
 
@@ -32,199 +32,168 @@ export interface ClientTokens {
 }
 
 /** One user's connection, used by a well-behaved client. */
-export interface SoakClient {
-  email: string
-  /** Works until `end` (milliseconds since the epoch), with pauses. */
-  run(end: number): Promise<void>
-  /** Checks, with retries, that a refresh and a call both succeed. Returns the reason when not. */
-  verify(): Promise<string | undefined>
+export class SoakClient {
+  readonly #email: string
+  readonly #system: SystemUnderTest
+  readonly #ports: ClientPorts
+  #tokens: ClientTokens
   /** Why the connection has failed permanently. */
-  lost(): string | undefined
-}
+  lost: string | undefined
 
-/** Result of a token request. */
-type Refreshed = { kind: 'tokens'; tokens: ClientTokens } | { kind: 'refused'; reason: string }
-
-/** Creates a client that has `tokens`, for the user with the address `email`. */
-export function createSoakClient(
-  given: { email: string; tokens: ClientTokens },
-  system: SystemUnderTest,
-  { random, tally, sleep }: ClientPorts,
-): SoakClient {
-  const { email } = given
-  let { tokens } = given
-  let lost: string | undefined
-  const isAlive = (): boolean => lost === undefined
-
-  /** Presents one refresh token until it is answered, as a client does that must not lose its connection. */
-  async function redeem(refreshToken: string): Promise<Refreshed> {
-    const giveUp = Date.now() + patienceMs
-    for (let attempt = 1; Date.now() < giveUp; attempt += 1) {
-      const sentAt = Date.now()
-      const answer = await send(
-        'refresh',
-        refreshRequest(system, refreshToken),
-        attempt === 1 && random.chance(0.03),
-      )
-      if (answer?.status === 200) return { kind: 'tokens', tokens: tokensOf(answer.text, sentAt) }
-      if (answer && answer.status !== 503) {
-        return { kind: 'refused', reason: `refresh answered ${answer.status}: ${answer.text.slice(0, 300)}` }
-      }
-      await pause(answer, attempt)
-    }
-    return { kind: 'refused', reason: 'no refresh succeeded in time' }
+  constructor(given: { email: string; tokens: ClientTokens }, system: SystemUnderTest, ports: ClientPorts) {
+    this.#email = given.email
+    this.#tokens = given.tokens
+    this.#system = system
+    this.#ports = ports
   }
 
-  async function refresh(): Promise<void> {
-    const refreshed = await redeem(tokens.refreshToken)
-    if (refreshed.kind === 'tokens') tokens = refreshed.tokens
-    else lose(refreshed.reason)
+  /** Works until `end` (milliseconds since the epoch), with pauses. */
+  async run(end: number): Promise<void> {
+    const { random, sleep } = this.#ports
+    while (this.lost === undefined && Date.now() < end) {
+      const action = random.next()
+      if (action < 0.01) await this.#race()
+      else if (action < 0.2) await this.#refresh()
+      else await this.#call()
+      await sleep(Math.min(random.between(1000, 9000), Math.max(0, end - Date.now())))
+    }
+  }
+
+  /** Checks, with retries, that a refresh and a call both succeed. Returns the reason when not. */
+  async verify(): Promise<string | undefined> {
+    if (this.lost === undefined) await this.#refresh()
+    const giveUp = Date.now() + patienceMs
+    for (let attempt = 1; this.lost === undefined; attempt += 1) {
+      const answer = await this.#send('final call', this.#callRequest())
+      if (answer?.status === 200) return this.#checkCall(answer.text)
+      if (answer?.status === 401) this.#lose(`the last call answered 401: ${answer.text.slice(0, 300)}`)
+      else if (Date.now() > giveUp) this.#lose('the last call did not succeed in time')
+      else await this.#pause(answer, attempt)
+    }
+    return this.lost
+  }
+
+  async #refresh(requests = 1): Promise<void> {
+    const { refreshToken } = this.#tokens
+    const results = await Promise.all(Array.from({ length: requests }, () => this.#redeem(refreshToken)))
+    const answers = new Set(
+      results.map((result) => (typeof result === 'string' ? result : result.refreshToken)),
+    )
+    if (answers.size > 1) {
+      this.#ports.tally.accuse('races with several answers', `${this.#email}: ${answers.size}`)
+    }
+    const [first = 'nothing'] = results
+    if (typeof first === 'string') this.#lose(first)
+    else this.#tokens = first
   }
 
   /** Sends twenty requests at once with one token, like a client with as many windows. */
-  async function race(): Promise<void> {
-    const { refreshToken } = tokens
-    const results = await Promise.all(Array.from({ length: 20 }, () => redeem(refreshToken)))
-    const successors = new Set(
-      results.map((result) => (result.kind === 'tokens' ? result.tokens.refreshToken : result.reason)),
-    )
-    tally.add('races')
-    if (successors.size !== 1) tally.accuse('races with several answers', `${email}: ${successors.size}`)
-    const [first] = results
-    if (first?.kind === 'tokens') tokens = first.tokens
-    else lose(first?.reason ?? 'nothing')
+  async #race(): Promise<void> {
+    await this.#refresh(20)
+    this.#ports.tally.add('races')
   }
 
-  async function call(): Promise<void> {
-    if (Date.now() >= tokens.expiresAt) await refresh()
-    for (let attempt = 1; attempt <= 4 && isAlive(); attempt += 1) {
-      const answer = await send('call', callRequest(system, tokens.accessToken), false)
-      if (answer?.status === 200) {
-        checkCall(answer.text)
-        return
+  /** Presents a refresh token until it is answered, as a client must. Returns the tokens, or why there are none. */
+  async #redeem(refreshToken: string): Promise<ClientTokens | string> {
+    const { random } = this.#ports
+    const giveUp = Date.now() + patienceMs
+    for (let attempt = 1; Date.now() < giveUp; attempt += 1) {
+      const sentAt = Date.now()
+      const hangsUp = attempt === 1 && random.chance(0.03)
+      const answer = await this.#send('refresh', this.#refreshRequest(refreshToken), hangsUp)
+      if (answer?.status === 200) return tokensOf(answer.text, sentAt)
+      if (answer && answer.status !== 503) {
+        return `refresh answered ${answer.status}: ${answer.text.slice(0, 300)}`
       }
+      await this.#pause(answer, attempt)
+    }
+    return 'no refresh succeeded in time'
+  }
+
+  async #call(): Promise<void> {
+    if (Date.now() >= this.#tokens.expiresAt) await this.#refresh()
+    for (let attempt = 1; attempt <= 4 && this.lost === undefined; attempt += 1) {
+      const answer = await this.#send('call', this.#callRequest())
+      if (answer?.status === 200) return this.#checkCall(answer.text)
       if (answer?.status === 401) {
-        if (Date.now() < tokens.expiresAt - clockToleranceMs) {
-          tally.accuse('wrong answers', `a live token of ${email} was refused: ${answer.text.slice(0, 300)}`)
+        if (Date.now() < this.#tokens.expiresAt - clockToleranceMs) {
+          this.#accuse(`a live token was refused: ${answer.text.slice(0, 300)}`)
         }
-        await refresh()
-        continue
-      }
-      await pause(answer, attempt)
+        await this.#refresh()
+      } else await this.#pause(answer, attempt)
     }
   }
 
   /** Counts the result. Returns undefined when the connection broke. */
-  async function send(what: string, outgoing: Outgoing, hangUp: boolean): Promise<Exchanged | undefined> {
+  async #send(what: string, outgoing: Outgoing, hangsUp = false): Promise<Exchanged | undefined> {
+    const { random, tally } = this.#ports
     try {
-      const answer = await exchange(
-        system.anyPort(),
-        outgoing,
-        hangUp ? { hangUpAfterMs: random.between(0, 15) } : {},
-      )
+      const giveUpMs = hangsUp ? random.between(0, 15) : undefined
+      const answer = await exchange(this.#system.anyPort(), outgoing, giveUpMs)
       tally.add(`${what} ${answer.status}`)
       if (![200, 401, 503].includes(answer.status)) {
-        tally.accuse('wrong answers', `${what} of ${email}: ${answer.status} ${answer.text.slice(0, 300)}`)
+        this.#accuse(`${what}: ${answer.status} ${answer.text.slice(0, 300)}`)
       }
       if (answer.status === 503 && answer.headers['retry-after'] === undefined) {
-        tally.accuse('wrong answers', `${what} of ${email}: 503 without Retry-After`)
+        this.#accuse(`${what}: 503 without Retry-After`)
       }
       return answer
     } catch {
-      tally.add(hangUp ? `${what} cancelled by the client` : `${what} connection`)
+      tally.add(hangsUp ? `${what} cancelled by the client` : `${what} connection`)
       return undefined
     }
   }
 
-  function checkCall(text: string): void {
-    if (!text.includes(`"You are ${email}."`)) {
-      tally.accuse('wrong answers', `a call of ${email} was answered ${text.slice(0, 300)}`)
-    }
+  #checkCall(text: string): undefined {
+    if (!text.includes(`"You are ${this.#email}."`)) this.#accuse(`a call was answered ${text.slice(0, 300)}`)
   }
 
-  function lose(reason: string): void {
-    lost = reason
-    tally.accuse('grants lost', `${email}: ${reason}`)
+  #accuse(detail: string): void {
+    this.#ports.tally.accuse('wrong answers', `${this.#email}: ${detail}`)
   }
 
-  async function pause(answer: Exchanged | undefined, attempt: number): Promise<void> {
+  #lose(reason: string): void {
+    this.lost = reason
+    this.#ports.tally.accuse('grants lost', `${this.#email}: ${reason}`)
+  }
+
+  async #pause(answer: Exchanged | undefined, attempt: number): Promise<void> {
+    const { random, sleep } = this.#ports
     const asked = Number(answer?.headers['retry-after'] ?? 0) * 1000
-    await sleep(Math.min(Math.max(asked, 100 * attempt), longestWaitMs) * random.between(0.5, 1))
+    await sleep(Math.min(Math.max(asked, 100 * attempt), maxWaitMs) * random.between(0.5, 1))
   }
 
-  return {
-    email,
-    lost: () => lost,
-    async run(end) {
-      while (isAlive() && Date.now() < end) {
-        const action = random.next()
-        if (action < 0.01) await race()
-        else if (action < 0.2) await refresh()
-        else await call()
-        await sleep(Math.min(random.between(1000, 9000), Math.max(0, end - Date.now())))
-      }
-    },
-    async verify() {
-      if (lost !== undefined) return lost
-      await refresh()
-      const giveUp = Date.now() + patienceMs
-      for (let attempt = 1; isAlive() && Date.now() < giveUp; attempt += 1) {
-        const answer = await send('final call', callRequest(system, tokens.accessToken), false)
-        if (answer?.status === 200) {
-          checkCall(answer.text)
-          return undefined
-        }
-        if (answer?.status === 401) lose(`the last call answered 401: ${answer.text.slice(0, 300)}`)
-        else await pause(answer, attempt)
-      }
-      if (lost === undefined) lose('the last call did not succeed in time')
-      return lost
-    },
+  #refreshRequest(refreshToken: string): Outgoing {
+    const form = new URLSearchParams({
+      client_id: this.#system.clientId,
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+      resource: `${this.#system.baseUrl}/mcp`,
+    })
+    return this.#post('/oauth/token', 'application/x-www-form-urlencoded', form.toString())
+  }
+
+  #callRequest(): Outgoing {
+    const params = { name: 'whoami', arguments: {} }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+    return this.#post('/mcp', 'application/json', body, {
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${this.#tokens.accessToken}`,
+    })
+  }
+
+  #post(path: string, type: string, body: string, headers: Record<string, string> = {}): Outgoing {
+    const { host } = new URL(this.#system.baseUrl)
+    return { method: 'POST', path, body, headers: { host, 'content-type': type, ...headers } }
   }
 }
 
 /** Reads the tokens of a token response to a request sent at `sentAt`. Throws when there are none. */
 export function tokensOf(text: string, sentAt: number): ClientTokens {
   const answer = JSON.parse(text) as { access_token?: string; refresh_token?: string; expires_in?: number }
-  if (answer.access_token === undefined || answer.refresh_token === undefined) {
+  const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds = 0 } = answer
+  if (accessToken === undefined || refreshToken === undefined) {
     throw new Error('An answer of the token endpoint lacks a token.')
   }
-  return {
-    accessToken: answer.access_token,
-    refreshToken: answer.refresh_token,
-    expiresAt: sentAt + (answer.expires_in ?? 0) * 1000,
-  }
-}
-
-function refreshRequest(system: SystemUnderTest, refreshToken: string): Outgoing {
-  return {
-    method: 'POST',
-    path: '/oauth/token',
-    headers: { host: new URL(system.baseUrl).host, 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({
-      client_id: system.clientId,
-      grant_type: 'refresh_token',
-      refresh_token: refreshToken,
-      resource: `${system.baseUrl}/mcp`,
-    }).toString(),
-  }
-}
-
-function callRequest(system: SystemUnderTest, accessToken: string): Outgoing {
-  return {
-    method: 'POST',
-    path: '/mcp',
-    headers: {
-      host: new URL(system.baseUrl).host,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      authorization: `Bearer ${accessToken}`,
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'whoami', arguments: {} },
-    }),
-  }
+  return { accessToken, refreshToken, expiresAt: sentAt + seconds * 1000 }
 }

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { ServerAddress } from '../tests/e2e/server-process.ts'
 
 /** One HTTP request to an instance; `headers` has the public Host. */
 export interface Outgoing {
@@ -22,48 +25,51 @@ const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 })
 
 /**
  * Sends `outgoing` to `port` of this machine. Rejects when the connection breaks before the response is complete, or
- * after thirty seconds. With `hangUpAfterMs`, the client itself disconnects before the response.
+ * after `giveUpMs`, when the client itself disconnects.
  */
-export function exchange(
+export async function exchange(
   port: number,
-  outgoing: Outgoing,
-  options: { hangUpAfterMs?: number } = {},
+  { method, path, headers, body }: Outgoing,
+  giveUpMs = timeoutMs,
 ): Promise<Exchanged> {
-  return new Promise((resolve, reject) => {
-    const { method, path, headers, body } = outgoing
-    const sent = request({ host: '127.0.0.1', port, method, path, headers, agent }, (answer) => {
-      const chunks: Buffer[] = []
-      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-      answer.on('error', reject)
-      answer.on('close', () => {
-        clearTimeout(timer)
-        clearTimeout(hangUp)
-        if (!answer.complete) {
-          reject(new Error('The answer is cut.'))
-          return
-        }
-        resolve({
-          status: answer.statusCode ?? 0,
-          headers: answer.headers,
-          text: Buffer.concat(chunks).toString(),
-        })
-      })
-    })
-    const timer = setTimeout(() => sent.destroy(new Error('No answer in time.')), timeoutMs)
-    const hangUp =
-      options.hangUpAfterMs === undefined
-        ? undefined
-        : setTimeout(() => sent.destroy(new Error('The client went away.')), options.hangUpAfterMs)
-    sent.on('error', (error) => {
-      clearTimeout(timer)
-      clearTimeout(hangUp)
-      reject(error)
-    })
+  const sent = request({ host: '127.0.0.1', port, method, path, headers, agent })
+  const timer = setTimeout(() => sent.destroy(new Error('No answer in time.')), giveUpMs)
+  try {
     sent.end(body)
-  })
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    // The body reports what breaks from now on.
+    sent.on('error', () => {})
+    return { status: answer.statusCode ?? 0, headers: answer.headers, text: await text(answer) }
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Closes idle connections. */
 export function closeConnections(): void {
   agent.destroy()
+}
+
+/** Returns the system as clients and browsers know it. Every request goes to another instance. */
+export function systemAddress(baseUrl: string, appUrl: string, anyPort: () => number): ServerAddress {
+  return {
+    baseUrl,
+    appUrl,
+    mcpUrl: `${baseUrl}/mcp`,
+    async fetch(input, init) {
+      const asked = new Request(input, init)
+      const { pathname, search, host } = new URL(asked.url)
+      const answer = await exchange(anyPort(), {
+        method: asked.method,
+        path: pathname + search,
+        headers: { ...Object.fromEntries(asked.headers), host },
+        ...(asked.method === 'POST' && { body: await asked.text() }),
+      })
+      const headers = Object.entries(answer.headers).flatMap(([name, value]) =>
+        [value ?? []].flat().map((one): [string, string] => [name, one]),
+      )
+      const isBodiless = answer.status === 204 || answer.status === 304
+      return new Response(isBodiless ? null : answer.text, { status: answer.status, headers })
+    },
+  }
 }

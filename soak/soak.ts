@@ -4,12 +4,11 @@ import { personOf } from '../tests/e2e/person.ts'
 import { registerPlainClient } from '../tests/e2e/plain-client.ts'
 import { startPostgres } from '../tests/support/server/postgres-server.ts'
 import { freePort } from '../tests/support/server/free-port.ts'
-import { createSoakClient, type SoakClient, type SystemUnderTest, tokensOf } from './client.ts'
-import { closeConnections } from './exchange.ts'
+import { SoakClient, type SystemUnderTest, tokensOf } from './client.ts'
+import { closeConnections, systemAddress } from './exchange.ts'
 import { startFaultyProvider } from './faulty-provider.ts'
 import { type Instance, logLines, startInstance } from './instances.ts'
 import type { Random } from './random.ts'
-import { systemAddress } from './system-address.ts'
 import type { Tally } from './tally.ts'
 import { makeTrouble, type Victims } from './trouble.ts'
 
@@ -136,7 +135,7 @@ async function signInAll(soak: Soak, { baseUrl, anyPort, victims }: System): Pro
       const random = soak.random.fork(`${account.email} ${number}`)
       const given = { email: account.email, tokens: tokensOf(text, sentAt) }
       const system = { baseUrl, anyPort, clientId: plain.id }
-      clients.push(createSoakClient(given, system, { random, tally: soak.tally, sleep }))
+      clients.push(new SoakClient(given, system, { random, tally: soak.tally, sleep }))
     }
   })
   return clients

@@ -101,17 +101,7 @@ function compose(
   const attempts = new AttemptBook({ store, runtime })
   const urls = publicUrls(config.baseUrl)
   const { metrics, telemetry } = log
-  const tools = served.open({
-    config,
-    runtime: inward,
-    sealer: common.sealer,
-    resourceMetadata: urls.resourceMetadata,
-    issuer: urls.issuer,
-    ring,
-    metrics,
-    telemetry,
-    report,
-  })
+  const tools = served.open({ ...common, ...urls, runtime: inward, ring, metrics, telemetry })
   const shownTools = (): ReadonlySet<string> =>
     tools.refusesStrangers?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
