@@ -3,17 +3,16 @@ import { parseCookieHeader, type WireCookie } from '@drawbridge/shared/session-c
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpHeader, mcpMetaKey, signInParameter } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { isSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
-import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
-import { anonymousCaller, type Caller, type CallerResult, SignInNeededError } from '../core/tokens/caller.ts'
+import { anonymousCaller, type Caller, SignInNeededError } from '../core/tokens/caller.ts'
 import { type CallLimit, personCalling, strangerCalling } from '../core/limits/call-limit.ts'
 import { type Call, type CallOutcome, callsOf, IncomingCalls } from '../core/access/call-record.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
 import { toolScope } from '../core/tokens/scope.ts'
 import { signInTool } from '../core/tokens/sign-in-tool.ts'
 import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
-import { httpError, oauthFailure } from './response.ts'
+import { challenge, refuseCaller, refuseScope } from './mcp-refusal.ts'
+import { httpError } from './response.ts'
 import { isOpen, readMessage, requestsUnderWay, signedInAnswer, tooManyCalls } from './mcp-message.ts'
 import { requestedHeaders } from './middleware/cors.ts'
 import type { CorsAudience, Endpoint, RequestContext } from './endpoint.ts'
@@ -112,7 +111,10 @@ async function answer(
   if (found.kind !== 'caller') return refuseCaller(found, context, ports.urls)
   const { caller } = found
   if (caller.grantId !== undefined) ports.grantUses.note(caller.grantId, context.address)
-  return refuseScope(caller, [toolScope], ports) ?? serve(request, caller, context, ports)
+  return (
+    refuseScope(caller, [toolScope], { urls: ports.urls, scopes: ports.callers.scopes }) ??
+    serve(request, caller, context, ports)
+  )
 }
 
 function isOpenToAnybody(request: Request, { publicTools }: McpPorts): boolean {
@@ -124,9 +126,9 @@ async function serveAnonymous(request: Request, context: RequestContext, ports: 
   // A client that only checks for a notification stream must not be made to sign in.
   if (request.method !== 'POST') return httpError('method_not_allowed', { allow: 'POST' })
   const body = await readMessage(request, maxOpenBodyBytes)
-  if (body.kind === 'refused') return challenge([], ports)
+  if (body.kind === 'refused') return challenge([], ports.urls)
   const needed = ports.scopesOfCalls(callsOf(body.message))
-  if (!isOpen(body.message, ports.publicTools)) return challenge(needed, ports)
+  if (!isOpen(body.message, ports.publicTools)) return challenge(needed, ports.urls)
   // Access rules apply to users: anonymous callers see nothing that the rules might hide.
   const { policy } = ports.callers.access
   const allowsTool = policy && ((name: string): boolean => ports.publicTools.has(name))
@@ -135,15 +137,8 @@ async function serveAnonymous(request: Request, context: RequestContext, ports: 
     return await serveCalls(request, body, caller, context, ports)
   } catch (error) {
     if (!(error instanceof SignInNeededError)) throw error
-    return challenge(needed, ports)
+    return challenge(needed, ports.urls)
   }
-}
-
-/** Returns 401 without an error, since no credential was sent (RFC 6750 section 3.1). */
-function challenge(scopes: readonly string[], { urls }: Pick<McpPorts, 'urls'>): Reply {
-  const scope = [toolScope, ...scopes].join(' ')
-  const header = bearerChallenge({ resourceMetadata: urls.resourceMetadata, scope })
-  return httpError('unauthorized', { 'www-authenticate': header })
 }
 
 function sessionCookies(
@@ -154,36 +149,6 @@ function sessionCookies(
   return parseCookieHeader(request.headers.get('cookie') ?? '').filter((cookie) =>
     isSessionCookieName(cookie.name, { name }),
   )
-}
-
-function refuseCaller(
-  found: Exclude<CallerResult, { kind: 'caller' }>,
-  context: RequestContext,
-  urls: PublicUrls,
-): Reply {
-  switch (found.kind) {
-    case 'missing':
-      return challenge([], { urls })
-    case 'invalid':
-      context.report('caller_refused', { description: found.description })
-      return refuseToken(new OAuthError('invalid_token', found.description), {
-        resourceMetadata: urls.resourceMetadata,
-        scope: toolScope,
-      })
-    case 'denied':
-      context.report('access_denied', { sub: found.sub, rule: found.rule, reason: found.reason })
-      // No challenge: signing in again would not help this user.
-      return httpError('access_denied')
-    case 'unavailable':
-      // No challenge: signing in again would not help while the provider is down.
-      return httpError('temporarily_unavailable', { 'retry-after': String(found.retryAfterSeconds) })
-  }
-}
-
-/** Refuses the token, with the same description in the challenge and in the body (RFC 6750 section 3.1). */
-function refuseToken(error: OAuthError, about: BearerChallenge): Reply {
-  const header = bearerChallenge({ ...about, error: error.code, errorDescription: error.description })
-  return oauthFailure(error, { 'www-authenticate': header })
 }
 
 async function serve(
@@ -202,28 +167,6 @@ async function serve(
   report('mcp_request', { credential: caller.credential, grant_id: caller.grantId })
   const calls = new IncomingCalls({ caller, revision: undefined, requestBytes: 0, report, nowMs: () => 0 })
   return ports.serve(request, undefined, caller, calls)
-}
-
-/**
- * Refuses a caller who lacks one of the scopes `needed`. Asks for every scope that the operation needs and for those the token
- * already has, so that a client that signs in for exactly these loses none (MCP 2026-07-28 authorization).
- */
-function refuseScope(
-  { scope }: Caller,
-  needed: readonly string[],
-  { urls, callers }: McpPorts,
-): Reply | undefined {
-  if (needed.length === 0) return undefined
-  const held = scope.split(' ')
-  const missing = needed.filter((name) => !held.includes(name))
-  if (missing.length === 0) return undefined
-  const asked = callers.scopes.resource.filter((name) => held.includes(name) || needed.includes(name))
-  const error = new OAuthError(
-    'insufficient_scope',
-    `The access token lacks the scope ${missing.join(' ')}. Sign in again and request it.`,
-  )
-  const all = [...new Set([toolScope, ...asked])].join(' ')
-  return refuseToken(error, { resourceMetadata: urls.resourceMetadata, scope: all })
 }
 
 /** Serves a message if its caller may make its calls: the scopes are present, and the limit of that user or address is not reached. */
@@ -252,7 +195,7 @@ async function serveCalls(
   const signsIn = isSignIn(made, given, ports)
   const scopesOfCalls = signsIn ? [] : ports.scopesOfCalls(made)
   const needed = scopesOfCalls.filter((scope) => scopes?.includes(scope) ?? true)
-  const refusedScope = refuseScope(caller, needed, ports)
+  const refusedScope = refuseScope(caller, needed, { urls: ports.urls, scopes: ports.callers.scopes })
   if (refusedScope) {
     refuse('refused_scope')
     return refusedScope
