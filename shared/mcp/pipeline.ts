@@ -1,24 +1,28 @@
 import type { WireMessage } from './json-rpc.ts'
 
-export interface Context {
+/** What a message takes along. `Message` is the form of the messages that come back. */
+export interface Context<Message = WireMessage> {
   /** Aborted when nobody wants the answer any more. In 2026-07-28 this is what cancels the request at the server. */
   readonly signal?: AbortSignal
   /**
    * Takes each message that comes back for this one, in order; the response is the last. While the promise is pending nothing
    * more is read from the connection.
    */
-  readonly deliver: (message: WireMessage) => void | Promise<void>
+  readonly deliver: (message: Message) => void | Promise<void>
 }
 
 /**
  * Sends one message. Resolves when the round trip is over: the response was delivered, or a notification or response was
  * accepted. Rejects without having delivered a response.
  */
-export type Send<C extends Context = Context> = (message: WireMessage, context: C) => Promise<void>
+export type Send<C extends Context<never> = Context, Message = WireMessage> = (
+  message: Message,
+  context: C,
+) => Promise<void>
 
 /** One concern of a message on its way. Passes it on with `next`, answers it through the context, or rejects. */
-export interface Step<C extends Context = Context> {
-  send(message: WireMessage, context: C, next: Send<C>): Promise<void>
+export interface Step<C extends Context<never> = Context, Message = WireMessage> {
+  send(message: Message, context: C, next: Send<C, Message>): Promise<void>
 }
 
 /** A step of any pipeline, to which its context does not matter. */
@@ -27,19 +31,22 @@ export interface AnyStep {
 }
 
 /** Joins the steps, in order, into one function that ends with `last`. */
-export function pipeline<C extends Context>(steps: readonly Step<C>[], last: Send<C>): Send<C> {
-  return steps.reduceRight<Send<C>>(
+export function pipeline<C extends Context<never>, Message = WireMessage>(
+  steps: readonly Step<C, Message>[],
+  last: Send<C, Message>,
+): Send<C, Message> {
+  return steps.reduceRight<Send<C, Message>>(
     (next, step) => (message, context) => step.send(message, context, next),
     last,
   )
 }
 
 /** Returns the context with everything that comes back handed to `take`, which delivers it or not. */
-export function intercepted<C extends Context>(
+export function intercepted<C extends Context<Message>, Message = WireMessage>(
   context: C,
-  take: (message: WireMessage, deliver: Context['deliver']) => void | Promise<void>,
+  take: (message: Message, deliver: Context<Message>['deliver']) => void | Promise<void>,
 ): C {
-  return { ...context, deliver: (message) => take(message, context.deliver) }
+  return { ...context, deliver: (message: Message) => take(message, context.deliver) }
 }
 
 /** The context of a message whose answers nobody reads. */

@@ -5,6 +5,7 @@ import { fullAccess } from '../../core/access/access-rules.ts'
 import {
   initialize,
   message2026,
+  type MessageReader,
   notification,
   readMessages,
   request,
@@ -165,91 +166,103 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     }
   })
 
-  it('hears that a call is cancelled, and that a client has left', async () => {
+  it('learns that a call is cancelled, and that a client has left', async () => {
     const fixture = open(['--era', era])
     const client = fixture.client()
-    const cancelled = async (): Promise<unknown> => {
-      const answer = await client.call('cancelled')
-      return JSON.parse(((answer.result ?? {})['content'] as { text: string }[])[0]?.text ?? '')
-    }
+    const countsOf = async (of: Pick<CommandClient, 'call'>): Promise<unknown> =>
+      JSON.parse(
+        (((await of.call('cancelled')).result ?? {})['content'] as { text: string }[])[0]?.text ?? '',
+      )
     const session = await client.open()
     const response = await session.post(hang)
-    await expect.poll(cancelled).toEqual({ cancelled: 0, open: 2 })
+    await expect.poll(() => countsOf(session)).toEqual({ cancelled: 0, open: 2 })
     await session.post(cancelHang)
-    await expect.poll(cancelled).toEqual({ cancelled: 1, open: 1 })
+    await expect.poll(() => countsOf(session)).toEqual({ cancelled: 1, open: 1 })
     await response.body?.cancel()
 
     const leaving = new AbortController()
     const left = client.post(hang, {}, leaving.signal)
-    await expect.poll(cancelled).toEqual({ cancelled: 1, open: 2 })
+    await expect.poll(() => countsOf(client)).toEqual({ cancelled: 0, open: 2 })
     leaving.abort()
     expect((await left).status).toBe(499)
-    await expect.poll(cancelled).toEqual({ cancelled: 2, open: 1 })
-
+    await expect.poll(() => countsOf(client)).toEqual({ cancelled: 1, open: 1 })
+    const cancelledCalls = (): number =>
+      fixture.reported('tool_called').filter(({ outcome }) => outcome === 'cancelled').length
+    await expect.poll(cancelledCalls).toBe(2)
     if (era === 'legacy') return
-    const { message, headers: headers2026 } = message2026('tools/call', {
-      name: 'hang',
-      _meta: { progressToken: 1 },
-    })
+
+    const { message, headers } = message2026('tools/call', { name: 'hang', _meta: { progressToken: 1 } })
     const going = new AbortController()
-    const gone = client.post(message, headers2026, going.signal)
-    await expect.poll(cancelled).toEqual({ cancelled: 2, open: 2 })
+    const gone = client.post(message, headers, going.signal)
+    await expect.poll(() => countsOf(client)).toEqual({ cancelled: 1, open: 2 })
     going.abort()
     await gone.then(
       (answer) => answer.body?.cancel(),
       () => {},
     )
-    await expect.poll(cancelled).toEqual({ cancelled: 3, open: 1 })
-    await expect
-      .poll(() => fixture.reported('tool_called').filter(({ outcome }) => outcome === 'cancelled').length)
-      .toBe(3)
+    await expect.poll(() => countsOf(client)).toEqual({ cancelled: 2, open: 1 })
+    await expect.poll(cancelledCalls).toBe(3)
   })
 
   it('runs no call that was cancelled while its tools were listed', async () => {
-    const client = open(['--era', era]).client()
-    const session = await client.open()
+    const session = await open(['--era', era]).client().open()
     const calling = await session.post(hang)
     await session.post(cancelHang)
-    await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":1')
+    await expect.poll(async () => JSON.stringify(await session.call('cancelled'))).toContain('\\"open\\":1')
     await calling.body?.cancel()
   })
 
-  it.runIf(era === 'modern')(
-    'tells sessions and subscriptions what has changed, until they unsubscribe',
-    async () => {
-      const client = open(['--era', era]).client()
-      const session = await client.open()
-      const stream = await session.listen()
-      const subscribed = await session.request('resources/subscribe', { uri: 'test://one' })
-      expect(subscribed).toMatchObject({ result: {} })
-      const notifications = { toolsListChanged: true, resourceSubscriptions: ['test://two'] }
-      const listen = message2026('subscriptions/listen', { notifications })
-      const listening = readMessages(await client.post(listen.message, listen.headers))
-      expect((await listening.next())?.message.method).toBe('notifications/subscriptions/acknowledged')
+  it('tells a session what has changed, until it unsubscribes', async () => {
+    const session = await open(['--era', era]).client().open()
+    const stream = await session.listen()
+    const resource = { uri: 'test://one' }
+    expect(await session.request('resources/subscribe', resource)).toMatchObject({ result: {} })
+    await session.call('touch', { uri: 'test://other' })
+    await session.call('touch', resource)
+    expect(await session.request('resources/unsubscribe', resource)).toMatchObject({ result: {} })
+    await session.call('touch', resource)
+    await session.call('add_tool')
+    const updated = { method: 'notifications/resources/updated', params: resource }
+    expect((await stream.next())?.message).toMatchObject(updated)
+    expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
+    expect(await session.call('extra')).toMatchObject({ result: { content: [{ text: 'extra' }] } })
+    await stream.cancel()
+  })
 
-      await client.call('touch', { uri: 'test://other' })
-      await client.call('touch', { uri: 'test://one' })
-      await client.call('touch', { uri: 'test://two' })
-      expect(await session.request('resources/unsubscribe', { uri: 'test://one' })).toMatchObject({
-        result: {},
-      })
-      await client.call('touch', { uri: 'test://one' })
-      await client.call('add_tool')
-      expect((await stream.next())?.message).toMatchObject({
-        method: 'notifications/resources/updated',
-        params: { uri: 'test://one' },
-      })
-      expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
-      expect((await listening.next())?.message).toMatchObject({
-        method: 'notifications/resources/updated',
-        params: { uri: 'test://two' },
-      })
-      expect((await listening.next())?.message.method).toBe('notifications/tools/list_changed')
-      expect(await client.call('extra')).toMatchObject({ result: { content: [{ text: 'extra' }] } })
-      await stream.cancel()
-      await listening.cancel()
-    },
-  )
+  it('reports changes of resources that the process before it was asked to watch', async () => {
+    const session = await open(['--era', era]).client().open()
+    const stream = await session.listen()
+    for (const uri of ['test://one', 'test://two']) await session.request('resources/subscribe', { uri })
+    await session.request('resources/unsubscribe', { uri: 'test://two' })
+    await session.call('die')
+    for (const uri of ['test://two', 'test://one']) await session.call('touch', { uri })
+    expect((await stream.next())?.message.params).toMatchObject({ uri: 'test://one' })
+    await stream.cancel()
+  })
+
+  it.runIf(era === 'modern')('tells each subscription of 2026-07-28 what it asked for', async () => {
+    const fixture = open(['--era', era])
+    const client = fixture.client()
+    const listen = async (notifications: object): Promise<MessageReader> => {
+      const { message, headers } = message2026('subscriptions/listen', { notifications })
+      const reader = readMessages(await client.post(message, headers))
+      expect((await reader.next())?.message.method).toBe('notifications/subscriptions/acknowledged')
+      return reader
+    }
+    const all = await listen({ toolsListChanged: true, resourceSubscriptions: ['test://two'] })
+    const one = await listen({ resourceSubscriptions: ['test://one'] })
+    for (const uri of ['test://other', 'test://one', 'test://two']) await client.call('touch', { uri })
+    await client.call('add_tool')
+    expect((await one.next())?.message.params).toMatchObject({ uri: 'test://one' })
+    expect((await all.next())?.message.params).toMatchObject({ uri: 'test://two' })
+    expect((await all.next())?.message.method).toBe('notifications/tools/list_changed')
+    await client.call('die')
+    await client.call('touch', { uri: 'test://one' })
+    expect((await one.next())?.message.params).toMatchObject({ uri: 'test://one' })
+    fixture.endpoint.endStreams()
+    expect((await one.rest()).map(({ message }) => message.result?.['resultType'])).toEqual(['complete'])
+    expect(await all.rest()).toHaveLength(1)
+  })
 
   it.runIf(era === 'modern')(
     'has arguments that are repeated in headers agree with them, once it has listed its tools',
@@ -356,28 +369,24 @@ it('a message that asks for nothing starts no process outside of a session', asy
   expect(fixture.endpoint.processCount()).toBe(0)
 })
 
-it("log messages that could be of several calls go to the person's sessions, each from its own level on, and to nobody else", async () => {
+it('log messages that could be of several calls go to the stream of the session, from its level on, and to nobody else', async () => {
   const fixture = open(['--era', 'legacy'])
   const client = fixture.client()
-  const [all, few] = [await client.open(), await client.open()]
-  const other = fixture.client(callerOf('bob'))
-  await few.request('logging/setLevel', { level: 'error' })
-  const streams = await Promise.all([all, few].map((session) => session.listen()))
-  const others = await (await other.open()).listen()
+  const [session, other] = [await client.open(), await client.open()]
+  const streams = [await session.listen(), await other.listen()] as const
+  const hanging = await session.post(hang)
+  await session.request('logging/setLevel', { level: 'error' })
+  for (const level of ['info', 'alert']) await session.call('log', { level, data: level })
+  expect((await streams[0].next())?.message.params?.['data']).toBe('alert')
   const leaving = new AbortController()
-  const hanging = client.post(hang, {}, leaving.signal)
+  const alone = client.post(hang, {}, leaving.signal)
   await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":2')
-  await client.call('log', { level: 'info', data: 'first' })
-  await client.call('log', { level: 'alert', data: 'second' })
-  const dataOf = async (stream: (typeof streams)[number] | undefined): Promise<unknown> =>
-    (await stream?.next())?.message.params?.['data']
-  expect(await dataOf(streams[0])).toBe('first')
-  expect(await dataOf(streams[0])).toBe('second')
-  expect(await dataOf(streams[1])).toBe('second')
+  await client.call('log', { level: 'alert', data: 'of a call without a session' })
   leaving.abort()
-  await hanging
+  await alone
   fixture.endpoint.endStreams()
-  expect(await others.rest()).toEqual([])
+  for (const stream of streams) expect(await stream.rest()).toEqual([])
+  await hanging.body?.cancel()
 })
 
 it('a process for everybody, with a public tool, serves callers who have not signed in, without sessions', async () => {

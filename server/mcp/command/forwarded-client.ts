@@ -1,31 +1,29 @@
 import { isJSONRPCResponse, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { CallError, errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
-import { withoutNotifications } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
 import { inputMethods } from '@drawbridge/shared/mcp/adapter/input-required.ts'
 import {
   jsonRpcCode,
-  jsonRpcError,
   type JsonRpcId,
   type JsonRpcMessage,
   type JsonRpcNotification,
   type JsonRpcRequest,
-  type JsonRpcResponse,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { logSeverity, metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { intercepted, pipeline, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { AnsweredCalls, isOffered } from '../answered-calls.ts'
 import type { KnownTools } from '../known-tools.ts'
 import type { UpstreamPolicy } from '../../core/gateway/upstream.ts'
-import type { Incoming } from '../incoming.ts'
+import { hasRequest, type Incoming } from '../incoming.ts'
 import type { RequestStateCodec } from '../sdk/request-state.ts'
 import type { Peer, ServingContext } from '../endpoint-config.ts'
 import { unknownTool } from '../tools/tool-result.ts'
+import { AdaptedProcess, type CallContext } from './adapted-process.ts'
 import { describeFailure } from './process/process-connection.ts'
-import { unreadable } from './process/process-line.ts'
-import { callerName, type ProcessPool } from './process-pool.ts'
-import type { OpenCall, ProcessSlot, SlotClient } from './process-slot.ts'
-import { type Hop, openHop } from './revisions.ts'
+import { unreadable } from './process/process-lines.ts'
+import type { ProcessPool } from './process-pool.ts'
+import type { ProcessSlot, SlotClient } from './process-slot.ts'
 
 export interface ForwardingPorts {
   pool: ProcessPool
@@ -35,41 +33,20 @@ export interface ForwardingPorts {
   report: (event: 'upstream_output_skipped', fields: Record<string, unknown>) => void
 }
 
-/** Methods that a shared process gets. Any other could leave something of one person for another. */
-const sharedMethods =
-  /^(?:initialize|ping|server\/discover|tools\/(?:list|call)|resources\/(?:list|templates\/list|read)|prompts\/(?:list|get)|completion\/complete)$/
+type CallStep = Step<CallContext, JsonRpcRequest>
 
-/** Never forwarded: what would outlive its call, and what the client's revision or way of connecting does not have. */
-const refusedMethods: Readonly<Record<ServingContext['kind'], RegExp>> = {
-  session: /^(?:subscriptions|tasks|events)\//,
-  stateless: /^(?:(?:subscriptions|tasks|events)\/.*|logging\/setLevel|resources\/(?:un)?subscribe)$/,
-  '2026-07-28': /^(?:(?:tasks|events)\/.*|initialize|ping|logging\/setLevel|resources\/(?:un)?subscribe)$/,
-}
-
-interface ForwardedCall {
-  /** Aborted when nobody waits for the answer any more. */
-  controller: AbortController
-  request: JsonRpcRequest
-  incoming: Incoming
-  answered: AnsweredCalls
-  /** Called when it has been answered, or is not going to be. */
-  end: () => void
-}
-
-/**
- * A client of a process: a session, or one message. Takes its messages in this order: what may be forwarded, the record of calls, the
- * tools that policy and access rules leave to the caller, the state of a call that is continued, and then the revision. Answers come
- * back the same way.
- */
+/** A client of a process: a session, or one message. The steps of its requests are listed in {@link ForwardedClient.connect}. */
 export class ForwardedClient implements Peer, SlotClient {
   readonly kind: ServingContext['kind']
   readonly #incoming: ServingContext['incoming']
   readonly #ports: ForwardingPorts
-  readonly #open = new Map<JsonRpcId, ForwardedCall>()
+  readonly #open = new Map<JsonRpcId, AbortController>()
   #slot: ProcessSlot | undefined
-  #hop: Hop | undefined
   #transport: Transport | undefined
-  #logLevel = 'debug'
+  #send: Send<CallContext, JsonRpcRequest> | undefined
+  /** Between the client and a process of 2026-07-28, if the client is of an earlier revision. */
+  #adapted: AdaptedProcess | undefined
+  #logLevel: unknown = 'debug'
 
   constructor({ kind, incoming }: ServingContext, ports: ForwardingPorts) {
     this.kind = kind
@@ -83,16 +60,19 @@ export class ForwardedClient implements Peer, SlotClient {
     return this.#slot
   }
 
+  /** Holds the process for a message; the first request of a client finds it. Rejects with `Unavailable`. */
   async hold(incoming: Incoming): Promise<() => void> {
-    this.#slot?.use.hears()
-    this.#slot = await this.#ports.pool.hold(this.#slot, this.kind, incoming)
+    this.#slot?.use.recordMessage()
+    // A message without a request starts no process.
+    if (!hasRequest(incoming.body)) this.#slot?.use.begin()
+    else if (this.#slot) await this.#slot.hold(incoming.caller)
+    else this.#slot = await this.#ports.pool.hold(this.kind, incoming)
     const slot = this.#slot
-    // What a stream answers is forwarded only after its response has been returned.
-    return () => void setImmediate(() => slot?.use.over())
+    return () => slot?.use.over()
   }
 
   listens(isListening: boolean): void {
-    this.#slot?.use.listens(isListening)
+    this.#slot?.use.recordListening(isListening)
   }
 
   async connect(transport: Transport): Promise<void> {
@@ -105,9 +85,23 @@ export class ForwardedClient implements Peer, SlotClient {
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- transports have no other way
     transport.onmessage = (message) => this.#receive(message as JsonRpcMessage)
     this.#transport = transport
-    if (this.#slot) {
-      this.#hop = openHop(this.kind, this, this.#slot)
-      if (this.kind === 'session') this.#slot.sessions.add(this)
+    const { kind } = this
+    const slot = this.#slot
+    if (slot) {
+      const isAdapted = slot.greeted.era === 'modern' && kind !== '2026-07-28'
+      const adapted = (this.#adapted = isAdapted ? new AdaptedProcess(this, slot) : undefined)
+      /** A request passes these, in this order, and then goes to the process. What comes back passes them in reverse. */
+      const steps = [
+        forwardedMethods(kind, slot),
+        recordedCalls(this.#ports),
+        offeredTools(slot, this.#ports),
+        sealedStates(kind, this.#ports),
+      ]
+      const last: Send<CallContext, JsonRpcRequest> = adapted
+        ? (request, context) => adapted.send(request, context)
+        : toOwnRevision(kind, slot)
+      this.#send = pipeline(steps, last)
+      if (kind === 'session') slot.sessions.add(this)
     }
     await transport.start()
   }
@@ -118,159 +112,200 @@ export class ForwardedClient implements Peer, SlotClient {
   }
 
   async send(message: JsonRpcMessage, relatedRequestId?: JsonRpcId): Promise<void> {
-    if (!('method' in message)) return this.#answer(message)
     const related = relatedRequestId === undefined ? {} : { relatedRequestId }
-    // A client that has left wants no message.
-    await this.#transport?.send(message, related).catch(() => {})
+    // A client that has left takes no message.
+    await this.#transport?.send(message as JSONRPCMessage, related).catch(() => {})
   }
 
   log(params: JsonObject, id?: JsonRpcId): void {
-    const call = id === undefined ? undefined : this.#open.get(id)
-    const level = this.kind === 'session' ? this.#logLevel : metaOf(call?.request.params)[mcpMetaKey.logLevel]
-    const minimum = logSeverity(level)
+    const minimum = logSeverity(this.#logLevel)
     if (minimum === undefined || (logSeverity(params['level']) ?? -1) < minimum) return
     void this.send({ jsonrpc: '2.0', method: 'notifications/message', params }, id)
   }
 
   #receive(message: JsonRpcMessage): void {
-    if (!('method' in message)) {
-      if (!this.#slot?.questions.answer(message, this)) void this.#hop?.receive(message)
-    } else if ('id' in message) {
-      void this.#serve(message)
-    } else if (this.kind === 'session') {
-      this.#onNotification(message)
-    }
+    if ('method' in message && 'id' in message) void this.#serve(message)
+    else if ('method' in message) this.#onNotification(message)
+    else if (this.#slot?.questions.answer(message, this) === false) this.#adapted?.pass(message)
   }
 
   #onNotification(message: JsonRpcNotification): void {
-    const { method, params } = message
-    if (method === 'notifications/cancelled') this.#cancel(params?.['requestId'] as JsonRpcId)
-    void this.#hop?.receive(message)
+    const { method, params = {} } = message
+    const isOwn = method === 'notifications/cancelled' || method === 'notifications/initialized'
+    if (method === 'notifications/cancelled') this.#cancel(params['requestId'] as JsonRpcId)
+    if (this.#adapted) this.#adapted.pass(message)
+    else if (!isOwn && this.#slot?.declared) this.#slot.greeted.connection.notify(method, params)
   }
 
   async #serve(request: JsonRpcRequest): Promise<void> {
-    const { id, method, params = {} } = request
-    const slot = this.#slot
-    if (!slot || !this.#isForwarded(method, slot)) {
-      const refusal = jsonRpcError(id, jsonRpcCode.methodNotFound, 'Method not found')
-      return this.#transport?.send(refusal as JSONRPCMessage).catch(() => {})
-    }
+    const { id, method, params } = request
     // A second request of one id could not be answered.
-    if (this.#open.has(id)) return
+    if (!this.#send || this.#open.has(id)) return
+    if (method === 'logging/setLevel') this.#logLevel = params?.['level']
+    if (this.kind === '2026-07-28') this.#logLevel = metaOf(params)[mcpMetaKey.logLevel]
+    const controller = new AbortController()
+    const { signal } = controller
     const incoming = this.#incoming()
-    const call = this.#begin(request, incoming, slot)
+    this.#open.set(id, controller)
+    const ended = this.slot.begin({ client: this, id }, incoming.caller)
+    const deliver = (message: JsonRpcMessage): Promise<void> | undefined => {
+      if (this.#open.get(id) !== controller) return undefined
+      return 'method' in message ? this.send(message, id) : this.#answer(id, message, incoming)
+    }
     try {
-      if (method === 'tools/call') await this.#check(String(params['name']), call, slot)
-      if (method === 'logging/setLevel' && typeof params['level'] === 'string')
-        this.#logLevel = params['level']
-      const opened = this.#withOpenState(request, incoming)
-      if (this.#open.get(id) === call) void this.#hop?.receive(opened, call.controller.signal)
+      await this.#send(request, { incoming, signal, deliver })
     } catch (error) {
-      await this.send({ jsonrpc: '2.0', id, error: errorObject(error, describeFailure) })
+      await deliver({ jsonrpc: '2.0', id, error: errorObject(error, describeFailure) })
+    } finally {
+      if (this.#open.get(id) === controller) this.#open.delete(id)
+      ended()
     }
   }
 
-  #isForwarded(method: string, { isShared }: ProcessSlot): boolean {
-    return !refusedMethods[this.kind].test(method) && (!isShared || sharedMethods.test(method))
-  }
-
-  #begin(request: JsonRpcRequest, incoming: Incoming, slot: ProcessSlot): ForwardedCall {
-    const { policy, known } = this.#ports
-    const open: OpenCall = { client: this, id: request.id }
-    slot.calls.add(open)
-    slot.latestCaller = callerName(incoming.caller.user)
-    slot.use.begin()
-    const call: ForwardedCall = {
-      controller: new AbortController(),
-      request,
-      incoming,
-      answered: new AnsweredCalls({ ...incoming, body: request }, { policy, known, withTaskIds: undefined }),
-      end: () => {
-        slot.calls.delete(open)
-        slot.use.over()
-      },
-    }
-    this.#open.set(request.id, call)
-    return call
-  }
-
-  /** Throws when there is no such tool for the caller: what is hidden is answered as what does not exist. */
-  async #check(name: string, { incoming, answered }: ForwardedCall, { tools }: ProcessSlot): Promise<void> {
-    const isKnown = await tools.knows(name)
-    const isHidden = isKnown !== false && !isOffered(name, incoming.caller, this.#ports.policy)
-    if (isHidden) answered.end('refused_rule')
-    if (isHidden || isKnown === false) throw new CallError(jsonRpcCode.invalidParams, unknownTool(name))
-  }
-
-  /** The request as its process sees it: with the state that it made itself, and nothing that it could ask of others. */
-  #withOpenState(request: JsonRpcRequest, incoming: Incoming): JsonRpcRequest {
-    const { method, params = {} } = request
-    if (method === 'initialize')
-      return { ...request, params: { ...params, capabilities: this.slot.declared ?? {} } }
-    const { requestState } = params
-    if (this.kind !== '2026-07-28' || typeof requestState !== 'string' || !inputMethods.has(method))
-      return request
+  /** Sends a response, or an error in its place if the transport cannot send it. */
+  async #answer(id: JsonRpcId, response: JsonRpcMessage, { caller }: Incoming): Promise<void> {
+    this.#open.delete(id)
     try {
-      const opened = this.#ports.states.open(requestState, incoming)
-      return { ...request, params: { ...params, requestState: opened } }
+      // The transport would not take it for a response, and say nothing.
+      if (!isJSONRPCResponse(response)) throw new TypeError('The answer is not a valid response.')
+      await this.#transport?.send(response)
+    } catch (error) {
+      const line = `An answer could not be passed on: ${String(error)}`
+      this.#ports.report('upstream_output_skipped', { sub: caller.user?.sub, line })
+      await this.send({ jsonrpc: '2.0', id, error: unreadable })
+    }
+  }
+
+  #cancel(id: JsonRpcId): void {
+    const controller = this.#open.get(id)
+    this.#open.delete(id)
+    controller?.abort()
+  }
+
+  #leave(): void {
+    this.#adapted?.close()
+    for (const id of this.#open.keys()) this.#cancel(id)
+    if (this.kind === 'session') this.#slot?.leave(this)
+  }
+}
+
+/** Methods that a shared process gets. Any other could leave something of one person for another. */
+const sharedMethods =
+  /^(?:initialize|ping|server\/discover|tools\/(?:list|call)|resources\/(?:list|templates\/list|read)|prompts\/(?:list|get)|completion\/complete)$/
+
+/** Never forwarded: what would outlive its call, and what the client's revision or way of connecting does not have. */
+const refusedMethods: Readonly<Record<ServingContext['kind'], RegExp>> = {
+  session: /^(?:subscriptions|tasks|events)\//,
+  stateless: /^(?:(?:subscriptions|tasks|events)\/.*|logging\/setLevel|resources\/(?:un)?subscribe)$/,
+  '2026-07-28': /^(?:(?:tasks|events)\/.*|initialize|ping|logging\/setLevel|resources\/(?:un)?subscribe)$/,
+}
+
+/** Refuses methods that are not forwarded. */
+function forwardedMethods(kind: ServingContext['kind'], { isShared }: ProcessSlot): CallStep {
+  return {
+    async send(request, context, next) {
+      const { method } = request
+      if (refusedMethods[kind].test(method) || (isShared && !sharedMethods.test(method)))
+        throw new CallError(jsonRpcCode.methodNotFound, 'Method not found')
+      return next(request, context)
+    },
+  }
+}
+
+/** Records how calls end, and takes from results what the caller may not see. Answers with what later steps throw. */
+function recordedCalls({ policy, known }: ForwardingPorts): CallStep {
+  return {
+    async send(request, context, next) {
+      const { incoming, signal } = context
+      const ports = { policy, known, withTaskIds: undefined }
+      const answered = new AnsweredCalls({ ...incoming, body: request }, ports)
+      const recorded = intercepted<CallContext, JsonRpcMessage>(context, (message, deliver) =>
+        deliver('method' in message ? message : answered.passResponse(message)),
+      )
+      signal.addEventListener('abort', () => answered.end('cancelled'), { once: true })
+      try {
+        await next(request, recorded)
+      } catch (error) {
+        if (error instanceof HiddenTool) answered.end('refused_rule')
+        const refusal = errorObject(error, describeFailure)
+        await recorded.deliver({ jsonrpc: '2.0', id: request.id, error: refusal })
+      }
+    },
+  }
+}
+
+class HiddenTool extends CallError {}
+
+/** Refuses tools that the process does not have, or the caller may not see: hidden tools are reported as unknown. */
+function offeredTools({ tools }: ProcessSlot, { policy }: ForwardingPorts): CallStep {
+  return {
+    async send(request, context, next) {
+      if (request.method !== 'tools/call') return next(request, context)
+      const name = String(request.params?.['name'])
+      const isKnown = await tools.knows(name)
+      const isHidden = isKnown !== false && !isOffered(name, context.incoming.caller, policy)
+      if (isHidden) throw new HiddenTool(jsonRpcCode.invalidParams, unknownTool(name))
+      if (isKnown === false) throw new CallError(jsonRpcCode.invalidParams, unknownTool(name))
+      context.signal.throwIfAborted()
+      return next(request, context)
+    },
+  }
+}
+
+/** Seals the state of a call that waits for input, and opens the one that comes back, so that each belongs to one person. */
+function sealedStates(kind: ServingContext['kind'], { states }: ForwardingPorts): CallStep {
+  const opened = (request: JsonRpcRequest, incoming: Incoming): JsonRpcRequest => {
+    const { method, params = {} } = request
+    const { requestState } = params
+    if (typeof requestState !== 'string' || !inputMethods.has(method)) return request
+    try {
+      return { ...request, params: { ...params, requestState: states.open(requestState, incoming) } }
     } catch {
       throw new CallError(jsonRpcCode.invalidParams, 'Invalid or expired requestState', {
         reason: 'invalid_request_state',
       })
     }
   }
+  const sealed = (message: JsonRpcMessage, incoming: Incoming): JsonRpcMessage => {
+    const result = 'result' in message ? message.result : undefined
+    if (!isJsonObject(result) || result['requestState'] === undefined) return message
+    const requestState = states.seal(result['requestState'], incoming)
+    return { ...message, result: { ...result, requestState } }
+  }
+  return {
+    async send(request, context, next) {
+      if (kind !== '2026-07-28') return next(request, context)
+      const { incoming } = context
+      const sealing = intercepted<CallContext, JsonRpcMessage>(context, (message, deliver) =>
+        deliver(sealed(message, incoming)),
+      )
+      return next(opened(request, incoming), sealing)
+    },
+  }
+}
 
-  /** Sends a response, if its call is still open; an error in its place if the transport cannot send it. */
-  async #answer(response: JsonRpcResponse): Promise<void> {
-    const call = this.#open.get(response.id ?? '')
-    if (!call) return
-    const { id } = call.request
-    this.#open.delete(id)
-    call.end()
-    try {
-      const shown = this.#shown(response, call)
-      // The transport would not take it for one, and say nothing.
-      if (!isJSONRPCResponse(shown)) throw new TypeError('The answer is not a valid response.')
-      await this.#transport?.send(shown)
-    } catch (error) {
-      const sub = call.incoming.caller.user?.sub
-      this.#ports.report('upstream_output_skipped', {
-        sub,
-        line: `An answer could not be passed on: ${String(error)}`,
-      })
-      await this.#transport?.send({ jsonrpc: '2.0', id, error: unreadable }).catch(() => {})
+/** Sends to a process of the client's revision. Answers what is between the client and this server. */
+function toOwnRevision(kind: ServingContext['kind'], slot: ProcessSlot): Send<CallContext, JsonRpcRequest> {
+  return async ({ id, method, params = {} }, { signal, deliver }) => {
+    const resultOf = async (): Promise<JsonObject> => {
+      const { era, serverInfo } = slot.greeted
+      switch (method) {
+        case 'initialize':
+          return { ...slot.presentationFor(kind), protocolVersion: revisionFor(params['protocolVersion']) }
+        case 'server/discover':
+          return { ...slot.presentationFor(kind), supportedVersions: [modernRevision] }
+        case 'ping':
+          return {}
+      }
+      const result = await slot.request(method, params, { signal, onMessage: deliver })
+      if (era === 'legacy') return result
+      const _meta = { ...metaOf(result), [mcpMetaKey.serverInfo]: serverInfo }
+      return { resultType: 'complete', ...result, _meta }
     }
+    await deliver({ jsonrpc: '2.0', id, result: await resultOf() })
   }
+}
 
-  /** The response as the client gets it. */
-  #shown(response: JsonRpcResponse, call: ForwardedCall): JsonRpcResponse {
-    const passed = call.answered.passResponse(response)
-    if (!('result' in passed) || !isJsonObject(passed.result)) return passed
-    const { capabilities, requestState } = passed.result
-    const { method } = call.request
-    if ((method === 'initialize' || method === 'server/discover') && isJsonObject(capabilities))
-      return { ...passed, result: { ...passed.result, capabilities: this.#offered(capabilities) } }
-    if (this.kind !== '2026-07-28' || requestState === undefined) return passed
-    const sealed = this.#ports.states.seal(requestState, call.incoming)
-    return { ...passed, result: { ...passed.result, requestState: sealed } }
-  }
-
-  #offered(given: JsonObject): JsonObject {
-    const offered = this.slot.offered(given)
-    return this.kind === 'stateless' ? withoutNotifications(offered) : offered
-  }
-
-  #cancel(id: JsonRpcId): void {
-    const call = this.#open.get(id)
-    this.#open.delete(id)
-    call?.controller.abort()
-    call?.answered.end('cancelled')
-    call?.end()
-  }
-
-  #leave(): void {
-    void this.#hop?.close()
-    for (const id of this.#open.keys()) this.#cancel(id)
-    if (this.kind === 'session') this.#slot?.leave(this)
-  }
+function revisionFor(requested: unknown): string {
+  return legacyRevisions.find((known) => known === requested) ?? legacyRevisions[0]
 }

@@ -224,7 +224,7 @@ describe.concurrent('the limits', () => {
       fixture.client(callerOf('ada', { providerToken: () => token }))
     const client = clientWith('one')
     const session = await client.open()
-    await client.call('die')
+    await session.call('die')
     while ((await startAndEnd(client)) === 200);
     expect(fixture.reported('upstream_started')).toHaveLength(30)
     expect((await session.post(toolCall('about'))).status).toBe(503)
@@ -263,7 +263,9 @@ it.concurrent('an idle process ends, whether or not a stream is open, and not wh
   expect(fixture.processes()).toHaveLength(1)
   await session.post(notification('notifications/cancelled', { requestId: 'hang' }))
   await expect.poll(fixture.processes).toHaveLength(0)
-  await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'idle' }])
+  await expect
+    .poll(() => fixture.reported('upstream_ended'))
+    .toMatchObject([{ reason: 'idle' }, { reason: 'idle' }])
   await busy.body?.cancel()
   // Its session goes on with another.
   await session.call('add_tool')
@@ -361,27 +363,36 @@ describe.concurrent('a process that dies', () => {
   it('ends every open call with an error at once, and the next call starts another', async ({ expect }) => {
     const fixture = open()
     const client = fixture.client()
-    const session = await client.open()
-    const hanging = await Promise.all([
-      session.post(hang),
-      client.post(request('tools/call', { name: 'hang', _meta: { progressToken: 1 } }, 2)),
-    ])
+    const hanging = [client.post(request('tools/call', { name: 'hang', _meta: { progressToken: 1 } }, 2))]
     const waiting = client.call('hang', {}, 3)
-    await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":4')
+    await expect.poll(async () => JSON.stringify(await client.call('cancelled'))).toContain('\\"open\\":3')
     const begun = performance.now()
     const died = client.call('die', {}, 4)
     const answers = [
-      ...(await Promise.all(hanging.map((each) => responseOf(each)))),
+      ...(await Promise.all(hanging.map(async (each) => responseOf(await each)))),
       await waiting,
       await died,
     ]
     expect(performance.now() - begun).toBeLessThan(underLoad(500))
-    expect(answers.map(({ id }) => id)).toEqual(['hang', 2, 3, 4])
+    expect(answers.map(({ id }) => id)).toEqual([2, 3, 4])
     for (const { error } of answers) expect(error?.message).toMatch(/ended during the call.*try again\.$/)
-    expect(await session.call('echo')).toMatchObject({ result: {} })
+    expect(await client.call('echo')).toMatchObject({ result: {} })
     await expect
       .poll(() => fixture.reported('upstream_ended'))
       .toMatchObject([{ reason: 'exited', code: 3, signal: null }])
+  })
+
+  it('and is of a session ends the calls of that session alone, whose next call starts another', async ({
+    expect,
+  }) => {
+    const client = open().client()
+    const [session, other] = [await client.open(), await client.open()]
+    const [hanging, spared] = [await session.post(hang), other.call('echo', { value: 'spared', ms: 500 })]
+    const without = client.call('echo', { value: 'without', ms: 500 })
+    expect((await session.call('die', {}, 4)).error?.message).toMatch(/ended during the call/)
+    expect((await responseOf(hanging)).error?.message).toMatch(/ended during the call/)
+    for (const each of [spared, without, session.call('echo')])
+      expect(await each).toMatchObject({ result: {} })
   })
 
   it('is followed by one that logs from the same level on', async ({ expect }) => {

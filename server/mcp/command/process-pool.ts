@@ -1,18 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import { type CommandUpstream, holdsProviderToken } from '../../core/gateway/upstream.ts'
 import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import type { ServingContext } from '../endpoint-config.ts'
-import { hasRequest, type Incoming, messagesIn } from '../incoming.ts'
+import { type Incoming, messagesIn } from '../incoming.ts'
 import { ownerOf } from '../open-streams.ts'
 import { childEnvironment } from './process/child-environment.ts'
 import type { GreetedProcess } from './process/handshake.ts'
 import { ProcessStarter } from './process/process-starter.ts'
 import type { EndReason, ServedProcess, ServingTerms } from './process/served-process.ts'
 import { refusals, StartLimits, Unavailable, waitForRoom } from './process-room.ts'
-import { ProcessSlot, type SlotTerms } from './process-slot.ts'
+import { callerName, ProcessSlot } from './process-slot.ts'
 
 export interface PoolPorts extends ServingTerms {
   /** This server's own environment. */
@@ -21,21 +20,18 @@ export interface PoolPorts extends ServingTerms {
 
 const everybody = 'everybody'
 
-type Own = Pick<SlotTerms, 'isOwn' | 'declared'>
-
 /**
- * The processes of this server, within the upstream's limits. A person's clients share a process, except for sessions whose client
- * can be asked: those have one of their own. Where processes hold the provider's token, which belongs to a grant, clients of
- * different grants share none. Sessions outlive processes: their next call starts another one.
+ * The processes of this server, within the upstream's limits. A session owns a process; the calls of a person without a session share
+ * one. Where processes hold the provider's token, which belongs to a grant, those of different grants share none. Sessions outlive
+ * processes: their next call starts another one.
  */
 export class ProcessPool {
   readonly #ports: PoolPorts
   readonly #limits: StartLimits
-  readonly #live = new Map<string, ProcessSlot>()
+  readonly #live = new Map<string | symbol, ProcessSlot>()
   readonly #starter: ProcessStarter
   readonly #closings = new Set<Promise<void>>()
   #isClosed = false
-  #lastOwn = 0
 
   constructor(ports: PoolPorts) {
     this.#ports = ports
@@ -43,9 +39,9 @@ export class ProcessPool {
     this.#starter = new ProcessStarter(ports)
   }
 
-  /** What the command answers to clients of 2026-07-28: `legacy` if it knows earlier revisions only. Undefined before its first start. */
-  get era(): McpEra | undefined {
-    return this.#starter.era
+  /** True once the command has turned out to know revisions before 2026-07-28 only. */
+  get lacks2026(): boolean {
+    return this.#starter.lacks2026
   }
 
   /** The number of processes, including those that start or end. */
@@ -53,10 +49,7 @@ export class ProcessPool {
     return this.#starter.existing.size
   }
 
-  /**
-   * Starts a process that serves nobody, and ends it: what has to be fetched is there then, and what cannot start is told at once.
-   * Never rejects.
-   */
+  /** Starts and stops one process, so that npx downloads the package and errors show early. Never rejects. */
   async tryStart(): Promise<GreetedProcess | undefined> {
     const { upstream, environment, report } = this.#ports
     let started: ServedProcess | undefined
@@ -65,6 +58,7 @@ export class ProcessPool {
         environment: childEnvironment(upstream, environment),
         clients: undefined,
         sub: undefined,
+        preferred: 'modern',
         onProcess: (process) => (started = process),
         onDeath() {},
       })
@@ -77,67 +71,39 @@ export class ProcessPool {
   }
 
   /**
-   * Holds the place of a client's process for a message, and finds it with its first request; a request has a process that serves
-   * then. Rejects with {@link Unavailable}.
+   * Holds the slot for the first request of a client, with a process that serves: a slot of its own for a session that begins. Rejects
+   * with {@link Unavailable}.
    */
-  async hold(
-    slot: ProcessSlot | undefined,
-    kind: ServingContext['kind'],
-    { body, caller }: Incoming,
-  ): Promise<ProcessSlot | undefined> {
-    // What asks for nothing starts no process.
-    if (hasRequest(body)) return slot ? this.#held(slot, caller) : this.#find(kind, body, caller)
-    slot?.use.begin()
+  async hold(kind: ServingContext['kind'], { body, caller }: Incoming): Promise<ProcessSlot> {
+    const { upstream } = this.#ports
+    const isOwn = kind === 'session' && upstream.process === 'user'
+    const key = isOwn ? Symbol(kind) : keyOf(caller, upstream)
+    const slot = this.#live.get(key) ?? this.#open(key, caller, isOwn ? declaredBy(body) : undefined)
+    await slot.hold(caller)
     return slot
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const slot of this.#live.values()) this.#end(slot, 'closed')
+    for (const [key, slot] of this.#live) this.#end(key, slot, 'closed')
     await Promise.all([this.#starter.close(), ...this.#closings])
   }
 
-  #find(kind: ServingContext['kind'], body: unknown, caller: Caller): Promise<ProcessSlot> {
-    const key = keyOf(caller, this.#ports.upstream)
-    const isOwn = kind === 'session' && this.#ports.upstream.process === 'user'
-    const declared = isOwn ? declaredBy(body) : undefined
-    if (!declared) return this.#slot(key, caller, { isOwn: false, declared })
-    this.#lastOwn += 1
-    return this.#slot(`${key} ${this.#lastOwn}`, caller, { isOwn: true, declared })
-  }
-
-  #slot(key: string, caller: Caller, own: Own): Promise<ProcessSlot> {
-    return this.#held(this.#live.get(key) ?? this.#open(key, caller, own), caller)
-  }
-
-  #open(key: string, caller: Caller, own: Own): ProcessSlot {
+  #open(key: string | symbol, caller: Caller, declared: JsonObject | undefined): ProcessSlot {
     if (this.#isClosed) throw refusals.stopped()
     const isShared = this.#ports.upstream.process === 'shared'
-    const slot = new ProcessSlot(this.#ports, {
-      ...own,
-      key,
+    const slot: ProcessSlot = new ProcessSlot(this.#ports, {
       userId: isShared ? everybody : signedIn(caller).user.id,
       sub: isShared ? undefined : signedIn(caller).user.sub,
-      onEmpty: (of) => {
-        if (own.isOwn || (!of.process && of.use.isIdle)) this.#end(of, 'session_over')
+      declared,
+      serve: (by) => this.#serve(slot, by),
+      onUnused: () => {
+        if (declared || (!slot.process && slot.use.isIdle)) this.#end(key, slot, 'session_over')
       },
-      onIdle: (of) => this.#rest(of, 'idle'),
+      onIdle: () => this.#rest(slot, 'idle'),
     })
     this.#live.set(key, slot)
     return slot
-  }
-
-  /** Keeps a slot from ending while its process starts, and for the message that it is held for. */
-  async #held(slot: ProcessSlot, caller: Caller): Promise<ProcessSlot> {
-    slot.use.begin()
-    try {
-      await this.#serve(slot, caller)
-      return slot
-    } catch (error) {
-      slot.use.over()
-      if (slot.use.isIdle && !slot.process && slot.sessions.size === 0) this.#end(slot, 'not_started')
-      throw error
-    }
   }
 
   /** Resolves when the slot has a process that serves, with the caller's token of the provider where processes hold it. */
@@ -159,19 +125,21 @@ export class ProcessPool {
 
   async #start(slot: ProcessSlot, caller: Caller, token: string | undefined): Promise<void> {
     const { upstream, environment } = this.#ports
-    const { userId, sub } = slot.terms
+    const { userId, sub, declared } = slot.terms
     try {
       await sleep(this.#limits.pauseBefore(userId) * 1000)
       await waitForRoom(slot, {
         ...this.#ports,
         starter: this.#starter,
-        live: this.#live,
+        live: [...this.#live.values()],
         evict: (spare) => this.#rest(spare, 'evicted'),
       })
       const greeted = await this.#starter.start({
         environment: childEnvironment(upstream, environment, slot.isShared ? undefined : caller.user, token),
         clients: slot,
         sub,
+        // A session is of an earlier revision, in which its process can ask it in the middle of a call.
+        preferred: declared ? 'legacy' : 'modern',
         onProcess: (process) => {
           slot.process = process
           if (slot.isOver) void slot.vacate()?.stop('closed')
@@ -191,7 +159,7 @@ export class ProcessPool {
 
   #onDeath(slot: ProcessSlot, process: ServedProcess): void {
     if (slot.process === process) slot.vacate()
-    if (slot.sessions.size === 0 && slot.use.isIdle) this.#end(slot, 'exited')
+    if (slot.sessions.size === 0 && slot.use.isIdle) slot.terms.onUnused()
     this.#recordDeath(slot, process)
   }
 
@@ -205,15 +173,15 @@ export class ProcessPool {
 
   /** Ends the process of a slot. Its sessions stay. */
   #rest(slot: ProcessSlot, reason: 'idle' | 'evicted'): void {
-    if (slot.sessions.size > 0) void slot.vacate()?.stop(reason)
-    else this.#end(slot, reason)
+    void slot.vacate()?.stop(reason)
+    if (slot.sessions.size === 0) slot.terms.onUnused()
   }
 
-  #end(slot: ProcessSlot, reason: EndReason): void {
+  #end(key: string | symbol, slot: ProcessSlot, reason: EndReason): void {
     if (slot.isOver) return
     slot.isOver = true
     slot.use.stop()
-    if (this.#live.get(slot.terms.key) === slot) this.#live.delete(slot.terms.key)
+    this.#live.delete(key)
     void slot.vacate()?.stop(reason)
     const closing: Promise<void> = slot.close().finally(() => this.#closings.delete(closing))
     this.#closings.add(closing)
@@ -242,18 +210,10 @@ function endAfter(former: ServedProcess, ready: Promise<void>): void {
     .then(() => former.stop('replaced'))
 }
 
-/** Deaths are counted under it. Callers who have not signed in are one. */
-export function callerName(user: Caller['user']): string {
-  return user?.id ?? 'anonymous'
-}
-
-/** The capabilities that an `initialize` declares, if its client can be asked for anything. */
-function declaredBy(body: unknown): JsonObject | undefined {
+/** The capabilities that an `initialize` declares. */
+function declaredBy(body: unknown): JsonObject {
   const capabilities = paramsOf(messagesIn(body)[0])?.['capabilities']
-  if (!isJsonObject(capabilities)) return undefined
-  return ['elicitation', 'sampling', 'roots'].some((name) => isJsonObject(capabilities[name]))
-    ? capabilities
-    : undefined
+  return isJsonObject(capabilities) ? capabilities : {}
 }
 
 function notStarted(

@@ -10,7 +10,7 @@ const roomCheckMs = 50
 
 export interface RoomPorts extends Pick<ServingTerms, 'upstream' | 'report'> {
   starter: ProcessStarter
-  live: ReadonlyMap<string, ProcessSlot>
+  live: readonly ProcessSlot[]
   evict: (slot: ProcessSlot) => void
 }
 
@@ -31,7 +31,7 @@ export async function waitForRoom(slot: ProcessSlot, ports: RoomPorts): Promise<
 }
 
 function hasRoom({ terms, isShared }: ProcessSlot, { upstream, starter, live, evict }: RoomPorts): boolean {
-  const running = [...live.values()].filter((each) => each.process)
+  const running = live.filter((each) => each.process)
   const own = running.filter((each) => each.terms.userId === terms.userId)
   const evictOneOf = (slots: readonly ProcessSlot[]): boolean => {
     const spare = slots.filter(({ use }) => use.isSpare)

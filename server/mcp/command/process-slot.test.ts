@@ -5,14 +5,14 @@ import { SlotUse } from './process-slot.ts'
 it.each<[whose: string, isOwn: boolean, happens: (use: SlotUse) => void, seconds: number]>([
   ['that serves several clients', false, () => {}, 120],
   ['whose client has never come back after initialize', true, () => {}, 5],
-  ['whose client does not listen', true, (use) => use.hears(), 30],
-  ['whose client listens', true, (use) => use.listens(true), 120],
+  ['whose client does not listen', true, (use) => use.recordMessage(), 30],
+  ['whose client listens', true, (use) => use.recordListening(true), 120],
   [
     'whose client has stopped listening',
     true,
     (use) => {
-      use.listens(true)
-      use.listens(false)
+      use.recordListening(true)
+      use.recordListening(false)
     },
     5,
   ],
@@ -20,8 +20,8 @@ it.each<[whose: string, isOwn: boolean, happens: (use: SlotUse) => void, seconds
     'whose client has stopped listening and come back',
     true,
     (use) => {
-      use.listens(false)
-      use.hears()
+      use.recordListening(false)
+      use.recordMessage()
     },
     30,
   ],

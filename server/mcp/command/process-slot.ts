@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { CallError } from '@drawbridge/shared/mcp/adapter/call-error.ts'
-import { mapServerCapabilities } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
+import { mapServerCapabilities, withoutNotifications } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
 import type { ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
-import { isChangeNotification } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import {
   jsonRpcCode,
   type JsonRpcId,
@@ -11,8 +10,9 @@ import {
   type JsonRpcRequest,
   type JsonRpcResponse,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { logSeverity, metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import type { Caller } from '../../core/tokens/caller.ts'
 import { ToolCatalogue } from '../tool-catalogue.ts'
 import type { ServingContext } from '../endpoint-config.ts'
 import { ProcessChanges } from './process/process-changes.ts'
@@ -22,18 +22,17 @@ import type { ServedProcess, ServingTerms } from './process/served-process.ts'
 import { Questions } from './questions.ts'
 
 export interface SlotTerms {
-  key: string
   userId: string
   /** Undefined when it is for everybody. */
   sub: string | undefined
-  /** True when it serves one session only. */
-  isOwn: boolean
-  /** The capabilities that each of its clients has declared; undefined when none can be asked. */
+  /** The capabilities of the session that owns the process; undefined when the process serves calls without a session, or everybody. */
   declared: JsonObject | undefined
-  /** Called when the last of its sessions has ended. */
-  onEmpty: (slot: ProcessSlot) => void
+  /** Resolves when the slot has a process that serves the caller. */
+  serve: (caller: Caller) => Promise<void>
+  /** Called when nothing needs the process any more: its session has ended, or its last call when it has died. */
+  onUnused: () => void
   /** Called when no call has been open for as long as a process is kept. */
-  onIdle: (slot: ProcessSlot) => void
+  onIdle: () => void
 }
 
 /** A client, as its process sees it: a session, or one message. */
@@ -51,19 +50,22 @@ export interface OpenCall {
 
 /** Gives pending answers this long before their streams end. */
 const lastAnswersMs = 100
+/** Subscriptions that are repeated to the next process of a session. */
+const maxRepeated = 1024
+const maxRepeatedLength = 256 * 1024
 
 /**
- * The place of one process in the pool, with its clients and its use. Processes come and go in it: the next one takes the place of the
- * one before, and clients see no difference.
+ * The place of one process: of a session, of a person's calls without a session, or of everybody. The next process takes the place of
+ * one that has ended, and clients see no difference.
  */
 export class ProcessSlot implements ProcessClients {
   readonly terms: SlotTerms
   readonly runtime: ServingTerms['runtime']
   readonly isShared: boolean
   readonly use: SlotUse
+  /** The session that owns the process, or those that share it. */
   readonly sessions: Set<SlotClient> = new Set()
-  readonly calls: Set<OpenCall> = new Set()
-  readonly changes: ProcessChanges = new ProcessChanges()
+  readonly changes: ProcessChanges = new ProcessChanges((change) => this.#onChange(change))
   readonly questions: Questions = new Questions()
   readonly tools: ToolCatalogue
   /** The process that serves, starts, or has failed to. */
@@ -72,21 +74,22 @@ export class ProcessSlot implements ProcessClients {
   ready: Promise<void> | undefined
   /** True from the moment it begins to end. */
   isOver = false
-  /** Its deaths are counted under it too. */
+  /** The last caller, against whom a death of the process is counted too. */
   latestCaller: string | undefined
+  readonly #calls = new Set<OpenCall>()
+  /** What a session has asked of its process, and the next process has to be asked too. */
+  readonly #repeated = new Map<string, Pick<JsonRpcRequest, 'method' | 'params'>>()
   #greeted: GreetedProcess | undefined
-  #log: { level: string; severity: number } | undefined
+  #isServed = false
 
   constructor({ upstream, runtime, known }: ServingTerms, terms: SlotTerms) {
     this.terms = terms
     this.runtime = runtime
     this.isShared = upstream.process === 'shared'
     this.use = new SlotUse(runtime, {
-      isOwn: terms.isOwn,
+      isOwn: terms.declared !== undefined,
       idleMs: upstream.idleSeconds * 1000,
-      onIdle: () => {
-        if (!this.isOver) terms.onIdle(this)
-      },
+      onIdle: terms.onIdle,
     })
     this.tools = new ToolCatalogue(known, (cursor) =>
       this.request('tools/list', cursor === undefined ? {} : { cursor }),
@@ -97,54 +100,78 @@ export class ProcessSlot implements ProcessClients {
     return this.terms.declared
   }
 
-  /** The latest process that has said what it is. */
+  /** The most recent process that completed its handshake. */
   get greeted(): GreetedProcess {
     if (!this.#greeted) throw new TypeError('The process has not started.')
     return this.#greeted
   }
 
+  /** Keeps it from ending until `use.over()`, and resolves when a process serves the caller. Rejects with `Unavailable`. */
+  async hold(caller: Caller): Promise<void> {
+    this.use.begin()
+    // A shared process is refused to callers who keep ending it, and a token may have changed.
+    const isForAnyCall = !this.isShared && this.process?.terms.environment.providerToken === undefined
+    if (this.#isServed && isForAnyCall) return
+    await this.terms.serve(caller).catch((error: unknown) => {
+      this.use.over()
+      if (this.sessions.size === 0) this.terms.onUnused()
+      throw error
+    })
+  }
+
+  /** Counts a call until the returned function is called. */
+  begin(call: OpenCall, { user }: Caller): () => void {
+    this.#calls.add(call)
+    this.latestCaller = callerName(user)
+    this.use.begin()
+    return () => {
+      this.#calls.delete(call)
+      this.use.over()
+    }
+  }
+
   /** Takes the process out; its clients stay. */
   vacate(): ServedProcess | undefined {
     const { process } = this
+    this.#isServed = false
     this.process = undefined
     this.ready = undefined
     return process
   }
 
-  /** Returns the capabilities that clients see: a shared process cannot notify just one of them. */
-  offered(capabilities: unknown): JsonObject {
-    const offered = mapServerCapabilities(capabilities)
-    if (!this.isShared) return offered
-    const { logging: _, resources, ...rest } = offered
-    return { ...rest, ...(isJsonObject(resources) && { resources: { ...resources, subscribe: false } }) }
+  /** Returns how the process presents itself to such clients, with the capabilities that they have here. */
+  presentationFor(kind: ServingContext['kind']): JsonObject {
+    const { presentation } = this.greeted
+    const offered = offeredCapabilities(presentation['capabilities'], this.isShared)
+    return { ...presentation, capabilities: kind === 'stateless' ? withoutNotifications(offered) : offered }
   }
 
-  get #capabilities(): JsonObject {
-    return this.offered(this.greeted.presentation['capabilities'])
-  }
-
-  /** From now on clients are served by that process. It watches what the one before did, and logs from the same level on. */
+  /** Serves clients by that process from now on, with the log level and subscriptions of the one before. */
   attach(process: GreetedProcess): void {
     const isOther = this.#greeted !== undefined && this.#greeted.era !== process.era
     this.#greeted = process
+    this.#isServed = true
     this.tools.expire()
-    this.changes.attach(process, this.#capabilities)
-    const level = this.#log?.level
-    this.#log = undefined
-    if (level !== undefined) this.lowerLogLevel(level).catch(() => {})
-    // Sessions are adapted to the revision that they began with.
-    if (isOther) for (const client of this.sessions) void client.close()
+    if (process.era === 'modern')
+      this.changes.attach(process, offeredCapabilities(process.presentation['capabilities'], this.isShared))
+    for (const { method, params = {} } of this.#repeated.values())
+      this.request(method, params).catch(() => {})
+    if (!isOther) return
+    // Sessions and subscriptions keep the revision that they began with.
+    this.changes.close()
+    for (const client of this.sessions) void client.close()
   }
 
   leave(client: SlotClient): void {
     this.sessions.delete(client)
     this.questions.leave(client)
-    if (this.sessions.size === 0) this.terms.onEmpty(this)
+    if (this.sessions.size === 0) this.terms.onUnused()
   }
 
   /** The result of a request. Rejects as the process's connection does. */
-  async request(method: string, params: JsonObject, options?: ForwardOptions): Promise<JsonObject> {
+  async request(method: string, params: JsonObject, options: ForwardOptions = {}): Promise<JsonObject> {
     const { connection, era, envelope } = this.greeted
+    if (method === 'subscriptions/listen') return this.changes.serve(params, options)
     const whole = era === 'modern' ? { ...params, _meta: { ...envelope, ...metaOf(params) } } : params
     const result = await connection.request(method, whole, options)
     if (!isJsonObject(result))
@@ -153,30 +180,35 @@ export class ProcessSlot implements ProcessClients {
         'The server answered with something that is not a result. Tell the operator of the server.',
       )
     if (method === 'tools/list' && Array.isArray(result['tools'])) this.tools.learn(result['tools'])
+    if (era === 'legacy') this.#recordRepeated(method, params)
     const { _meta, ...others } = result
     // Some write null for a member that is not there, or an empty array for an object.
     return _meta === undefined || isJsonObject(_meta) ? result : others
   }
 
-  /** A process of the revisions up to 2025-11-25 has one level for all: the lowest that anybody wants. */
-  async lowerLogLevel(level: unknown): Promise<void> {
-    const severity = logSeverity(level)
-    if (typeof level !== 'string' || severity === undefined) return
-    if (severity >= (this.#log?.severity ?? Infinity) || !isJsonObject(this.#capabilities['logging'])) return
-    this.#log = { level, severity }
-    if (this.greeted.era === 'legacy') await this.request('logging/setLevel', { level })
+  #recordRepeated(method: string, params: JsonObject): void {
+    const { uri } = params
+    const key = typeof uri === 'string' ? uri : method
+    if (method === 'resources/unsubscribe') this.#repeated.delete(key)
+    if (method !== 'logging/setLevel' && method !== 'resources/subscribe') return
+    const length = [...this.#repeated.keys()].join('').length + key.length
+    if (this.#repeated.size < maxRepeated && length <= maxRepeatedLength)
+      this.#repeated.set(key, { method, params })
   }
 
-  /** Passes on what the process says unasked. What could be about anybody goes to nobody. */
+  /** Passes on a notification of the process. One that cannot be attributed to a client is dropped. */
   onNotification(notification: JsonRpcNotification): void {
     const { method, params = {} } = notification
-    if (method === 'notifications/tools/list_changed') this.tools.expire()
+    this.#onChange(notification)
     if (method === 'notifications/message') this.#passLog(params)
     else if (method === 'notifications/cancelled') this.questions.cancel(params['requestId'])
-    else if (isChangeNotification(notification)) this.changes.report(notification)
-    // Any other only concerns a client whom the process can ask.
-    else if (this.declared && !method.startsWith('notifications/tasks/'))
+    else if (this.#greeted?.era === 'modern') this.changes.report(notification)
+    else if (this.isShared ? method.endsWith('/list_changed') : !method.startsWith('notifications/tasks/'))
       for (const client of this.sessions) void client.send(notification)
+  }
+
+  #onChange({ method }: JsonRpcNotification): void {
+    if (method === 'notifications/tools/list_changed') this.tools.expire()
   }
 
   /** Asks the session on behalf of its process. */
@@ -185,7 +217,7 @@ export class ProcessSlot implements ProcessClients {
     const [session] = this.sessions
     const asked = declared && session
     // The stream of a call is one that every client reads.
-    const relatedTo = [...this.calls].findLast(({ client }) => client === asked)?.id
+    const relatedTo = [...this.#calls].findLast(({ client }) => client === asked)?.id
     this.questions.ask(request, { asked, isShared, declared, relatedTo }, answer)
   }
 
@@ -199,10 +231,23 @@ export class ProcessSlot implements ProcessClients {
   /** To the call that is open, if there is just one, otherwise to the sessions. */
   #passLog(params: JsonObject): void {
     if (this.isShared) return
-    const [only, ...others] = this.calls
+    const [only, ...others] = this.#calls
     if (only && others.length === 0 && only.client.kind !== 'stateless') only.client.log(params, only.id)
     else for (const client of this.sessions) client.log(params)
   }
+}
+
+/** A shared process cannot notify just one client. */
+function offeredCapabilities(given: unknown, isShared: boolean): JsonObject {
+  const offered = mapServerCapabilities(given)
+  if (!isShared) return offered
+  const { logging: _, resources, ...rest } = offered
+  return { ...rest, ...(isJsonObject(resources) && { resources: { ...resources, subscribe: false } }) }
+}
+
+/** The name under which deaths are counted. Callers who have not signed in are one. */
+export function callerName(user: Caller['user']): string {
+  return user?.id ?? 'anonymous'
 }
 
 /** A process used within this time is not ended to make room. */
@@ -218,14 +263,14 @@ interface UseTerms {
   onIdle: () => void
 }
 
-/** When a process was last used, and whether its only session's client is still there. */
+/** When a process was last used, and whether the client of the session that owns it is still there. */
 export class SlotUse {
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #terms: UseTerms
   #calls = 0
   #usedAt: number
   #isListening = false
-  /** Since when the client, which has opened the session or stopped listening, has not come back. */
+  /** When the client opened the session or stopped listening; undefined once it has come back. */
   #missingSince: number | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -240,7 +285,7 @@ export class SlotUse {
     return this.#calls === 0
   }
 
-  /** For how many seconds it has been idle; 0 while it is not. */
+  /** The seconds since the last call; 0 during a call. */
   get idleSeconds(): number {
     return this.isIdle ? this.#runtime.now() - this.#usedAt : 0
   }
@@ -252,14 +297,14 @@ export class SlotUse {
     return this.idleSeconds >= (missingSeconds >= returnSeconds ? returnSeconds : silentSeconds)
   }
 
-  /** A client of it listens to notifications, or has stopped. */
-  listens(isListening: boolean): void {
+  /** Records that the client listens to notifications, or has stopped. */
+  recordListening(isListening: boolean): void {
     this.#isListening = isListening
     this.#missingSince = isListening ? undefined : this.#runtime.now()
   }
 
-  /** A client of it has come back with another message. */
-  hears(): void {
+  /** Marks the client as present. */
+  recordMessage(): void {
     this.#missingSince = undefined
   }
 

@@ -69,7 +69,7 @@ export function createCommandTransport2026(
       }
       if (checked.kind !== 'revision_2026') return { status: 202, headers: {}, body: null }
       const message = checked.message as JsonRpcRequest
-      if (clients.pool.era === 'legacy') return unsupported(message)
+      if (clients.pool.lacks2026) return unsupported(message)
       const client = new ForwardedClient({ kind: '2026-07-28', incoming: () => incoming }, clients)
       const release = await client.hold(incoming)
       try {

@@ -114,7 +114,7 @@ const tools = {
     return text('logged')
   },
   touch: ({ uri }) => {
-    notify('notifications/resources/updated', { uri })
+    if (isModern || watched.has(uri)) notify('notifications/resources/updated', { uri })
     return text('touched')
   },
   add_tool: () => {
@@ -204,6 +204,7 @@ const handlers = {
     }
   },
   'resources/subscribe': ({ uri }) => (watched.add(uri), {}),
+  'resources/unsubscribe': ({ uri }) => (watched.delete(uri), {}),
   'prompts/list': () => ({
     prompts: [{ name: 'hello' }],
     ...(isModern && { ttlMs: 5, cacheScope: 'public' }),

@@ -37,27 +37,24 @@ export interface GreetingTerms {
 
 /**
  * Learns what a process is. One that offers both eras is taken by what is tried first; one that offers neither known revision
- * rejects. Servers from before 2026-07-28 answer `server/discover` with an error or not at all.
+ * rejects. The other attempt follows when the first one fails, or has had no answer for a while: its answer counts even then.
  */
 export async function greet(connection: ProcessConnection, terms: GreetingTerms): Promise<GreetedProcess> {
-  const discovering = terms.first === 'modern' ? discover(connection, terms) : undefined
-  const found = discovering && (await within(terms.patienceMs, discovering))
+  const [first, second] = terms.first === 'modern' ? [discover, initialize] : [initialize, discover]
+  const opening = first(connection, terms)
+  const found = await within(
+    terms.patienceMs,
+    opening.catch(() => undefined),
+  )
   if (found) return found
-  return initialize(connection, terms).catch(async (error: unknown) => {
-    const late = await (discovering ?? discover(connection, terms))
-    if (late) return late
-    throw error
-  })
+  const attempts = [opening, second(connection, terms)]
+  return Promise.any(attempts).catch(() => attempts[first === initialize ? 0 : 1] as Promise<GreetedProcess>)
 }
 
-/** Undefined when the process does not offer 2026-07-28. Never rejects. */
-async function discover(
-  connection: ProcessConnection,
-  terms: GreetingTerms,
-): Promise<GreetedProcess | undefined> {
+async function discover(connection: ProcessConnection, terms: GreetingTerms): Promise<GreetedProcess> {
   const params = { _meta: envelopeOf(terms) }
-  const result = await connection.request('server/discover', params).catch(() => undefined)
-  if (!isModernDiscovery(result)) return undefined
+  const result = await connection.request('server/discover', params)
+  if (!isModernDiscovery(result)) throw new Error('The process does not offer 2026-07-28.')
   return greeted(connection, terms, modernRevision, { serverInfo: discoveredServerInfo(result), result })
 }
 

@@ -1,101 +1,93 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { CallError } from '@drawbridge/shared/mcp/adapter/call-error.ts'
 import {
   acceptsNotification,
-  announcedFilter,
   honouredFilter,
+  isEmptyFilter,
+  readSubscriptionFilter,
 } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
-import { jsonRpcCode, type JsonRpcNotification } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { JsonRpcNotification } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { ChangeListener, ChangeSource } from '../../subscriptions.ts'
 import type { GreetedProcess } from './handshake.ts'
-
-const maxUris = 1024
-const maxUrisLength = 256 * 1024
+import type { ForwardOptions } from './process-connection.ts'
 
 /**
- * The changes that a process reports, for all of its clients. A resource that was watched once is watched as long as there are
- * clients, by each process that takes the place of the one before: who is told of a change is decided by the filter of each listener.
+ * The subscriptions at processes of 2026-07-28. Each is a request to the process, and is repeated to the process that takes its place.
  */
 export class ProcessChanges implements ChangeSource {
-  readonly #listeners = new Set<ChangeListener>()
-  readonly #uris = new Set<string>()
+  readonly #listeners = new Map<ChangeListener, AbortController>()
+  readonly #onChange: (notification: JsonRpcNotification) => void
   #process: GreetedProcess | undefined
   /** The capabilities that clients see. */
   #offered: JsonObject = {}
-  #listening: AbortController | undefined
+
+  /** `onChange` is called with every change that a subscription brings. */
+  constructor(onChange: (notification: JsonRpcNotification) => void) {
+    this.#onChange = onChange
+  }
 
   attach(process: GreetedProcess, offered: JsonObject): void {
     this.#process = process
     this.#offered = offered
-    if (process.era === 'modern') this.#listen()
-    else for (const uri of this.#uris) this.#subscribe(process, uri).catch(() => {})
+    for (const listener of this.#listeners.keys()) this.#subscribe(listener)
   }
 
-  /** Adds a listener, with the part of its filter that can be honoured. */
   async listen(wanted: ChangeListener): Promise<ChangeListener> {
-    const filter = honouredFilter(wanted.filter, this.#offered)
-    const { resourceSubscriptions = [] } = filter
-    // Of what cannot be watched the client just hears nothing.
-    await Promise.allSettled(resourceSubscriptions.map((uri) => this.watch(uri)))
-    const listener = { ...wanted, filter }
-    this.#listeners.add(listener)
+    const listener = { ...wanted, filter: honouredFilter(wanted.filter, this.#offered) }
+    this.#subscribe(listener)
     return listener
   }
 
   remove(listener: ChangeListener): void {
+    this.#listeners.get(listener)?.abort()
     this.#listeners.delete(listener)
   }
 
-  /** Rejects when the process refuses it. */
-  async watch(uri: string): Promise<void> {
-    if (this.#uris.has(uri)) return
-    const length = [...this.#uris].reduce((sum, each) => sum + each.length, uri.length)
-    if (this.#uris.size >= maxUris || length > maxUrisLength) {
-      const text = `At most ${maxUris} resources can be watched, with URIs of at most ${maxUrisLength} characters together. Read the resource again instead.`
-      throw new CallError(jsonRpcCode.invalidParams, text)
-    }
-    this.#uris.add(uri)
-    if (this.#process?.era === 'modern') this.#listen()
-    else if (this.#process)
-      await this.#subscribe(this.#process, uri).catch((error: unknown) => {
-        this.#uris.delete(uri)
-        throw error
-      })
+  /** Serves the `subscriptions/listen` of an adapter until its signal is aborted. */
+  async serve(params: JsonObject, { signal, onMessage }: ForwardOptions): Promise<JsonObject> {
+    const send: ChangeListener['send'] = (notification) => onMessage?.({ jsonrpc: '2.0', ...notification })
+    const filter = readSubscriptionFilter(params['notifications']) ?? {}
+    const listener = await this.listen({ filter, send })
+    send({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { notifications: listener.filter },
+    })
+    await new Promise<void>((resolve) => {
+      if (signal?.aborted) resolve()
+      signal?.addEventListener('abort', () => resolve(), { once: true })
+    })
+    this.remove(listener)
+    return { resultType: 'complete' }
   }
 
-  /** Passes a change on to those who want to hear of it. */
+  /** Takes a notification that names no subscription. */
   report(notification: JsonRpcNotification): void {
-    for (const { filter, send } of this.#listeners)
+    for (const { filter, send } of this.#listeners.keys())
       if (acceptsNotification(filter, notification)) send(notification)
   }
 
   close(): void {
-    const listeners = [...this.#listeners]
+    const listeners = [...this.#listeners.keys()]
     this.#listeners.clear()
     for (const { end } of listeners) end?.()
   }
 
-  #subscribe({ connection }: GreetedProcess, uri: string): Promise<unknown> {
-    return connection.request('resources/subscribe', { uri })
-  }
-
-  /** Opens a stream of `subscriptions/listen` for all that is of interest, and then ends the one before. */
-  #listen(): void {
-    const resourceSubscriptions = [...this.#uris]
-    const notifications = {
-      ...announcedFilter(this.#offered),
-      ...(resourceSubscriptions.length > 0 && { resourceSubscriptions }),
-    }
-    const previous = this.#listening
+  #subscribe(listener: ChangeListener): void {
+    const { filter, send } = listener
     const controller = new AbortController()
-    this.#listening = controller
-    if (Object.keys(notifications).length > 0) {
-      const params = { notifications, _meta: this.#process?.envelope }
-      // Without it clients just hear of no changes.
-      this.#process?.connection
-        .request('subscriptions/listen', params, { signal: controller.signal, isLasting: true })
-        .catch(() => {})
+    this.#listeners.set(listener, controller)
+    if (!this.#process || isEmptyFilter(filter)) return
+    const { connection, envelope } = this.#process
+    const onMessage = (notification: JsonRpcNotification): void => {
+      this.#onChange(notification)
+      if (acceptsNotification(filter, notification)) send(notification)
     }
-    previous?.abort()
+    // If the process refuses, the client hears of no changes.
+    connection
+      .request(
+        'subscriptions/listen',
+        { notifications: filter, _meta: envelope },
+        { signal: controller.signal, onMessage, isLasting: true },
+      )
+      .catch(() => {})
   }
 }

@@ -1,3 +1,4 @@
+import { createSignal } from '@drawbridge/shared/async.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { CallError } from '@drawbridge/shared/mcp/adapter/call-error.ts'
 import {
@@ -11,7 +12,7 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { requestId, unreadable } from './process-line.ts'
+import { requestId, unreadable } from './process-lines.ts'
 
 /** A call that stays without any message for so long is given up: nobody waits for it any more. */
 const maxSilenceMs = 30 * 60 * 1000
@@ -26,16 +27,19 @@ export interface ProcessClients {
 
 export interface ForwardOptions {
   signal?: AbortSignal
-  /** Receives the parameters of progress notifications. */
-  onProgress?: (params: JsonObject) => void
-  /** Answered when the process ends it, whenever that is. */
+  /** Receives the notifications of this request: its progress, or the changes of a subscription. */
+  onMessage?: (notification: JsonRpcNotification) => unknown
+  /** True for a subscription, which has no answer until the process ends it. */
   isLasting?: boolean
 }
 
+type Outcome = { result: unknown } | { error: Error }
+
 interface OpenRequest {
   isLasting: boolean
-  settle: (outcome: { result: unknown } | { error: Error }) => void
-  onProgress: (params: JsonObject) => void
+  outcome: Promise<Outcome>
+  settle: (outcome: Outcome) => void
+  onMessage: (notification: JsonRpcNotification) => void
 }
 
 /**
@@ -47,8 +51,6 @@ export class ProcessConnection {
   /** Undefined for a process that serves nobody. */
   readonly #clients: Pick<ProcessClients, 'onNotification' | 'onRequest'> | undefined
   readonly #open = new Map<number, OpenRequest>()
-  /** Open requests, except lasting ones. */
-  readonly #unsettled = new Set<Promise<unknown>>()
   readonly #asked = new Set<JsonRpcId>()
   /** The last requests that were sent before each error that names none. */
   #unnamed: number[] = []
@@ -70,7 +72,7 @@ export class ProcessConnection {
    * that of {@link fail}.
    */
   async request(method: string, params: JsonObject, options: ForwardOptions = {}): Promise<unknown> {
-    const { signal, onProgress, isLasting } = options
+    const { signal, onMessage, isLasting = false } = options
     signal?.throwIfAborted()
     if (this.#failure) throw this.#failure
     this.#lastId += 1
@@ -79,49 +81,47 @@ export class ProcessConnection {
       // A client must not cancel it (MCP 2025-11-25 cancellation).
       if (method !== 'initialize') this.notify('notifications/cancelled', { requestId: id, reason })
     }
-    const answer = new Promise<unknown>((resolve, reject) => {
-      const settle: OpenRequest['settle'] = (outcome) => {
-        if (!this.#open.delete(id)) return
-        clearTimeout(silence)
-        signal?.removeEventListener('abort', onAbort)
-        if ('error' in outcome) reject(outcome.error)
-        else resolve(outcome.result)
-        this.#failUnnamed()
-      }
-      const onAbort = (): void => {
-        cancel('The client no longer waits for the result.')
-        settle({
-          error: signal?.reason instanceof Error ? signal.reason : new Error('The call was cancelled.'),
-        })
-      }
-      const giveUp = (): void => {
-        cancel('Nothing came for half an hour.')
-        settle({
-          error: failure('The server sent nothing for half an hour, so the call was given up. Try again.'),
-        })
-      }
-      const silence = isLasting ? undefined : setTimeout(giveUp, maxSilenceMs).unref()
-      signal?.addEventListener('abort', onAbort, { once: true })
-      this.#open.set(id, {
-        isLasting: isLasting === true,
-        settle,
-        onProgress: (progress) => {
-          silence?.refresh()
-          onProgress?.({ ...progress, progressToken: metaOf(params)[mcpMetaKey.progressToken] })
-        },
+    const { given: outcome, give } = createSignal<Outcome>()
+    const settle: OpenRequest['settle'] = (settled) => {
+      if (!this.#open.delete(id)) return
+      clearTimeout(silence)
+      signal?.removeEventListener('abort', onAbort)
+      give(settled)
+      this.#failUnnamed()
+    }
+    const onAbort = (): void => {
+      cancel('The client no longer waits for the result.')
+      const { reason } = signal ?? {}
+      settle({ error: reason instanceof Error ? reason : new Error('The call was cancelled.') })
+    }
+    const giveUp = (): void => {
+      cancel('Nothing came for half an hour.')
+      settle({
+        error: failure('The server sent nothing for half an hour, so the call was given up. Try again.'),
       })
+    }
+    const silence = isLasting ? undefined : setTimeout(giveUp, maxSilenceMs).unref()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    this.#open.set(id, {
+      isLasting,
+      outcome,
+      settle,
+      onMessage: ({ method: name, params: given }) => {
+        silence?.refresh()
+        const token = isLasting ? {} : { progressToken: metaOf(params)[mcpMetaKey.progressToken] }
+        onMessage?.({ jsonrpc: '2.0', method: name, params: { ...given, ...token } })
+      },
     })
     void this.#write({ jsonrpc: '2.0', id, method, params: withProgressToken(params, id) })
-    if (!isLasting) {
-      const settled: Promise<unknown> = answer.then(drop, drop).then(() => this.#unsettled.delete(settled))
-      this.#unsettled.add(settled)
-    }
-    return answer
+    const settled = await outcome
+    if ('error' in settled) throw settled.error
+    return settled.result
   }
 
-  /** Resolves when no request is open, lasting ones aside. */
+  /** Resolves when each request that is open now has ended, lasting ones aside. */
   async settled(): Promise<void> {
-    while (this.#unsettled.size > 0) await Promise.all(this.#unsettled)
+    const open = [...this.#open.values()].filter(({ isLasting }) => !isLasting)
+    await Promise.all(open.map(({ outcome }) => outcome))
   }
 
   notify(method: string, params: JsonObject): void {
@@ -208,13 +208,14 @@ export class ProcessConnection {
   }
 
   #onNotification(notification: JsonRpcNotification): void {
-    const { method, params = {} } = notification
-    if (method !== 'notifications/progress') return this.#clients?.onNotification(notification)
-    this.#open.get(requestId(params[mcpMetaKey.progressToken]) ?? 0)?.onProgress(params)
+    const { method, params } = notification
+    const isProgress = method === 'notifications/progress'
+    const token = isProgress ? params?.['progressToken'] : metaOf(params)[mcpMetaKey.subscriptionId]
+    const request = this.#open.get(requestId(token) ?? 0)
+    if (request?.isLasting === !isProgress) request.onMessage(notification)
+    else if (!isProgress) this.#clients?.onNotification(notification)
   }
 }
-
-const drop = (): void => {}
 
 /** An error of ours for the client. `text` ends with the next step. */
 export function failure(text: string): CallError {

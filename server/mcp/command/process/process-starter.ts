@@ -3,6 +3,8 @@ import type { GreetedProcess } from './handshake.ts'
 import { type ProcessTerms, ServedProcess, type ServingTerms } from './served-process.ts'
 
 export interface StartTerms extends Pick<ProcessTerms, 'environment' | 'clients' | 'sub'> {
+  /** The era to speak if the command knows both. */
+  preferred: McpEra
   /** Called with each process that is started: at most two. */
   onProcess: (process: ServedProcess) => void
   /** Called when a process that has served ends by itself. */
@@ -13,28 +15,31 @@ export interface StartTerms extends Pick<ProcessTerms, 'environment' | 'clients'
 export class ProcessStarter {
   /** Includes processes that are ending. */
   readonly existing: Set<ServedProcess> = new Set()
-  /** The era in which the command has answered; undefined before. */
-  era: McpEra | undefined
   readonly #common: ServingTerms
+  /** The era in which the command has answered, by the one that was preferred. */
+  readonly #answered = new Map<McpEra, McpEra>()
 
   constructor(common: ServingTerms) {
     this.#common = common
   }
 
+  /** True once the command has answered in an earlier revision where 2026-07-28 was preferred. */
+  get lacks2026(): boolean {
+    return this.#answered.get('modern') === 'legacy'
+  }
+
   /**
-   * Starts a process and learns what it is; rejects when it cannot. Some servers end when the first message is not `initialize`:
-   * those are started twice.
+   * Starts a process and learns what it is; rejects when it cannot. Some servers end at a first message that they do not know: until
+   * the command has answered once, such a process is started twice.
    */
-  async start(terms: StartTerms): Promise<GreetedProcess> {
-    // `initialize` first for who can be asked: a server of 2026-07-28 cannot ask in the middle of a call.
-    if (terms.clients?.declared) return this.#launch(terms, 'legacy').started
-    if (this.era) return this.#launch(terms, this.era).started
-    const probed = this.#launch(terms, 'modern')
-    const greeted = await probed.started.catch((error: unknown) => {
-      if (probed.failedBy !== 'exit') throw error
-      return this.#launch(terms, 'legacy').started
+  async start({ preferred, ...terms }: StartTerms): Promise<GreetedProcess> {
+    const known = this.#answered.get(preferred)
+    const first = this.#launch(terms, known ?? preferred)
+    const greeted = await first.started.catch((error: unknown) => {
+      if (known || first.failedBy !== 'exit') throw error
+      return this.#launch(terms, preferred === 'modern' ? 'legacy' : 'modern').started
     })
-    this.era = greeted.era
+    this.#answered.set(preferred, greeted.era)
     return greeted
   }
 
@@ -42,13 +47,13 @@ export class ProcessStarter {
     await Promise.all([...this.existing].map((process) => process.stop('closed')))
   }
 
-  #launch({ onProcess, onDeath, ...terms }: StartTerms, first: McpEra): ServedProcess {
+  #launch({ onProcess, onDeath, ...terms }: Omit<StartTerms, 'preferred'>, first: McpEra): ServedProcess {
     const { startTimeoutSeconds, firstStartTimeoutSeconds } = this.#common.upstream
     const process: ServedProcess = new ServedProcess(this.#common, {
       ...terms,
       first,
       user: this.#freeUser(),
-      startSeconds: this.era ? startTimeoutSeconds : firstStartTimeoutSeconds,
+      startSeconds: this.#answered.size > 0 ? startTimeoutSeconds : firstStartTimeoutSeconds,
       onGone: () => void this.existing.delete(process),
       onDeath: () => onDeath(process),
     })
