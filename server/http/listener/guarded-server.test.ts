@@ -241,7 +241,7 @@ it('after a request that is refused for its framing nothing more is read from th
   expect(served).toEqual([])
 })
 
-it('rubbish behind a request that is still being answered is no answer to it', async () => {
+it('closes the connection without a word when rubbish follows a request that is still being answered', async () => {
   const finish = createSignal()
   listener = await listen(
     async () => {
@@ -252,6 +252,20 @@ it('rubbish behind a request that is still being answered is no answer to it', a
   )
   expect(await exchange(listener.port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\nrubbish\r\n\r\n')).toBe('')
   finish.give()
+})
+
+it('answers rubbish with 400 on a connection whose requests have all been answered', async () => {
+  const port = await open()
+  const received = await new Promise<string>((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk.toString()
+      if (text.endsWith('served')) socket.write('rubbish\r\n\r\n')
+    })
+    socket.on('close', () => resolve(text))
+  })
+  expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
 })
 
 describe('a gate', () => {

@@ -52,10 +52,14 @@ export function createGuardedServer(
   serve: NodeHandler,
 ): Server {
   const limits = { maxConnections: connectionLimit(), ...defaultLimits, ...given }
-  const refusalFor = (request: IncomingMessage): RawAnswer | undefined =>
-    gate?.refuse(request) ?? formRefusalOf(request, gate, form)
+  /** The latest response of each connection. Responses leave in order, so no earlier one is due when it is finished. */
+  const latest = new WeakMap<Socket, ServerResponse>()
+  const refusalFor = (request: IncomingMessage, response: ServerResponse): RawAnswer | undefined => {
+    latest.set(request.socket, response)
+    return gate?.refuse(request) ?? formRefusalOf(request, gate, form)
+  }
   const handle: NodeHandler = (request, response) => {
-    const refusal = refusalFor(request)
+    const refusal = refusalFor(request, response)
     // Keep a connection that only gets refusals: accepting a new one would cost more than responding on it.
     if (refusal) sendAnswer(response, refusal, { close: isUnsound(request, refusal) })
     else void serve(withHost(request), response)
@@ -77,7 +81,7 @@ export function createGuardedServer(
   server.maxHeadersCount = maxHeaders + 1
   // Without a listener for `upgrade` Node serves the request as it is, in HTTP/1.1 (RFC 9110 section 7.8).
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    const refusal = refusalFor(request)
+    const refusal = refusalFor(request, response)
     if (!refusal) response.writeContinue()
     // The body may arrive although it was not requested (RFC 9110 section 10.1.1).
     if (refusal) sendAnswer(response, refusal, { close: true })
@@ -87,7 +91,9 @@ export function createGuardedServer(
     sendAnswer(response, expectationRefusal, { close: true }),
   )
   server.on('connect', (_request, socket: Socket) => sendToSocket(socket, connectRefusal))
-  server.on('clientError', (error: ClientError, socket: Socket) => answerClientError(error, socket, gate))
+  server.on('clientError', (error: ClientError, socket: Socket) =>
+    answerClientError(error, socket, { gate, owes: latest.get(socket)?.writableFinished === false }),
+  )
   return server
 }
 
@@ -171,11 +177,16 @@ function faultOf({ code, rawPacket }: ClientError): RequestFault {
   return faultByCode[code ?? ''] ?? requestFaults.malformed
 }
 
-/** Responds to bytes that Node could not parse as HTTP, and closes the connection: the start of the next request is unknown. */
-function answerClientError(error: ClientError, socket: Socket, gate: RequestGate | undefined): void {
+/**
+ * Responds to bytes that Node could not parse as HTTP, and closes the connection: the start of the next request is unknown. With
+ * `owes` it only closes: a client would take the error for the response to its earlier request.
+ */
+function answerClientError(
+  error: ClientError,
+  socket: Socket,
+  { gate, owes }: { gate: RequestGate | undefined; owes: boolean },
+): void {
   const request: RawRequest = { headers: {}, socket }
-  // Sent before the response to an earlier request, this one would be mistaken for it.
-  const owes = Reflect.get(socket, '_httpMessage') != null
   const gone = !socket.writable || error.code === 'ECONNRESET'
   const silent = owes || gone || gate?.refuse(request) !== undefined
   const fault = faultOf(error)
