@@ -1,9 +1,10 @@
 import {
-  McpServer,
+  type McpServer,
   ProtocolError,
   ProtocolErrorCode,
   ResourceTemplate,
   type ServerContext,
+  type ServerOptions,
   type StandardSchemaWithJSON,
   type Tool,
   acceptedContent,
@@ -14,7 +15,7 @@ import {
   requireScopes,
 } from '@modelcontextprotocol/server'
 import { withoutNotifications } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
-import { guardCallbacks } from './callback-guard.ts'
+import { GuardedMcpServer } from './guarded-mcp-server.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
 import { type Call, type CallEnd, callOf } from '../../core/access/call-record.ts'
 import { SignInNeededError, signedIn } from '../../core/tokens/caller.ts'
@@ -44,15 +45,24 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
   const create = (serving: ServingContext): McpServer => {
     // Between independent requests there is no way to send notifications or log messages.
     const lasting = serving.kind !== 'stateless'
-    const server = new McpServer(config.serverInfo, {
+    const options: ServerOptions = {
       capabilities: lasting ? { logging: {} } : {},
       instructions: config.instructions,
       // Access rules may hide tools from some callers (MCP 2026-07-28, caching).
       cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' } },
       requestState: { verify: (state) => states.open(state, serving.incoming()) },
-    })
+    }
     const registered = { mayBeMore: false }
-    guardCalls(server, serving, { scopes, names, publicTools, registered })
+    const own = new Set<string>()
+    const guards = callGuards(serving, { scopes, names, own, publicTools, registered })
+    const server = new GuardedMcpServer(config.serverInfo, options, {
+      report: config.report,
+      onTool(name) {
+        own.add(name)
+        names.add(name)
+      },
+      wrap: (method, handler) => guards[method]?.(handler as never) ?? handler,
+    })
     for (const { listing, call } of config.tools) {
       const { title, description, annotations, icons, inputSchema, outputSchema, _meta } = listing
       const shown = {
@@ -69,7 +79,6 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       )
     }
     if (config.module.register) {
-      guardCallbacks(server, config.report)
       const context = config.contexts.ofCaller(() => serving.incoming().caller)
       const sealState = (state: unknown): string => states.seal(state, serving.incoming())
       registered.mayBeMore = !registerFor(serving, () =>
@@ -143,25 +152,23 @@ type ListHandler = (
 
 interface GuardedTools {
   scopes: ReadonlyMap<string, string | undefined>
-  /** Gets the name of every tool that is registered. */
-  names: Set<string>
+  /** The names of all tools that were ever registered. */
+  names: ReadonlySet<string>
+  /** Those of this server. */
+  own: ReadonlySet<string>
   publicTools: ReadonlySet<string>
   /** Whether the module may register more for callers who have signed in. */
   registered: { mayBeMore: boolean }
 }
 
 /**
- * Lists and calls only tools that the access rules leave to the caller, and records calls, also of what is registered later. Calls of
- * other tools are refused like those of unknown ones, with the next step, which the SDK does not name.
+ * Creates the wrappers of handlers, by method: they list and call only tools that the access rules leave to the caller, and record
+ * calls. Calls of other tools are refused like those of unknown ones, with the next step, which the SDK does not name.
  */
-function guardCalls(
-  server: McpServer,
+function callGuards(
   serving: ServingContext,
-  { scopes, names, publicTools, registered }: GuardedTools,
-): void {
-  const own = new Set<string>()
-  const register = server.registerTool.bind(server) as (name: string, ...rest: unknown[]) => unknown
-  const handle = server.server.setRequestHandler.bind(server.server) as (...given: unknown[]) => void
+  { scopes, names, own, publicTools, registered }: GuardedTools,
+): Partial<Record<string, (handler: never) => ListHandler | Handler>> {
   const isOffered = (name: string): boolean =>
     offersTool(serving.incoming().caller.access, name, scopes.get(name))
 
@@ -213,26 +220,12 @@ function guardCalls(
     }
   }
 
-  const guards: Record<string, (handler: never) => unknown> = {
+  return {
     'tools/call': (handler: Handler) => recorded('tools/call', offered(handler)),
     'tools/list': filtered,
     'resources/read': (handler: Handler) => recorded('resources/read', handler),
     'prompts/get': (handler: Handler) => recorded('prompts/get', handler),
   }
-  Object.assign(server, {
-    registerTool: (name: string, ...rest: unknown[]) => {
-      own.add(name)
-      names.add(name)
-      return register(name, ...rest)
-    },
-  })
-  Object.assign(server.server, {
-    setRequestHandler(method: string, ...rest: unknown[]) {
-      const guard = guards[method]
-      if (guard) handle(method, guard(rest.at(-1) as never))
-      else handle(method, ...rest)
-    },
-  })
 }
 
 /** A tool that a rule hides from the caller, to whom it does not exist: the answer is that for an unknown one. */

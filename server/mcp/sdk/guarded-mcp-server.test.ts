@@ -1,6 +1,10 @@
+import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
+import { createSignal } from '@drawbridge/shared/async.ts'
+import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/server'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
-import { message2026, request, sendMessage } from '../../../tests/support/server/mcp/mcp-message.ts'
+import { message2026, request, sendMessage, toolCall } from '../../../tests/support/server/mcp/mcp-message.ts'
 import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
 import type { ToolModule } from '../tools/tool-module.ts'
@@ -73,4 +77,45 @@ describe.each([
       expect(reported).toEqual([`tool_failed: ${secret}`])
     },
   )
+})
+
+/** An endpoint with one tool, and what it reports. */
+function endpointWith(run: (signal: AbortSignal) => Promise<never>): {
+  endpoint: ReturnType<typeof createSdkEndpoint>
+  reported: unknown[]
+} {
+  const reported: unknown[] = []
+  const register: ToolModule['register'] = (server) =>
+    void server.registerTool('tool', { inputSchema: z.object({}) }, (_input, { mcpReq }) =>
+      run(mcpReq.signal),
+    )
+  const report = (...given: unknown[]): void => void reported.push(given)
+  return { endpoint: createSdkEndpoint({ ...endpointConfigSample({ register }), report }), reported }
+}
+
+it.each([
+  ['ProtocolError', new ProtocolError(-32602, 'Choose another year.')],
+  ['SdkError', new SdkError(SdkErrorCode.RequestTimeout, 'Choose another year.')],
+])('sends the client the message of a %s that a tool throws, and logs nothing', async (_name, error) => {
+  const { endpoint, reported } = endpointWith(() => Promise.reject(error))
+  const response = await sendMessage(endpoint, callerSample, toolCall('tool'))
+  expect(await response.text()).toContain('Choose another year.')
+  expect(reported).toEqual([])
+  await endpoint.close()
+})
+
+it('logs no error of a tool whose call the client has cancelled', async () => {
+  const client = new AbortController()
+  const failing = createSignal()
+  const { endpoint, reported } = endpointWith(async (signal) => {
+    client.abort()
+    if (!signal.aborted) await once(signal, 'abort')
+    failing.give()
+    throw new Error('ended')
+  })
+  await sendMessage(endpoint, callerSample, toolCall('tool'), { signal: client.signal })
+  await failing.given
+  await endpoint.close()
+  await setImmediate()
+  expect(reported).toEqual([])
 })

@@ -1,0 +1,126 @@
+import {
+  type Implementation,
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type RegisteredPrompt,
+  type RegisteredTool,
+  SdkError,
+  Server,
+  type ServerContext,
+  type ServerOptions,
+} from '@modelcontextprotocol/server'
+import type { McpEndpointConfig } from '../endpoint-config.ts'
+import { toolFailure } from '../tools/tool-result.ts'
+
+type Callback = (...given: never[]) => unknown
+
+/** Hooks of a {@link GuardedMcpServer}. */
+export interface ServerHooks {
+  /** Gets the errors of registered code. */
+  report: McpEndpointConfig['report']
+  /** Gets the name of each tool before it is registered. */
+  onTool(name: string): void
+  /** Returns the handler to set for `method` instead of this one. */
+  wrap(method: string, handler: Callback): Callback
+}
+
+/**
+ * An MCP server that keeps errors of the callbacks and handlers registered with it from the client: the SDK would send their messages.
+ * Errors of the protocol, and of requests to the client, are meant for it and pass.
+ */
+export class GuardedMcpServer extends McpServer {
+  override readonly server: Server
+  readonly #hooks: ServerHooks
+
+  constructor(info: Implementation, options: ServerOptions, hooks: ServerHooks) {
+    super(info, options)
+    this.#hooks = hooks
+    // Completions, lists of templates, and handlers that a module sets itself have no callback to guard.
+    this.server = new WrappingServer(info, options, (method, handler) =>
+      hooks.wrap(method, this.#guard(handler, fail)),
+    )
+  }
+
+  override registerTool(name: string, ...rest: unknown[]): RegisteredTool {
+    this.#hooks.onTool(name)
+    const register = super.registerTool as (...given: unknown[]) => RegisteredTool
+    return register.call(this, name, ...this.#guardLast(rest, () => toolFailure(`The tool ${failureText}`)))
+  }
+
+  override registerPrompt(...given: unknown[]): RegisteredPrompt {
+    const register = super.registerPrompt as (...given: unknown[]) => RegisteredPrompt
+    return register.apply(this, this.#guardLast(given, fail))
+  }
+
+  // Returns a resource or a template, as its parameters say.
+  override registerResource(...given: unknown[]): never {
+    const register = super.registerResource as (...given: unknown[]) => never
+    return register.apply(this, this.#guardLast(given, fail))
+  }
+
+  #guardLast(given: unknown[], answer: () => unknown): unknown[] {
+    const callback = given.at(-1) as Callback
+    const onOwnStream: Callback = (...parameters) =>
+      callback(...withLast(parameters, withRequestsOnOwnStream(parameters.at(-1) as never) as never))
+    return withLast(given, this.#guard(onOwnStream, answer))
+  }
+
+  #guard(callback: Callback, answer: () => unknown): Callback {
+    return async (...given) => {
+      try {
+        return await callback(...given)
+      } catch (error) {
+        if (error instanceof ProtocolError || error instanceof SdkError) throw error
+        // A call that was cancelled fails because of that.
+        const { mcpReq }: ServerContext = given.at(-1) as never
+        if (!mcpReq.signal.aborted) this.#hooks.report('tool_failed', error)
+        return answer()
+      }
+    }
+  }
+}
+
+/** Passes every handler that is set through `wrap`, except those of the SDK's own that the base class sets when it is made. */
+class WrappingServer extends Server {
+  // Undefined in the constructor of the base class.
+  private readonly wrap: ServerHooks['wrap'] | undefined
+
+  constructor(info: Implementation, options: ServerOptions, wrap: ServerHooks['wrap']) {
+    super(info, options)
+    this.wrap = wrap
+  }
+
+  override setRequestHandler(method: string, ...rest: unknown[]): void {
+    const handler = rest.at(-1) as Callback
+    const set = super.setRequestHandler as (...given: unknown[]) => void
+    set.call(this, method, ...withLast(rest, this.wrap?.(method, handler) ?? handler))
+  }
+}
+
+function withLast<T>(list: readonly T[], last: T): T[] {
+  return [...list.slice(0, -1), last]
+}
+
+const failureText = 'failed on the server. Try again; if it keeps failing, tell the operator of the server.'
+
+function fail(): never {
+  throw new ProtocolError(ProtocolErrorCode.InternalError, `It ${failureText}`)
+}
+
+/**
+ * The context of a handler, with its requests to the client sent on the stream of its own call. The SDK would use the GET stream, which is
+ * for messages without a call (MCP 2025-11-25 transports), and which not every client opens.
+ */
+function withRequestsOnOwnStream(context: ServerContext): ServerContext {
+  const { mcpReq } = context
+  const related = { relatedRequestId: mcpReq.id }
+  return {
+    ...context,
+    mcpReq: {
+      ...mcpReq,
+      elicitInput: (params, options) => mcpReq.elicitInput(params, { ...related, ...options }),
+      requestSampling: (params, options) => mcpReq.requestSampling(params, { ...related, ...options }),
+    },
+  }
+}
