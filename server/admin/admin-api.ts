@@ -2,7 +2,7 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { traceIdOf } from '@drawbridge/shared/trace-context.ts'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
-import type { FetchHandler, Peer } from '../http/endpoint.ts'
+import type { FetchHandler, RemoteSocket } from '../http/endpoint.ts'
 import type { ClientAddress } from '../http/listener/client-address.ts'
 import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { httpError, json } from '../http/response.ts'
@@ -29,7 +29,7 @@ export function createAdminOperations(): readonly AdminOperation[] {
 }
 
 interface AdminEnv {
-  Bindings: { peer: Peer | undefined }
+  Bindings: { peer: RemoteSocket | undefined }
   Variables: { report: Report }
 }
 

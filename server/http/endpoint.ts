@@ -1,12 +1,12 @@
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 
 /** The other end of the connection; `address` is its IP address. */
-export interface Peer {
+export interface RemoteSocket {
   address: string | undefined
 }
 
 /** Responds to every request. Without `peer` the origin of the request is unknown. */
-export type FetchHandler = (request: Request, peer?: Peer) => Promise<Response>
+export type FetchHandler = (request: Request, peer?: RemoteSocket) => Promise<Response>
 
 /** Context of a request. `id` is what users quote to support, and what the log lists. */
 export interface RequestContext {

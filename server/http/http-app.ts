@@ -7,7 +7,7 @@ import type {
   Endpoint,
   EndpointHandler,
   FetchHandler,
-  Peer,
+  RemoteSocket,
   RequestContext,
 } from './endpoint.ts'
 import { errorTable, type PageErrorCode } from './error-table.ts'
@@ -36,13 +36,13 @@ export interface HttpAppConfig {
   look: Look
   /** Languages of the pages that say why a request was refused. */
   languages?: Languages
-  createContext: (request: Request, peer: Peer | undefined) => RequestContext
+  createContext: (request: Request, peer: RemoteSocket | undefined) => RequestContext
   observer?: RequestObserver
   /** Monotonic milliseconds, for the observer. */
   nowMs?: () => number
 }
 
-type Env = { Bindings: { peer: Peer | undefined } }
+type Env = { Bindings: { peer: RemoteSocket | undefined } }
 
 /** A row of the endpoint table as it is served: who may read its responses, and the checks and the handler behind it. */
 interface Route {

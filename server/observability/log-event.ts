@@ -150,7 +150,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     'The address of requests is unknown, so limits per address do not apply. Pass the address to fetch, or name the proxy in TRUSTED_PROXIES.',
   ),
   connections_refused: event('warn', 'The connection limit is reached; further connections are refused.', {
-    fields: ['most'],
+    fields: ['limit'],
   }),
   request_aborted: event('debug', 'The client disconnected in the middle of its request.'),
   request_failed: event('error', 'An internal error; the client received 500.', { fields: ['err'] }),

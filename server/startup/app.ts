@@ -103,7 +103,7 @@ function compose(
   const { metrics, telemetry } = log
   const tools = served.open({ ...common, ...urls, runtime: inward, ring, metrics, telemetry })
   const shownTools = (): ReadonlySet<string> =>
-    tools.refusesStrangers?.() === true ? noTools : served.publicTools
+    tools.refusesAnonymous?.() === true ? noTools : served.publicTools
   const cookies = createLoginCookies(config.baseUrl)
   const pages = openPages(config)
   const background = new BackgroundWork()

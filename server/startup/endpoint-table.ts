@@ -5,7 +5,7 @@ import { CallLimit } from '../core/limits/call-limit.ts'
 import { GrantAccess } from '../core/access/grant-access.ts'
 import { createClientKeeper } from '../core/clients/client-life.ts'
 import type { GrantUses } from '../core/session/grant-use.ts'
-import { RefreshPace } from '../core/tokens/refresh-token.ts'
+import { RefreshLimit } from '../core/tokens/refresh-token.ts'
 import type { ScopeCatalogue } from '../core/tokens/scope.ts'
 import type { Sealer } from '../core/seal.ts'
 import type { SessionKeeper } from '../core/session/session-keeper.ts'
@@ -233,7 +233,7 @@ function clientEndpoints(
   return [
     createTokenEndpoint(basePath, {
       ...devices,
-      pace: new RefreshPace(config.accessTokenTtl),
+      refreshLimit: new RefreshLimit(config.accessTokenTtl),
       keeper,
       keepClient: createClientKeeper(store),
     }),

@@ -28,7 +28,7 @@ export interface Tools {
   /** Rejects if the upstream does not respond; undefined if there is none to check. */
   ping?: () => Promise<unknown>
   /** Returns whether the upstream was seen to refuse anonymous callers, whatever its document says. */
-  refusesStrangers?: () => boolean
+  refusesAnonymous?: () => boolean
   /** Resolves when the module has started; rejects if it failed to. */
   started: Promise<unknown>
   /** Ends the streams and stops the module. Never rejects. */

@@ -95,7 +95,7 @@ function openRelay(
     keySet: () => assertions.keySet(),
     forwardedHeaders: upstream.forward,
     ping: () => endpoint.ping(),
-    refusesStrangers: () => endpoint.refusesStrangers(),
-    started: upstream.policy.publicTools.size > 0 ? endpoint.meetStranger() : Promise.resolve(),
+    refusesAnonymous: () => endpoint.refusesAnonymous(),
+    started: upstream.policy.publicTools.size > 0 ? endpoint.tryAnonymous() : Promise.resolve(),
   }
 }

@@ -6,7 +6,7 @@ import type { AttemptBook } from '../core/attempts/attempt-book.ts'
 import type { Sealer } from '../core/seal.ts'
 import { openKnownAccounts } from '../core/sign-in/device-cookie.ts'
 import { createAttemptWatch } from '../http/attempt-watch.ts'
-import type { Peer, RequestContext } from '../http/endpoint.ts'
+import type { RemoteSocket, RequestContext } from '../http/endpoint.ts'
 import { healthPaths } from '../http/health.ts'
 import { createAddressChain, createClientAddress } from '../http/listener/client-address.ts'
 import type { RequestGate } from '../http/listener/guarded-server.ts'
@@ -26,7 +26,7 @@ export function createRequestContexts(
   runtime: Runtime,
   log: Log,
   attempts: AttemptBook,
-): (request: Request, peer: Peer | undefined) => RequestContext {
+): (request: Request, peer: RemoteSocket | undefined) => RequestContext {
   const { basePath } = publicUrls(config.baseUrl)
   const clientAddress = createClientAddress(config.trustedProxies, reachOf(config))
   const warn = warnWithoutAddress(basePath, reportTo(log))

@@ -77,7 +77,10 @@ function checkStranger({ url, policy }: HttpUpstream, kind: 'open' | 'closed'): 
   if (kind === 'closed') return ok('Without an assertion it lists no tools.')
   if (policy.publicTools.size > 0) {
     const message = 'It lists its tools without an assertion, as tools.public needs.'
-    return warn(message, 'See that it takes one for every other tool (docs/upstream-file.md, Tools and scopes).')
+    return warn(
+      message,
+      'See that it takes one for every other tool (docs/upstream-file.md, Tools and scopes).',
+    )
   }
   const message = 'It lists its tools for anybody, without an assertion of this server'
   const fix = 'Let it check the assertion (docs/gateway.md), or let only this server reach it.'

@@ -119,10 +119,10 @@ export interface ClientStore {
    */
   noteClientOpened(id: string, now: number): Promise<void>
   /**
-   * Deletes unused registrations beyond `most`, at most `limit` of them, from the networks that have the most, oldest first.
+   * Deletes unused registrations beyond `max`, at most `limit` of them, from the networks that have the most, oldest first.
    * Keeps those whose login page was shown at `openedBefore` or later. Returns how many it deleted.
    */
-  trimClients(most: number, limit: number, openedBefore: number): Promise<number>
+  trimClients(max: number, limit: number, openedBefore: number): Promise<number>
 }
 
 /** Throws `unauthorized_client` for a client that is not registered for `grantType` (RFC 6749 section 5.2). */

@@ -28,9 +28,9 @@ export type PendingSocialSignIn = PendingSignIn
 /** Stores sign-ins waiting for their second factor. An unclaimed session goes to the sign-out outbox. */
 export interface SecondFactorStore {
   addSecondFactor(pending: PendingSecondFactor): Promise<void>
-  /** Undefined if unknown, expired, of another browser, or after `most` attempts: then its session is due for sign-out. */
+  /** Undefined if unknown, expired, of another browser, or after `max` attempts: then its session is due for sign-out. */
   attemptSecondFactor(
-    attempt: { id: string; bindingHash: string; most: number },
+    attempt: { id: string; bindingHash: string; max: number },
     now: number,
   ): Promise<PendingSecondFactor | undefined>
   /** Removes it. Returns true for exactly one caller. With `signOut` its session becomes due for sign-out. */
@@ -38,8 +38,8 @@ export interface SecondFactorStore {
 }
 
 export interface SocialSignInStore {
-  /** Adds a sign-in and keeps the newest `most` of its browser: each open tab has its own. */
-  addSocialSignIn(pending: PendingSocialSignIn, most: number): Promise<void>
+  /** Adds a sign-in and keeps the newest `max` of its browser: each open tab has its own. */
+  addSocialSignIn(pending: PendingSocialSignIn, max: number): Promise<void>
   listSocialSignIns(bindingHash: string, now: number): Promise<PendingSocialSignIn[]>
   removeSocialSignIn(id: string): Promise<boolean>
 }

@@ -90,7 +90,7 @@ describe('after the first step', () => {
   it('otherwise the half-way session waits ten minutes, sealed, for this browser', async () => {
     const id = await begin()
     const pending = await ports.store.attemptSecondFactor(
-      { id, bindingHash: hashSecret(binding), most: 1 },
+      { id, bindingHash: hashSecret(binding), max: 1 },
       start + 599,
     )
     expect(pending).toMatchObject({
@@ -155,7 +155,7 @@ describe('whose it is', () => {
     const { store } = ports
     const swapped = {
       ...store,
-      attemptSecondFactor: async (claim: { id: string; bindingHash: string; most: number }, now: number) => {
+      attemptSecondFactor: async (claim: { id: string; bindingHash: string; max: number }, now: number) => {
         const row = await store.attemptSecondFactor({ ...claim, id: other }, now)
         return row && { ...row, id: mine }
       },

@@ -91,7 +91,7 @@ export async function trySecondFactor(
   ports: SignInPorts,
 ): Promise<SecondFactorResult> {
   const { store, runtime } = ports
-  const claim = { id: attempt.id, bindingHash: hashSecret(visitor.binding), most: maxPosts }
+  const claim = { id: attempt.id, bindingHash: hashSecret(visitor.binding), max: maxPosts }
   const pending = await store.attemptSecondFactor(claim, runtime.now())
   const payload = pending && (openPending(pendingKind, pending, ports) as PendingPayload | undefined)
   const { factors, account } = payload ?? { factors: [] }

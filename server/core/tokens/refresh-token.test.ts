@@ -11,7 +11,7 @@ import { issuingSample } from '../../../tests/support/server/core/issuing-sample
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import {
   type RefreshedTokens,
-  RefreshPace,
+  RefreshLimit,
   type RefreshRequest,
   rotateRefreshToken,
 } from './refresh-token.ts'
@@ -257,7 +257,7 @@ describe('replays', () => {
 
 describe('a replay after the access token of its successor has ended', () => {
   beforeEach(() => {
-    ports = { ...ports, accessTokenTtlSeconds: 40, pace: new RefreshPace(40) }
+    ports = { ...ports, accessTokenTtlSeconds: 40, refreshLimit: new RefreshLimit(40) }
   })
 
   it('is answered with one that lives, which follows the successor', async () => {
@@ -353,7 +353,7 @@ describe('the pace of refreshes', () => {
   ])(
     'access tokens of %i s: every client may refresh far more often than they end',
     async (ttl, retryAfter) => {
-      const pace = new RefreshPace(ttl)
+      const pace = new RefreshLimit(ttl)
       expect(pace.retryAfterSeconds).toBe(retryAfter)
       for (let count = 0; count < 20; count += 1) pace.take('a', start)
       expect(pace.isSpent('a', start)).toBe(true)

@@ -33,12 +33,12 @@ export interface RefreshTokenPorts extends TokenLife {
   store: GrantStore
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
   scopes: ScopeCatalogue
-  pace: RefreshPace
+  refreshLimit: RefreshLimit
   reportGrantEnd: ReportGrantEnd
 }
 
 /** Counts refreshes by grant id within {@link refreshesOfGrant}, and tells how long a client over the limit should wait. */
-export class RefreshPace extends RateLimit {
+export class RefreshLimit extends RateLimit {
   readonly retryAfterSeconds: number
 
   constructor(accessTokenTtlSeconds: number) {
@@ -75,7 +75,7 @@ export async function rotateRefreshToken(
   request: RefreshRequest,
   ports: RefreshTokenPorts,
 ): Promise<RefreshedTokens> {
-  const { store, runtime, pace } = ports
+  const { store, runtime, refreshLimit } = ports
   const now = runtime.now()
   const presentedHash = tokenKey(request.refreshToken)
   const record = await store.findRefreshToken(presentedHash)
@@ -83,7 +83,7 @@ export async function rotateRefreshToken(
   const { grant, usedAt } = checkRefresh(record, request, now)
   requireScopeText(request.scope)
   const scope = ports.scopes.narrow(grant.scope, request.scope)
-  if (usedAt === undefined && pace.isSpent(grant.id, now)) throw tooOften(grant, pace)
+  if (usedAt === undefined && refreshLimit.isSpent(grant.id, now)) throw tooOften(grant, refreshLimit)
   const family = familyOf(request.refreshToken)
   const { pair, minted } = mintTokens(grant, scope, family, accessTokenTtl(request.client, ports), runtime)
   const sealedTokens = sealUnderSecret(
@@ -99,7 +99,7 @@ export async function rotateRefreshToken(
   )
   switch (rotation.kind) {
     case 'rotated':
-      pace.take(grant.id, now)
+      refreshLimit.take(grant.id, now)
       return { grant, response: tokenResponse(pair, now) }
     case 'replayed': {
       const replayOf = { address: rotation.firstUse.address }
@@ -163,7 +163,7 @@ function openSuccessor(sealed: string, presented: string): TokenPair {
   return JSON.parse(opened) as TokenPair
 }
 
-function tooOften(grant: Grant, { retryAfterSeconds }: RefreshPace): OAuthError {
+function tooOften(grant: Grant, { retryAfterSeconds }: RefreshLimit): OAuthError {
   return new OAuthError(
     'temporarily_unavailable',
     'This connection is refreshed too often. Use the access token it has, and wait as long as Retry-After says.',

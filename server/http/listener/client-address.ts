@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { BoundedMap } from '../../core/bounded-map.ts'
-import type { Peer } from '../endpoint.ts'
+import type { RemoteSocket } from '../endpoint.ts'
 
 // A chain of proxies is short. Entries further left were not written by them.
 const maxHeaderLength = 2048
@@ -13,7 +13,7 @@ const maxRememberedLength = 64
 const maxAddressLength = 64
 
 /** Returns the source of a request: an IP address in its shortest form, undefined if unknown. */
-export type ClientAddress = (request: Request, peer: Peer | undefined) => string | undefined
+export type ClientAddress = (request: Request, peer: RemoteSocket | undefined) => string | undefined
 
 /** The input of a {@link ClientAddress}, for callers without a `Request`. */
 export type AddressChain = (

@@ -359,6 +359,6 @@ describe('time and number', () => {
     }
     finish.give()
     expect(await first).toContain('served')
-    expect(reported).toEqual([['connections_refused', { most: 1 }]])
+    expect(reported).toEqual([['connections_refused', { limit: 1 }]])
   })
 })

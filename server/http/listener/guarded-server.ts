@@ -142,7 +142,7 @@ export function reportDrops(
   server.on('drop', () => {
     if (quiet) return
     quiet = true
-    report('connections_refused', { most: server.maxConnections })
+    report('connections_refused', { limit: server.maxConnections })
     server.closeIdleConnections()
     setTimeout(() => {
       quiet = false

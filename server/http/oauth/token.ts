@@ -19,7 +19,7 @@ import { hashSecret } from '../../core/seal.ts'
 import type { Grant } from '../../core/session/grant.ts'
 import {
   type RefreshedTokens,
-  type RefreshPace,
+  type RefreshLimit,
   rotateRefreshToken,
 } from '../../core/tokens/refresh-token.ts'
 import type { SessionKeeper } from '../../core/session/session-keeper.ts'
@@ -30,7 +30,7 @@ import type { Endpoint, RequestContext } from '../endpoint.ts'
 import { optionalParameter, requiredParameter } from '../middleware/body.ts'
 
 export interface TokenPorts extends DevicePorts, ClientEndpointPorts {
-  pace: RefreshPace
+  refreshLimit: RefreshLimit
   keeper: Pick<SessionKeeper, 'keep'>
   keepClient: KeepClient
 }

@@ -53,7 +53,7 @@ type Answer = Dispatcher.ResponseData
 /** Passes what the upstream answers back to the client, or says what is wrong with it. */
 export class RelayAnswer {
   /** True when the last message without a sign-in was refused. */
-  refusesStrangers = false
+  refusesAnonymous = false
   readonly #ports: RelayAnswerPorts
 
   constructor(ports: RelayAnswerPorts) {
@@ -62,7 +62,7 @@ export class RelayAnswer {
 
   /** Rejects with `UpstreamError` when the upstream breaks off before the answer is a stream. */
   async pass(answer: Answer, exchange: Exchange): Promise<Reply> {
-    if (answer.statusCode < 300 && !exchange.incoming.caller.user) this.refusesStrangers = false
+    if (answer.statusCode < 300 && !exchange.incoming.caller.user) this.refusesAnonymous = false
     switch (kindOf(answer, exchange)) {
       case 'stream':
         return this.#stream(answer, exchange)
@@ -151,7 +151,7 @@ export class RelayAnswer {
     await discard(answer)
     // It takes nobody without a sign-in, public tools or not.
     if (!incoming.caller.user) {
-      this.refusesStrangers = true
+      this.refusesAnonymous = true
       throw new SignInNeededError()
     }
     this.#ports.report('upstream_refused', { status: answer.statusCode })

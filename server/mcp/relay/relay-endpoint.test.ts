@@ -1002,10 +1002,10 @@ describe('an upstream that fails', () => {
     const refuse = (response: ServerResponse): unknown => response.writeHead(403).end()
     answer = refuse
     await expect(send(ping, { caller: anonymous })).rejects.toBeInstanceOf(SignInNeededError)
-    expect([reported, endpoint.refusesStrangers()]).toEqual([[], true])
+    expect([reported, endpoint.refusesAnonymous()]).toEqual([[], true])
     answerWith(empty)
     await send(ping, { caller: anonymous })
-    expect(endpoint.refusesStrangers()).toBe(false)
+    expect(endpoint.refusesAnonymous()).toBe(false)
   })
 
   it.each<[what: string, answers: (response: ServerResponse, got: Got) => unknown, refuses: boolean]>([
@@ -1031,8 +1031,8 @@ describe('an upstream that fails', () => {
     'is known at the start to take nobody without a sign-in, or to take them: %s',
     async (_, answers, refuses) => {
       answer = answers
-      await endpoint.meetStranger()
-      expect(endpoint.refusesStrangers()).toBe(refuses)
+      await endpoint.tryAnonymous()
+      expect(endpoint.refusesAnonymous()).toBe(refuses)
       const ended = got
         .filter(({ method }) => method === 'DELETE')
         .map(({ headers }) => headers['mcp-session-id'])

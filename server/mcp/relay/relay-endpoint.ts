@@ -44,9 +44,9 @@ export interface RelayEndpoint extends McpEndpoint {
   /** Rejects when the upstream does not answer. */
   ping(): Promise<void>
   /** Returns whether the upstream refused the last anonymous message. */
-  refusesStrangers(): boolean
+  refusesAnonymous(): boolean
   /** Connects to the upstream without a sign-in, to know that. One that cannot be reached counts as refusing. Never rejects. */
-  meetStranger(): Promise<void>
+  tryAnonymous(): Promise<void>
 }
 
 /**
@@ -79,9 +79,9 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
     async ping() {
       await ask('HEAD')
     },
-    refusesStrangers: () => relay.answers.refusesStrangers,
-    async meetStranger() {
-      relay.answers.refusesStrangers = !(await takesStrangers(ask).catch(() => false))
+    refusesAnonymous: () => relay.answers.refusesAnonymous,
+    async tryAnonymous() {
+      relay.answers.refusesAnonymous = !(await acceptsAnonymous(ask).catch(() => false))
     },
     async close() {
       stopChecks()
@@ -101,7 +101,7 @@ type AskUpstream = (
 ) => Promise<Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>>
 
 /** Connects as a client without a sign-in does, within five seconds, and says whether the upstream lets it. */
-async function takesStrangers(ask: AskUpstream): Promise<boolean> {
+async function acceptsAnonymous(ask: AskUpstream): Promise<boolean> {
   const signal = AbortSignal.timeout(pingTimeoutMs)
   const json = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
   const [protocolVersion] = legacyRevisions

@@ -38,8 +38,8 @@ export function createPostgresSecondFactors(database: SqlDatabase): SecondFactor
       const pending = [id, bindingHash, sealingKeyOf(sealed), sealed, expiresAt]
       await database.write(insert, [...pending, ...sessionValues(session)])
     },
-    async attemptSecondFactor({ id, bindingHash, most }, now) {
-      const values = [id, bindingHash, most, now]
+    async attemptSecondFactor({ id, bindingHash, max }, now) {
+      const values = [id, bindingHash, max, now]
       const [row] = await database.write<PendingRow>(attempt, values)
       if (!row) {
         await database.write(endAfterMost, values)

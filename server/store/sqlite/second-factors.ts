@@ -27,9 +27,9 @@ export function createSqliteSecondFactors(database: SqliteDatabase): SecondFacto
         database.run(addSession, sessionValues(session))
         database.run(insertSecondFactor, [id, bindingHash, sealingKeyOf(sealed), sealed, expiresAt])
       }),
-    attemptSecondFactor: ({ id, bindingHash, most }, now) =>
+    attemptSecondFactor: ({ id, bindingHash, max }, now) =>
       database.transaction(() => {
-        const values = [id, bindingHash, now, most]
+        const values = [id, bindingHash, now, max]
         const pending = database.all<{ sealed: string; expiresAt: number }>(attempt, values)[0]
         const session = pending && database.all<StoredProviderSession>(selectAnySession, [id])[0]
         if (session) return { id, bindingHash, ...pending, session }

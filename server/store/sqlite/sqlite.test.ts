@@ -6,7 +6,7 @@ import {
   issueAuthorizationCode,
   redeemAuthorizationCode,
 } from '../../core/authorization/authorization-code.ts'
-import { RefreshPace, rotateRefreshToken } from '../../core/tokens/refresh-token.ts'
+import { RefreshLimit, rotateRefreshToken } from '../../core/tokens/refresh-token.ts'
 import { ScopeCatalogue } from '../../core/tokens/scope.ts'
 import { createSealer, fixedKeyRing } from '../../core/seal.ts'
 import { tokenKey } from '../../core/tokens/token-issue.ts'
@@ -126,7 +126,7 @@ describe('sqlite file', () => {
       runtime: createFakeRuntime(start),
       scopes: new ScopeCatalogue(),
       accessTokenTtlSeconds: 3600,
-      pace: new RefreshPace(3600),
+      refreshLimit: new RefreshLimit(3600),
       reportGrantEnd: () => {},
     }
     const client = publicClient()
@@ -269,7 +269,7 @@ it('no code, token or provider token is in the files: hashes and sealed values o
     reportGrantEnd: () => {},
     sessionTtlSeconds: grantSeconds,
     accessTokenTtlSeconds: 3600,
-    pace: new RefreshPace(3600),
+    refreshLimit: new RefreshLimit(3600),
   }
   const client = publicClient()
   await store.addClient({ ...client, secretHash: undefined })

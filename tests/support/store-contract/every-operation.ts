@@ -37,7 +37,7 @@ export async function useEverything(store: Store, name: string): Promise<void> {
   ] as const) {
     await store.addSecondFactor(secondFactorSample(`${id} ${name}`))
     for (let attempt = 0; attempt < 2; attempt += 1) {
-      await store.attemptSecondFactor({ id: `${id} ${name}`, bindingHash: 'binding', most: 1 }, start)
+      await store.attemptSecondFactor({ id: `${id} ${name}`, bindingHash: 'binding', max: 1 }, start)
     }
     await store.removeSecondFactor(`${id} ${name}`, signOut, start)
   }

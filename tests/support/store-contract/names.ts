@@ -37,7 +37,7 @@ const lookups: readonly [what: string, name: string, find: Lookup][] = [
   [
     'second factor to try',
     'f',
-    (store, id) => store.attemptSecondFactor({ id, bindingHash: 'binding', most: 5 }, start),
+    (store, id) => store.attemptSecondFactor({ id, bindingHash: 'binding', max: 5 }, start),
   ],
   ['second factor to remove', 'f', (store, id) => store.removeSecondFactor(id, true, start)],
   ['code', 'code a', (store, hash) => store.findAuthorizationCode(hash)],

@@ -8,7 +8,7 @@ const most = 5
 export function describeSecondFactors({ store, race }: StoreInstances): void {
   const pending = secondFactorSample('a')
   const attempt = (now: number, id = 'a', bindingHash = 'binding') =>
-    store().attemptSecondFactor({ id, bindingHash, most }, now)
+    store().attemptSecondFactor({ id, bindingHash, max: most }, now)
 
   describe('second factors', () => {
     it('allows the most attempts; the next one ends it, and its session is due for sign-out', async () => {
@@ -55,7 +55,7 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
     it('fifty attempts at once: the most succeed, and the sign-out is due once', async () => {
       await store().addSecondFactor(pending)
       const answers = await race((each) =>
-        each.attemptSecondFactor({ id: 'a', bindingHash: 'binding', most }, start),
+        each.attemptSecondFactor({ id: 'a', bindingHash: 'binding', max: most }, start),
       )
       expect(answers.filter(Boolean)).toEqual(Array.from({ length: most }, () => pending))
       expect(await dueSignOuts(store(), start)).toEqual([pending.session])

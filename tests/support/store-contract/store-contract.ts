@@ -77,7 +77,7 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
     ])
     await store().addSocialSignIn(socialSignInSample('kept'), 5)
     await store().addSecondFactor(secondFactorSample('half'))
-    await store().attemptSecondFactor({ id: 'half', bindingHash: 'binding', most: 1 }, start)
+    await store().attemptSecondFactor({ id: 'half', bindingHash: 'binding', max: 1 }, start)
     await store().countAttempt('key', 60, start)
     await store().rotateRefreshToken(kept.tokens.refreshHash, successorSample('kept 2'), rotationTerms(start))
     await store().saveProviderSession(nextSession(kept.session))
@@ -114,7 +114,7 @@ function describeKeeping({ store, reopen }: StoreInstances): void {
     ])
     expect(await store().listSocialSignIns('binding', start)).toEqual([socialSignInSample('kept')])
     expect(
-      await store().attemptSecondFactor({ id: 'half', bindingHash: 'binding', most: 1 }, start + 1),
+      await store().attemptSecondFactor({ id: 'half', bindingHash: 'binding', max: 1 }, start + 1),
     ).toBeUndefined()
     expect(await store().countAttempt('key', 60, start)).toEqual({ count: 2, windowEndsAt: start + 60 })
     expect(await store().findAccessToken('access kept 2', start)).toMatchObject({ grant: kept.grant })

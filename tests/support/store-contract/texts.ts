@@ -74,7 +74,7 @@ async function keepSignIns(store: Store, name: string, text: string): Promise<vo
   const id = `half ${name}`
   const pending = { ...secondFactorSample(id), sealed: text, session: sessionSample(id, text) }
   await store.addSecondFactor(pending)
-  expect(await store.attemptSecondFactor({ id, bindingHash: 'binding', most: 1 }, start)).toEqual(pending)
+  expect(await store.attemptSecondFactor({ id, bindingHash: 'binding', max: 1 }, start)).toEqual(pending)
   expect(await store.removeSecondFactor(id, false, start)).toBe(true)
 }
 

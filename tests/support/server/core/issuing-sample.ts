@@ -1,6 +1,6 @@
 import type { DeviceAuthorizationPorts } from '../../../../server/core/authorization/device-authorization.ts'
 import type { Store } from '../../../../server/core/store.ts'
-import { RefreshPace, type RefreshTokenPorts } from '../../../../server/core/tokens/refresh-token.ts'
+import { RefreshLimit, type RefreshTokenPorts } from '../../../../server/core/tokens/refresh-token.ts'
 import { ScopeCatalogue } from '../../../../server/core/tokens/scope.ts'
 import { openMemoryStore } from '../../../../server/store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
@@ -28,7 +28,7 @@ export function issuingSample(): IssuingSample {
     sessionTtlSeconds: grantSeconds,
     scopes: new ScopeCatalogue(),
     accessTokenTtlSeconds: 3600,
-    pace: new RefreshPace(3600),
+    refreshLimit: new RefreshLimit(3600),
     reportGrantEnd: ({ id }: { id: string }, reason: string): void => void ended.push([id, reason]),
     issuer: 'https://mcp.example.com',
     resource,
