@@ -16,12 +16,17 @@ describe.each([
 ])('a command of %s: an answer with', { timeout: 60_000 }, (revision, args) => {
   let server: ServerProcess
   let authorization: string
+  let session: Record<string, string>
   beforeAll(async () => {
     server = await startGateway({ command: process.execPath, args: [program, ...args] })
     const { access_token: token } = await (
       await registerPlainClient(server)
     ).connect(await createPerson(server))
     authorization = `Bearer ${token}`
+    const opened = await post(initialize())
+    const id = opened.headers.get('mcp-session-id') ?? ''
+    session = { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' }
+    await opened.text()
   })
   afterAll(() => server?.close())
 
@@ -55,15 +60,8 @@ describe.each([
       const answer =
         expected.length > 1 ? [expected[0]?.slice(0, unreadable.length), expected[1]] : [expected[0]]
       const call = toolCall('write', { text }, 5)
-      const opened = await post(initialize())
-      const session = {
-        'mcp-session-id': opened.headers.get('mcp-session-id') ?? '',
-        'mcp-protocol-version': '2025-11-25',
-      }
-      await opened.text()
       expect(await outcomeOf(await post(call))).toEqual([5, ...answer])
       expect(await outcomeOf(await post(call, session))).toEqual([5, ...answer])
-      await server.fetch(server.mcpUrl, { method: 'DELETE', headers: { authorization, ...session } })
       if (revision === '2025-11-25') return
       const of2026 = message2026('tools/call', { name: 'write', arguments: { text } })
       expect(await outcomeOf(await post(of2026.message, of2026.headers))).toEqual([1, ...answer])

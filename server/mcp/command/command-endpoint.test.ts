@@ -530,7 +530,7 @@ describe('questions of a process in the middle of a call', () => {
 
   it('are refused with the reason where nobody can be asked', async () => {
     const client = open(['--era', 'legacy']).client()
-    const reason = 'no client of this process has declared'
+    const reason = 'this process serves no session that can be asked'
     expect(JSON.stringify(await client.call('ask'))).toContain(reason)
     const session = await client.open({ roots: {} })
     expect(JSON.stringify(await session.call('ask'))).toContain('the client has not declared it')

@@ -14,7 +14,7 @@ import { ForwardedClient, type ForwardingPorts } from './forwarded-client.ts'
 import { ExactIds } from './exact-ids.ts'
 import { createProcessGuardian } from './process/process-guardian.ts'
 import { ProcessPool } from './process-pool.ts'
-import type { CommandEvent } from './process/served-process.ts'
+import type { CommandEvent } from './process/command-process.ts'
 import { createCommandTransport2026 } from './transport-2026.ts'
 import { Unavailable } from './process-room.ts'
 

@@ -126,7 +126,7 @@ export class ForwardedClient implements Peer, SlotClient {
   #receive(message: JsonRpcMessage): void {
     if ('method' in message && 'id' in message) void this.#serve(message)
     else if ('method' in message) this.#onNotification(message)
-    else if (this.#slot?.questions.answer(message, this) === false) this.#adapted?.pass(message)
+    else if (this.#slot?.questions.answer(message) === false) this.#adapted?.pass(message)
   }
 
   #onNotification(message: JsonRpcNotification): void {

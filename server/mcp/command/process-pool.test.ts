@@ -93,7 +93,7 @@ describe.concurrent('a process', () => {
     expect(fixture.reported('upstream_started')).toMatchObject([{ sub: undefined }])
     const { headers } = await ada.open({ elicitation: {} })
     expect(fixture.processes()).toHaveLength(1)
-    expect(JSON.stringify(await bob.call('ask'))).toContain('serves everybody')
+    expect(JSON.stringify(await bob.call('ask'))).toContain('serves no session that can be asked')
     // To each other the sessions are unknown.
     expect((await bob.post(hang, headers)).status).toBe(404)
   })

@@ -9,7 +9,7 @@ import { ownerOf } from '../open-streams.ts'
 import { childEnvironment } from './process/child-environment.ts'
 import type { GreetedProcess } from './process/handshake.ts'
 import { ProcessStarter } from './process/process-starter.ts'
-import type { EndReason, ServedProcess, ServingTerms } from './process/served-process.ts'
+import type { EndReason, CommandProcess, ServingTerms } from './process/command-process.ts'
 import { refusals, StartLimits, Unavailable, waitForRoom } from './process-room.ts'
 import { callerName, ProcessSlot } from './process-slot.ts'
 
@@ -52,7 +52,7 @@ export class ProcessPool {
   /** Starts and stops one process, so that npx downloads the package and errors show early. Never rejects. */
   async tryStart(): Promise<GreetedProcess | undefined> {
     const { upstream, environment, report } = this.#ports
-    let started: ServedProcess | undefined
+    let started: CommandProcess | undefined
     try {
       return await this.#starter.start({
         environment: childEnvironment(upstream, environment),
@@ -157,7 +157,7 @@ export class ProcessPool {
     }
   }
 
-  #onDeath(slot: ProcessSlot, process: ServedProcess): void {
+  #onDeath(slot: ProcessSlot, process: CommandProcess): void {
     if (slot.process === process) slot.vacate()
     if (slot.sessions.size === 0 && slot.use.isIdle) slot.terms.onUnused()
     this.#recordDeath(slot, process)
@@ -165,7 +165,7 @@ export class ProcessPool {
 
   #recordDeath(
     { terms: { userId, sub }, latestCaller = userId }: ProcessSlot,
-    process?: ServedProcess,
+    process?: CommandProcess,
   ): void {
     if (this.#limits.recordDeath(userId, latestCaller))
       this.#ports.report('upstream_broken', { sub, stderr: process?.errorTail })
@@ -203,7 +203,7 @@ function tokenOf(caller: Caller, upstream: CommandUpstream): string | undefined 
 }
 
 /** Ends a process whose calls go to another one that is about to serve. It still answers those that it has. */
-function endAfter(former: ServedProcess, ready: Promise<void>): void {
+function endAfter(former: CommandProcess, ready: Promise<void>): void {
   void ready
     .catch(() => {})
     .then(() => former.settled())
@@ -219,7 +219,7 @@ function declaredBy(body: unknown): JsonObject {
 function notStarted(
   sub: string | undefined,
   error: unknown,
-  process: ServedProcess | undefined,
+  process: CommandProcess | undefined,
 ): Record<string, unknown> {
   const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
   const afterTimeout =

@@ -3,7 +3,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { RateLimit } from '../../core/limits/rate-limit.ts'
 import type { ProcessStarter } from './process/process-starter.ts'
-import type { ServingTerms } from './process/served-process.ts'
+import type { ServingTerms } from './process/command-process.ts'
 import type { ProcessSlot } from './process-slot.ts'
 
 const roomCheckMs = 50

@@ -18,7 +18,7 @@ import type { ServingContext } from '../endpoint-config.ts'
 import { ProcessChanges } from './process/process-changes.ts'
 import type { GreetedProcess } from './process/handshake.ts'
 import type { ForwardOptions, ProcessClients } from './process/process-connection.ts'
-import type { ServedProcess, ServingTerms } from './process/served-process.ts'
+import type { CommandProcess, ServingTerms } from './process/command-process.ts'
 import { Questions } from './questions.ts'
 
 export interface SlotTerms {
@@ -69,7 +69,7 @@ export class ProcessSlot implements ProcessClients {
   readonly questions: Questions = new Questions()
   readonly tools: ToolCatalogue
   /** The process that serves, starts, or has failed to. */
-  process: ServedProcess | undefined
+  process: CommandProcess | undefined
   /** Settled when the process serves, or cannot. */
   ready: Promise<void> | undefined
   /** True from the moment it begins to end. */
@@ -131,7 +131,7 @@ export class ProcessSlot implements ProcessClients {
   }
 
   /** Takes the process out; its clients stay. */
-  vacate(): ServedProcess | undefined {
+  vacate(): CommandProcess | undefined {
     const { process } = this
     this.#isServed = false
     this.process = undefined
@@ -164,8 +164,9 @@ export class ProcessSlot implements ProcessClients {
 
   leave(client: SlotClient): void {
     this.sessions.delete(client)
-    this.questions.leave(client)
-    if (this.sessions.size === 0) this.terms.onUnused()
+    if (this.sessions.size > 0) return
+    this.questions.close()
+    this.terms.onUnused()
   }
 
   /** The result of a request. Rejects as the process's connection does. */
@@ -213,12 +214,11 @@ export class ProcessSlot implements ProcessClients {
 
   /** Asks the session on behalf of its process. */
   onRequest(request: JsonRpcRequest, answer: (response: JsonRpcResponse) => void): void {
-    const { isShared, declared } = this
-    const [session] = this.sessions
-    const asked = declared && session
+    const { declared } = this
+    const [client] = this.sessions
     // The stream of a call is one that every client reads.
-    const relatedTo = [...this.#calls].findLast(({ client }) => client === asked)?.id
-    this.questions.ask(request, { asked, isShared, declared, relatedTo }, answer)
+    const relatedTo = [...this.#calls].at(-1)?.id
+    this.questions.ask(request, declared && client && { client, declared, relatedTo }, answer)
   }
 
   /** Ends all sessions and streams. Calls get their errors from the end of the process. */

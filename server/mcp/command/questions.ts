@@ -11,35 +11,35 @@ import {
   type JsonRpcResponse,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 
-interface QuestionTerms {
-  /** Undefined when there is nobody to ask. */
-  asked: ClientPort | undefined
-  isShared: boolean
-  /** The capabilities of the client. */
-  declared: JsonObject | undefined
-  /** The call of that client that it is about, if that is known. */
+/** The session that owns a process. */
+export interface AskedSession {
+  client: ClientPort
+  /** The capabilities that it has declared. */
+  declared: JsonObject
+  /** Its call that the question is about, if that is known. */
   relatedTo: JsonRpcId | undefined
 }
 
 interface Question {
-  asked: ClientPort
-  relatedTo: JsonRpcId | undefined
+  session: AskedSession
   answer: (response: JsonRpcResponse) => void
   /** The id that the process gave it. Two processes may have the same. */
   processId: JsonRpcId
   timer: NodeJS.Timeout
 }
 
-/** The requests of processes to clients that are open, by ids of their own. */
+/** The open requests of the processes of a session to their client, under ids of this server. */
 export class Questions {
   readonly #open = new Map<JsonRpcId, Question>()
   #lastId = 0
 
-  ask(request: JsonRpcRequest, terms: QuestionTerms, answer: Question['answer']): void {
-    const { asked, relatedTo } = terms
-    const refusal = refusalOf(request, terms)
-    if (!asked || refusal !== undefined) {
-      const text = `${request.method.slice(0, 100)} is not possible: ${refusal}.`
+  /** Asks the session; undefined if the process has none, and the answer is an error. */
+  ask(request: JsonRpcRequest, session: AskedSession | undefined, answer: Question['answer']): void {
+    if (!session || !hasDeclared(session.declared, request)) {
+      const reason = session
+        ? 'the client has not declared it at initialize'
+        : 'this process serves no session that can be asked'
+      const text = `${request.method.slice(0, 100)} is not possible: ${reason}.`
       return answer(jsonRpcError(request.id, jsonRpcCode.methodNotFound, text))
     }
     this.#lastId += 1
@@ -49,37 +49,34 @@ export class Questions {
       answer(notAnswered(request.id))
     }
     const timer = setTimeout(expire, maxInputSeconds * 1000).unref()
-    this.#open.set(id, { asked, relatedTo, answer, processId: request.id, timer })
-    void asked.send({ ...request, id }, relatedTo)
+    this.#open.set(id, { session, answer, processId: request.id, timer })
+    void session.client.send({ ...request, id }, session.relatedTo)
   }
 
-  /** Takes the response of the client that was asked; of another one it is dropped. Says whether it was one. */
-  answer(response: JsonRpcResponse, from: ClientPort): boolean {
-    const question = this.#open.get(response.id ?? '')
-    if (question?.asked !== from) return false
-    this.#forget(response.id ?? '')
-    question.answer({ ...response, id: question.processId })
-    return true
+  /** Takes a response of the client. Returns whether it answers a question. */
+  answer(response: JsonRpcResponse): boolean {
+    const id = response.id ?? ''
+    const question = this.#open.get(id)
+    this.#forget(id)
+    question?.answer({ ...response, id: question.processId })
+    return question !== undefined
   }
 
-  /** The process no longer waits for the answer. */
+  /** Withdraws a question whose answer the process no longer needs. */
   cancel(processId: unknown): void {
     const [id] = [...this.#open].findLast(([, question]) => isSameScalar(question.processId, processId)) ?? []
     if (id !== undefined) this.#withdraw(id, 'The answer is no longer needed.')
   }
 
-  /** A client has left without an answer. */
-  leave(client: ClientPort): void {
-    for (const [id, { asked }] of this.#open) if (asked === client) this.answer(notAnswered(id), client)
+  /** Answers every question with an error: the client has left. */
+  close(): void {
+    for (const id of this.#open.keys()) this.answer(notAnswered(id))
   }
 
   #withdraw(requestId: JsonRpcId, reason: string): void {
+    const { client, relatedTo } = this.#open.get(requestId)?.session ?? {}
     const params = { requestId, reason }
-    const question = this.#open.get(requestId)
-    void question?.asked.send(
-      { jsonrpc: '2.0', method: 'notifications/cancelled', params },
-      question.relatedTo,
-    )
+    void client?.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, relatedTo)
     this.#forget(requestId)
   }
 
@@ -89,16 +86,9 @@ export class Questions {
   }
 }
 
-/** Says why the process cannot ask that. */
-function refusalOf(
-  { method, params }: JsonRpcRequest,
-  { asked, isShared, declared = {} }: QuestionTerms,
-): string | undefined {
-  if (isShared) return 'this process serves everybody and can ask nobody'
-  if (!asked) return 'no client of this process has declared at initialize that it can be asked'
+function hasDeclared(declared: JsonObject, { method, params }: JsonRpcRequest): boolean {
   const needed = neededCapability(method, params)
-  const isDeclared = needed && !missingCapability(needed, declared)
-  return isDeclared ? undefined : 'the client has not declared it at initialize'
+  return needed !== undefined && missingCapability(needed, declared) === undefined
 }
 
 function notAnswered(id: JsonRpcId): JsonRpcResponse {

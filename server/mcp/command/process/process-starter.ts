@@ -1,20 +1,20 @@
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { GreetedProcess } from './handshake.ts'
-import { type ProcessTerms, ServedProcess, type ServingTerms } from './served-process.ts'
+import { type ProcessTerms, CommandProcess, type ServingTerms } from './command-process.ts'
 
 export interface StartTerms extends Pick<ProcessTerms, 'environment' | 'clients' | 'sub'> {
   /** The era to speak if the command knows both. */
   preferred: McpEra
   /** Called with each process that is started: at most two. */
-  onProcess: (process: ServedProcess) => void
+  onProcess: (process: CommandProcess) => void
   /** Called when a process that has served ends by itself. */
-  onDeath: (process: ServedProcess) => void
+  onDeath: (process: CommandProcess) => void
 }
 
 /** Starts the processes of a command, and knows those that exist. */
 export class ProcessStarter {
   /** Includes processes that are ending. */
-  readonly existing: Set<ServedProcess> = new Set()
+  readonly existing: Set<CommandProcess> = new Set()
   readonly #common: ServingTerms
   /** The era in which the command has answered, by the one that was preferred. */
   readonly #answered = new Map<McpEra, McpEra>()
@@ -47,9 +47,9 @@ export class ProcessStarter {
     await Promise.all([...this.existing].map((process) => process.stop('closed')))
   }
 
-  #launch({ onProcess, onDeath, ...terms }: Omit<StartTerms, 'preferred'>, first: McpEra): ServedProcess {
+  #launch({ onProcess, onDeath, ...terms }: Omit<StartTerms, 'preferred'>, first: McpEra): CommandProcess {
     const { startTimeoutSeconds, firstStartTimeoutSeconds } = this.#common.upstream
-    const process: ServedProcess = new ServedProcess(this.#common, {
+    const process: CommandProcess = new CommandProcess(this.#common, {
       ...terms,
       first,
       user: this.#freeUser(),
