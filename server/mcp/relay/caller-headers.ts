@@ -4,15 +4,15 @@ import type { IdentityForm } from '../../core/gateway/upstream.ts'
 
 export interface CallerHeadersPorts {
   identity: readonly IdentityForm[]
-  /** Makes what the header `Drawbridge-Assertion` says. */
+  /** Creates the assertion. */
   assertions: Pick<AssertionSigner, 'assert'>
-  /** Makes the same for `Authorization`, where it is a JWT access token (RFC 9068). */
+  /** Creates the assertion as a JWT access token (RFC 9068). */
   bearers: Pick<AssertionSigner, 'assert'>
 }
 
 /**
- * The headers that tell the upstream who calls, in the forms of its document; none for an anonymous caller. Rejects when the provider's
- * token of the caller cannot be had.
+ * Returns the headers that tell the upstream who is calling, in the forms its document lists; none for an anonymous caller. Rejects if
+ * the caller's provider token is not available.
  */
 export async function callerHeaders(
   caller: Caller,
@@ -49,8 +49,8 @@ function forwardedHeaders({ user: { sub, email, name } }: SignedInCaller): Recor
   }
 }
 
-/** UTF-8 without control characters, which would end the header. Each byte is a character, as `fetch` and undici send it. */
+/** Encodes text as UTF-8 bytes, one character each, as `fetch` and undici send them. Replaces control characters, which would end the header. */
 function headerText(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- these are what must go
+  // oxlint-disable-next-line no-control-regex -- they must go
   return Buffer.from(text.replaceAll(/[\x00-\x1F\x7F]/g, ' '), 'utf8').toString('latin1')
 }

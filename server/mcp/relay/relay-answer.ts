@@ -13,7 +13,7 @@ import { relayStream, type StreamFault } from './relayed-stream.ts'
 import { sealSession } from './upstream-ids.ts'
 import { decodedBody, discard, toUpstreamError, type UpstreamFailure } from './upstream-connection.ts'
 
-/** Reasons for not passing an answer of the upstream on. */
+/** Reasons why a response of the upstream is not passed on. */
 export type RelayFault = Exclude<UpstreamFailure, 'left'> | StreamFault | 'redirect' | 'no_identity'
 
 export type ReportUpstream = (
@@ -21,22 +21,22 @@ export type ReportUpstream = (
   fields: { reason?: RelayFault; status?: number; error?: unknown },
 ) => void
 
-/** One request on its way to the upstream. */
-export interface Exchange {
+/** A request to the upstream, and what its response needs. */
+export interface RelayedRequest {
   request: Request
   incoming: Incoming
   answered: AnsweredCalls
-  /** The session that the client named: its own sealed id, and the upstream's. */
+  /** The session that the client named: the client's sealed id, and the upstream's. */
   session: { sealed: string; id: string } | undefined
-  /** The upstream's own ids of tasks, by those that the client knows. */
+  /** The upstream's task ids, by the client's. */
   taskIds: ReadonlyMap<string, string>
-  /** The place that a stream of notifications takes. */
+  /** The slot of a stream of notifications. */
   slot: SubscriptionSlot | undefined
-  /** True when the answer is a stream, which ends the calls itself. */
+  /** True if the response is a stream, which ends the calls itself. */
   isStreaming: boolean
 }
 
-/** Returns whether the client waits for notifications, without a time limit. */
+/** Returns whether the client waits for notifications, which has no time limit. */
 export function waitsForNotifications(request: Request, body: unknown): boolean {
   return request.method === 'GET' || (isJsonObject(body) && body['method'] === 'subscriptions/listen')
 }
@@ -50,9 +50,9 @@ export interface RelayAnswerPorts {
 
 type Answer = Dispatcher.ResponseData
 
-/** Passes what the upstream answers back to the client, or says what is wrong with it. */
+/** Passes the upstream's responses back to the client, or reports what is wrong with them. */
 export class RelayAnswer {
-  /** True when the last message without a sign-in was refused. */
+  /** True if the last message without a sign-in was refused. */
   refusesAnonymous = false
   readonly #ports: RelayAnswerPorts
 
@@ -60,52 +60,52 @@ export class RelayAnswer {
     this.#ports = ports
   }
 
-  /** Rejects with `UpstreamError` when the upstream breaks off before the answer is a stream. */
-  async pass(answer: Answer, exchange: Exchange): Promise<Reply> {
-    if (answer.statusCode < 300 && !exchange.incoming.caller.user) this.refusesAnonymous = false
-    switch (kindOf(answer, exchange)) {
+  /** Rejects with `UpstreamError` if the upstream breaks off before the response has become a stream. */
+  async pass(answer: Answer, sent: RelayedRequest): Promise<Reply> {
+    if (answer.statusCode < 300 && !sent.incoming.caller.user) this.refusesAnonymous = false
+    switch (kindOf(answer, sent)) {
       case 'stream':
-        return this.#stream(answer, exchange)
+        return this.#stream(answer, sent)
       case 'json':
-        return this.#json(answer, exchange)
+        return this.#json(answer, sent)
       case 'accepted':
-        // It may be a stream without an end.
+        // Not awaited: it may be an endless stream.
         void discard(answer)
-        return new Response(null, { status: 202, headers: this.#headers(answer, exchange) })
+        return new Response(null, { status: 202, headers: this.#headers(answer, sent) })
       case 'ended':
         await discard(answer)
-        return new Response(null, { status: answer.statusCode, headers: this.#headers(answer, exchange) })
+        return new Response(null, { status: answer.statusCode, headers: this.#headers(answer, sent) })
       case 'refused':
-        return this.#refuse(answer, exchange)
+        return this.#refuse(answer, sent)
       case 'session_over':
         await discard(answer)
-        return sessionNotFound(exchange.incoming.body)
+        return sessionNotFound(sent.incoming.body)
       case 'error':
-        return this.#error(answer, exchange)
+        return this.#error(answer, sent)
       case 'redirect':
-        return this.#fail('redirect', answer, exchange)
+        return this.#fail('redirect', answer, sent)
       case 'bad':
-        return this.#fail('bad_answer', answer, exchange)
+        return this.#fail('bad_answer', answer, sent)
     }
   }
 
-  async #json(answer: Answer, exchange: Exchange): Promise<Reply> {
-    const text = await this.#readText(answer, exchange)
-    if (text === undefined) return this.#fail('too_large', answer, exchange)
-    const passed = exchange.answered.pass(text)
-    // A client would wait for an answer that is not there.
-    const isUnanswered = exchange.answered.ids().length > 0
-    if (passed === undefined || isUnanswered) return this.#fail('bad_answer', answer, exchange)
-    const headers = { ...this.#headers(answer, exchange), 'content-type': 'application/json' }
+  async #json(answer: Answer, sent: RelayedRequest): Promise<Reply> {
+    const text = await this.#readText(answer, sent)
+    if (text === undefined) return this.#fail('too_large', answer, sent)
+    const passed = sent.answered.pass(text)
+    // The client would wait for the missing response.
+    const isUnanswered = sent.answered.ids().length > 0
+    if (passed === undefined || isUnanswered) return this.#fail('bad_answer', answer, sent)
+    const headers = { ...this.#headers(answer, sent), 'content-type': 'application/json' }
     return { status: answer.statusCode, headers, body: passed }
   }
 
-  async #stream(answer: Answer, exchange: Exchange): Promise<Reply> {
-    const { answered, slot } = exchange
-    const { caller, calls } = exchange.incoming
-    // The request and its message are let go: a stream may last for days.
-    const { signal } = exchange.request
-    exchange.isStreaming = true
+  async #stream(answer: Answer, sent: RelayedRequest): Promise<Reply> {
+    const { answered, slot } = sent
+    const { caller, calls } = sent.incoming
+    // Do not keep the request and its message: a stream may last for days.
+    const { signal } = sent.request
+    sent.isStreaming = true
     const relayed = await relayStream(decodedBody(answer), {
       calls: answered,
       maxBytes: this.#ports.upstream.maxBodyBytes,
@@ -113,7 +113,7 @@ export class RelayAnswer {
       failed: (reason, error) => this.#ports.report('upstream_failed', { reason, error }),
       failureText: `The MCP server behind this endpoint broke off its answer. ${nextStep}`,
     })
-    const headers = { ...this.#headers(answer, exchange), ...eventStreamHeaders }
+    const headers = { ...this.#headers(answer, sent), ...eventStreamHeaders }
     if (typeof relayed === 'string') {
       slot?.release()
       return { status: 200, headers, body: relayed }
@@ -126,30 +126,28 @@ export class RelayAnswer {
     })
   }
 
-  /** An error about the message goes on when it is JSON-RPC, with its status. */
-  async #error(answer: Answer, exchange: Exchange): Promise<Response> {
+  /** Passes a JSON-RPC error on, with its status; any other is replaced. */
+  async #error(answer: Answer, sent: RelayedRequest): Promise<Response> {
     const { statusCode: status } = answer
-    const headers = this.#headers(answer, exchange)
+    const headers = this.#headers(answer, sent)
     const text =
-      mediaTypeOf(answer) === 'application/json'
-        ? await this.#readText(answer, exchange)
-        : await discard(answer)
-    const passed = text !== undefined && isJsonRpcError(text) ? exchange.answered.pass(text) : undefined
+      mediaTypeOf(answer) === 'application/json' ? await this.#readText(answer, sent) : await discard(answer)
+    const passed = text !== undefined && isJsonRpcError(text) ? sent.answered.pass(text) : undefined
     if (passed !== undefined) {
       return new Response(passed, { status, headers: { ...headers, 'content-type': 'application/json' } })
     }
-    // What the upstream does not know at all is not at its address.
-    if (!ownStatuses.has(status) || (status === 404 && exchange.request.method === 'POST')) {
-      return this.#fail(status === 504 ? 'timeout' : 'bad_answer', answer, exchange)
+    // A 404 for a POST means that there is no MCP server at this URL.
+    if (!ownStatuses.has(status) || (status === 404 && sent.request.method === 'POST')) {
+      return this.#fail(status === 504 ? 'timeout' : 'bad_answer', answer, sent)
     }
     const said = status === 429 || status === 503 ? 'is busy' : `refused the message with ${status}`
     const error = internalError(`The MCP server behind this endpoint ${said}. ${nextStep}`)
-    return failureResponse(status, error, exchange.incoming.body, headers)
+    return failureResponse(status, error, sent.incoming.body, headers)
   }
 
-  async #refuse(answer: Answer, { incoming }: Exchange): Promise<Response> {
+  async #refuse(answer: Answer, { incoming }: RelayedRequest): Promise<Response> {
     await discard(answer)
-    // It takes nobody without a sign-in, public tools or not.
+    // The upstream requires a sign-in even for public tools.
     if (!incoming.caller.user) {
       this.refusesAnonymous = true
       throw new SignInNeededError()
@@ -160,15 +158,15 @@ export class RelayAnswer {
     return failureResponse(502, internalError(text), incoming.body)
   }
 
-  async #fail(reason: RelayFault, answer: Answer, { incoming }: Exchange): Promise<Response> {
+  async #fail(reason: RelayFault, answer: Answer, { incoming }: RelayedRequest): Promise<Response> {
     await discard(answer)
     this.#ports.report('upstream_failed', { reason, status: answer.statusCode })
     const text = `The MCP server behind this endpoint gave an answer that cannot be passed on. ${nextStep}`
     return failureResponse(502, internalError(text), incoming.body)
   }
 
-  /** Undefined for more than may be. */
-  async #readText(answer: Answer, { request }: Exchange): Promise<string | undefined> {
+  /** Returns undefined if the response is too large. */
+  async #readText(answer: Answer, { request }: RelayedRequest): Promise<string | undefined> {
     const chunks: Buffer[] = []
     let length = 0
     try {
@@ -180,11 +178,11 @@ export class RelayAnswer {
     } catch (error) {
       throw toUpstreamError(error, request.signal)
     }
-    // Without a byte order mark.
+    // Removes a byte order mark.
     return new TextDecoder().decode(Buffer.concat(chunks))
   }
 
-  #headers(answer: Answer, { incoming: { caller }, session }: Exchange): Record<string, string> {
+  #headers(answer: Answer, { incoming: { caller }, session }: RelayedRequest): Record<string, string> {
     const [id, retryAfter, revision] = ['mcp-session-id', 'retry-after', 'mcp-protocol-version'].map((name) =>
       headerOf(answer, name),
     )
@@ -209,24 +207,24 @@ type AnswerKind =
   | 'redirect'
   | 'bad'
 
-function kindOf(answer: Answer, exchange: Exchange): AnswerKind {
+function kindOf(answer: Answer, sent: RelayedRequest): AnswerKind {
   const { statusCode: status } = answer
-  if (status < 300) return kindOfSuccess(answer, exchange)
+  if (status < 300) return kindOfSuccess(answer, sent)
   if (status < 400) return 'redirect'
   if (status === 401 || status === 403 || status === 407) return 'refused'
-  return status === 404 && exchange.session ? 'session_over' : 'error'
+  return status === 404 && sent.session ? 'session_over' : 'error'
 }
 
-function kindOfSuccess(answer: Answer, { request, answered }: Exchange): AnswerKind {
+function kindOfSuccess(answer: Answer, { request, answered }: RelayedRequest): AnswerKind {
   if (request.method === 'DELETE') return 'ended'
-  // Nothing was asked, whatever comes with it.
+  // Nothing was requested, so the body does not matter.
   if (request.method === 'POST' && answered.ids().length === 0) return 'accepted'
   const type = mediaTypeOf(answer)
   if (type === 'text/event-stream') return 'stream'
   return type === 'application/json' ? 'json' : 'bad'
 }
 
-/** Statuses that mean something to a client of MCP. */
+/** Statuses that mean something to MCP clients. */
 const ownStatuses: ReadonlySet<number> = new Set([400, 404, 405, 406, 409, 413, 415, 422, 429, 503])
 
 function isJsonRpcError(text: string): boolean {

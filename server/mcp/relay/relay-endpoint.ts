@@ -23,17 +23,22 @@ import {
   taskNotFound,
   tooManyStreams,
 } from '../failure-response.ts'
-import { type Exchange, RelayAnswer, type ReportUpstream, waitsForNotifications } from './relay-answer.ts'
+import {
+  type RelayedRequest,
+  RelayAnswer,
+  type ReportUpstream,
+  waitsForNotifications,
+} from './relay-answer.ts'
 import { isModern, refuseHeaders, requestHeaders } from './request-headers.ts'
 import { openSession, ownTaskIds, TaskIds, withGivenTaskIds, withTaskIds } from './upstream-ids.ts'
 import { type ObserveRequest, UpstreamConnection, UpstreamError } from './upstream-connection.ts'
 
 export interface RelayPorts {
   upstream: HttpUpstream
-  /** The headers that tell the upstream who calls. */
+  /** Returns the headers that tell the upstream who is calling. */
   identify: (caller: Caller) => Promise<Record<string, string>>
   sealer: Sealer
-  /** Marks ids of tasks. */
+  /** Derives the marks on task ids. */
   ring: KeyRing
   runtime: Pick<Runtime, 'now'>
   report: ReportUpstream
@@ -41,20 +46,20 @@ export interface RelayPorts {
 }
 
 export interface RelayEndpoint extends McpEndpoint {
-  /** Rejects when the upstream does not answer. */
+  /** Rejects if the upstream does not answer. */
   ping(): Promise<void>
   /** Returns whether the upstream refused the last anonymous message. */
   refusesAnonymous(): boolean
-  /** Connects to the upstream without a sign-in, to know that. One that cannot be reached counts as refusing. Never rejects. */
+  /** Tries the upstream without a sign-in to find out. An unreachable one counts as refusing. Never rejects. */
   tryAnonymous(): Promise<void>
 }
 
 /**
- * Creates the endpoint that passes messages of all revisions on to an MCP server by HTTP, and its answers back, as they are. What does
- * not go on: credentials and identity of the client, and from the upstream cookies, challenges and every other header that is not about
- * the message. Ids of sessions are sealed. Tools that policy or access rules hide from the caller do not exist.
+ * Creates the endpoint that passes messages of all revisions on to an MCP server over HTTP, and its responses back, both unchanged.
+ * Drops the client's credentials and identity, and the upstream's cookies, challenges and every other header that is not about the
+ * message. Seals session ids. Tools that the policy or the access rules hide from the caller do not exist.
  *
- * Not checked: what messages say beyond that, which is for the upstream to do.
+ * Leaves all other checks of messages to the upstream.
  */
 export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
   const streams = new OpenStreams(ports.runtime)
@@ -71,7 +76,7 @@ export function createRelayEndpoint(ports: RelayPorts): RelayEndpoint {
     methods: ['POST', 'GET', 'DELETE'],
     has: (call) => relay.known.has(call),
     handle(request, given, caller, calls, text) {
-      // Errors of ours have the id as it came.
+      // Our own errors repeat the id exactly as it was written.
       const body = text !== undefined && hasOddNumber(text) ? parseExactJson(text) : given
       return relay.handle(request, { body, caller, calls }, text)
     },
@@ -100,7 +105,7 @@ type AskUpstream = (
   signal?: AbortSignal,
 ) => Promise<Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>>
 
-/** Connects as a client without a sign-in does, within five seconds, and says whether the upstream lets it. */
+/** Connects as a client without a sign-in would, within five seconds. Returns whether the upstream accepts it. */
 async function acceptsAnonymous(ask: AskUpstream): Promise<boolean> {
   const signal = AbortSignal.timeout(pingTimeoutMs)
   const json = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
@@ -111,7 +116,7 @@ async function acceptsAnonymous(ask: AskUpstream): Promise<boolean> {
   const inSession = { ...json, ...(typeof session === 'string' && { [mcpHeader.sessionId]: session }) }
   const listed = await ask('POST', messageText('tools/list', {}), inSession, signal)
   if (typeof session === 'string') await ask('DELETE', undefined, inSession, signal).catch(() => {})
-  // Other refusals may be of the revision.
+  // Any other refusal may be about the revision.
   return [opened, listed].every(({ statusCode }) => statusCode < 500 && ![401, 403].includes(statusCode))
 }
 
@@ -151,37 +156,37 @@ class Relay {
       known,
       withTaskIds: (message) => withGivenTaskIds(message, caller, this.#taskIds, taskIds),
     })
-    return this.#exchange({ request, incoming, answered, session, taskIds, slot, isStreaming: false }, text)
+    return this.#answer({ request, incoming, answered, session, taskIds, slot, isStreaming: false }, text)
   }
 
-  async #exchange(exchange: Exchange, text: string | undefined): Promise<Reply> {
+  async #answer(sent: RelayedRequest, text: string | undefined): Promise<Reply> {
     try {
-      return await this.#relay(exchange, text)
+      return await this.#relay(sent, text)
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error
-      return this.#unanswered(error, exchange)
+      return this.#unanswered(error, sent)
     } finally {
-      // What a stream answers is still to come.
-      if (!exchange.isStreaming) {
-        exchange.answered.end(exchange.request.signal.aborted ? 'cancelled' : 'failed')
-        exchange.slot?.release()
+      // A stream ends the calls itself.
+      if (!sent.isStreaming) {
+        sent.answered.end(sent.request.signal.aborted ? 'cancelled' : 'failed')
+        sent.slot?.release()
       }
     }
   }
 
-  #slotFor(request: Request, { body, caller }: Incoming): Exchange['slot'] | 'none' {
+  #slotFor(request: Request, { body, caller }: Incoming): RelayedRequest['slot'] | 'none' {
     if (!waitsForNotifications(request, body)) return undefined
     return this.#slots.acquire(signedIn(caller).user.id) ?? 'none'
   }
 
-  #sessionOf(request: Request, caller: Caller): Exchange['session'] | 'unknown' {
+  #sessionOf(request: Request, caller: Caller): RelayedRequest['session'] | 'unknown' {
     const sealed = request.headers.get(mcpHeader.sessionId)
     if (sealed === null) return undefined
     const id = openSession(sealed, caller, this.#ports.sealer)
     return id === undefined ? 'unknown' : { sealed, id }
   }
 
-  /** Refuses messages that no upstream gets. */
+  /** Refuses messages that are never passed on. */
   #refuse(incoming: Incoming): Response | undefined {
     const { body } = incoming
     const hasMethod = (test: RegExp): boolean =>
@@ -198,7 +203,7 @@ class Relay {
     return this.#refuseHidden(incoming)
   }
 
-  /** Tools that the caller may not call are unknown. A batch with such a call is refused whole. */
+  /** Answers calls of hidden tools as unknown. Refuses a whole batch that has one. */
   #refuseHidden({ body, caller, calls }: Incoming): Response | undefined {
     const { policy } = this.#ports.upstream
     const hidden = callsOf(body).filter(
@@ -211,9 +216,9 @@ class Relay {
     return failureResponse(200, error, body)
   }
 
-  async #relay(exchange: Exchange, text: string | undefined): Promise<Reply> {
+  async #relay(sent: RelayedRequest, text: string | undefined): Promise<Reply> {
     const { upstream, identify } = this.#ports
-    const { request, incoming } = exchange
+    const { request, incoming } = sent
     const identity = await identify(incoming.caller).catch((error: unknown) => {
       this.#ports.report('upstream_failed', { reason: 'no_identity', error })
     })
@@ -227,17 +232,17 @@ class Relay {
         upstream,
         identity,
         body: incoming.body,
-        sessionId: exchange.session?.id,
-        taskIds: exchange.taskIds,
+        sessionId: sent.session?.id,
+        taskIds: sent.taskIds,
       }),
-      body: text && withTaskIds(text, exchange.taskIds),
+      body: text && withTaskIds(text, sent.taskIds),
       signal: request.signal,
       mayBeSilent: waitsForNotifications(request, incoming.body),
     })
-    return this.answers.pass(response, exchange)
+    return this.answers.pass(response, sent)
   }
 
-  #unanswered({ failure, cause }: UpstreamError, { incoming }: Exchange): Response {
+  #unanswered({ failure, cause }: UpstreamError, { incoming }: RelayedRequest): Response {
     if (failure === 'left') return new Response(null, { status: 499 })
     this.#ports.report('upstream_failed', { reason: failure, error: cause })
     const what = {

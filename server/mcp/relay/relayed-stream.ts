@@ -5,7 +5,7 @@ import { lineEndings } from '@drawbridge/shared/mcp/event-lines.ts'
 import { messageEvent } from '../event-stream.ts'
 import type { AnsweredCalls } from '../answered-calls.ts'
 
-/** Reasons why a stream ended before its answers were there. */
+/** Reasons why a stream ended before it had all responses. */
 export type StreamFault = 'bad_answer' | 'too_large' | 'broken'
 
 export interface RelayedStreamTerms {
@@ -13,16 +13,16 @@ export interface RelayedStreamTerms {
   maxBytes: number
   hasLeft: () => boolean
   failed: (fault: StreamFault, error?: unknown) => void
-  /** Text for the client then. */
+  /** The error text that the client gets then. */
   failureText: string
 }
 
-/** Collects events this long: most answers are complete by then and are sent as one text, which halves the CPU time. */
+/** How long events are collected: most streams are over by then and are sent as one text, which halves the CPU time. */
 const collectMs = 5
 
 /**
- * The events of the upstream, with their ids, types, comments and retry times: one by one as they come, or as one text when the stream is
- * over at once. When it breaks off, each open request gets an error, unless its answer can still be fetched by the id of an event.
+ * Passes the upstream's events on, with their ids, types, comments and retry times: one by one, or as one text if the stream is over at
+ * once. If it breaks off, each unanswered request gets an error, unless the client can resume the stream by the id of an event.
  */
 export async function relayStream(
   body: Readable,
@@ -46,7 +46,7 @@ export async function relayStream(
   }
 }
 
-/** Streams the collected text, then the result of `reading`, then the rest of the source. */
+/** Streams the collected text, the result of `reading`, and the rest of the source. */
 function streamOf(
   source: RelayedSource,
   collected: string,
@@ -103,7 +103,7 @@ class RelayedSource {
     this.#chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
   }
 
-  /** Returns the events that one chunk completes; the last part has the errors of unanswered requests. Never rejects. */
+  /** Returns the events that one chunk completes; the last part has the errors for unanswered requests. Never rejects. */
   async read(): Promise<StreamPart> {
     const { failed, calls, hasLeft } = this.#terms
     try {
@@ -136,7 +136,7 @@ class RelayedSource {
     return { text, isOver: true }
   }
 
-  /** The events that `text` completes, as text. */
+  /** Returns the events that `text` completes. */
   #eventsIn(text: string): string {
     this.#out = ''
     this.#unfinished += text.length
@@ -145,7 +145,7 @@ class RelayedSource {
     return this.#out
   }
 
-  /** Errors for the open requests, as events. */
+  /** Returns the errors for unanswered requests, as events. */
   #failure(): string {
     if (this.#isResumable && !this.#fault) return ''
     const { calls, failureText } = this.#terms

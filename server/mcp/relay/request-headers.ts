@@ -8,26 +8,26 @@ import { headerMismatchError, namedBy, standardHeaderMismatch } from '../tools/h
 import { failureResponse } from '../failure-response.ts'
 
 /**
- * The client's headers that are passed on, besides those that the upstream's document names: no credential, no identity, no hop, and
- * nothing that says how to read the message.
+ * The client's headers that are passed on, besides those named in the upstream file: no credentials, no identity, no hop-by-hop header,
+ * and none that changes how the message is read.
  */
 const passed = /^(?:accept|last-event-id|traceparent|tracestate|baggage|mcp-(?!session-id$)[a-z0-9-]+)$/
 
-/** Copies of what a message of 2026-07-28 says. */
+/** Headers that repeat a part of a 2026-07-28 message. */
 const copied = /^mcp-(?:method|name|param-.*)$/
 
-/** Parts of the headers of a request to the upstream. A later part replaces headers of an earlier one. */
+/** The sources of an upstream request's headers. Later ones replace headers of earlier ones. */
 export interface RequestHeaderParts {
   upstream: Pick<HttpUpstream, 'headers' | 'forward'>
   identity: Readonly<Record<string, string>>
   body: unknown
-  /** The upstream's own id of the session. */
+  /** The upstream's session id. */
   sessionId: string | undefined
-  /** The upstream's own ids of tasks, by those that the client knows. */
+  /** The upstream's task ids, by the client's. */
   taskIds: ReadonlyMap<string, string>
 }
 
-/** The headers of a request to the upstream. */
+/** Returns the headers of a request to the upstream. */
 export function requestHeaders(
   given: Headers,
   { upstream, identity, body, sessionId, taskIds }: RequestHeaderParts,
@@ -52,7 +52,7 @@ export function requestHeaders(
   }
 }
 
-/** A router in front of the upstream may go by the headers: those of 2026-07-28 must say what the message says. */
+/** Refuses a 2026-07-28 message whose headers disagree with it: a router in front of the upstream may go by the headers. */
 export function refuseHeaders({ headers }: Request, body: unknown): Response | undefined {
   if (!isModern(body)) return undefined
   const { method } = body
@@ -67,7 +67,7 @@ export function refuseHeaders({ headers }: Request, body: unknown): Response | u
   return mismatch ? failureResponse(400, headerMismatchError(mismatch), body) : undefined
 }
 
-/** Returns whether a header agrees with the part of the message that it copies. Only 2026-07-28 has such headers. */
+/** Returns whether a header agrees with the message. Only 2026-07-28 messages have such headers. */
 function saysTheSame(
   header: string,
   value: string,
@@ -82,7 +82,7 @@ function saysTheSame(
   const said = decodeMcpHeaderValue(value)
   if (said === undefined) return false
   if (header === mcpHeader.name.toLowerCase()) return said === namedBy({ method, params })
-  // Which argument a tool has copied its schema says, which is for the upstream to check.
+  // The tool's schema says which argument is repeated: the upstream checks that.
   return method === 'tools/call' && argumentTexts().has(said)
 }
 
@@ -99,7 +99,7 @@ function argumentTextsOf(body: unknown): Set<string> {
   return texts
 }
 
-/** Returns whether a message is one of 2026-07-28. */
+/** Returns whether the message is of revision 2026-07-28. */
 export function isModern(body: unknown): body is JsonObject {
   return isJsonObject(body) && eraOfMessage(body) === 'modern'
 }

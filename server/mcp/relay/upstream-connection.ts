@@ -10,7 +10,7 @@ import { subscriptionLimits } from '../subscriptions.ts'
 
 export type UpstreamFailure = 'unreachable' | 'timeout' | 'broken' | 'left'
 
-/** There is no answer of the upstream, or its rest is missing. `left`: the client has gone. */
+/** The upstream did not answer, or not completely. `left`: the client has disconnected. */
 export class UpstreamError extends Error {
   readonly failure: UpstreamFailure
 
@@ -26,20 +26,20 @@ export interface UpstreamRequest {
   headers: Readonly<Record<string, string>>
   body: string | undefined
   signal: AbortSignal
-  /** True for a stream of notifications, which may be silent for any time. */
+  /** True for a stream of notifications, which may stay silent. */
   mayBeSilent: boolean
 }
 
-/** As many as there may be streams of notifications, and again as many for everything else. What is beyond waits. */
+/** As many as there may be streams of notifications, and as many again for everything else. Further requests wait. */
 const maxConnections = 2 * subscriptionLimits.total
 
-/** Sees each request and may add to what is sent; `answered` is called when the answer began, or without one. */
+/** Called for each request, and may change it. `answered` is called when the response begins, or without one on failure. */
 export type ObserveRequest = (request: UpstreamRequest) => {
   request: UpstreamRequest
   answered: (answer: Dispatcher.ResponseData | undefined) => void
 }
 
-/** The connections to an upstream. Follows redirects that keep the request, within the origin of its URL. */
+/** The connections to an upstream. Follows 307 and 308 redirects (for a GET also 301) within the origin of its URL. */
 export class UpstreamConnection {
   readonly #agent: Agent
   readonly #url: URL
@@ -96,24 +96,24 @@ export class UpstreamConnection {
   }
 }
 
-/** Reads and forgets a little for a second at most, and gives the connection up if there is more. */
+/** Reads a short rest of a response within a second, so that its connection can be reused; closes it if there is more. */
 export async function discard({ body }: Dispatcher.ResponseData): Promise<undefined> {
   if (!body.destroyed) await body.dump({ limit: 65_536, signal: AbortSignal.timeout(1000) }).catch(() => {})
 }
 
 type Bytes = AsyncIterable<Uint8Array>
 
-/** The body of an answer without the content codings that upstreams apply unasked. */
+/** Returns the decoded body of a response: some upstreams compress unasked. */
 export function decodedBody({ body, headers }: Dispatcher.ResponseData): Readable {
   const codings = contentCodings(String(headers['content-encoding'] ?? ''))
   if (codings.length === 0) return body
   const through = (from: Bytes, to: PassThrough): Bytes => pipeline(from, to, () => {})
   const decoded = (bytes: Bytes): Bytes => decodeBody(bytes, codings, { ...zlib, through })
-  // A pipeline whose end is closed leaves its source open.
+  // Closing the end of a pipeline leaves its source open.
   return pipeline(body, decoded, new PassThrough(), () => {}).once('close', () => body.destroy())
 }
 
-/** undici keeps a body until the answer is over, which a stream may never be: this one is let go once it is sent. */
+/** Releases the request body once it is sent: undici would keep it until the response ends, which a stream may never do. */
 function givenOnce(headers: Readonly<Record<string, string>>, text: string) {
   let bytes: Buffer | undefined = Buffer.from(text)
   const next = async (): Promise<IteratorResult<Buffer, undefined>> => {
@@ -127,7 +127,7 @@ function givenOnce(headers: Readonly<Record<string, string>>, text: string) {
   }
 }
 
-/** The {@link UpstreamError} for what undici threw. */
+/** Converts an error of undici. */
 export function toUpstreamError(error: unknown, signal: AbortSignal): UpstreamError {
   if (signal.aborted) return new UpstreamError('left', { cause: error })
   if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError)

@@ -8,14 +8,14 @@ import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { messagesIn } from '../incoming.ts'
 
 /**
- * The id of a session of the upstream, as clients get it: sealed, and of use to the same user and client alone. One that began without
- * sign-in is of use to whoever holds its id, so that its client can go on once somebody has signed in.
+ * Seals an upstream session id for a client. Only the same user and client can use it. If the session began without a sign-in, any holder
+ * can use the id, so that the client can continue after signing in.
  */
 export function sealSession(id: string, caller: Caller, sealer: Sealer): string {
   return sealer.seal(id, contextOf(caller))
 }
 
-/** Undefined for what was not sealed for this caller. */
+/** Returns undefined for an id that was not sealed for this caller. */
 export function openSession(sealed: string, caller: Caller, sealer: Sealer): string | undefined {
   return sealer.open(sealed, contextOf(caller)) ?? sealer.open(sealed, contextOf({}))
 }
@@ -25,8 +25,8 @@ function contextOf({ user, clientId }: Partial<Pick<Caller, 'user' | 'clientId'>
 }
 
 /**
- * Ids of the upstream's tasks, as clients get them: with a mark that makes them of use to the same person alone. The mark of a task is
- * always the same, since clients compare ids. A task that began without sign-in is of use to any holder of its id, as a session is.
+ * Marks the upstream's task ids so that only the same user can use them. A task always has the same mark, since clients compare ids. As
+ * with sessions, any holder can use the id of a task that began without a sign-in.
  */
 export class TaskIds {
   readonly #ring: KeyRing
@@ -41,7 +41,7 @@ export class TaskIds {
     return `${id}.${markOf(current.key, id, user?.id)}`
   }
 
-  /** The upstream's own id; undefined for what was not given to this caller. */
+  /** Returns the upstream's id; undefined for an id that was not given to this caller. */
   own(given: string, caller: Caller): string | undefined {
     const found = this.#find(given, caller)
     if (found !== undefined) return found
@@ -72,10 +72,10 @@ function markOf(key: Uint8Array, id: string, userId: string | undefined): string
     .slice(0, 22)
 }
 
-/** Whose task an id in a message names: one that is asked about, one that is told about, or one that the message is related to. */
+/** How a message uses a task id: it asks about the task, reports on it, or is related to it. */
 type IdUse = 'asked' | 'told' | 'related'
 type ChangeId = (id: string, use: IdUse) => string
-/** Ids that are no text too, which some servers take for one. */
+/** Also for ids that are not text, which some servers accept. */
 type ChangeAny = (id: unknown, use: IdUse) => unknown
 
 function texts(change: ChangeId): ChangeAny {
@@ -83,8 +83,8 @@ function texts(change: ChangeId): ChangeAny {
 }
 
 /**
- * The upstream's own ids by those that the messages of a client name; undefined when one is not the caller's. A related task may also be
- * the client's own, which the upstream asked for: its id stays.
+ * Returns the upstream's task ids by those in a client's messages; undefined if one is not the caller's. Keeps the id of a related task
+ * that the client itself created at the upstream's request.
  */
 export function ownTaskIds(body: unknown, caller: Caller, ids: TaskIds): Map<string, string> | undefined {
   const own = new Map<string, string>()
@@ -100,7 +100,7 @@ export function ownTaskIds(body: unknown, caller: Caller, ids: TaskIds): Map<str
   return areOwn ? own : undefined
 }
 
-/** The text of a message or batch with the upstream's own ids where it names tasks, and nowhere else. */
+/** Returns the text of a message or batch with the upstream's task ids, and otherwise unchanged. */
 export function withTaskIds(text: string, own: ReadonlyMap<string, string>): string {
   if ([...own].every(([given, id]) => given === id)) return text
   const change = (message: unknown): unknown =>
@@ -115,8 +115,8 @@ export function withTaskIds(text: string, own: ReadonlyMap<string, string>): str
 }
 
 /**
- * A message of the upstream with the ids of tasks that this caller may use. An id that the client itself named, and that was not its own
- * (`own` of {@link ownTaskIds}), gets no mark when it comes back.
+ * Returns the upstream's message with task ids marked for this caller. Leaves an id of the client's own task, as {@link ownTaskIds}
+ * found it, unmarked.
  */
 export function withGivenTaskIds(
   message: JsonObject,
@@ -129,7 +129,7 @@ export function withGivenTaskIds(
   return withIds(message, texts(change))
 }
 
-/** A copy of a message in which each id of a task is changed. */
+/** Returns a copy of the message with each task id changed. */
 function withIds(message: JsonObject, change: ChangeAny): JsonObject {
   const { method, params, result } = message
   const name = typeof method === 'string' ? method : ''
@@ -165,7 +165,7 @@ function withRelated(part: JsonObject, change: ChangeAny): JsonObject {
   return { ...part, _meta: { ...metaOf(part), [mcpMetaKey.relatedTask]: withId(related, change, 'related') } }
 }
 
-/** The tasks that a client wants to hear of, or is going to. */
+/** Changes the task ids in a subscription filter. */
 function withFilter(params: JsonObject, change: ChangeAny, method: string): JsonObject {
   const filter = params['notifications']
   if (!isJsonObject(filter) || (filter['taskIds'] ?? null) === null) return params
