@@ -15,7 +15,7 @@ const folders: Record<'server' | 'bridge', Record<string, readonly string[]>> = 
     fetch: ['core'],
     observability: ['core'],
     config: ['core', 'texts', 'providers', 'store', 'observability'],
-    sandbox: ['core', 'http'],
+    sandbox: ['core', 'texts', 'http'],
     admin: ['core', 'http', 'store', 'observability'],
     startup: [
       'core',

@@ -96,7 +96,8 @@ dt, .allows { font-size: 0.875rem; line-height: 1.4; font-weight: 400; color: va
 .stack { display: flex; flex-direction: column; gap: 1rem; }
 .field { display: flex; flex-direction: column; gap: 0.375rem; }
 label { font-weight: 550; }
-input { width: 100%; min-height: 3rem; padding: 0.625rem 0.875rem; border: 1px solid var(--edge); border-radius: 0.5rem; background: var(--field); color: inherit; font: inherit; }
+input, textarea { width: 100%; min-height: 3rem; padding: 0.625rem 0.875rem; border: 1px solid var(--edge); border-radius: 0.5rem; background: var(--field); color: inherit; font: inherit; }
+textarea { resize: vertical; }
 .heading { display: grid; gap: 0.375rem; }
 .code { font: 600 1.375rem/1.2 var(--mono); letter-spacing: 0.2em; font-variant-numeric: tabular-nums; }
 .user-code { font-size: 1.75rem; min-height: 4rem; text-align: center; text-transform: uppercase; }
@@ -150,6 +151,8 @@ iframe[src*="hcaptcha.com"] { color-scheme: light; }
 .end-one summary { position: absolute; top: 1rem; right: 1.125rem; }
 .end-one form { margin-top: 0.75rem; padding-bottom: 1.25rem; border-bottom: 1px solid var(--line); }
 .connection .alert, .connection .note-box { margin-top: 0.75rem; font-size: 0.9375rem; }
+.connection .text { white-space: pre-wrap; }
+.connection form.address-line { justify-content: space-between; margin-top: 0.75rem; }
 .own-name.quiet { font-weight: 400; }
 .details { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(8.5rem, 100%), 1fr)); gap: 0.75rem 1.25rem; margin-top: 0.75rem; }
 .details .wide { grid-column: 1 / -1; }

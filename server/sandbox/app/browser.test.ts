@@ -138,7 +138,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     await page.keyboard.type('typed by hand')
     await pressUntil('Add note')
     await pressEnter()
-    expect(await page.evaluate('document.querySelector(".note p").textContent')).toBe('typed by hand')
+    expect(await page.evaluate('document.querySelector(".connection p").textContent')).toBe('typed by hand')
     await pressUntil('Copy')
     await close()
   })

@@ -1,7 +1,8 @@
 import { Hono } from 'hono'
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Mail } from '../provider/email/mailbox.ts'
-import { framePage, type PageResponder, readableTime } from './page-frame.ts'
+import { fillHtml, fillText } from '../../texts/text.ts'
+import { appPage, type DemoView, type Pages } from './page.ts'
 
 /** What only its owner would read: mails, and the codes of authenticator apps. */
 export interface ReadableSecrets {
@@ -11,46 +12,44 @@ export interface ReadableSecrets {
 }
 
 /** Creates the page with the mails that this machine would have sent; as JSON for programs that ask for it. */
-export function createMailRoutes({
-  read,
-  pages,
-}: {
-  read: () => ReadableSecrets
-  pages: PageResponder
-}): Hono {
+export function createMailRoutes({ read, pages }: { read: () => ReadableSecrets; pages: Pages }): Hono {
   const routes = new Hono()
   routes.get('/mail', (c) =>
     /\bapplication\/json\b/.test(c.req.header('accept') ?? '')
       ? c.json(read().mails, 200, { 'cache-control': 'no-store' })
-      : pages.show(c, mailPage(read())),
+      : pages.show(c, (view) => mailPage(view, read())),
   )
   return routes
 }
 
-function mailPage({ mails, authenticators }: ReadableSecrets): SafeHtml {
-  return framePage(
-    { title: 'Mail and codes' },
-    html`<div class="card stack plain">
-      <h1>Mail and codes</h1>
-      <p>Nothing is sent from this machine. Mail that would have been sent, newest first:</p>
-      ${mails.length === 0 && html`<p class="hint">No mail yet. Ask for a code or a link on a sign-in page.</p>`}
-      ${mails.map(
-        ({ to, subject, code, link, sentAt }) =>
-          html`<article class="mail">
-            <h2>${subject}</h2>
-            <p class="hint">To ${to}, ${readableTime(sentAt)}</p>
-            <p>Code: <strong>${code}</strong></p>
-            ${link !== undefined && html`<p><a href="${link}">Sign in with this link</a></p>`}
-          </article>`,
-      )}
-      ${authenticators.map(
-        ({ email, code }) =>
-          html`<article class="mail">
-            <h2>Authenticator app of ${email}</h2>
-            <p class="hint">Changes every 30 seconds: reload this page for the next one.</p>
-            <p>Code: <strong>${code}</strong></p>
-          </article>`,
-      )}
-    </div>`,
-  )
+function mailPage(view: DemoView, { mails, authenticators }: ReadableSecrets): string {
+  const { language, now } = view
+  const { mail: texts } = view.texts
+  const codeLine = (code: string): SafeHtml =>
+    html`<p>${fillHtml(texts.code, { code: html`<strong>${code}</strong>` })}</p>`
+  return appPage(view, {
+    title: texts.title,
+    about: texts.about,
+    main: html`${mails.length === 0 && html`<p class="quiet">${texts.none}</p>`}
+      <ul class="connections">
+        ${mails.map(
+          ({ to, subject, code, link, sentAt }) =>
+            html`<li class="connection">
+              <h3>${subject}</h3>
+              <p class="quiet">${fillText(texts.to, { email: to, when: language.ago(sentAt, now) })}</p>
+              ${codeLine(code)}
+              ${link !== undefined && html`<p><a class="link" href="${link}">${texts.link}</a></p>`}
+            </li>`,
+        )}
+        ${authenticators.map(
+          ({ email, code }) =>
+            html`<li class="connection">
+              <h3>${fillText(texts.authenticator, { email })}</h3>
+              <p class="quiet">${texts.reload}</p>
+              ${codeLine(code)}
+            </li>`,
+        )}
+      </ul>
+      <p><a class="link alone" href="/">${view.texts.page.start}</a></p>`,
+  })
 }

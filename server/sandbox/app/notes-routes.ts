@@ -1,14 +1,14 @@
 import { Hono, type Context } from 'hono'
 import type { BrowserSessions, Visitor } from './browser-session.ts'
-import type { PageResponder } from './page-frame.ts'
-import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
-import { notesPage, plainPage, type ServerLinks } from './pages.ts'
+import type { Pages } from './page.ts'
+import { parseNoteText, type Notes } from './notes.ts'
+import { messagePage, notesPage, type ServerLinks } from './pages.ts'
 
 export interface NotesRoutesParts {
   links: ServerLinks
   notes: Notes
   sessions: BrowserSessions
-  pages: PageResponder
+  pages: Pages
 }
 
 type SignedIn = Extract<Visitor, { kind: 'user' }>
@@ -23,13 +23,13 @@ export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutes
   ): Promise<Response> {
     const visitor = await sessions.visitor(c.req.raw)
     if (visitor.kind === 'user') return answer(visitor)
-    return pages.redirect(c, '/', { setCookies: visitor.setCookies })
+    return pages.redirect('/', { setCookies: visitor.setCookies })
   }
 
   routes.get('/notes', (c) =>
     forUser(c, ({ user, setCookies }) => {
-      const page = notesPage({ email: user.email, notes: notes.list(user.id), links })
-      return pages.show(c, page, { setCookies })
+      const state = { email: user.email, notes: notes.list(user.id), links }
+      return pages.show(c, (view) => notesPage(view, state), { setCookies })
     }),
   )
 
@@ -37,14 +37,10 @@ export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutes
     forUser(c, async ({ user, setCookies }) => {
       const text = parseNoteText(new URLSearchParams(await c.req.text()).get('text'))
       if (text === undefined) {
-        const page = plainPage(
-          'Not added',
-          `A note has 1 to ${maxNoteLength.toLocaleString('en')} characters.`,
-        )
-        return pages.show(c, page, { status: 422, setCookies })
+        return pages.show(c, (view) => messagePage(view, 'notAdded'), { status: 422, setCookies })
       }
       notes.add(user.id, text)
-      return pages.redirect(c, '/notes', { setCookies })
+      return pages.redirect('/notes', { setCookies })
     }),
   )
 
@@ -52,7 +48,7 @@ export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutes
     forUser(c, async ({ user, setCookies }) => {
       const id = new URLSearchParams(await c.req.text()).get('id') ?? ''
       notes.remove(user.id, id)
-      return pages.redirect(c, '/notes', { setCookies })
+      return pages.redirect('/notes', { setCookies })
     }),
   )
 

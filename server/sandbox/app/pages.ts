@@ -1,65 +1,61 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import { maxNoteLength, type Note } from './notes.ts'
 import { copyButton, copyScript } from '../../http/pages/copy-button.ts'
-import { framePage, readableTime } from './page-frame.ts'
+import { formErrorId } from '../../http/pages/form-page.ts'
+import { fillHtml, fillText } from '../../texts/text.ts'
+import { maxNoteLength, type Note } from './notes.ts'
+import { appPage, type AppTexts, type DemoView } from './page.ts'
+
+/** Why a sign-in or sign-up failed: the key of its text. */
+export type Failure = keyof AppTexts['failures']
 
 /** A form shown again: the input, and the error. */
 export interface FormState {
   email?: string
-  error?: string
+  error?: Failure
   /** The sign-in page of the MCP server that a person came from, to go back to. */
   returnTo?: string | undefined
 }
 
 /** Renders the first page: an introduction, and the sign-in form. */
-export function landingPage(form: FormState): SafeHtml {
-  return framePage(
-    { title: titled('Sign in', form) },
-    html`<div class="welcome">
-      <div class="pitch">
-        <h1>Jot it down here. Ask for it <em>anywhere</em>.</h1>
-        <p>
-          Fieldnotes keeps short notes and lets the assistants you choose read and write them. It is the web
-          app that Drawbridge signs you in to.
-        </p>
-        <ul class="samples" aria-hidden="true">
-          <li>Drawbridge opens at eight. Bring the long ladder.</li>
-          <li>Ask about the third arch before Thursday.</li>
-        </ul>
-      </div>
-      <div class="card stack">
-        <h2>Sign in</h2>
-        ${errorBox(form)} ${googleForm()}
-        <p class="or">or with your password</p>
-        <form class="stack" method="post" action="/sign-in">
-          ${emailField(form)} ${passwordField(form, 'current-password')}
-          <button class="wide">Sign in</button>
-        </form>
-        <p>New here? <a href="/sign-up">Create an account</a></p>
-      </div>
-    </div>`,
-  )
+export function landingPage(view: DemoView, form: FormState): string {
+  const { signIn: texts, signUp, failures } = view.texts
+  return appPage(view, {
+    title: texts.title,
+    heading: texts.pitch,
+    about: texts.about,
+    error: form.error && failures[form.error],
+    main: html`<h2>${texts.title}</h2>
+      <form class="stack" method="post" action="/sign-in">
+        ${emailField(view, form)} ${passwordField(view, form, 'current-password')}
+        <button class="button primary">${texts.title}</button>
+      </form>
+      ${googleForm(view)}
+      <p>
+        ${fillHtml(texts.newHere, { create: html`<a class="link" href="/sign-up">${signUp.title}</a>` })}
+      </p>`,
+  })
 }
 
-export function signUpPage(form: FormState): SafeHtml {
-  return framePage(
-    { title: titled('Create an account', form) },
-    html`<div class="card stack narrow">
-      <h1>Create an account</h1>
-      ${errorBox(form)}
-      ${
-        form.returnTo === undefined &&
-        html`${googleForm()}
-          <p class="or">or choose a password</p>`
-      }
-      <form class="stack" method="post" action="/sign-up">
-        ${form.returnTo !== undefined && html`<input type="hidden" name="return_to" value="${form.returnTo}" />`}
-        ${emailField(form)} ${passwordField(form, 'new-password')}
-        <button class="wide">Create account</button>
+/** Renders the form for a new account. Google is not offered to a person on the way back to `returnTo`: it would not lead there. */
+export function signUpPage(view: DemoView, form: FormState): string {
+  const { signIn, signUp: texts, failures } = view.texts
+  const { returnTo } = form
+  return appPage(view, {
+    title: texts.title,
+    about: texts.about,
+    error: form.error && failures[form.error],
+    main: html`<form class="stack" method="post" action="/sign-up">
+        ${returnTo !== undefined && html`<input type="hidden" name="return_to" value="${returnTo}" />`}
+        ${emailField(view, form)} ${passwordField(view, form, 'new-password')}
+        <button class="button primary">${texts.create}</button>
       </form>
-      <p>Have an account? <a href="${form.returnTo ?? '/'}">Sign in</a></p>
-    </div>`,
-  )
+      ${returnTo === undefined && googleForm(view)}
+      <p>
+        ${fillHtml(texts.haveAccount, {
+          signIn: html`<a class="link" href="${returnTo ?? '/'}">${signIn.title}</a>`,
+        })}
+      </p>`,
+  })
 }
 
 export interface ServerLinks {
@@ -67,110 +63,107 @@ export interface ServerLinks {
   connectionsUrl: string
 }
 
-export interface NotesPage {
+export interface NotesState {
   email: string
   notes: readonly Note[]
   links: ServerLinks
 }
 
-/** Renders the notes of a user, and how to give an assistant access to them. */
-export function notesPage({ email, notes, links }: NotesPage): SafeHtml {
-  return framePage(
-    {
-      title: 'Your notes',
-      email,
-      mcpUrl: links.mcpUrl,
-    },
-    html`<div class="desk">
-      <section aria-labelledby="notes-title">
-        <h1 id="notes-title">Your notes</h1>
-        <form class="card compose" method="post" action="/notes">
-          <div>
-            <label for="text">New note</label>
-            <textarea
-              id="text"
-              name="text"
-              required
-              maxlength="${maxNoteLength}"
-              aria-describedby="text-hint"
-            ></textarea>
-          </div>
-          <div class="foot">
-            <p class="hint" id="text-hint">Up to ${maxNoteLength.toLocaleString('en')} characters</p>
-            <button>Add note</button>
-          </div>
-        </form>
-        ${
-          notes.length === 0
-            ? html`<div class="card empty">
-                <p>No notes yet.</p>
-                <p>Add your first note above, or let an assistant add one.</p>
-              </div>`
-            : html`<ul class="notes">
-                ${notes.map(noteItem)}
-              </ul>`
-        }
-      </section>
-      ${connectPanel(links)}
-    </div>`,
-  )
-}
-
-export function plainPage(title: string, text: string): SafeHtml {
-  return framePage(
-    { title },
-    html`<div class="card stack plain">
-      <h1>${title}</h1>
-      <p>${text}</p>
-      <p><a href="/">Back to the start</a></p>
-    </div>`,
-  )
-}
-
-function noteItem({ id, text, created_at: createdAt }: Note): SafeHtml {
-  const summary = text.length > 40 ? `${text.slice(0, 40)}…` : text
-  return html`<li class="card note">
-    <p>${text}</p>
-    <div class="foot">
-      <time datetime="${createdAt}">${readableTime(Date.parse(createdAt) / 1000)}</time>
-      <form method="post" action="/notes/delete">
-        <input type="hidden" name="id" value="${id}" />
-        <button class="link delete" aria-label="Delete note: ${summary}">Delete</button>
+/** Renders the notes of a user, and how to give an assistant access to them. Announces the MCP server to programs used on this page. */
+export function notesPage(
+  view: DemoView,
+  { email, notes, links: { mcpUrl, connectionsUrl } }: NotesState,
+): string {
+  const { notes: texts } = view.texts
+  const { connect } = view.language.texts
+  const hint = fillText(texts.hint, { count: noteLengthIn(view) })
+  return appPage(view, {
+    title: texts.title,
+    about: fillHtml(texts.signedIn, { email: html`<bdi>${email}</bdi>` }),
+    head: html`<link rel="mcp-server" href="${mcpUrl}" />`,
+    gate: html`<form class="gate-form" method="post" action="/sign-out">
+        <button class="button on-gate">${texts.signOut}</button>
       </form>
-    </div>
+      <div class="mcp-address">
+        <h2 class="allows">${texts.address}</h2>
+        <p class="address-line">
+          <code class="host" id="mcp-url">${mcpUrl}</code>
+          ${copyButton('mcp-url', { name: texts.copyAddress, label: connect.copy, look: 'on-gate' })}
+        </p>
+        <p class="ask">${texts.connect}</p>
+        <p class="ask"><a class="link alone" href="${mcpUrl}">${texts.assistants}</a></p>
+        <p class="ask"><a class="link alone" href="${connectionsUrl}">${texts.connections}</a></p>
+      </div>`,
+    main: html`<form class="stack" method="post" action="/notes">
+        <div class="field">
+          <label for="text">${texts.new}</label>
+          <textarea
+            id="text"
+            name="text"
+            rows="4"
+            required
+            maxlength="${maxNoteLength}"
+            aria-describedby="text-hint"
+          ></textarea>
+          <p class="quiet" id="text-hint">${hint}</p>
+        </div>
+        <button class="button primary">${texts.add}</button>
+      </form>
+      ${
+        notes.length === 0
+          ? html`<div class="heading">
+              <h2>${texts.none}</h2>
+              <p class="quiet">${texts.noneNote}</p>
+            </div>`
+          : html`<ul class="connections">
+              ${notes.map((note) => noteItem(view, note))}
+            </ul>`
+      }
+      ${copyScript(connect)}`,
+  })
+}
+
+/** Renders a page that only says something; `{count}` in its text is the greatest length of a note. */
+export function messagePage(view: DemoView, message: keyof AppTexts['errors']): string {
+  const { title, text } = view.texts.errors[message]
+  return appPage(view, {
+    title,
+    about: fillText(text, { count: noteLengthIn(view) }),
+    main: html`<p><a class="link alone" href="/">${view.texts.page.start}</a></p>`,
+  })
+}
+
+function noteLengthIn({ language }: DemoView): string {
+  return maxNoteLength.toLocaleString(language.tag)
+}
+
+function noteItem(
+  { language, now, texts: { notes: texts } }: DemoView,
+  { id, text, created_at: createdAt }: Note,
+): SafeHtml {
+  const start = text.length > 40 ? `${text.slice(0, 40)}…` : text
+  return html`<li class="connection">
+    <p class="text">${text}</p>
+    <form class="address-line" method="post" action="/notes/delete">
+      <time class="quiet" datetime="${createdAt}">${language.ago(Date.parse(createdAt) / 1000, now)}</time>
+      <input type="hidden" name="id" value="${id}" />
+      <button class="button end" aria-label="${fillText(texts.deleteNote, { text: start })}">
+        ${texts.delete}
+      </button>
+    </form>
   </li>`
 }
 
-function connectPanel({ mcpUrl, connectionsUrl }: ServerLinks): SafeHtml {
-  return html`<aside class="card stack connect" aria-labelledby="connect-title">
-    <h2 id="connect-title">Connect an assistant</h2>
-    <div>
-      <p class="label">MCP address</p>
-      <div class="address">
-        <code id="mcp-url">${mcpUrl}</code>
-        ${copyButton('mcp-url', { name: 'Copy the MCP address', label: 'Copy', look: 'secondary' })}
-      </div>
-    </div>
-    <ol>
-      <li>Paste this address where your assistant adds a connector or an MCP server.</li>
-      <li>Sign in with this account when the browser asks.</li>
-      <li>Ask it to list your notes, or to add one.</li>
-    </ol>
-    <p><a href="${mcpUrl}">Steps for each assistant</a></p>
-    <p><a href="${connectionsUrl}">See or end your connections</a></p>
-    ${copyScript({ copied: 'Copied', selected: 'Selected' })}
-  </aside>`
+function googleForm({ texts: { signIn } }: DemoView): SafeHtml {
+  return html`<p class="or"><span>${signIn.or}</span></p>
+    <form method="post" action="/sign-in/google">
+      <button class="button secondary">${signIn.google}</button>
+    </form>`
 }
 
-function googleForm(): SafeHtml {
-  return html`<form method="post" action="/sign-in/google">
-    <button class="quiet wide">Continue with Google</button>
-  </form>`
-}
-
-function emailField(form: FormState): SafeHtml {
-  return html`<div>
-    <label for="email">Email</label>
+function emailField({ texts: { signIn } }: DemoView, form: FormState): SafeHtml {
+  return html`<div class="field">
+    <label for="email">${signIn.email}</label>
     <input
       id="email"
       name="email"
@@ -186,10 +179,14 @@ function emailField(form: FormState): SafeHtml {
   </div>`
 }
 
-function passwordField(form: FormState, autocomplete: 'current-password' | 'new-password'): SafeHtml {
+function passwordField(
+  { texts: { signIn, signUp } }: DemoView,
+  form: FormState,
+  autocomplete: 'current-password' | 'new-password',
+): SafeHtml {
   const isNew = autocomplete === 'new-password'
-  return html`<div>
-    <label for="password">Password</label>
+  return html`<div class="field">
+    <label for="password">${signIn.password}</label>
     <input
       id="password"
       name="password"
@@ -200,22 +197,14 @@ function passwordField(form: FormState, autocomplete: 'current-password' | 'new-
       autocomplete="${autocomplete}"
       ${invalidMark(form, isNew ? 'password-hint' : undefined)}
     />
-    ${isNew && html`<p class="hint" id="password-hint">At least 6 characters</p>`}
+    ${isNew && html`<p class="quiet" id="password-hint">${signUp.hint}</p>`}
   </div>`
 }
 
 /** Marks an invalid field of a submitted form; an error from a redirect does not concern the fields. */
-function invalidMark({ email, error: message }: FormState, hint?: string): SafeHtml {
-  const error = email === undefined ? undefined : message
-  const described = [error === undefined ? [] : ['error'], hint ?? []].flat().join(' ')
-  return html`${error !== undefined && html`aria-invalid="true"`}
+function invalidMark({ email, error }: FormState, hint?: string): SafeHtml {
+  const isWrong = email !== undefined && error !== undefined
+  const described = [isWrong ? formErrorId : [], hint ?? []].flat().join(' ')
+  return html`${isWrong && html`aria-invalid="true"`}
   ${described !== '' && html`aria-describedby="${described}"`}`
-}
-
-function errorBox({ error }: FormState): SafeHtml | false {
-  return error !== undefined && html`<p class="alert" id="error" role="alert">${error}</p>`
-}
-
-function titled(title: string, { error }: FormState): string {
-  return error === undefined ? title : `Error: ${title}`
 }

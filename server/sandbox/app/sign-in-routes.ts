@@ -4,11 +4,10 @@ import { isUrl } from '@drawbridge/shared/url.ts'
 import { Hono, type Context } from 'hono'
 import { exchangeCode, signIn, signUp } from '../provider/api/auth-api.ts'
 import type { AuthServices, SessionBody } from '../provider/auth-services.ts'
-import { explainCode, explainRedirect, explainRefusal } from './refusal-text.ts'
+import { failureOf, failureOfRedirect } from './refusal-text.ts'
 import type { BrowserSessions } from './browser-session.ts'
-import type { PageResponder } from './page-frame.ts'
-import { type FormState, landingPage, signUpPage } from './pages.ts'
-import type { SafeHtml } from '@drawbridge/shared/html.ts'
+import type { DemoView, Pages } from './page.ts'
+import { type Failure, type FormState, landingPage, signUpPage } from './pages.ts'
 
 const verifierCookie = 'fieldnotes-verifier'
 
@@ -18,7 +17,7 @@ export interface SignInParts {
   mcpOrigin: string
   services: AuthServices
   sessions: BrowserSessions
-  pages: PageResponder
+  pages: Pages
 }
 
 export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, pages }: SignInParts): Hono {
@@ -31,16 +30,16 @@ export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, page
   routes.get('/', async (c) => {
     const visitor = await sessions.visitor(c.req.raw)
     const { setCookies } = visitor
-    if (visitor.kind === 'user') return pages.redirect(c, '/notes', { setCookies })
+    if (visitor.kind === 'user') return pages.redirect('/notes', { setCookies })
     // A social sign-in whose state is unknown ends here instead of at the callback.
     const query = new URL(c.req.url).searchParams
-    const form = query.has('error') ? { error: explainRedirect(query) } : {}
-    return pages.show(c, landingPage(form), { setCookies })
+    const form = query.has('error') ? { error: failureOfRedirect(query) } : {}
+    return pages.show(c, (view) => landingPage(view, form), { setCookies })
   })
 
   routes.post('/sign-in', (c) => takeCredentials(c, landingPage, (...given) => signIn(services, ...given)))
   routes.get('/sign-up', (c) =>
-    pages.show(c, signUpPage({ returnTo: returnTarget(c.req.query('return_to')) })),
+    pages.show(c, (view) => signUpPage(view, { returnTo: returnTarget(c.req.query('return_to')) })),
   )
   routes.post('/sign-up', (c) =>
     takeCredentials(c, signUpPage, (email, password) => signUp(services, { email, password })),
@@ -49,7 +48,7 @@ export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, page
   /** Signs in with what the form of `page` posted, or shows it again. */
   async function takeCredentials(
     c: Context,
-    page: (form: FormState) => SafeHtml,
+    page: (view: DemoView, form: FormState) => string,
     open: (email: string, password: string) => Promise<SessionBody>,
   ): Promise<Response> {
     const form = new URLSearchParams(await c.req.text())
@@ -57,9 +56,10 @@ export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, page
     const returnTo = returnTarget(form.get('return_to'))
     try {
       const session = await open(email, form.get('password') ?? '')
-      return pages.redirect(c, returnTo ?? '/notes', { setCookies: sessions.signIn(c.req.raw, session) })
+      return pages.redirect(returnTo ?? '/notes', { setCookies: sessions.signIn(c.req.raw, session) })
     } catch (error) {
-      return pages.show(c, page({ email, error: explainRefusal(error), returnTo }), { status: 422 })
+      const form = { email, error: failureOf(error), returnTo }
+      return pages.show(c, (view) => page(view, form), { status: 422 })
     }
   }
 
@@ -68,7 +68,7 @@ export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, page
     return url && isUrl(url) && new URL(url).origin === mcpOrigin ? url : undefined
   }
 
-  routes.post('/sign-in/google', async (c) => {
+  routes.post('/sign-in/google', async () => {
     const verifier = createCodeVerifier((length) => services.runtime.randomBytes(length))
     const setCookies = [`${verifierCookie}=${verifier}; Max-Age=600; ${verifierAttributes}`]
     const parameters = new URLSearchParams({
@@ -77,34 +77,32 @@ export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, page
       code_challenge: await deriveCodeChallenge(verifier),
       code_challenge_method: 's256',
     })
-    return pages.redirect(c, `${services.config.url}/authorize?${parameters.toString()}`, { setCookies })
+    return pages.redirect(`${services.config.url}/authorize?${parameters.toString()}`, { setCookies })
   })
 
   routes.get('/auth/callback', async (c) => {
     const query = new URL(c.req.url).searchParams
     const code = query.get('code')
-    if (code === null) return showLanding(c, explainRedirect(query), 400)
+    if (code === null) return showLanding(c, failureOfRedirect(query), 400)
     const cookies = parseCookieHeader(c.req.header('cookie') ?? '')
     const verifier = cookies.find(({ name }) => name === verifierCookie)?.value
-    if (verifier === undefined) {
-      return showLanding(c, explainCode('bad_code_verifier'), 400)
-    }
+    if (verifier === undefined) return showLanding(c, 'bad_code_verifier', 400)
     try {
       const session = await exchangeCode(services, code, verifier)
       const setCookies = [...sessions.signIn(c.req.raw, session), clearedVerifier]
-      return pages.redirect(c, '/notes', { setCookies })
+      return pages.redirect('/notes', { setCookies })
     } catch (error) {
-      return showLanding(c, explainRefusal(error), 422)
+      return showLanding(c, failureOf(error), 422)
     }
   })
 
   routes.post('/sign-out', async (c) => {
     const setCookies = await sessions.signOut(c.req.raw)
-    return pages.redirect(c, '/', { setCookies })
+    return pages.redirect('/', { setCookies })
   })
 
-  function showLanding(c: Context, error: string, status: 400 | 422): Response {
-    return pages.show(c, landingPage({ error }), { status, setCookies: [clearedVerifier] })
+  function showLanding(c: Context, error: Failure, status: 400 | 422): Response {
+    return pages.show(c, (view) => landingPage(view, { error }), { status, setCookies: [clearedVerifier] })
   }
 
   return routes

@@ -1,6 +1,10 @@
 import { writeSessionCookies } from '@drawbridge/shared/session-cookie/session-cookie-write.ts'
 import { describe, expect, it, vi } from 'vitest'
-import { createFakeBrowser, type FakeBrowser } from '../../../tests/support/sandbox/browser-fixture.ts'
+import {
+  createFakeBrowser,
+  type FakeBrowser,
+  type Page,
+} from '../../../tests/support/sandbox/browser-fixture.ts'
 import {
   openWebApp,
   type ProviderFixture,
@@ -19,7 +23,12 @@ function openSite() {
     /^\/(auth\/v1|google)\//.test(new URL(request.url).pathname)
       ? provider.fetch(request)
       : app.fetch(request)
-  return { provider, app, fetch, browser: () => createFakeBrowser(SITE, fetch) }
+  const browser = (language = 'en'): FakeBrowser =>
+    createFakeBrowser(SITE, (request) => {
+      request.headers.set('accept-language', language)
+      return fetch(request)
+    })
+  return { provider, app, fetch, browser }
 }
 
 /** Opens a site with a browser in which Ada has just signed up. */
@@ -47,17 +56,19 @@ const base64 = (value: object): string => `base64-${Buffer.from(JSON.stringify(v
 const sessionsOfAda = ({ admin }: ProviderFixture) => admin.listSessions(admin.findUser(ADA.email)?.id ?? '')
 
 const alertOf = (page: { text: string }): string | undefined =>
-  /role="alert">\s*([^<]*?)\s*</.exec(page.text)?.[1]
+  /role="alert".*?<span>([^<]*)<\/span>/s.exec(page.text)?.[1]
 
 describe('a person', () => {
   it('signs up, writes, deletes and signs out', async () => {
     const { browser, welcome } = await signedUp()
     expect(browser.url().pathname).toBe('/notes')
     expect(welcome.text).toContain('ada@example.com')
-    expect(welcome.text).toContain('<code id="mcp-url">http://localhost:8787/mcp</code>')
+    expect(welcome.text).toContain('<code class="host" id="mcp-url">http://localhost:8787/mcp</code>')
 
     const added = await browser.post('/notes', { text: '  Bring the <ladder> & "rope"\r\nat eight ' })
-    expect(added.text).toContain('<p>Bring the &lt;ladder&gt; &amp; &quot;rope&quot;\nat eight</p>')
+    expect(added.text).toContain(
+      '<p class="text">Bring the &lt;ladder&gt; &amp; &quot;rope&quot;\nat eight</p>',
+    )
 
     const id = /name="id" value="([^"]+)"/.exec(added.text)?.[1] ?? ''
     const deleted = await browser.post('/notes/delete', { id })
@@ -124,7 +135,76 @@ describe('a person', () => {
     const page = await browser.post('/notes', { text })
     expect(page.status).toBe(422)
     expect(page.text).toContain('A note has 1 to 2,000 characters.')
-    expect((await browser.get('/notes')).text).not.toContain('class="card note"')
+    expect((await browser.get('/notes')).text).not.toContain('class="connection"')
+  })
+})
+
+describe.each(['en', 'de'] as const)('the demo app in %s', (language) => {
+  const short = { email: 'eve@example.com', password: '12345' }
+  it.each<
+    [page: string, open: (browser: FakeBrowser) => Promise<Page>, texts: Record<'en' | 'de', string[]>]
+  >([
+    [
+      'the first page',
+      (browser) => browser.get('/'),
+      {
+        en: ['Sign in', 'Continue with Google', 'New here?'],
+        de: ['Anmelden', 'Weiter mit Google', 'Neu hier?'],
+      },
+    ],
+    [
+      'a refused sign-in',
+      (browser) => browser.post('/sign-in', short),
+      {
+        en: ['Error: Sign in', 'do not match an account.'],
+        de: ['Fehler: Anmelden', 'Passwort gibt es kein Konto.'],
+      },
+    ],
+    [
+      'a refused sign-up',
+      (browser) => browser.post('/sign-up', short),
+      {
+        en: ['Error: Create an account', 'Choose a longer password'],
+        de: ['Fehler: Konto erstellen', 'Wählen Sie ein längeres Passwort'],
+      },
+    ],
+    [
+      'the notes',
+      (browser) => browser.post('/sign-up', ADA),
+      {
+        en: ['Signed in as ada@example.com.', 'Up to 2,000 characters', ' Copy ', 'No notes yet'],
+        de: [
+          'Angemeldet als ada@example.com.',
+          'Höchstens 2.000 Zeichen',
+          ' Kopieren ',
+          'Noch keine Notizen',
+        ],
+      },
+    ],
+    [
+      'the mail',
+      (browser) => browser.get('/mail'),
+      {
+        en: ['No mail yet.', 'Authenticator app of otp@company.example', 'Code: '],
+        de: ['Noch keine Mail.', 'Authenticator-App von otp@company.example', 'Code: '],
+      },
+    ],
+    [
+      'a missing page',
+      (browser) => browser.get('/nowhere'),
+      { en: ['Page not found', 'Back to the start'], de: ['Seite nicht gefunden', 'Zurück zum Start'] },
+    ],
+    [
+      'a foreign form',
+      (browser) => browser.post('/sign-in', ADA, { origin: 'http://localhost:9999' }),
+      { en: ['Refused'], de: ['Abgelehnt'] },
+    ],
+  ])('shows %s in the language of the browser', async (_page, open, texts) => {
+    const { text, headers } = await open(openSite().browser(language))
+    expect(headers.get('content-language')).toBe(language)
+    expect(text).toContain(`<html lang="${language}">`)
+    const plain = text.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ')
+    for (const expected of texts[language]) expect(plain).toContain(expected)
   })
 })
 
@@ -284,8 +364,8 @@ describe('every page', () => {
       const style = /<style>(.*?)<\/style>/s.exec(text)?.[1] ?? ''
       const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
       expect(policy).toContain(`'sha256-${Buffer.from(hash).toString('base64')}'`)
-      expect(text).toContain('Demo web app for Drawbridge, on this machine only')
-      expect(text).toContain('<a href="/mail">')
+      expect(text).toContain('Demo web app for Drawbridge, on this computer only')
+      expect(text).toContain('<a class="link" href="/mail">')
       expect(text).toContain('<html lang="en">')
     },
   )
@@ -306,7 +386,7 @@ describe('somebody who comes from a sign-in page of the MCP server', () => {
     const browser = openSite().browser()
     const page = await browser.get(`/sign-up?return_to=${encodeURIComponent(returnTo)}`)
     const escaped = returnTo.replaceAll('&', '&amp;')
-    expect(page.text).toContain(`<a href="${escaped}">Sign in</a>`)
+    expect(page.text).toContain(`<a class="link" href="${escaped}">Sign in</a>`)
     // Its way would not lead back.
     expect(page.text).not.toContain('Google')
     const refused = await browser.post('/sign-up', { ...ADA, password: 'short', return_to: returnTo })
