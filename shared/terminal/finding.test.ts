@@ -9,14 +9,14 @@ const finding: Finding = {
   fix: 'Set the clock by the network, soon.',
 }
 
-describe('a finding for people', () => {
-  it('is one line for each text without a width', () => {
+describe('the text of a finding', () => {
+  it('is one line per text without a width', () => {
     expect(findingText(finding, plain)).toBe(
       `fail  clock                 ${finding.message}\n${' '.repeat(28)}-> ${String(finding.fix)}`,
     )
   })
 
-  it('is folded on a terminal, each text below its beginning', () => {
+  it('is folded to the width of a terminal, and indented', () => {
     expect(findingText(finding, { ...plain, columns: 60 }).split('\n')).toEqual([
       'fail  clock                 The clocks are far apart from',
       '                            each other.',
@@ -25,7 +25,7 @@ describe('a finding for people', () => {
     ])
   })
 
-  it('shows nothing of a server that a terminal would act on', () => {
+  it('escapes control characters from a server', () => {
     const evil = '\u001B[2J\nok'
     const text = findingText({ ...finding, message: `It is ${evil}.`, fix: `Tell ${evil}` }, plain)
     expect(text.split('\n')).toHaveLength(2)
@@ -33,7 +33,7 @@ describe('a finding for people', () => {
     expect(text).toContain(String.raw`-> Tell \u001b[2J\u000aok`)
   })
 
-  it('goes with a summary', () => {
+  it('ends with a summary of all findings', () => {
     expect(
       findingSummary([
         { name: 'a', state: 'ok', message: '' },

@@ -10,9 +10,9 @@ it.each([
   ['one\r\ntwo\u2028', String.raw`one\u000d\u000atwo\u2028`],
   ['txt.\u202Eexe', String.raw`txt.\u202eexe`],
   ['\u{E0041}', String.raw`\udb40\udc41`],
-])('%j is shown as %s', (text, shown) => expect(plainText(text)).toBe(shown))
+])('plainText shows %j as %s', (text, shown) => expect(plainText(text)).toBe(shown))
 
-it('is one line without control characters, whatever it was, and not endless', () => {
+it('plainText returns one line of limited length without control characters', () => {
   const codes = fc.array(fc.nat(0x10_ff_ff), { maxLength: 1200 })
   fc.assert(
     fc.property(codes, (points) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { definitionList, lineWidth, paragraph, textTable } from './table.ts'
 
-it('a table has columns as wide as their widest cell, and no blanks at the end', () => {
+it('a table has columns as wide as their widest cell, without trailing blanks', () => {
   const rows = [
     ['a', '100', 'note'],
     ['longer', '1'],
@@ -15,13 +15,13 @@ describe('a list of definitions', () => {
     ['--long', 'six'],
   ] as const
 
-  it('folds long texts next to their names', () => {
+  it('folds long texts beside their names', () => {
     expect(definitionList(rows, 42)).toBe(
       '  --a     one two three four five six\n          seven\n  --long  six',
     )
   })
 
-  it('puts texts below their names, where there is no room next to them', () => {
+  it('puts texts below their names if there is no room beside them', () => {
     expect(definitionList(rows, 34)).toBe(
       '  --a\n      one two three four five six\n      seven\n  --long\n      six',
     )

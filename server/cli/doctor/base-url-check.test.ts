@@ -22,38 +22,44 @@ function failed(findings: readonly Finding[]): string[] {
   return findings.filter(({ state }) => state !== 'ok').map(({ name, state }) => `${name} ${state}`)
 }
 
-describe('BASE_URL', () => {
-  it('of this server is sound', async () => {
-    const findings = findingsOf(baseUrlChecks, await through((_, pass) => pass()))
-    expect(findings.map(({ name, state }) => `${name} ${state}`)).toEqual([
-      'base-url ok',
-      'challenge ok',
-      'long-headers ok',
-    ])
-  })
-
+describe('doctor', () => {
   const refused = (): never => {
     throw new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) })
   }
 
   it.each([
+    ['https://mcp.example.com:8443', 'public-port warn'],
+    ['https://mcp.example.com', 'public-port ok'],
+    ['http://localhost:8787', undefined],
+  ])('looks at the port of %s, which hosted clients have to reach', async (base, expected) => {
+    const facts = { ...(await through(refused)), config: configSample({ baseUrl: base }) }
+    const found = findingsOf(baseUrlChecks, facts).find(({ name }) => name === 'public-port')
+    expect(found && `${found.name} ${found.state}`).toBe(expected)
+  })
+
+  it('passes a BASE_URL at which this server answers', async () => {
+    const findings = findingsOf(baseUrlChecks, await through((_, pass) => pass()))
+    expect(findings.map(({ name, state }) => `${name} ${state}`)).toEqual(['base-url ok', 'challenge ok'])
+  })
+
+  it.each([
     [true, 'fail'],
     [false, 'warn'],
     [undefined, 'warn'],
-  ])('where nobody answers while a server runs (%s): %s', async (isRunning, state) => {
+  ])('reports a BASE_URL without an answer, while a server runs (%s), as %s', async (isRunning, state) => {
     expect(failed(findingsOf(baseUrlChecks, { ...(await through(refused)), isRunning }))).toEqual([
       `base-url ${state}`,
     ])
   })
 
-  it('where something else answers is a failure', async () => {
+  it('fails a BASE_URL at which another program answers', async () => {
     const page = await through(() => new Response('<html>', { status: 200 }))
     expect(failed(findingsOf(baseUrlChecks, page))).toEqual(['base-url fail'])
     const missing = await through(() => Response.json({ error: 'not found' }, { status: 404 }))
     expect(findingsOf(baseUrlChecks, missing)[0]?.message).toContain('answers 404')
   })
 
-  it('where a server with another BASE_URL answers is a failure', async () => {
+  it('fails a BASE_URL at which a server with another BASE_URL answers', async () => {
     const other = await through(() => Response.json({ issuer: 'http://localhost:8787' }))
     const findings = findingsOf(baseUrlChecks, other)
     expect(failed(findings)).toEqual(['base-url fail'])
@@ -76,18 +82,7 @@ describe('BASE_URL', () => {
       refuses(302, ({ method }) => method === 'POST'),
       'challenge fail',
     ],
-    [
-      'takes no long headers',
-      refuses(431, ({ headers }) => (headers.get('cookie') ?? '').length > 16_000),
-      'long-headers warn',
-    ],
-  ])('behind a proxy that %s', async (_, proxy, name) => {
+  ])('reports a proxy that %s', async (_, proxy, name) => {
     expect(failed(findingsOf(baseUrlChecks, await through(proxy)))).toEqual([name])
-  })
-
-  it('without session tokens long headers do not matter', async () => {
-    const facts = await through(refuses(431, ({ headers }) => headers.has('cookie')))
-    const findings = findingsOf(baseUrlChecks, { ...facts, config: { ...config, sessionTokens: false } })
-    expect(failed(findings)).toEqual([])
   })
 })

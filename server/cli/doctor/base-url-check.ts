@@ -1,48 +1,32 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { publicUrls } from '../../http/public-urls.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { fail, type Checks, ok, type Outcome, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
-import { remedy } from './remedy.ts'
-import { redirectOf, type Visit, visit, type VisitInit } from './visit.ts'
+import { redirectOf, type Visit, visit } from './visit.ts'
 
 /** Responses of the server at BASE_URL, as a client gets them. */
 export interface BaseUrlFacts {
-  config: Pick<ServerConfig, 'baseUrl' | 'listen' | 'sessionTokens'>
+  config: Pick<ServerConfig, 'baseUrl' | 'listen'>
   /** Undefined if unknown. */
   isRunning: boolean | undefined
   metadata: Visit
   resource: Visit
   /** `/mcp` without a credential. */
   challenge: Visit
-  /** The metadata again, with the headers of a session in many cookies. */
-  longHeaders: Visit
-  /** The challenge again, for a message as long as that of a tool with a file. */
-  longBody: Visit
 }
 
-/** As long as the cookies of a big session: eight chunks. */
-const longCookie: string = Array.from(
-  { length: 8 },
-  (_, n) => `drawbridge-doctor.${n}=${'x'.repeat(3180)}`,
-).join('; ')
-
-/** More than the megabyte that nginx allows by default. */
-const longBody = JSON.stringify({ pad: 'x'.repeat(1_200_000) })
-
-/** Posts to `/mcp` as clients do. */
+/** Posts an empty message to `/mcp`. */
 export function askMcp(
   baseUrl: string,
   runtime: Pick<Runtime, 'fetch'>,
-  { headers, body = '{}' }: VisitInit = {},
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Visit> {
+  const accept = 'application/json, text/event-stream'
   return visit(publicUrls(baseUrl).resource, runtime, {
     method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...headers,
-    },
-    body,
+    headers: { 'content-type': 'application/json', accept, ...headers },
+    body: '{}',
   })
 }
 
@@ -52,17 +36,19 @@ export async function askBaseUrl(
   isRunning: boolean | undefined,
 ): Promise<BaseUrlFacts> {
   const { baseUrl } = config
-  const urls = publicUrls(baseUrl)
-  const { origin } = new URL(baseUrl)
-  const metadataUrl = `${origin}/.well-known/oauth-authorization-server${urls.basePath}`
-  const [metadata, resource, challenge, longHeaders, longBodyAnswer] = await Promise.all([
+  const { basePath, resourceMetadata } = publicUrls(baseUrl)
+  const metadataUrl = new URL(`/.well-known/oauth-authorization-server${basePath}`, baseUrl).href
+  const [metadata, resource, challenge] = await Promise.all([
     visit(metadataUrl, runtime),
-    visit(urls.resourceMetadata, runtime),
+    visit(resourceMetadata, runtime),
     askMcp(baseUrl, runtime),
-    visit(metadataUrl, runtime, { headers: { cookie: longCookie } }),
-    askMcp(baseUrl, runtime, { body: longBody }),
   ])
-  return { config, isRunning, metadata, resource, challenge, longHeaders, longBody: longBodyAnswer }
+  return { config, isRunning, metadata, resource, challenge }
+}
+
+/** Appends where to find the line of configuration for each proxy. */
+export function atProxy(step: string): string {
+  return `${step} For nginx, Caddy, Traefik and Cloudflare: docs/deploy.md#faults-of-a-proxy`
 }
 
 /** Returns the issuer at BASE_URL; undefined without usable metadata. */
@@ -87,7 +73,8 @@ export const baseUrlChecks: Checks<BaseUrlFacts> = {
     const { baseUrl } = config
     if (metadata.kind === 'unreachable') {
       const problem = `${baseUrl} cannot be reached: ${metadata.reason}.`
-      if (metadata.reason.includes('certificate')) return fail(problem, 'See tls-chain below.')
+      if (metadata.reason.includes('certificate'))
+        return fail(problem, atProxy('Serve the whole chain of a valid certificate for this host.'))
       return isRunning
         ? fail(`${problem} A server is running.`, proxyHint(config))
         : warn(problem, 'Start the server, then run doctor again in another terminal.')
@@ -100,6 +87,15 @@ export const baseUrlChecks: Checks<BaseUrlFacts> = {
           `The server at ${baseUrl} calls itself ${JSON.stringify(issuer)}: clients refuse that.`,
           'Start that server with the same DRAWBRIDGE_BASE_URL, or correct the one here.',
         )
+  },
+  'public-port'({ config: { baseUrl } }) {
+    const { hostname, port } = new URL(baseUrl)
+    if (isLoopbackHostname(hostname)) return undefined
+    if (port === '') return ok('Hosted clients can connect, as the port is 443.')
+    return warn(
+      `BASE_URL has port ${port}: Claude and other hosted clients connect to 443 only.`,
+      atProxy('Serve it at port 443, and remove the port from DRAWBRIDGE_BASE_URL.'),
+    )
   },
   'resource-metadata': atServer(({ config: { baseUrl }, resource }) => {
     const expected = `${baseUrl}/mcp`
@@ -115,30 +111,10 @@ export const baseUrlChecks: Checks<BaseUrlFacts> = {
     const status = challenge.kind === 'answered' ? challenge.status : undefined
     if (status === 401 && header.includes(publicUrls(baseUrl).resourceMetadata))
       return ok('Without a credential /mcp answers 401 and says where to sign in.')
-    const seen = status === undefined ? 'does not answer' : `answers ${status}`
+    const answer = status === undefined ? 'does not answer' : `answers ${status}`
     return fail(
-      `Without a credential /mcp ${seen}${header === '' ? ', without WWW-Authenticate' : ''}: clients do not learn where to sign in.`,
-      remedy(
-        status === 401 ? 'challenge' : 'methods',
-        'Let the proxy pass /mcp on as it is: 401, WWW-Authenticate and POST bodies included.',
-      ),
-    )
-  }),
-  'long-bodies': atServer(({ longBody: answer }) =>
-    answer.kind === 'answered' && answer.status === 413
-      ? warn(
-          'What is in front of this server answers 413 to a body of 1.2 MB: calls with long arguments fail.',
-          remedy('bodies', 'Allow what this server does.'),
-        )
-      : undefined,
-  ),
-  'long-headers': atServer(({ config: { sessionTokens }, longHeaders: answer }) => {
-    if (!sessionTokens) return undefined
-    if (answer.kind === 'answered' && answer.status === 200) return ok('Long cookie headers get through.')
-    const seen = answer.kind === 'answered' ? `answers ${answer.status}` : 'cuts the connection'
-    return warn(
-      `What is in front of this server ${seen} to 25 KB of cookies: big sessions of the web app do not get through.`,
-      'nginx: large_client_header_buffers 8 32k; other proxies: allow headers of 64 KB.',
+      `Without a credential /mcp ${answer}${header === '' ? ', without WWW-Authenticate' : ''}: clients do not learn where to sign in.`,
+      atProxy('Let the proxy pass /mcp on as it is: 401, WWW-Authenticate and POST bodies included.'),
     )
   }),
 }
@@ -149,11 +125,11 @@ function noMetadata(config: BaseUrlFacts['config'], metadata: Extract<Visit, { k
   if (target !== undefined)
     return fail(
       `${baseUrl} redirects ${target} instead of answering.`,
-      remedy('redirect', 'Let nothing redirect it, or set DRAWBRIDGE_BASE_URL to where it leads.'),
+      atProxy('Let nothing redirect it, or set DRAWBRIDGE_BASE_URL to that address.'),
     )
-  // What gzip begins with: there is a compression within the one that was removed.
+  // The first byte of gzip: there is a second compression inside the one that was removed.
   if (metadata.text.startsWith('\u001F'))
-    return fail(`${baseUrl} answers what is compressed twice.`, remedy('compression', 'Compress once.'))
+    return fail(`The response of ${baseUrl} is compressed twice.`, atProxy('Compress once.'))
   const problem = `${baseUrl} answers ${metadata.status} instead of the metadata of this server.`
   return fail(problem, proxyHint(config))
 }

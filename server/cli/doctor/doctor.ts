@@ -10,24 +10,20 @@ import { keySourceOf } from '../../config/store-address.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import { checkInput, type CommandInput, exitCode, type ExitCode } from '../command.ts'
 import { askBaseUrl, baseUrlChecks } from './base-url-check.ts'
-import { cookieChecks } from './cookie-check.ts'
-import { checkFiles } from './file-check.ts'
-import { keyChecks, readKeySource } from './key-ring-check.ts'
-import { readChain } from './certificate-chain.ts'
+import { checkFiles, keyChecks, readKeySource } from './file-check.ts'
 import { askForClient, askOidc, oidcChecks } from './oidc-check.ts'
-import { askOutside } from './outside.ts'
-import { outsideChecks } from './outside-check.ts'
+import { askOutside, outsideChecks } from './outside-check.ts'
 import { providerChecks } from './provider-check.ts'
 import { providerUseChecks, reachChecks, settingChecks } from './setting-check.ts'
 import { checkStore } from './store-check.ts'
-import { askSupabase, supabaseChecks } from './supabase-check.ts'
+import { askSupabase, cookieChecks, supabaseChecks } from './supabase-check.ts'
 import { askUpstream, upstreamChecks } from './upstream-check.ts'
 
-/** Checks everything that serving depends on, and prints what to do about faults. Changes nothing. Fails if any check does. */
-export async function doctor(input: CommandInput, chainOf: typeof readChain = readChain): Promise<ExitCode> {
+/** Checks everything that serving depends on, and prints how to repair faults. Changes nothing. Fails if any check does. */
+export async function doctor(input: CommandInput): Promise<ExitCode> {
   const { json, terminal } = input
   const all: Finding[] = []
-  for await (const findings of examine(input, chainOf)) {
+  for await (const findings of examine(input)) {
     all.push(...findings)
     for (const finding of json ? [] : findings)
       terminal.print(findingText(finding, { nameWidth: 18, colour: terminal.colour }))
@@ -39,8 +35,8 @@ export async function doctor(input: CommandInput, chainOf: typeof readChain = re
   return isSound ? exitCode.ok : exitCode.failed
 }
 
-/** Runs the groups of checks; the one most likely to explain later failures comes first. What has a faulty setting is not checked. */
-async function* examine(input: CommandInput, chainOf: typeof readChain): AsyncGenerator<readonly Finding[]> {
+/** Runs the groups of checks, those that explain later failures first. Skips whatever depends on a faulty setting. */
+async function* examine(input: CommandInput): AsyncGenerator<readonly Finding[]> {
   const { runtime, flags, environment } = input
   const checked = checkInput(input)
   const { config, problems } = checked
@@ -61,14 +57,20 @@ async function* examine(input: CommandInput, chainOf: typeof readChain): AsyncGe
   yield findingsOf(reachChecks, config)
   const base = await askBaseUrl(config, runtime, store?.isRunning)
   yield findingsOf(baseUrlChecks, base)
-  yield findingsOf(outsideChecks, await askOutside(base, runtime, chainOf))
+  if (base.metadata.kind === 'answered') yield findingsOf(outsideChecks, await askOutside(base, runtime))
   yield providers[config.provider].protocol === 'openid_connect'
     ? await examineOidc(config, runtime)
     : await examineSupabase(config, runtime)
-  if (config.upstream === undefined || faulty.has('upstream')) return
-  const reading = readUpstream(config.upstream, process.env)
-  if (reading.kind === 'read')
-    yield findingsOf(upstreamChecks, await askUpstream(reading.value, runtime, process.env['PATH']))
+  if (!faulty.has('upstream')) yield await examineUpstream(config, runtime)
+}
+
+async function examineUpstream(
+  { upstream }: Pick<ServerConfig, 'upstream'>,
+  runtime: Runtime,
+): Promise<readonly Finding[]> {
+  const reading = upstream === undefined ? undefined : readUpstream(upstream, process.env)
+  if (reading?.kind !== 'read') return []
+  return findingsOf(upstreamChecks, await askUpstream(reading.value, runtime, process.env['PATH']))
 }
 
 async function examineSupabase(config: ServerConfig, runtime: Runtime): Promise<readonly Finding[]> {

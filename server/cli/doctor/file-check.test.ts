@@ -20,11 +20,11 @@ async function findings(setting: keyof Settings, name: string, text: string | un
   return found.map(({ state, message }) => `${state} ${message.replaceAll(folder, '')}`)
 }
 
-it('says nothing of a file without faults', async () => {
+it('doctor reports nothing about a file without faults', async () => {
   expect(await findings('clients', 'clients.json', JSON.stringify([client]))).toEqual([])
 })
 
-it('looks at nothing that no setting names', async () => {
+it('doctor reads only files that a setting names', async () => {
   const checked = checkSettings(settingsOfObject({}), { production: false })
   expect((await checkFiles(checked, 0)).findings).toEqual([])
 })
@@ -37,10 +37,10 @@ const supabase: Settings = {
 }
 
 it.each<[name: string, given: Settings, noted: string[]]>([
-  ['a real provider', supabase, ['note The endpoint offers `whoami` alone']],
+  ['a real provider', supabase, ['note The endpoint offers only `whoami`']],
   ['a real provider, with an upstream', { ...supabase, upstream: 'http://127.0.0.1:9000/mcp' }, []],
   ['a trial, which has the notes of the demo', {}, []],
-])('a server that offers `whoami` alone is noted: %s', async (_, given, noted) => {
+])('doctor notes an endpoint with only `whoami`: %s', async (_, given, noted) => {
   const checked = checkSettings(settingsOfObject({ ...given, store: 'memory:' }), { production: false })
   expect(checked.problems).toEqual([])
   const found = (await checkFiles(checked, 0)).findings
@@ -68,19 +68,19 @@ it.each<[setting: keyof Settings, name: string, text: string | undefined, found:
   ['texts', 'fr.json', '{"language":"fr","texts":7}', /^fail texts: .*fr\.json: texts must be an object\./],
   ['tools', 'empty.mjs', 'export const nothing = 1', /^fail tools: .*exports only nothing/],
   ['tools', 'missing.mjs', undefined, /^fail tools: there is no file /],
-])('%s, %s', async (setting, name, text, found) => {
+])('doctor reports the fault of the file in %s, as %s', async (setting, name, text, found) => {
   expect(await findings(setting, name, text)).toEqual([expect.stringMatching(found)])
 })
 
-it('names the tools that take no sign-in', async () => {
+it('doctor names the tools that require no sign-in', async () => {
   const text = "export const tools = [{ name: 'one', public: true, call: async () => 'one' }]"
   expect(await findings('tools', 'open.mjs', text)).toEqual([
     expect.stringMatching(/offers 1 plain tool\.$/),
-    'note Anybody can call one without signing in.',
+    'note Anyone can call one without signing in.',
   ])
 })
 
-it('judges the file of the admin token, without showing it', async () => {
+it('doctor checks the file of the admin token without showing it', async () => {
   const secret = 'the-secret-token-of-the-admin-api'
   expect(await findings('adminTokenFile', 'token', secret)).toEqual([
     'fail adminTokenFile: /token can be used by others than its owner.',

@@ -1,6 +1,10 @@
-import { fail, note, ok } from '@drawbridge/shared/terminal/check.ts'
+import { statSync } from 'node:fs'
+import { type Checks, fail, note, ok } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import type { CheckedSettings } from '../../config/config.ts'
+import { readSettingFile } from '../../config/document-file.ts'
+import { type KeySource, parseSecretKeys } from '../../config/store-address.ts'
+import { keyFileEntries } from '../../store/secret-key-file.ts'
 import { type FileFault, fileFaults, fileFields } from '../../config/setting-file.ts'
 import { providers } from '../../config/provider.ts'
 import { settings } from '../../config/setting-table.ts'
@@ -32,7 +36,7 @@ export async function checkFiles(
 }
 
 const whoamiNote = note(
-  'The endpoint offers `whoami` alone, unless the server starts with the command of an MCP server behind --.',
+  'The endpoint offers only `whoami`, unless the server starts with the command of an MCP server after --.',
   'Set DRAWBRIDGE_TOOLS to your tools file (docs/tools.md), or DRAWBRIDGE_UPSTREAM to an MCP server (docs/gateway.md).',
 )
 
@@ -51,4 +55,57 @@ function findingName(field: CheckedFile): string {
   if (field === 'secretKeys') return 'key-ring'
   const name = settings.find((setting) => setting.field === field)?.name ?? field
   return name.replace(/-file$/, '')
+}
+
+export interface KeyFacts {
+  kids: readonly string[]
+  text: string
+  /** Undefined: not in a file. */
+  path: string | undefined
+}
+
+/** Reads a key ring whose file passed `fileFaults`: the server creates a missing one. */
+export function readKeySource(source: KeySource): KeyFacts {
+  switch (source.kind) {
+    case 'memory':
+      return {
+        kids: [],
+        text: 'Each start creates a new key, which is lost with everything in memory.',
+        path: undefined,
+      }
+    case 'ring': {
+      const kids = source.keys.map(({ kid }) => kid)
+      return { kids, text: describeRing(kids, 'DRAWBRIDGE_SECRET_KEYS'), path: undefined }
+    }
+    case 'file': {
+      const { path } = source
+      const file = readSettingFile(path)
+      if (file.kind === 'unreadable')
+        return { kids: [], text: `The first start creates a key in ${path}.`, path: undefined }
+      const kids = parseSecretKeys(keyFileEntries(file.text).join(',')).map(({ kid }) => kid)
+      return { kids, text: describeRing(kids, path), path }
+    }
+  }
+}
+
+/** Checks the keys, and that others cannot read them. */
+export const keyChecks: Checks<KeyFacts> = {
+  'key-ring': ({ text }) => ok(text),
+  'key-file-mode': ({ path }) =>
+    path !== undefined && isReadByAll(path)
+      ? fail(
+          `Every user of this machine can read ${path}.`,
+          `chmod 600 ${path}; for a mounted secret set defaultMode 0400.`,
+        )
+      : undefined,
+}
+
+/** Returns whether every user of this machine can read a file. Not checked on Windows. */
+export function isReadByAll(path: string): boolean {
+  return process.platform !== 'win32' && (statSync(path).mode & 0o007) !== 0
+}
+
+function describeRing([first, ...others]: readonly string[], where: string): string {
+  const older = others.map((kid) => `\`${kid}\``).join(', ')
+  return `The key \`${first}\` in ${where} encrypts new sessions${older && `; ${older} can still decrypt`}.`
 }

@@ -39,14 +39,14 @@ const signOut = (providerSessions: 'many' | 'one'): Finding | undefined =>
     config: { ...config, providerSessions },
   }).find(({ name }) => name === 'sign-out')
 
-it('a provider that cannot revoke may be dex, which needs a setting of its own', () => {
+it('doctor names the setting for dex at a provider that cannot revoke', () => {
   expect(signOut('many')?.fix).toContain('DRAWBRIDGE_PROVIDER_SESSIONS=one')
   expect(signOut('one')?.fix).not.toContain('DRAWBRIDGE_PROVIDER_SESSIONS')
   for (const sessions of ['many', 'one'] as const)
     expect(signOut(sessions)?.fix).toContain('expiry.refreshTokens.reuseInterval to 60s')
 })
 
-it('asking takes the discovery document below the issuer, and the keys that it names', async () => {
+it('doctor requests the discovery document below the issuer, and the keys that it names', async () => {
   const asked: string[] = []
   const fetch = async (request: Request): Promise<Response> => {
     asked.push(request.url)
@@ -56,19 +56,19 @@ it('asking takes the discovery document below the issuer, and the keys that it n
   expect(asked).toEqual([`${issuer}/.well-known/openid-configuration`, 'https://keys.example.com/set'])
 })
 
-describe('discovery', () => {
-  it('of the issuer that is expected is sound', () => {
+describe('doctor, on the discovery document', () => {
+  it('passes the expected issuer', () => {
     expect(states(findingsOf(oidcChecks, facts()))).toMatchObject({ provider: 'ok', issuer: 'ok' })
   })
 
-  it('of an issuer that differs in a slash is a failure that says how to write it', () => {
+  it('fails an issuer that differs in a slash, with the spelling to set', () => {
     const findings = findingsOf(oidcChecks, facts({ issuer: `${issuer}/` }))
     expect(states(findings)).toMatchObject({ provider: 'ok', issuer: 'fail' })
     expect(findings[1]?.fix).toContain(`DRAWBRIDGE_PROVIDER_URL=${issuer}/ `)
   })
 
   it.each(['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri'])(
-    'without %s is a failure',
+    'fails a document without %s',
     (member) => {
       const findings = findingsOf(oidcChecks, facts({ [member]: undefined }))
       expect(states(findings)).toMatchObject({ provider: 'fail' })
@@ -77,13 +77,13 @@ describe('discovery', () => {
     },
   )
 
-  it('that is another page, or not there, is a failure', () => {
+  it('fails another page, and a missing document', () => {
     const page: OidcFacts = {
       config,
       discovery: { kind: 'answered', status: 404, headers: new Headers(), text: '', json: undefined },
       keySet: undefined,
     }
-    expect(findingsOf(oidcChecks, page)[0]?.message).toContain('it answers 404')
+    expect(findingsOf(oidcChecks, page)[0]?.message).toContain('(404)')
     const nobody: OidcFacts = {
       config,
       discovery: { kind: 'unreachable', reason: 'gone' },
@@ -93,7 +93,7 @@ describe('discovery', () => {
   })
 })
 
-describe('features', () => {
+describe('doctor, on the features of a provider', () => {
   it.each<[what: string, changes: Record<string, unknown>, name: string, state: string | undefined]>([
     ['S256 is offered', {}, 'pkce', undefined],
     ['nothing is said about PKCE', { code_challenge_methods_supported: undefined }, 'pkce', 'note'],
@@ -111,18 +111,18 @@ describe('features', () => {
     ['sessions can be revoked', {}, 'sign-out', 'ok'],
     ['it tells who signs out', { backchannel_logout_supported: true }, 'backchannel-logout', 'ok'],
     ['sessions cannot be revoked', { revocation_endpoint: undefined }, 'sign-out', 'warn'],
-  ])('%s', (_, changes, name, state) => {
+  ])('reports: %s', (_, changes, name, state) => {
     expect(states(findingsOf(oidcChecks, facts(changes)))[name]).toBe(state)
   })
 
-  it('sessions can be revoked, and one is shared: the replaced one stays', () => {
+  it('notes that a replaced session stays, if one is shared and the provider can revoke', () => {
     const one = { ...config, providerSessions: 'one' as const }
     const found = findingsOf(oidcChecks, { ...facts(), config: one }).find(({ name }) => name === 'sign-out')
-    expect(found?.message).toContain('stays open there')
-    expect(found?.fix).toContain('Take the setting out')
+    expect(found?.message).toContain('stays open at the provider')
+    expect(found?.fix).toContain('Remove the setting')
   })
 
-  it('without offline_access in the scope it is not missed', () => {
+  it('does not miss offline_access if it is not requested', () => {
     const google = { ...config, providerScope: 'openid email' }
     const findings = findingsOf(oidcChecks, {
       ...facts({ scopes_supported: ['openid', 'email'] }),
@@ -132,7 +132,7 @@ describe('features', () => {
   })
 })
 
-describe('a provider at which no sign-in can work', () => {
+describe('doctor, on whether a sign-in can work', () => {
   const secret = { ...config, providerClientSecret: 'secret' }
   it.each<[what: string, changes: Record<string, unknown>, message: RegExp]>([
     [
@@ -146,8 +146,8 @@ describe('a provider at which no sign-in can work', () => {
       /pushed authorization requests \(PAR\)/,
     ],
     ['has no authorization code flow', { response_types_supported: ['id_token'] }, /authorization code flow/],
-    ['signs with HS256 alone', { id_token_signing_alg_values_supported: ['HS256'] }, /with HS256 alone/],
-  ])('%s: a failure that says what to change', (_what, changes, message) => {
+    ['signs with HS256 alone', { id_token_signing_alg_values_supported: ['HS256'] }, /only with HS256/],
+  ])('fails a provider that %s, and says what to change', (_what, changes, message) => {
     const finding = findingsOf(oidcChecks, { ...facts(changes), config: secret }).find(
       ({ name }) => name === 'sign-in',
     )
@@ -169,12 +169,12 @@ describe('a provider at which no sign-in can work', () => {
         id_token_signing_alg_values_supported: ['HS256', 'EdDSA'],
       },
     ],
-  ])('is none that %s', (_what, changes) => {
+  ])('passes a provider that %s', (_what, changes) => {
     const findings = findingsOf(oidcChecks, { ...facts(changes), config: secret })
     expect(states(findings)).not.toHaveProperty('sign-in')
   })
 
-  it('a public client needs no way to send a secret', () => {
+  it('passes a provider without client secrets for a public client', () => {
     const changes = { token_endpoint_auth_methods_supported: ['private_key_jwt'] }
     expect(states(findingsOf(oidcChecks, facts(changes)))).not.toHaveProperty('sign-in')
   })
@@ -190,7 +190,7 @@ it.each<[what: string, options: Partial<OidcServerOptions>, clientSecret: string
     ['no secret, though it has one', {}, undefined, 'fail'],
   ],
 )(
-  'a real provider is asked whether it accepts the client with %s',
+  'doctor asks a real provider whether it accepts the client with %s',
   async (_what, options, clientSecret, state) => {
     const fixture = await startOidcFixture(options)
     const refusal = await askForClient(fixture.providerWith({ clientSecret }))
@@ -201,7 +201,7 @@ it.each<[what: string, options: Partial<OidcServerOptions>, clientSecret: string
   },
 )
 
-it('a provider that cannot be asked leaves the client unjudged', async () => {
+it('doctor does not judge the client if the provider does not answer', async () => {
   const fixture = await startOidcFixture()
   const provider = fixture.providerWith({})
   await provider.capabilities()
@@ -211,9 +211,9 @@ it('a provider that cannot be asked leaves the client unjudged', async () => {
   expect(states(findingsOf(oidcChecks, { ...facts(), refusal }))).not.toHaveProperty('client')
 })
 
-it('a provider without revocation that has a logout is said to be sent one', () => {
+it('doctor says that a provider without revocation gets a logout, if it has one', () => {
   const changes = { revocation_endpoint: undefined, end_session_endpoint: `${issuer}/logout` }
   const finding = findingsOf(oidcChecks, facts(changes)).find(({ name }) => name === 'sign-out')
-  expect(finding?.message).toContain('a logout is sent to its end_session_endpoint by POST')
+  expect(finding?.message).toContain('a logout is posted to its end_session_endpoint')
   expect(finding?.fix).toContain('provider_sign_out_failed')
 })

@@ -12,7 +12,7 @@ export interface OidcFacts {
   discovery: Visit
   /** Undefined when the discovery document names no key set. */
   keySet: Visit | undefined
-  /** Its refusal of a refresh token that cannot exist; undefined if it was not asked. */
+  /** Its refusal of a refresh token that cannot exist; undefined without one. */
   refusal?: ProviderError | undefined
 }
 
@@ -24,7 +24,7 @@ export async function askOidc(config: OidcConfig, runtime: Pick<Runtime, 'fetch'
   return { config, discovery, keySet }
 }
 
-/** Presents a refresh token that cannot exist: what the provider says first is whether it knows this client. */
+/** Presents a refresh token that cannot exist: a provider checks the client first. */
 export async function askForClient(
   provider: Pick<SessionProvider, 'refresh'>,
 ): Promise<ProviderError | undefined> {
@@ -70,7 +70,7 @@ const discovered =
 
 const neededMembers = ['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
 
-/** Checks that the provider is the expected one, and can do what signing in and staying signed in take. */
+/** Checks that the provider is the expected one, and supports what signing in and refreshing need. */
 export const oidcChecks: Checks<OidcFacts> = {
   provider({ config, discovery }) {
     const url = discoveryUrl(config)
@@ -83,26 +83,27 @@ export const oidcChecks: Checks<OidcFacts> = {
     const document = documentOf(discovery)
     const missing = neededMembers.filter((member) => typeof document?.[member] !== 'string')
     if (document && missing.length === 0) return ok(`${config.providerIssuer} answers.`)
+    const found = document ? `without ${missing.join(', ')}` : discovery.status
     return fail(
-      `${url} is no discovery document: it answers ${discovery.status}${document ? ` without ${missing.join(', ')}` : ''}.`,
-      'Set DRAWBRIDGE_PROVIDER_URL to the issuer: the address in front of /.well-known/openid-configuration.',
+      `No discovery document at ${url} (${found}).`,
+      'Set DRAWBRIDGE_PROVIDER_URL to the issuer: the address before /.well-known/openid-configuration.',
     )
   },
   issuer: discovered((document, { providerIssuer: expected }) => {
     if (neededMembers.some((member) => typeof document[member] !== 'string')) return undefined
     const { issuer } = document
-    if (issuer === expected) return ok(`The provider issues as ${expected}.`)
+    if (issuer === expected) return ok(`The provider's issuer is ${expected}.`)
     return fail(
-      `The provider issues as ${JSON.stringify(issuer)}, and ${JSON.stringify(expected)} is expected: every sign-in fails.`,
-      `Set DRAWBRIDGE_PROVIDER_URL=${String(issuer)} to the letter; a slash at its end counts.`,
+      `The provider's issuer is ${JSON.stringify(issuer)} instead of ${JSON.stringify(expected)}: every sign-in fails.`,
+      `Set DRAWBRIDGE_PROVIDER_URL=${String(issuer)} exactly; a slash at its end counts.`,
     )
   }),
   client({ discovery, refusal }) {
     if (!documentOf(discovery) || !refusal) return undefined
-    if (refusal.failure === 'terminal') return ok('The provider does not refuse the client id and secret.')
+    if (refusal.failure === 'terminal') return ok('The provider accepts the client id and secret.')
     if (!/invalid_client|unauthorized_client|: 401 /.test(refusal.message)) return undefined
     return fail(
-      `Nobody can sign in: ${refusal.message}`,
+      `No one can sign in: ${refusal.message}`,
       'Copy DRAWBRIDGE_PROVIDER_CLIENT_ID and DRAWBRIDGE_PROVIDER_CLIENT_SECRET again, and allow the grants authorization_code and refresh_token for this client.',
     )
   },
@@ -110,7 +111,7 @@ export const oidcChecks: Checks<OidcFacts> = {
     if (document['require_pushed_authorization_requests'] === true) {
       return fail(
         'The provider requires pushed authorization requests (PAR), which are not supported: every sign-in fails.',
-        'Switch the requirement off at the provider, for this client or for all.',
+        'Turn the requirement off at the provider, for this client or for all.',
       )
     }
     const methods = 'token_endpoint_auth_methods_supported'
@@ -119,14 +120,14 @@ export const oidcChecks: Checks<OidcFacts> = {
     )
     if (providerClientSecret !== undefined && !takesSecret) {
       return fail(
-        `The provider takes no client secret, only ${String(document[methods])}: every sign-in fails.`,
+        `The provider accepts no client secret, only ${String(document[methods])}: every sign-in fails.`,
         'Allow client_secret_basic or client_secret_post for this client at the provider.',
       )
     }
     if (lists('response_types_supported', 'code') === false) {
       return fail(
         'The provider does not support the authorization code flow: every sign-in fails.',
-        'Switch the response type "code" on for this client at the provider.',
+        'Turn on the response type "code" for this client at the provider.',
       )
     }
     const signing = 'id_token_signing_alg_values_supported'
@@ -134,8 +135,8 @@ export const oidcChecks: Checks<OidcFacts> = {
     return isVerifiable
       ? undefined
       : fail(
-          `The provider signs ID tokens with ${String(document[signing])} alone, which is not accepted: every sign-in fails.`,
-          'Let it sign with an asymmetric key, for example RS256 or ES256.',
+          `The provider signs ID tokens only with ${String(document[signing])}, which is not accepted: every sign-in fails.`,
+          'Let it sign with an asymmetric key, such as RS256 or ES256.',
         )
   }),
   pkce: discovered((_document, _config, lists) => {
@@ -143,50 +144,49 @@ export const oidcChecks: Checks<OidcFacts> = {
     if (isSupported) return undefined
     return isSupported === undefined
       ? note(
-          'The provider does not say that it supports PKCE; it is used all the same.',
-          'Nothing to do unless signing in fails at the provider.',
+          'The provider does not announce PKCE, which is used anyway.',
+          'Nothing to do unless sign-in fails at the provider.',
         )
-      : fail('The provider does not support PKCE with S256.', 'Switch it on for this client at the provider.')
+      : fail('The provider does not support PKCE with S256.', 'Turn it on for this client at the provider.')
   }),
   'refresh-tokens': discovered((_document, { providerScope }, lists) => {
     if (lists('grant_types_supported', 'refresh_token') === false) {
       return fail(
-        'The provider says that it issues no refresh tokens: connections end with its first access token.',
-        'Switch the refresh_token grant on for this client at the provider.',
+        'The provider issues no refresh tokens: connections end with its first access token.',
+        'Turn on the refresh_token grant for this client at the provider.',
       )
     }
     const asked = providerScope.split(' ').includes('offline_access')
     if (asked && lists('scopes_supported', 'offline_access') === false) {
       return warn(
         'The provider does not list the scope offline_access that DRAWBRIDGE_PROVIDER_SCOPE asks for.',
-        'Take it out if signing in fails with invalid_scope. For Google set DRAWBRIDGE_PROVIDER_PARAMETERS="access_type=offline&prompt=consent".',
+        'Remove it if sign-in fails with invalid_scope. For Google set DRAWBRIDGE_PROVIDER_PARAMETERS="access_type=offline&prompt=consent".',
       )
     }
-    return ok(`Refresh tokens are asked for${asked ? ' with offline_access' : ''}.`)
+    return ok(`Refresh tokens are requested${asked ? ' with offline_access' : ''}.`)
   }),
   'sign-out': discovered((document, { providerSessions }) => {
     const isShared = providerSessions === 'one'
     if (typeof document['revocation_endpoint'] !== 'string') {
-      // With one shared session nothing is left to set: a note.
       const isAsked = typeof document['end_session_endpoint'] === 'string'
       const lives = isAsked
-        ? 'a logout is sent to its end_session_endpoint by POST instead, which not every provider takes from a server'
-        : 'what is ended here lives on there until it expires'
+        ? 'a logout is posted to its end_session_endpoint instead, which not every provider accepts from a server'
+        : 'sessions that end here stay open there until they expire'
       return (isShared ? note : warn)(
-        `The provider has no revocation endpoint: ${lives}.${isShared ? '' : ' If it is dex, it also keeps one refresh token for each person, so that a second connection ends the first.'}`,
+        `The provider has no revocation endpoint: ${lives}.${isShared ? '' : ' If it is dex, it also keeps one refresh token per user, so a second connection ends the first.'}`,
         `${isAsked ? 'Look for provider_sign_out_failed in the log, and allow logout by POST at the provider. ' : ''}For dex set ${isShared ? '' : 'DRAWBRIDGE_PROVIDER_SESSIONS=one, and '}expiry.refreshTokens.reuseInterval to 60s there: a crash during a refresh loses the session otherwise. Keep sessions at the provider short.`,
       )
     }
     if (!isShared) return ok('Ended connections are revoked at the provider.')
     return note(
-      'The provider can end each session, but with DRAWBRIDGE_PROVIDER_SESSIONS=one a session that a new sign-in replaces stays open there.',
-      'Take the setting out, unless the provider keeps one refresh token for each person.',
+      'With DRAWBRIDGE_PROVIDER_SESSIONS=one a session that a new sign-in replaces stays open at the provider, which could end it.',
+      'Remove the setting, unless the provider keeps one refresh token per user.',
     )
   }),
   'backchannel-logout': discovered((document, { baseUrl }) =>
     document['backchannel_logout_supported'] === true
       ? ok(
-          `The provider can end connections the moment somebody signs out there: register ${baseUrl}/oauth/backchannel_logout.`,
+          `The provider can end connections as soon as a user signs out there: register ${baseUrl}/oauth/backchannel_logout.`,
         )
       : undefined,
   ),

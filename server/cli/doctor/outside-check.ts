@@ -1,144 +1,221 @@
-import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Checks, fail, ok, type Outcome, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
-import { isAtBaseUrl } from './base-url-check.ts'
-import { chainOutcome } from './certificate-chain.ts'
-import { type DocumentVisit, isHeld, type OutsideFacts } from './outside.ts'
-import { remedy } from './remedy.ts'
-import { redirectOf, type Visit } from './visit.ts'
+import { documentPaths } from '../../http/oauth/metadata.ts'
+import { publicUrls } from '../../http/public-urls.ts'
+import { streamCheckPath } from '../../http/stream-check.ts'
+import { askMcp, atProxy, type BaseUrlFacts, isAtBaseUrl } from './base-url-check.ts'
+import { redirectOf, type Visit, visit } from './visit.ts'
 
-type Answers = NonNullable<OutsideFacts['answers']>
+/** A well-known document, at one of the addresses where clients look for it. */
+interface DocumentVisit {
+  url: string
+  /** A member that the document must have. Undefined at the root of a host of which only a path belongs to this server. */
+  expected: readonly [member: string, value: string] | undefined
+  /** Few clients look here, or only after others have failed. */
+  isRare: boolean
+  answer: Visit
+}
+
+/** BASE_URL as hosted clients see it, as far as this machine can tell. */
+export interface OutsideFacts {
+  base: BaseUrlFacts
+  /** The resource metadata, and `/mcp` without a credential, for the name of another program. */
+  programs: readonly { agent: string; resource: Visit; challenge: Visit }[]
+  /** `/mcp` with a token that does not exist. */
+  refusedToken: Visit
+  documents: readonly DocumentVisit[]
+  /** The server writes two events one second apart. Milliseconds between both; undefined without two events. */
+  stream: { answer: Visit; gapMs: number | undefined }
+}
+
+// A hosted client, and a library that filters of bots refuse.
+const agents = ['Claude-User', 'python-httpx/0.28']
+
+const unknownToken = `mcpa_${'0'.repeat(43)}`
+
+/** Sends all requests at once. */
+export async function askOutside(base: BaseUrlFacts, runtime: Pick<Runtime, 'fetch'>): Promise<OutsideFacts> {
+  const { baseUrl } = base.config
+  const { resourceMetadata } = publicUrls(baseUrl)
+  const [programs, refusedToken, documents, stream] = await Promise.all([
+    Promise.all(
+      agents.map(async (agent) => {
+        const headers = { 'user-agent': agent }
+        const resource = await visit(resourceMetadata, runtime, { headers })
+        return { agent, resource, challenge: await askMcp(baseUrl, runtime, headers) }
+      }),
+    ),
+    askMcp(baseUrl, runtime, { authorization: `Bearer ${unknownToken}` }),
+    Promise.all(
+      documentsOf(baseUrl).map(async ({ url, expected, isRare }) => {
+        return { url, expected, isRare, answer: await visit(url, runtime) }
+      }),
+    ),
+    askStream(baseUrl, runtime),
+  ])
+  return { base, programs, refusedToken, documents, stream }
+}
+
+function documentsOf(baseUrl: string): Omit<DocumentVisit, 'answer'>[] {
+  const { basePath, issuer, resource } = publicUrls(baseUrl)
+  const documents = [
+    ['oauth-authorization-server', ['issuer', issuer]],
+    ['openid-configuration', ['issuer', issuer]],
+    ['oauth-protected-resource', ['resource', resource]],
+  ] as const
+  return documents.flatMap(([name, expected]) => {
+    const paths = documentPaths(name, basePath)
+    return [...new Set([...paths, `/.well-known/${name}`])].map((path) => ({
+      url: new URL(path, baseUrl).href,
+      expected: paths.includes(path) ? expected : undefined,
+      isRare: !paths.slice(0, 2).includes(path),
+    }))
+  })
+}
+
+/** Below this both events came together. */
+const heldMs = 300
+
+/** Asks for the stream; twice if its events came together, as this machine may have been busy just then. */
+async function askStream(baseUrl: string, runtime: Pick<Runtime, 'fetch'>): Promise<OutsideFacts['stream']> {
+  const first = await streamVisit(baseUrl, runtime)
+  return isHeld(first) ? streamVisit(baseUrl, runtime) : first
+}
+
+/** Returns whether something has held the first event back. */
+function isHeld({ gapMs }: OutsideFacts['stream']): boolean {
+  return gapMs !== undefined && gapMs < heldMs
+}
+
+async function streamVisit(
+  baseUrl: string,
+  runtime: Pick<Runtime, 'fetch'>,
+): Promise<OutsideFacts['stream']> {
+  const url = new URL(streamCheckPath(publicUrls(baseUrl).basePath), baseUrl).href
+  const times: number[] = []
+  const answer = await visit(url, runtime, {
+    headers: { accept: 'text/event-stream' },
+    arrived(text) {
+      const events = text.split('\n\n').length - 1
+      while (times.length < events) times.push(performance.now())
+    },
+  })
+  const [first, second] = times
+  return { answer, gapMs: first === undefined || second === undefined ? undefined : second - first }
+}
 
 /** Applies a check only if this server responds at BASE_URL, and `/mcp` with 401: other checks say why if not. */
 const atMcp =
-  (check: (answers: Answers, facts: OutsideFacts) => Said): ((facts: OutsideFacts) => Said) =>
+  (check: (facts: OutsideFacts) => Said): ((facts: OutsideFacts) => Said) =>
   (facts) =>
-    facts.answers && isAtBaseUrl(facts.base) && statusOf(facts.base.challenge) === 401
-      ? check(facts.answers, facts)
-      : undefined
+    isAtBaseUrl(facts.base) && statusOf(facts.base.challenge) === 401 ? check(facts) : undefined
 
 /** Checks what hosted clients meet between them and this server. All requests come from this machine. */
 export const outsideChecks: Checks<OutsideFacts> = {
-  'public-port'({ base }) {
-    const { hostname, port } = new URL(base.config.baseUrl)
-    if (isLoopbackHostname(hostname)) return undefined
-    if (port === '') return ok('It is 443, the only one that hosted clients connect to.')
-    const step = 'Serve it at port 443, and take the port out of DRAWBRIDGE_BASE_URL.'
-    return warn(
-      `BASE_URL has port ${port}: Claude and other hosted clients connect to 443 only.`,
-      remedy('port', step),
-    )
-  },
-  'tls-chain': ({ chain, base, now }) =>
-    chain && chainOutcome(chain, new URL(base.config.baseUrl).hostname, new Date(now * 1000)),
-  'answers-programs': atMcp(({ programs }, { base }) => {
-    const [resource, challenge] = [gist(base.resource), gist(base.challenge)]
-    const others = programs.flatMap((program) => {
-      if (gist(program.resource) !== resource) return [`${program.agent} ${seen(program.resource)}`]
-      if (gist(program.challenge) === challenge) return []
-      return [`${program.agent} ${seen(program.challenge)} at /mcp`]
+  'answers-programs': atMcp(({ programs, base }) => {
+    const others = programs.flatMap(({ agent, resource, challenge }) => {
+      if (essence(resource) !== essence(base.resource)) return [`${agent} ${textOf(resource)}`]
+      return essence(challenge) === essence(base.challenge) ? [] : [`${agent} ${textOf(challenge)} at /mcp`]
     })
-    if (others.length === 0)
-      return ok('Claude, ChatGPT, Python, Ruby and Go get the same answers as doctor, from this machine.')
+    if (others.length === 0) return ok('Claude and Python get the same answers as doctor, from this machine.')
     return fail(
-      `What is in front of this server answers otherwise to other programs: ${others.join('; ')}.`,
-      remedy('programs', 'Let every User-Agent through to /mcp, /oauth/ and /.well-known/.'),
+      `The proxy answers other programs differently: ${others.join('; ')}.`,
+      atProxy('Let every User-Agent through to /mcp, /oauth/ and /.well-known/.'),
     )
   }),
   'keeps-headers': atMcp(({ refusedToken }) => headerOutcome(refusedToken)),
   'no-buffering': atMcp(({ stream }) => {
-    const { answer, gapMs } = stream
-    if (gapMs === undefined) {
-      const step = 'Let the proxy pass everything below /mcp on, and run doctor again.'
-      return warn(`The stream for checking ${seen(answer)}: not seen.`, remedy('paths', step))
-    }
+    if (stream.gapMs === undefined)
+      return warn(
+        `Not checked: /mcp/stream-check ${textOf(stream.answer)}.`,
+        atProxy('Let the proxy pass everything below /mcp on, and run doctor again.'),
+      )
     if (!isHeld(stream)) return ok('Events arrive as they are written.')
     return fail(
-      'Events are held back until the answer ends: clients see no progress, and time out.',
-      remedy('buffering', 'Let the proxy pass answers of /mcp on as they come.'),
+      'Events are held back until the response ends: clients see no progress, and time out.',
+      atProxy('Let the proxy pass responses of /mcp on as they come.'),
     )
   }),
-  'exact-paths': ({ answers }) => answers && documentOutcome(answers.documents),
+  'exact-paths': ({ documents }) => documentOutcome(documents),
 }
 
 function headerOutcome(refusedToken: Visit): Outcome {
   if (refusedToken.kind !== 'answered' || refusedToken.status !== 401)
     return fail(
-      `With a token that does not exist /mcp ${seen(refusedToken)} instead of 401.`,
-      remedy('authorization', 'Let the proxy leave Authorization and the answers of /mcp alone.'),
+      `With an unknown token /mcp ${textOf(refusedToken)} instead of 401.`,
+      atProxy('Let the proxy leave Authorization and the responses of /mcp alone.'),
     )
-  const given = refusedToken.headers.get('www-authenticate')
-  if (given === null)
+  const challenge = refusedToken.headers.get('www-authenticate')
+  if (challenge === null)
     return fail(
-      'WWW-Authenticate does not come through: clients do not learn where to sign in.',
-      remedy('challenge', 'Let the proxy pass WWW-Authenticate on.'),
+      'The proxy drops WWW-Authenticate: clients do not learn where to sign in.',
+      atProxy('Let it pass WWW-Authenticate on.'),
     )
-  if (!given.includes('invalid_token'))
+  if (!challenge.includes('invalid_token'))
     return fail(
-      'Authorization does not arrive at this server: every token is refused, and clients sign in without end.',
-      remedy('authorization', 'Let the proxy pass Authorization on.'),
+      'Authorization does not reach this server: it refuses every token, and clients sign in without end.',
+      atProxy('Let the proxy pass Authorization on.'),
     )
-  const exposed = refusedToken.headers.get('access-control-expose-headers')
+  const exposed = refusedToken.headers.get('access-control-expose-headers')?.toLowerCase() ?? ''
   const lost = ['Mcp-Session-Id', 'MCP-Protocol-Version', 'WWW-Authenticate'].filter(
-    (name) => !exposed?.toLowerCase().includes(name.toLowerCase()),
+    (name) => !exposed.includes(name.toLowerCase()),
   )
   return lost.length === 0
-    ? ok('Authorization arrives; WWW-Authenticate and the headers of MCP come through.')
+    ? ok('Authorization arrives; WWW-Authenticate and the headers of MCP come back.')
     : warn(
-        `Access-Control-Expose-Headers does not come through with ${lost.join(', ')}: clients in a browser cannot read them.`,
-        remedy('exposed', 'Let this server alone answer for CORS.'),
+        `The proxy changes Access-Control-Expose-Headers: clients in a browser cannot read ${lost.join(', ')}.`,
+        atProxy('Let only this server answer CORS.'),
       )
 }
 
-interface DocumentFault {
-  fault: 'redirect' | 'paths'
-  text: string
-  isRare: boolean
-}
-
 function documentOutcome(documents: readonly DocumentVisit[]): Said {
-  // Another server's documents are no concern of ours.
+  // Another server's documents are none of our business.
   if (!documents.some(isExpected)) return undefined
-  const faults = documents.flatMap((row) => documentFault(row) ?? [])
-  const [worst, ...others] = faults.toSorted((a, b) => Number(a.isRare) - Number(b.isRare))
-  if (!worst) return ok(`All ${documents.length} discovery addresses answer.`)
-  const shown = [worst, ...others.slice(0, 3)].map(({ text }) => text).join('; ')
-  const message = others.length > 3 ? `${shown}; and ${others.length - 3} more.` : `${shown}.`
-  const fix = remedy(worst.fault, 'Let the proxy pass these addresses on as they are.')
-  return worst.isRare ? warn(message, fix) : fail(message, fix)
+  const faults = documents.filter(isFaulty)
+  if (faults.length === 0) return ok(`All ${documents.length} discovery addresses answer.`)
+  // A client that gets 404 looks elsewhere.
+  const serious = faults.filter(({ isRare, answer }) => !isRare && statusOf(answer) !== 404)
+  const shown = [...new Set([...serious, ...faults])].slice(0, 4).map(documentText)
+  const more = faults.length - shown.length
+  const message = `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
+  const fix = atProxy('Let the proxy pass these addresses on as they are.')
+  return serious.length > 0 ? fail(message, fix) : warn(message, fix)
 }
 
 function isExpected({ expected, answer }: DocumentVisit): boolean {
-  if (expected === undefined || answer.kind !== 'answered' || answer.status !== 200) return false
+  if (!expected || answer.kind === 'unreachable' || answer.status !== 200) return false
   const [member, value] = expected
   return answer.json?.[member] === value
 }
 
-function documentFault(row: DocumentVisit): DocumentFault | undefined {
-  const { url, answer, expected, isRare } = row
-  if (isExpected(row)) return undefined
-  const text = `${new URL(url).pathname} ${seen(answer)}`
-  if (redirectOf(answer) !== undefined) return { fault: 'redirect', text, isRare }
-  const isFound = answer.kind === 'answered' && answer.status === 200
-  const without = isFound && expected ? `, without ${expected.join(' ')}` : ''
-  // The documents of another app are its own, as long as they are documents.
-  if (!expected && !(isFound && answer.json === undefined)) return undefined
-  // A client that gets 404 looks elsewhere.
-  return { fault: 'paths', text: text + without, isRare: isRare || statusOf(answer) === 404 }
+/** The documents of another app are its own, but a page or a redirect in their place confuses clients. */
+function isFaulty(row: DocumentVisit): boolean {
+  const { answer, expected } = row
+  if (expected) return !isExpected(row)
+  return (
+    (statusOf(answer) === 200 && answer.kind === 'answered' && !answer.json) ||
+    redirectOf(answer) !== undefined
+  )
+}
+
+function documentText({ url, answer, expected }: DocumentVisit): string {
+  const without = statusOf(answer) === 200 && expected ? `, without ${expected.join(' ')}` : ''
+  return `${new URL(url).pathname} ${textOf(answer)}${without}`
 }
 
 function statusOf(answer: Visit): number | undefined {
   return answer.kind === 'answered' ? answer.status : undefined
 }
 
-/** What has to be the same for every program. */
-function gist(answer: Visit): string {
+/** Returns what must be the same for every program. */
+function essence(answer: Visit): string {
   if (answer.kind === 'unreachable') return answer.reason
   const { status, headers, text } = answer
   return JSON.stringify([status, headers.get('content-type'), headers.get('www-authenticate'), text])
 }
 
-/** Says what came back, without its body. */
-function seen(answer: Visit): string {
+/** Describes a response without its body. */
+function textOf(answer: Visit): string {
   if (answer.kind === 'unreachable') return `gets no answer: ${answer.reason}`
   const { status, headers } = answer
   const type = headers.get('content-type')?.split(';')[0] ?? 'without a type'

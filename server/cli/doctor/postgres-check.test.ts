@@ -17,8 +17,8 @@ function states(findings: readonly Finding[]): Record<string, string> {
   return Object.fromEntries(findings.map(({ name, state }) => [name, state]))
 }
 
-describe('a Postgres', () => {
-  it('without our schema is looked at and left as it is', async () => {
+describe('doctor, on Postgres', () => {
+  it('leaves a database without our schema unchanged', async () => {
     const url = await server.createDatabase()
     const { findings, isRunning } = await checkStore(
       { store: { kind: 'postgres', url }, providerIssuer: 'https://provider' },
@@ -36,7 +36,7 @@ describe('a Postgres', () => {
     ])
   })
 
-  it('with our schema says which keys it needs', async () => {
+  it('names the keys that a database needs', async () => {
     const url = await server.createDatabase()
     const store = openPostgresStore(url)
     const sample = grantSample('a')
@@ -49,7 +49,7 @@ describe('a Postgres', () => {
     expect(states(findings)).toMatchObject({ 'store-schema': 'ok', 'sealing-keys': 'fail' })
   })
 
-  it('that cannot be used is a failure that holds no password', async () => {
+  it('fails an unusable database without printing the password', async () => {
     for (const url of [
       server.url('nothing'),
       server.url('postgres').replace(/:\d+\//, ':1/'),
@@ -64,7 +64,7 @@ describe('a Postgres', () => {
     }
   })
 
-  it('answers what it says about itself', async () => {
+  it('reads the settings of the database', async () => {
     const facts = await askPostgres(server.url('postgres'))
     expect(facts).toMatchObject({ encoding: 'UTF8', synchronousCommit: 'on', isStandby: false, schema: 0 })
     expect(facts.maxConnections).toBe(300)
@@ -93,7 +93,7 @@ it.each<[what: string, changes: Partial<PostgresFacts>, name: string, state: str
   ['forgetful', { synchronousCommit: 'off' }, 'store-durability', 'fail'],
   ['synchronous to a local disk', { synchronousCommit: 'local' }, 'store-durability', 'ok'],
   ['nearly full', { usedConnections: 95 }, 'store-connections', 'warn'],
-])('what a Postgres says about itself: %s', (_, changes, name, state) => {
+])('doctor reports Postgres: %s', (_, changes, name, state) => {
   const findings = findingsOf(postgresChecks, { ...sound, ...changes })
   expect(states(findings)[name]).toBe(state)
   expect(JSON.stringify(findings)).not.toContain('password')

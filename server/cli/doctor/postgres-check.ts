@@ -23,7 +23,7 @@ export interface PostgresFacts {
 export async function askPostgres(url: string): Promise<PostgresFacts> {
   const { Client } = await import('pg')
   const client = new Client(parsePostgresUrl(url).pool)
-  // A connection that breaks rejects the query too.
+  // A broken connection also rejects the query.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -51,14 +51,14 @@ export function unusableReason(facts: PostgresFacts): Outcome | undefined {
   const { url, serverNumber, server, encoding, isStandby } = facts
   const where = storeName({ kind: 'postgres', url })
   if (serverNumber < oldestServer)
-    return fail(`${where} is PostgreSQL ${server}.`, 'PostgreSQL 15 or newer is needed.')
+    return fail(`${where} is PostgreSQL ${server}.`, 'Use PostgreSQL 15 or newer.')
   if (encoding !== 'UTF8')
-    return fail(`${where} has the encoding ${encoding}.`, 'Make a database with the encoding UTF8.')
+    return fail(`${where} has the encoding ${encoding}.`, 'Create a database with the encoding UTF8.')
   if (!isStandby) return undefined
-  return fail(`${where} is a standby, which cannot be written.`, 'Give the address of the primary.')
+  return fail(`${where} is a standby, which cannot be written.`, 'Set the address of the primary.')
 }
 
-/** Checks that the database can be used, and keeps what it reports as committed. */
+/** Checks that the database can be used, and that commits survive a crash. */
 export const postgresChecks: Checks<PostgresFacts> = {
   store: (facts) =>
     unusableReason(facts) ??
@@ -66,7 +66,7 @@ export const postgresChecks: Checks<PostgresFacts> = {
   'store-durability': ({ synchronousCommit }) =>
     synchronousCommit === 'off'
       ? fail(
-          'synchronous_commit is off: after a crash the database has forgotten refresh tokens that are in use, and those connections end.',
+          'synchronous_commit is off: a crash can lose refresh tokens that are in use, which ends those connections.',
           'ALTER DATABASE ... SET synchronous_commit = on',
         )
       : ok(`synchronous_commit is ${synchronousCommit}.`),
@@ -74,7 +74,7 @@ export const postgresChecks: Checks<PostgresFacts> = {
     const text = `${used} of ${max} connections are in use`
     return max - used < fewConnections
       ? warn(
-          `${text}; each server takes up to 10.`,
+          `${text}; each server uses up to 10.`,
           'Raise max_connections, add pool_max=N to the address, or put a pooler in between (pooler=transaction).',
         )
       : ok(`${text}.`)

@@ -26,25 +26,25 @@ function answer(status: number, json?: Record<string, unknown>): Visit {
   return { kind: 'answered', status, headers: new Headers(), text: '', json }
 }
 
-describe('the clock', () => {
+describe('doctor, on the clock', () => {
   it.each([
-    [0, 'ok', /agrees with that of the provider\.$/],
+    [0, 'ok', /agrees with the provider's\.$/],
     [-30, 'ok', /within 30 s/],
     [31, 'warn', /31 s behind/],
     [-300, 'warn', /300 s ahead of/],
     [301, 'fail', /301 s behind/],
     [-4000, 'fail', /expired or not yet valid/],
-  ])('%i s off is %s', (offset, state, message) => {
+  ])('reports a difference of %i s as %s', (offset, state, message) => {
     const [finding] = checkClock([answeredAt(now + offset)])
     expect(finding?.state).toBe(state)
     expect(finding?.message).toMatch(message)
   })
 
-  it('the time that an answer lay in a cache is counted', () => {
+  it('adds the age of a cached response', () => {
     expect(checkClock([answeredAt(now - 600, { age: '600' })])[0]?.state).toBe('ok')
   })
 
-  it('the first answer with a date counts; without any there is nothing to say', () => {
+  it('uses the first response with a date, and says nothing without one', () => {
     const without = answer(200)
     expect(checkClock([nowhere, without, answeredAt(now - 3600)])[0]?.state).toBe('fail')
     expect(checkClock([nowhere, without])).toEqual([])
@@ -64,7 +64,7 @@ it.each<
     'ok',
     /2 ES256 and 1 RS256/,
   ],
-  ['are none: a shared secret', answer(200, { keys: [] }), undefined, 'fail', /nobody can sign in/],
+  ['are none: a shared secret', answer(200, { keys: [] }), undefined, 'fail', /no one can sign in/],
   ['are none, and the secret is known', answer(200, { keys: [] }), 's', 'ok', /PROVIDER_JWT_SECRET/],
   [
     'are published, and the secret is accepted too',
@@ -78,12 +78,12 @@ it.each<
     answer(200, { keys: [{ kty: 'oct' }, { ...es256, use: 'enc' }] }),
     undefined,
     'fail',
-    /2 keys, and none is/,
+    /2 keys, none of which/,
   ],
-  ['are not published', answer(404), undefined, 'fail', /answers 404/],
+  ['are not published', answer(404), undefined, 'fail', /no key set \(404\)/],
   ['are not published, and the secret is known', answer(404), 's', 'ok', /HS256/],
   ['are where nobody answers', nowhere, undefined, undefined, /^$/],
-])('the signing keys: %s', (_, keySet, providerJwtSecret, state, message) => {
+])('doctor reports signing keys that %s', (_, keySet, providerJwtSecret, state, message) => {
   const [finding] = findingsOf(providerChecks, { config: { providerJwtSecret }, keySet, answers: [], now })
   expect(finding?.state).toBe(state)
   expect(finding?.message ?? '').toMatch(message)

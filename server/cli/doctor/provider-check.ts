@@ -10,28 +10,28 @@ const maxSkewSeconds = 300
 export interface ProviderFacts {
   config: Pick<ServerConfig, 'providerJwtSecret'>
   now: number
-  /** In the order of preference for their `Date`. */
+  /** Responses whose `Date` is used; the first one that has it. */
   answers: readonly Visit[]
-  /** Undefined where the provider names none. */
+  /** Undefined if the provider names none. */
   keySet: Visit | undefined
 }
 
 /** Checks the clock and the verification keys, which every provider has. */
 export const providerChecks: Checks<ProviderFacts> = {
-  // A second is lost to rounding, and the time the answer took.
+  // Rounding and the time of the request can cost a second.
   clock({ answers, now }) {
     const found = answers.map(dateOf).find((date) => date !== undefined)
     if (found === undefined) return undefined
     const skew = now - found
     const size = Math.abs(skew)
-    const text = `The clock here is ${size} s ${skew < 0 ? 'behind' : 'ahead of'} that of the provider`
-    const fix = 'Let this machine keep its time by NTP (timedatectl set-ntp true).'
+    const text = `The clock here is ${size} s ${skew < 0 ? 'behind' : 'ahead of'} the provider's`
+    const fix = 'Synchronize the clock of this machine (timedatectl set-ntp true).'
     if (size > maxSkewSeconds) return fail(`${text}: tokens count as expired or not yet valid.`, fix)
     if (size > noticeableSeconds) return warn(`${text}.`, fix)
-    return ok(`The clock here agrees with that of the provider${size > 1 ? ` within ${size} s` : ''}.`)
+    return ok(`The clock here agrees with the provider's${size > 1 ? ` within ${size} s` : ''}.`)
   },
   'signing-keys'({ config: { providerJwtSecret }, keySet }) {
-    // The check of the provider says that nothing answers.
+    // The check `provider` reports that.
     if (keySet === undefined || keySet.kind === 'unreachable') return undefined
     const published = keySet.status === 200 ? keySet.json?.['keys'] : undefined
     const keys = Array.isArray(published) ? published : []
@@ -40,10 +40,10 @@ export const providerChecks: Checks<ProviderFacts> = {
       if (providerJwtSecret !== undefined)
         return ok('Tokens are verified with DRAWBRIDGE_PROVIDER_JWT_SECRET (HS256).')
       const found = Array.isArray(published)
-        ? `${keys.length} keys, and none is good for verifying signatures`
-        : `no key set: it answers ${keySet.status}`
+        ? `${keys.length} keys, none of which can verify signatures`
+        : `no key set (${keySet.status})`
       return fail(
-        `The provider publishes ${found}. No token can be verified, so nobody can sign in.`,
+        `The provider publishes ${found}. No token can be verified, so no one can sign in.`,
         'Check DRAWBRIDGE_PROVIDER_URL, /.well-known/jwks.json is below it. A project that signs with a shared secret (HS256) needs asymmetric signing keys, or DRAWBRIDGE_PROVIDER_JWT_SECRET here.',
       )
     }
@@ -53,8 +53,8 @@ export const providerChecks: Checks<ProviderFacts> = {
     const text = `The provider publishes ${counted.join(' and ')}.`
     if (providerJwtSecret === undefined) return ok(text)
     return warn(
-      `${text} DRAWBRIDGE_PROVIDER_JWT_SECRET is accepted beside that: whoever knows it can make tokens.`,
-      'Once no token is signed with it any more, take it out and revoke it at the provider.',
+      `${text} DRAWBRIDGE_PROVIDER_JWT_SECRET is accepted as well: anyone who knows it can make tokens.`,
+      'Once no token is signed with it any more, remove it here and revoke it at the provider.',
     )
   },
 }

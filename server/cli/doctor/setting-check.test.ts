@@ -20,8 +20,8 @@ const use = (
     (finding) => finding.name === name,
   )
 
-describe('the configuration', () => {
-  it('every fault is a finding of its own', () => {
+describe('doctor, on the configuration', () => {
+  it('reports each fault as a finding of its own', () => {
     const findings = findingsOf(settingChecks, { problems: ['LISTEN: bad.', 'STORE: bad.'], given: [] })
     expect(findings.map(({ state, message }) => `${state} ${message}`)).toEqual([
       'fail LISTEN: bad.',
@@ -32,18 +32,18 @@ describe('the configuration', () => {
   it.each([
     [[], 'Every setting has its default.'],
     [['--store', 'DRAWBRIDGE_A'], '--store, DRAWBRIDGE_A; all others have their defaults.'],
-  ])('%j: %s', (given, message) => {
+  ])('says of the given settings %j: %s', (given, message) => {
     expect(findingsOf(settingChecks, { problems: [], given })).toEqual([
       { name: 'configuration', state: 'ok', message },
     ])
   })
 })
 
-describe('how the server is reached', () => {
+describe('doctor, on how clients reach the server', () => {
   it.each([
     [599, 'warn'],
     [600, undefined],
-  ])('access tokens of %i s: %s', (accessTokenTtl, state) => {
+  ])('reports access tokens of %i s as %s', (accessTokenTtl, state) => {
     expect(reach('token-life', { accessTokenTtl })?.state).toBe(state)
   })
 
@@ -51,7 +51,7 @@ describe('how the server is reached', () => {
     ['http://localhost:8787', [], 'ok'],
     ['https://mcp.example.com', [], 'warn'],
     ['https://mcp.example.com', ['10.0.0.0/8'], 'ok'],
-  ])('%s behind %j: %s', (baseUrl, trustedProxies, state) => {
+  ])('reports %s behind %j as %s', (baseUrl, trustedProxies, state) => {
     expect(reach('trusted-proxies', { baseUrl, trustedProxies })?.state).toBe(state)
   })
 
@@ -60,13 +60,13 @@ describe('how the server is reached', () => {
     ['http://localhost:8787', '0.0.0.0', 'warn'],
     ['https://mcp.example.com', '127.0.0.1', 'ok'],
     ['https://mcp.example.com', '0.0.0.0', 'ok'],
-  ])('%s on %s: %s', (baseUrl, host, state) => {
+  ])('reports %s on %s as %s', (baseUrl, host, state) => {
     expect(reach('transport', { baseUrl, listen: { host, port: 8787 } })?.state).toBe(state)
   })
 })
 
 it.each(['supabase', 'oidc'] as const)(
-  'what is to be set at the provider: %s must allow the exact redirect URL',
+  'doctor notes the exact redirect URL to allow at the provider %s',
   (provider) => {
     const finding = use('redirect-url', { provider, baseUrl: 'https://mcp.example.com/base' })
     expect(finding).toMatchObject({ state: 'note' })
@@ -74,14 +74,14 @@ it.each(['supabase', 'oidc'] as const)(
   },
 )
 
-describe('who may come in', () => {
+describe('doctor, on who may sign in', () => {
   it.each([
     ['https://accounts.google.com', true],
     ['https://login.microsoftonline.com/common/v2.0', true],
     ['https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', true],
     ['https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0', false],
     ['https://id.example.com', false],
-  ])('without rules, at %s: everybody in the world %s', (providerIssuer, warns) => {
+  ])('without access rules at %s warns that anyone may sign in: %s', (providerIssuer, warns) => {
     const config = configSample({ provider: 'oidc', providerIssuer })
     expect(use('access', config)?.state).toEqual(warns ? 'warn' : undefined)
     expect(use('access', { ...config, provider: 'supabase' })).toBe(undefined)

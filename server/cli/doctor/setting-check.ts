@@ -28,22 +28,24 @@ export const reachChecks: Checks<
     const isLocal = isLoopbackHostname(hostname)
     if (isLocal && !isLoopbackHostname(listen.host)) {
       return warn(
-        `The server listens on ${listen.host}, where others reach it without TLS, while BASE_URL is for this computer only.`,
+        `Others can reach the server on ${listen.host} without TLS, although BASE_URL is for this computer only.`,
         'Set DRAWBRIDGE_BASE_URL to the https URL that others use, or DRAWBRIDGE_LISTEN to 127.0.0.1.',
       )
     }
     return isLocal
       ? ok('Only programs on this computer can connect.')
-      : ok(`Clients connect by ${protocol.slice(0, -1)}; what ends TLS passes on to port ${listen.port}.`)
+      : ok(
+          `Clients connect by ${protocol.slice(0, -1)}; the proxy that ends TLS passes on to port ${listen.port}.`,
+        )
   },
   'trusted-proxies'({ baseUrl, trustedProxies }) {
     if (trustedProxies.length > 0)
-      return ok(`X-Forwarded-For of ${trustedProxies.join(', ')} names the address of a client.`)
+      return ok(`X-Forwarded-For of ${trustedProxies.join(', ')} names the client's address.`)
     const { protocol, hostname } = new URL(baseUrl)
     if (protocol === 'http:' && isLoopbackHostname(hostname))
       return ok('Clients connect without a proxy, as BASE_URL is on this computer.')
     return warn(
-      'Something in front of this server speaks https, and none is trusted to name the address of a client: limits per address do not hold.',
+      "A proxy in front of this server speaks https, but none is trusted to name the client's address: limits per address do not apply.",
       'Set DRAWBRIDGE_TRUSTED_PROXIES to its address, such as 127.0.0.1 or 10.0.0.0/8.',
     )
   },
@@ -51,8 +53,8 @@ export const reachChecks: Checks<
     accessTokenTtl >= minTokenLifeSeconds
       ? undefined
       : warn(
-          `Access tokens live for ${accessTokenTtl} s. Gemini CLI renews them 5 minutes ahead, Codex 30 s, the Go SDK 10 s: with less they refresh at every call, or fail.`,
-          'Set DRAWBRIDGE_ACCESS_TOKEN_TTL to 10m or more. Every token can be revoked at once, whatever its life.',
+          `Access tokens expire after ${accessTokenTtl} s. Gemini CLI renews them 5 minutes early, Codex 30 s, the Go SDK 10 s: with less they refresh at every call, or fail.`,
+          'Set DRAWBRIDGE_ACCESS_TOKEN_TTL to 10m or more. Every token can be revoked at once anyway.',
         ),
 }
 
@@ -70,11 +72,11 @@ export const providerUseChecks: Checks<ProviderUse> = {
     if (isTrial) return ok(`${url} is allowed at the embedded provider.`)
     return protocol === 'openid_connect'
       ? note(
-          `The client at the provider must have the redirect URI ${url}, to the letter; that cannot be seen from outside.`,
+          `The client at the provider must have exactly the redirect URI ${url}, which no request can check.`,
           `Register ${url} there.`,
         )
       : note(
-          'A redirect URL that the project does not allow is silently replaced by its Site URL, and the sign-in never comes back; that cannot be seen from outside.',
+          'The project silently replaces a redirect URL that it does not allow by its Site URL, so the sign-in never returns. No request can check that.',
           `Add ${url} to the redirect URLs of the project (Authentication, URL configuration).`,
         )
   },
@@ -84,16 +86,16 @@ export const providerUseChecks: Checks<ProviderUse> = {
       const isOpen = protocol === 'openid_connect' && publicIssuers.some((form) => form.test(providerIssuer))
       if (!isOpen) return undefined
       return warn(
-        `Everybody in the world can have an account of ${providerIssuer}, and may come in.`,
-        'Say who may with DRAWBRIDGE_ACCESS; docs/access.md has examples.',
+        `Anyone can get an account of ${providerIssuer}, and sign in here.`,
+        'Limit who may sign in with DRAWBRIDGE_ACCESS; docs/access.md has examples.',
       )
     }
     const rules = valueOr(readAccessFile(access), [])
     const byEmail = rules.some(({ effect, conditions }) => effect === 'allow' && conditions.email)
     if (!byEmail || capabilities?.confirmsEmail !== false) return undefined
     return warn(
-      'The provider confirms no email addresses, so no rule that allows by email lets anybody in.',
-      'Turn on the confirmation of email addresses at the provider, or let rules ask for app_metadata.',
+      'The provider does not confirm email addresses, so rules that allow by email match no one.',
+      'Turn on the confirmation of email addresses at the provider, or write rules on app_metadata.',
     )
   },
 }

@@ -30,19 +30,19 @@ async function states(): Promise<Record<string, string>> {
   return Object.fromEntries(findings.map(({ name, state }) => [name, state]))
 }
 
-describe('a store in a SQLite file', () => {
-  it('that is not there yet is not made', () => {
+describe('doctor, on a SQLite file', () => {
+  it('does not create a missing one', () => {
     path = join(folder, 'not', 'yet', 'server.db')
     const report = readSqlite(path)
     expect(report).toMatchObject({ isRunning: false, schema: undefined })
     expect(findingsOf(sqliteChecks, report)[0]).toMatchObject({
       state: 'ok',
-      message: expect.stringContaining('first start makes'),
+      message: expect.stringContaining('first start creates'),
     })
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('that no server uses is sound, and left as it is', async () => {
+  it('passes one that no server uses, and leaves it unchanged', async () => {
     await openSqliteStore(path).close()
     const before = readdirSync(folder)
     const report = readSqlite(path)
@@ -57,7 +57,7 @@ describe('a store in a SQLite file', () => {
     expect(readdirSync(folder)).toEqual(before)
   })
 
-  it('that a server uses is sound, and said to be', async () => {
+  it('passes one that a server uses, and says so', async () => {
     const store = openSqliteStore(path)
     const report = readSqlite(path)
     expect(report).toMatchObject({ isRunning: true, schema: sqliteMigrations.length })
@@ -66,7 +66,7 @@ describe('a store in a SQLite file', () => {
     expect(readSqlite(path).isRunning).toBe(false)
   })
 
-  it('that holds connections of another provider says so, unless they have ended', async () => {
+  it('reports connections of another provider, unless they have ended', async () => {
     const store = openSqliteStore(path)
     await addSealedGrant(store, sealerSample('a'), 'ada')
     const found = async (providerIssuer: string, now = start) => {
@@ -87,7 +87,7 @@ describe('a store in a SQLite file', () => {
   it.each([
     ['older', sqliteMigrations.length - 1, 'ok'],
     ['newer', sqliteMigrations.length + 1, 'fail'],
-  ])('of an %s version is not read further', async (_, version, state) => {
+  ])('reads no further in one of an %s version', async (_, version, state) => {
     await openSqliteStore(path).close()
     const database = new DatabaseSync(path)
     database.exec(`PRAGMA user_version = ${version}`)
@@ -97,7 +97,7 @@ describe('a store in a SQLite file', () => {
     expect(found['store-schema']).toBe(state)
   })
 
-  it('that everybody can read is a warning', async () => {
+  it('warns about one that every user can read', async () => {
     await openSqliteStore(path).close()
     chmodSync(path, 0o644)
     expect((await states())['store-mode']).toBe('warn')

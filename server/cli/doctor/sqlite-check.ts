@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
-import { isReadByAll } from './key-ring-check.ts'
+import { isReadByAll } from './file-check.ts'
 
 const littleBytes = 200_000_000
 const noBytes = 10_000_000
@@ -13,7 +13,7 @@ export interface SqliteFacts {
   path: string
   /** The nearest existing folder. */
   folder: string
-  /** Undefined: it does not exist. */
+  /** Undefined: the file does not exist. */
   schema: number | undefined
   /** True if a server has locked it. */
   isRunning: boolean
@@ -32,13 +32,13 @@ export function readSqlite(path: string): SqliteFacts {
 
 export const sqliteChecks: Checks<SqliteFacts> = {
   store({ path, schema, isRunning }) {
-    if (schema === undefined) return ok(`The first start makes ${path}.`)
+    if (schema === undefined) return ok(`The first start creates ${path}.`)
     return ok(`${path} can be read and written; ${isRunning ? 'a' : 'no'} server is running.`)
   },
   'store-mode': ({ path, schema }) =>
     schema !== undefined && isReadByAll(path)
       ? warn(
-          `Everybody on this machine can read ${path}: who is connected, and hashes of tokens.`,
+          `Every user of this machine can read ${path}: who is connected, and hashes of tokens.`,
           `chmod 600 ${path}*`,
         )
       : undefined,
@@ -47,7 +47,7 @@ export const sqliteChecks: Checks<SqliteFacts> = {
     const free = bavail * bsize
     const size = free < 1e10 ? `${Math.floor(free / 1e6)} MB` : `${Math.floor(free / 1e9)} GB`
     const text = `${size} free for ${path}`
-    if (free < noBytes) return fail(`${text}: nothing can be kept.`, 'Make room there.')
+    if (free < noBytes) return fail(`${text}: the disk is full.`, 'Make room there.')
     return free < littleBytes ? warn(`${text}.`, 'Make room there before it is full.') : ok(`${text}.`)
   },
   'store-network': ({ folder }) =>
@@ -79,7 +79,7 @@ function isClaimed(path: string): boolean {
 
 /** Returns the schema version of the existing SQLite file at `path`. */
 export function readSqliteSchema(path: string): number {
-  // Opened to read only, it would leave the files of the write-ahead log behind.
+  // A read-only connection would leave the files of the write-ahead log behind.
   const database = new DatabaseSync(path, { timeout: 5000 })
   try {
     database.exec('PRAGMA query_only = 1')

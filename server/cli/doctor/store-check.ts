@@ -1,13 +1,13 @@
 import { fail, findingsOf, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
-import { storeName } from '../../config/store-address.ts'
+import { generatedKid, storeName } from '../../config/store-address.ts'
 import { isLive } from '../../core/session/grant-pages.ts'
+import type { SealedSessionStore } from '../../core/session/reseal.ts'
 import type { Store } from '../../core/store.ts'
 import { openStore } from '../../startup/open-store.ts'
 import { postgresMigrations } from '../../store/postgres/schema.ts'
 import { sqliteMigrations } from '../../store/sqlite/schema.ts'
-import { checkSealingKeys } from './key-ring-check.ts'
 import { askPostgres, postgresChecks, unusableReason } from './postgres-check.ts'
 import { readSqlite, sqliteChecks } from './sqlite-check.ts'
 
@@ -17,14 +17,14 @@ export interface StoreReport {
   isRunning: boolean | undefined
 }
 
-/** What the store must agree with. */
+/** What the store is checked against. */
 export interface StoreUse {
   /** The key ring; undefined: it cannot be read. */
   kids: readonly string[] | undefined
   now: number
 }
 
-/** Checks that the store can be used, that a ring with these keys opens everything in it, and that it is of this provider. */
+/** Checks that the store can be used, that these keys open everything in it, and that its users are this provider's. */
 export async function checkStore(
   config: Pick<ServerConfig, 'store' | 'providerIssuer'>,
   use: StoreUse,
@@ -39,7 +39,7 @@ export async function checkStore(
       case 'memory':
         return only(
           warn(
-            'Everything is kept in memory: all connections end with the server.',
+            'Everything is in memory: all connections end with the server.',
             'Set DRAWBRIDGE_STORE=sqlite:PATH, or postgres://... for several servers.',
           ),
         )
@@ -66,7 +66,7 @@ export async function checkStore(
   }
 }
 
-/** Checks the schema, and the keys if it is the newest: any operation would update an older one, and doctor changes nothing. */
+/** Checks the schema, and the contents only if it is the newest: opening an older store would update it. */
 async function checkContents(
   { store: address, providerIssuer }: Pick<ServerConfig, 'store' | 'providerIssuer'>,
   schema: number | undefined,
@@ -90,7 +90,7 @@ async function checkContents(
   }
 }
 
-/** Looks at the first connections: of a wrong provider setting it is all of them. */
+/** Looks at the first connections only: with a wrong provider setting all are foreign. */
 async function checkProviderOfGrants(
   store: Pick<Store, 'listGrants'>,
   issuer: string,
@@ -104,7 +104,7 @@ async function checkProviderOfGrants(
   const other = foreign.grant.user.id.replace(/#.*/, '')
   return fail(
     `The store holds connections of another provider, ${other}: their clients get 503.`,
-    'Correct DRAWBRIDGE_PROVIDER_URL; if the provider was changed on purpose, or these are from a trial, set DRAWBRIDGE_STORE to a new store: clients then sign in again by themselves.',
+    'Correct DRAWBRIDGE_PROVIDER_URL; if the provider was changed on purpose, or these are from a trial, set DRAWBRIDGE_STORE to a new store: users then sign in again.',
   )
 }
 
@@ -112,12 +112,39 @@ function checkSchema(found: number, newest: number): Outcome {
   if (found > newest) {
     return fail(
       `The store has schema ${found}; this version knows up to ${newest}.`,
-      'Start the newer Drawbridge that has written it, or use another store.',
+      'Start the newer Drawbridge that wrote it, or use another store.',
     )
   }
   if (found === newest) return ok(`Schema ${found}, the newest.`)
   const next = 'the next start, or drawbridge-server migrate,'
   return ok(
-    found === 0 ? `No schema yet: ${next} makes it.` : `Schema ${found}: ${next} brings it to ${newest}.`,
+    found === 0 ? `No schema yet: ${next} creates it.` : `Schema ${found}: ${next} brings it to ${newest}.`,
+  )
+}
+
+export async function checkSealingKeys(
+  kids: readonly string[],
+  store: Pick<SealedSessionStore, 'listSealingKeys'>,
+): Promise<Outcome> {
+  const used = await store.listSealingKeys()
+  const missing = used.filter((kid) => !kids.includes(kid))
+  if (missing.length > 0) {
+    const isTrial = missing.every((kid) => kid === generatedKid)
+    return fail(
+      `The store holds sessions encrypted with ${missing.map((kid) => `\`${kid}\``).join(', ')}, which the key ring lacks: their clients get 503.`,
+      isTrial
+        ? 'They are from a trial in this store. Set DRAWBRIDGE_STORE to a new one: users then sign in again.'
+        : 'Put it back at the end of the key ring; drawbridge-server keys list shows what it encrypted.',
+    )
+  }
+  const old = used.filter((kid) => kid !== kids[0])
+  if (old.length > 0) {
+    const message = `Some stored sessions are still encrypted with older keys: ${old.join(', ')}.`
+    return warn(message, 'drawbridge-server keys rotate')
+  }
+  return ok(
+    used.length === 0
+      ? 'No session is stored yet.'
+      : `Every stored session is encrypted with the key \`${kids[0]}\`.`,
   )
 }

@@ -37,8 +37,8 @@ afterEach(() => {
   provider = undefined
 })
 
-describe('a provider that answers', () => {
-  it('is found sound: API, methods, keys', async () => {
+describe('doctor, on a project that answers', () => {
+  it('passes its API, sign-in methods and keys', async () => {
     provider = startProvider()
     const { fetch, runtime } = provider
     const capabilities = await openProvider(config, { ...runtime, fetch }).capabilities()
@@ -59,7 +59,7 @@ describe('a provider that answers', () => {
     ])
   })
 
-  it('gets the API key, and nothing else that is secret', async () => {
+  it('sends it the API key, and no other secret', async () => {
     const seen: string[] = []
     const fetch = async (request: Request): Promise<Response> => {
       seen.push(`${request.method} ${new URL(request.url).pathname} ${request.headers.get('apikey')}`)
@@ -77,7 +77,7 @@ describe('a provider that answers', () => {
   })
 })
 
-describe('the auth API', () => {
+describe('doctor, on the auth API', () => {
   it.each<[what: string, settings: Visit, state: string, message: RegExp, fix: RegExp]>([
     ['is not there', nowhere, 'fail', /cannot be reached: nothing listens there/, /PROVIDER_URL/],
     [
@@ -87,10 +87,10 @@ describe('the auth API', () => {
       /refuses the API key/,
       /PROVIDER_KEY/,
     ],
-    ['is another site', answer(200), 'fail', /is no auth API: .* 200 without JSON/, /\/auth\/v1/],
-    ['is the project without its path', answer(404, {}), 'fail', /is no auth API: .* 404\./, /\/auth\/v1/],
-    ['is in trouble', answer(503), 'fail', /in trouble: it answers 503/, /status of the provider/],
-  ])('%s', (_, settings, state, message, fix) => {
+    ['is another site', answer(200), 'fail', /No auth API at .* 200 without JSON/, /\/auth\/v1/],
+    ['is the project without its path', answer(404, {}), 'fail', /No auth API at .* 404\./, /\/auth\/v1/],
+    ['is in trouble', answer(503), 'fail', /is failing \(503\)/, /status page of the provider/],
+  ])('reports one that %s', (_, settings, state, message, fix) => {
     const finding = find('provider', { ...sound, settings })
     expect(finding).toMatchObject({ name: 'provider', state })
     expect(finding?.message).toMatch(message)
@@ -100,24 +100,24 @@ describe('the auth API', () => {
   it.each([
     ['500', answer(500)],
     ['nothing listens there', nowhere],
-  ])('that cannot look anything up signs nobody in: %s', (reason, database) => {
+  ])('fails one whose database does not answer: %s', (reason, database) => {
     expect(find('provider', { ...sound, database })).toMatchObject({
       state: 'fail',
-      message: `${AUTH} answers, but nobody can sign in or be refreshed: ${reason}.`,
+      message: `${AUTH} answers, but sign-ins and refreshes fail: ${reason}.`,
     })
   })
 
-  it('demands a key where none is configured', () => {
+  it('fails one that requires an API key if none is set', () => {
     const finding = find('provider', {
       ...sound,
       config: { ...config, providerKey: undefined },
       settings: answer(401),
     })
-    expect(finding?.message).toMatch(/demands an API key/)
+    expect(finding?.message).toMatch(/requires an API key/)
     expect(finding?.fix).toMatch(/^Set DRAWBRIDGE_PROVIDER_KEY/)
   })
 
-  it('of the embedded provider is only there while the server runs', () => {
+  it('warns that the embedded provider runs only inside the server', () => {
     const finding = find('provider', {
       ...sound,
       config: { ...config, provider: 'embedded' },
@@ -127,7 +127,7 @@ describe('the auth API', () => {
   })
 })
 
-describe('the sign-in methods', () => {
+describe('doctor, on the sign-in methods', () => {
   const check = (external: object, social?: string[], more: object = {}): Finding | undefined =>
     find('sign-in-methods', {
       ...sound,
@@ -139,27 +139,27 @@ describe('the sign-in methods', () => {
       }),
     })
 
-  it('that are off at the provider and named here are a failure', () => {
+  it('fails a configured one that is turned off at the provider', () => {
     expect(check({ email: true, google: false, github: true }, ['google', 'github'])).toMatchObject({
       state: 'fail',
-      message: 'DRAWBRIDGE_SOCIAL names google, which the provider has switched off.',
+      message: 'DRAWBRIDGE_SOCIAL names google, which is turned off at the provider.',
     })
   })
 
-  it('that the provider does not list may be there', () => {
+  it('passes a configured one that the provider does not list', () => {
     expect(check({ email: true }, ['custom:acme'])).toMatchObject({
       state: 'ok',
       message: 'The login page offers email and password, custom:acme.',
     })
   })
 
-  it('none at all is a failure, which says how to have one that is not listed', () => {
+  it('fails if there is none, and says how to offer an unlisted one', () => {
     const finding = check({ email: false, phone: true, web3: true, google: false })
     expect(finding?.state).toBe('fail')
-    expect(finding?.fix).toContain('x or custom:NAME, is offered with DRAWBRIDGE_SOCIAL=NAME')
+    expect(finding?.fix).toContain('x or custom:NAME, set DRAWBRIDGE_SOCIAL=NAME')
   })
 
-  it('are named in the order of the login page, single sign-on among them', () => {
+  it('names them in the order of the login page, with single sign-on', () => {
     const capabilities = capabilitiesSample({ sso: true })
     const message = (signInOrder: readonly SignInMethod[]): string | undefined =>
       find('sign-in-methods', { ...sound, config: { ...config, signInOrder }, capabilities })?.message
@@ -172,8 +172,8 @@ describe('the sign-in methods', () => {
   })
 
   it.each([
-    { emailSignIn: 'code', offered: 'a code by email', needed: 'have {{ .Token }} in it' },
-    { emailSignIn: 'link', offered: 'a link by email', needed: 'have {{ .ConfirmationURL }} in it' },
+    { emailSignIn: 'code', offered: 'a code by email', needed: 'must contain {{ .Token }}.' },
+    { emailSignIn: 'link', offered: 'a link by email', needed: 'must contain {{ .ConfirmationURL }}.' },
     {
       emailSignIn: 'both',
       offered: 'a code or link by email',
@@ -194,22 +194,22 @@ describe('the sign-in methods', () => {
     expect(find('sign-in-methods', off)?.fix).toContain('DRAWBRIDGE_EMAIL_SIGN_IN')
   })
 
-  it('are not judged when nobody said', () => {
+  it('does not judge them without a response', () => {
     expect(find('sign-in-methods', { ...sound, settings: nowhere })).toBe(undefined)
   })
 })
 
-describe('the issuer', () => {
+describe('doctor, on the issuer', () => {
   const judge = (facts: SupabaseFacts): Finding | undefined => find('issuer', facts)
   const check = (...discovery: Visit[]): Finding | undefined => judge({ ...sound, discovery })
 
-  it('that is published is compared to the letter', () => {
+  it('compares a published one exactly', () => {
     expect(check(answer(200, { issuer: AUTH }))?.state).toBe('ok')
     const finding = check(answer(404), answer(200, { issuer: `${AUTH}/` }))
     expect(finding).toMatchObject({ state: 'fail', fix: `Set DRAWBRIDGE_PROVIDER_ISSUER=${AUTH}/` })
   })
 
-  it('that is empty: the provider has to be given one, not this server', () => {
+  it('says to set an empty one at the provider, not at this server', () => {
     const finding = check(answer(200, { issuer: '' }), answer(404))
     expect(finding).toMatchObject({ state: 'fail', fix: `Set GOTRUE_JWT_ISSUER=${AUTH} at the provider.` })
   })
@@ -223,13 +223,13 @@ describe('the issuer', () => {
     },
   )
 
-  it('of the embedded provider is known', () => {
+  it("knows the embedded provider's", () => {
     const embedded = { ...sound, config: { ...config, provider: 'embedded' as const } }
     expect(judge(embedded)?.state).toBe('ok')
     expect(judge({ ...embedded, settings: nowhere, discovery: [nowhere, nowhere] })?.state).toBe('ok')
   })
 
-  it('is not judged where nobody answers, which is said already', () => {
+  it('does not judge it if the provider does not answer', () => {
     expect(judge({ ...sound, settings: nowhere, discovery: [nowhere, nowhere] })).toBe(undefined)
   })
 })

@@ -1,9 +1,10 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { EmailMethod, ProviderCapabilities } from '../../core/session/session-provider.ts'
 import { providers } from '../../config/provider.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
-import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
+import { type Checks, fail, note, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import { askForDatabase } from '../../providers/supabase/ping.ts'
 import { visit, type Visit } from './visit.ts'
 
@@ -60,16 +61,16 @@ function checkAuthApi({ config, settings, database }: SupabaseFacts): Outcome {
   const { status, json } = settings
   if (status === 401 || status === 403) {
     return fail(
-      `${url} ${key === undefined ? 'demands an' : 'refuses the'} API key.`,
+      `${url} ${key === undefined ? 'requires an' : 'refuses the'} API key.`,
       'Set DRAWBRIDGE_PROVIDER_KEY to the publishable key of the project (sb_publishable_..., in the API keys of its settings).',
     )
   }
   if (status >= 500) {
-    return fail(`${url} is in trouble: it answers ${status}.`, 'Look at the status of the provider.')
+    return fail(`${url} is failing (${status}).`, 'Check the status page of the provider.')
   }
   if (status !== 200 || !isJsonObject(json?.['external'])) {
     return fail(
-      `${url} is no auth API: its /settings answers ${status}${json ? '' : ' without JSON'}.`,
+      `No auth API at ${url}: its /settings answers ${status}${json ? '' : ' without JSON'}.`,
       'Set DRAWBRIDGE_PROVIDER_URL to the auth URL; for Supabase that is https://REF.supabase.co/auth/v1.',
     )
   }
@@ -80,8 +81,8 @@ function checkDatabase(url: string, database: Visit): Outcome {
   if (database.kind === 'answered' && database.status < 500) return ok(`${url} answers.`)
   const trouble = database.kind === 'answered' ? database.status : database.reason
   return fail(
-    `${url} answers, but nobody can sign in or be refreshed: ${trouble}.`,
-    'See whether the database of the auth API is up.',
+    `${url} answers, but sign-ins and refreshes fail: ${trouble}.`,
+    'Check that the database of the auth API is running.',
   )
 }
 
@@ -101,22 +102,22 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
   const said = settings.kind === 'answered' ? settings.json : undefined
   if (!said || !capabilities) return undefined
   const external = isJsonObject(said['external']) ? said['external'] : {}
-  // One that it does not list at all may be there nevertheless.
+  // A method that it does not list may work anyway.
   const off = (config.social ?? []).map(({ id }) => id).filter((id) => external[id] === false)
   if (off.length > 0) {
-    const fix = 'Switch it on at the provider, or take it out of DRAWBRIDGE_SOCIAL.'
-    return fail(`DRAWBRIDGE_SOCIAL names ${off.join(', ')}, which the provider has switched off.`, fix)
+    const fix = 'Turn it on at the provider, or remove it from DRAWBRIDGE_SOCIAL.'
+    return fail(`DRAWBRIDGE_SOCIAL names ${off.join(', ')}, which is turned off at the provider.`, fix)
   }
   const { email } = capabilities
   if (config.emailSignIn !== undefined && email === undefined) {
-    const fix = 'Switch on email at the provider, or take DRAWBRIDGE_EMAIL_SIGN_IN out.'
-    return fail('DRAWBRIDGE_EMAIL_SIGN_IN is set, but the provider has email switched off.', fix)
+    const fix = 'Turn on email at the provider, or remove DRAWBRIDGE_EMAIL_SIGN_IN.'
+    return fail('DRAWBRIDGE_EMAIL_SIGN_IN is set, but email is turned off at the provider.', fix)
   }
   const offered = namesOf(capabilities, config.signInOrder)
   if (offered.length === 0) {
     return fail(
-      'The provider has no way to sign in switched on that the login page could offer.',
-      'Switch on email or a social provider there. One that it does not list, such as x or custom:NAME, is offered with DRAWBRIDGE_SOCIAL=NAME.',
+      'The provider has no sign-in method turned on that the login page could offer.',
+      'Turn on email or a social provider there. To offer one that it does not list, such as x or custom:NAME, set DRAWBRIDGE_SOCIAL=NAME.',
     )
   }
   const template = email === undefined ? '' : ` ${templateNeeds[email]}`
@@ -143,32 +144,72 @@ const mailNames: Readonly<Record<EmailMethod, string>> = {
   both: 'a code or link by email',
 }
 
-/** What cannot be seen from outside. */
+/** Requirements that no request can check. */
 const templateNeeds: Readonly<Record<EmailMethod, string>> = {
-  code: "The project's mail template for magic links must have {{ .Token }} in it.",
-  link: "The project's mail template for magic links must have {{ .ConfirmationURL }} in it.",
-  both: "The project's mail template for magic links must have {{ .Token }} and {{ .ConfirmationURL }} in it.",
+  code: "The project's mail template for magic links must contain {{ .Token }}.",
+  link: "The project's mail template for magic links must contain {{ .ConfirmationURL }}.",
+  both: "The project's mail template for magic links must contain {{ .Token }} and {{ .ConfirmationURL }}.",
 }
 
 function checkIssuer({ config, settings, discovery }: SupabaseFacts): Outcome | undefined {
   const { providerIssuer: expected, provider } = config
-  if (providers[provider].isTrial) return ok(`The embedded provider issues as ${expected}.`)
-  // The check of the provider says that nothing answers.
+  if (providers[provider].isTrial) return ok(`The embedded provider's issuer is ${expected}.`)
+  // The check `provider` reports that.
   if (settings.kind === 'unreachable') return undefined
   const issuer = discovery
     .map((answer) => (answer.kind === 'answered' ? answer.json?.['issuer'] : undefined))
     .find((value): value is string => typeof value === 'string')
   if (issuer === undefined) {
     return warn(
-      `Whether tokens carry iss ${JSON.stringify(expected)} cannot be seen from outside: the provider publishes no issuer.`,
-      'Compare it with the claim iss in an access token of the web app.',
+      `The provider publishes no issuer, so it is unknown whether tokens have iss ${JSON.stringify(expected)}.`,
+      'Compare it with the claim iss of an access token of the web app.',
     )
   }
-  if (issuer === expected) return ok(`The provider issues as ${expected}.`)
+  if (issuer === expected) return ok(`The provider's issuer is ${expected}.`)
   return fail(
-    `The provider issues as ${JSON.stringify(issuer)}, and ${JSON.stringify(expected)} is expected: every sign-in fails.`,
+    `The provider's issuer is ${JSON.stringify(issuer)} instead of ${JSON.stringify(expected)}: every sign-in fails.`,
     issuer === ''
       ? `Set GOTRUE_JWT_ISSUER=${expected} at the provider.`
       : `Set DRAWBRIDGE_PROVIDER_ISSUER=${issuer}`,
   )
+}
+
+/** Checks the name of the web app's session cookie, and whether browsers send it to `/mcp`. Cookies ignore ports. */
+export const cookieChecks: Checks<
+  Pick<ServerConfig, 'baseUrl' | 'appUrl' | 'cookieName' | 'provider' | 'providerUrl'>
+> = {
+  'cookie-name'({ cookieName, provider, providerUrl }) {
+    const usual = defaultSessionCookieName(providerUrl)
+    const { hostname } = new URL(providerUrl)
+    if (cookieName !== usual) {
+      return warn(
+        `The expected session cookie is ${cookieName}; for ${hostname} the client libraries call it ${usual}.`,
+        `Set cookieOptions: { name: '${cookieName}' } in the web app, or remove DRAWBRIDGE_COOKIE_NAME.`,
+      )
+    }
+    // A project with a custom domain can still be called at its first one.
+    const isCertain = providers[provider].isTrial || hostname.endsWith('.supabase.co')
+    const proviso = isCertain ? '' : `, right if the web app calls the provider ${hostname} too`
+    return ok(`The expected session cookie is ${cookieName}${proviso}.`)
+  },
+  'cookie-reach'({ baseUrl, appUrl, cookieName }) {
+    const [server, app] = [new URL(baseUrl).hostname, new URL(appUrl).hostname]
+    if (server === app) return ok(`Web app and server are on ${server}: browsers send the session cookie.`)
+    if (cookieName.startsWith('__Host-') || !haveCommonDomain(server, app)) {
+      return warn(
+        `Browsers do not send the cookie ${cookieName} of ${app} to ${server}. Calls with the cookie fail; tokens work.`,
+        'If pages should call /mcp, put both below one domain, such as app.example.com and mcp.example.com, and name the cookie without __Host-.',
+      )
+    }
+    return note(
+      `Browsers send cookies of ${app} to ${server} only if they are set for a common domain.`,
+      "If pages should call /mcp, set cookieOptions: { domain: '...' } in the web app. Every host below that domain then gets the cookie; browsers refuse shared domains such as vercel.app.",
+    )
+  },
+}
+
+function haveCommonDomain(a: string, b: string): boolean {
+  const isAddress = [a, b].some((host) => /^[\d.]+$|^\[/.test(host))
+  const lastTwo = (host: string): string => host.split('.').slice(-2).join('.')
+  return !isAddress && lastTwo(a) === lastTwo(b)
 }

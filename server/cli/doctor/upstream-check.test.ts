@@ -38,15 +38,15 @@ const listsTools = (request: IncomingMessage, response: ServerResponse): void =>
   response.end(isOpening ? '{"result":{}}' : '{"result":{"tools":[]}}')
 }
 
-describe('an upstream by HTTP', () => {
-  it('that refuses strangers is well', async () => {
+describe('doctor, on an HTTP upstream', () => {
+  it('passes one that refuses unauthenticated clients', async () => {
     expect(await summary(await upstream((_, response) => response.writeHead(401).end()))).toEqual([
       'upstream ok',
       'upstream-public ok',
     ])
   })
 
-  it('that lists its tools for anybody is worth a word on this machine, and broken elsewhere', async () => {
+  it('reports one that lists its tools without an assertion: a warning on this machine, a failure elsewhere', async () => {
     const given = await upstream(listsTools)
     expect(await summary(given)).toEqual(['upstream ok', 'upstream-public warn'])
     const { port } = new URL(given.url)
@@ -60,13 +60,13 @@ describe('an upstream by HTTP', () => {
     ])
   })
 
-  it('with public tools must take strangers', async () => {
+  it('requires one with public tools to accept unauthenticated clients', async () => {
     const policy = { allow: ['*'], deny: [], publicTools: new Set(['hours']), scopes: [] }
     const closed = await upstream((_, response) => response.writeHead(401).end())
     const [, finding] = await checkUpstream({ ...closed, policy }, systemRuntime, undefined)
     expect(finding).toMatchObject({
       state: 'fail',
-      message: expect.stringContaining('nobody can call hours'),
+      message: expect.stringContaining('calling hours requires a sign-in'),
     })
     server?.close()
     expect(await summary({ ...(await upstream(listsTools)), policy })).toEqual([
@@ -76,12 +76,12 @@ describe('an upstream by HTTP', () => {
     ])
   })
 
-  it('that is told who calls by headers alone is worth a word', async () => {
+  it('warns about one that learns who calls from headers alone', async () => {
     const given = await upstream((_, response) => response.writeHead(401).end())
     expect(await summary({ ...given, identity: ['headers'] })).toContain('upstream-identity warn')
   })
 
-  it('that is not there is broken', async () => {
+  it('fails one that does not answer', async () => {
     const given = await upstream(listsTools)
     server?.close()
     const [finding] = await checkUpstream(given, systemRuntime, undefined)
@@ -98,7 +98,7 @@ it.each<[command: string, state: string]>([
   [process.execPath, 'ok'],
   ['no-such-program', 'fail'],
   [import.meta.filename, 'fail'],
-])('an upstream that is a command: %s: %s', async (command, state) => {
+])('doctor reports the upstream command %s as %s', async (command, state) => {
   const reading = upstreamOf(command, [])
   if (reading.kind !== 'read' || reading.value.kind !== 'command') throw new Error('The command is faulty.')
   const findings = await checkUpstream(reading.value, systemRuntime, process.env['PATH'])

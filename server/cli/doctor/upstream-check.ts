@@ -39,8 +39,8 @@ export const upstreamChecks: Checks<UpstreamFacts> = {
   'upstream-user': ({ upstream }) =>
     upstream.kind === 'command' && !upstream.user
       ? warn(
-          'The command runs as the user of Drawbridge: its tools can read the key ring, the database and the processes of other people.',
-          'Trust it like Drawbridge itself, or set user in upstream.json (docs/upstream-file.md, Processes).',
+          'The command runs as the user of Drawbridge: its tools can read the key ring, the database and the processes of other users.',
+          'Trust it as much as Drawbridge, or set user in upstream.json (docs/upstream-file.md, Processes).',
         )
       : undefined,
   'upstream-public': ({ upstream, asked }) =>
@@ -50,8 +50,8 @@ export const upstreamChecks: Checks<UpstreamFacts> = {
   'upstream-identity': ({ upstream }) =>
     upstream.kind === 'http' && upstream.identity.includes('headers')
       ? warn(
-          'It is told who calls by X-Forwarded headers, which anybody who reaches it can send too.',
-          'Let only this server reach it, or give identity the form assertion or bearer.',
+          'It learns who calls from X-Forwarded headers, which anyone who can reach it can forge.',
+          'Let only this server reach it, or set identity to assertion or bearer.',
         )
       : undefined,
   'public-tools': ({ upstream: { policy }, asked }) =>
@@ -62,16 +62,16 @@ export const upstreamChecks: Checks<UpstreamFacts> = {
 export function publicToolNote(names: ReadonlySet<string>): Outcome | undefined {
   if (names.size === 0) return undefined
   return note(
-    `Anybody can call ${[...names].join(', ')} without signing in.`,
-    'Keep it so only for what the whole world may read and do.',
+    `Anyone can call ${[...names].join(', ')} without signing in.`,
+    'Make tools public only if the whole world may use them.',
   )
 }
 
 function checkStranger({ url, policy }: HttpUpstream, kind: 'open' | 'closed'): Outcome {
   if (kind === 'closed' && policy.publicTools.size > 0) {
     return fail(
-      `It refuses messages without an assertion, so nobody can call ${[...policy.publicTools].join(', ')} without signing in.`,
-      'Let it take initialize, tools/list and these calls without one, or leave tools.public out.',
+      `It refuses messages without an assertion, so calling ${[...policy.publicTools].join(', ')} requires a sign-in.`,
+      'Let it accept initialize, tools/list and these calls without one, or remove tools.public.',
     )
   }
   if (kind === 'closed') return ok('Without an assertion it lists no tools.')
@@ -79,14 +79,14 @@ function checkStranger({ url, policy }: HttpUpstream, kind: 'open' | 'closed'): 
     const message = 'It lists its tools without an assertion, as tools.public needs.'
     return warn(
       message,
-      'See that it takes one for every other tool (docs/upstream-file.md, Tools and scopes).',
+      'Make sure that it requires one for every other tool (docs/upstream-file.md, Tools and scopes).',
     )
   }
-  const message = 'It lists its tools for anybody, without an assertion of this server'
+  const message = 'It lists its tools without an assertion of this server'
   const fix = 'Let it check the assertion (docs/gateway.md), or let only this server reach it.'
   return isLoopbackHostname(new URL(url).hostname)
-    ? warn(`${message}: every program of this machine can call it.`, fix)
-    : fail(`${message}: whoever reaches it comes in past the sign-in.`, fix)
+    ? warn(`${message}: every program on this machine can call it.`, fix)
+    : fail(`${message}: anyone who can reach it bypasses the sign-in.`, fix)
 }
 
 type Asked = { kind: 'open' | 'closed' } | { kind: 'unreachable'; why: string }
@@ -129,8 +129,8 @@ function checkCommand({ command }: CommandUpstream, path: string | undefined): O
     ? [command]
     : (path ?? '').split(delimiter).map((folder) => join(folder, command))
   return places.some(isExecutable)
-    ? ok(`${command} is there, and starts with the first call of a person.`)
-    : fail(`There is no program ${command} that can be run.`, 'Install it, or name it with its path.')
+    ? ok(`${command} exists, and starts with a user's first call.`)
+    : fail(`No executable program ${command}.`, 'Install it, or give its path.')
 }
 
 function isExecutable(path: string): boolean {

@@ -5,18 +5,18 @@ const url = 'https://provider.example/settings'
 
 const answering = (answer: Response) => ({ fetch: async () => answer })
 
-it('answers status, headers and a JSON object', async () => {
+it('returns status, headers and a JSON object', async () => {
   const runtime = answering(Response.json({ a: 1 }, { status: 401, headers: { date: 'now' } }))
   const found = await visit(url, runtime)
   expect(found).toMatchObject({ kind: 'answered', status: 401, json: { a: 1 } })
   expect(found.kind === 'answered' && found.headers.get('date')).toBe('now')
 })
 
-it.each(['', '<html>', '[1]', 'null'])('%j is no JSON object', async (body) => {
+it.each(['', '<html>', '[1]', 'null'])('returns no JSON object for the body %j', async (body) => {
   expect(await visit(url, answering(new Response(body)))).toMatchObject({ status: 200, json: undefined })
 })
 
-it('sends what it is given, and follows no redirect', async () => {
+it('sends method, headers and body, and follows no redirect', async () => {
   let seen: Request | undefined
   const fetch = async (request: Request): Promise<Response> => {
     seen = request
@@ -31,17 +31,17 @@ const failed = (code?: string): Error =>
 
 it.each([
   [failed('ECONNREFUSED'), 'nothing listens there'],
-  [failed('ENOTFOUND'), 'its host name is not known'],
-  [failed('CERT_HAS_EXPIRED'), 'its certificate has expired'],
+  [failed('ENOTFOUND'), 'its host name is unknown'],
+  [failed('CERT_HAS_EXPIRED'), 'its certificate has expired, by the clock of this machine'],
   [failed('EWHATEVER'), 'EWHATEVER'],
   [failed(), 'the request failed'],
   [new DOMException('timed out', 'TimeoutError'), 'no answer within 5 seconds'],
-])('a failure is said without the text of the error: %s, %s', async (thrown, reason) => {
+])('describes the failure %s without its text: %s', async (thrown, reason) => {
   const found = await visit(url, { fetch: () => Promise.reject(thrown) })
   expect(found).toEqual({ kind: 'unreachable', reason })
 })
 
-it('an answer that breaks off is no answer', async () => {
+it('treats a response that breaks off as a failure', async () => {
   const body = new ReadableStream({
     pull: (controller) => controller.error(Object.assign(new Error(), { code: 'ECONNRESET' })),
   })

@@ -4,7 +4,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 const timeoutMs = 5000
 const maxBodyLength = 1_000_000
 
-/** Result of one request. `reason` is readable text without anything that was sent. */
+/** Result of one request. `reason` is readable, and contains nothing that was sent. */
 export type Visit =
   | {
       kind: 'answered'
@@ -26,7 +26,7 @@ export interface VisitInit {
   method?: string
   headers?: Record<string, string>
   body?: string
-  /** Called with the text so far whenever some of it arrives. */
+  /** Called with the text so far whenever a part arrives. */
   arrived?: (text: string) => void
 }
 
@@ -52,7 +52,7 @@ export async function visit(
   }
 }
 
-/** Reads as much of a body as a document may have. */
+/** Reads at most as much as a document may have. */
 async function textOf({ body }: Response, arrived: VisitInit['arrived']): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -64,22 +64,26 @@ async function textOf({ body }: Response, arrived: VisitInit['arrived']): Promis
   return text.slice(0, maxBodyLength)
 }
 
+const unknownAuthority =
+  'its certificate comes from an authority that this Node does not know (NODE_EXTRA_CA_CERTS)'
+
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was cut',
-  ENOTFOUND: 'its host name is not known',
+  ENOTFOUND: 'its host name is unknown',
   EAI_AGAIN: 'its host name cannot be looked up right now',
-  EHOSTUNREACH: 'there is no way to its host',
-  ENETUNREACH: 'there is no way to its network',
+  EHOSTUNREACH: 'no route leads to its host',
+  ENETUNREACH: 'no route leads to its network',
   ETIMEDOUT: 'it does not answer',
   UND_ERR_CONNECT_TIMEOUT: 'it does not answer',
-  Z_DATA_ERROR: 'its answer is compressed otherwise than its headers say',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
+  Z_DATA_ERROR: 'its headers name another compression than its response has',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet, by the clock of this machine',
+  CERT_HAS_EXPIRED: 'its certificate has expired, by the clock of this machine',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate comes from an authority that this Node does not know',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate comes from an authority that this Node does not know',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate comes from an authority that this Node does not know',
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `it does not send the certificate of its issuer, or ${unknownAuthority}`,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
 }
 

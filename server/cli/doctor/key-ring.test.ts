@@ -4,7 +4,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import { checkSealingKeys, keyChecks, readKeySource } from './key-ring-check.ts'
+import { keyChecks, readKeySource } from './file-check.ts'
+import { checkSealingKeys } from './store-check.ts'
 
 let folder: string
 let path: string
@@ -19,8 +20,8 @@ const check = (generated = false): { kids: readonly string[]; findings: Finding[
   return { kids: facts.kids, findings: findingsOf(keyChecks, facts) }
 }
 
-describe('the key ring', () => {
-  it('in a setting says which key seals', () => {
+describe('doctor, on the key ring', () => {
+  it('says which key of a setting encrypts', () => {
     const keys = ['a', 'b', 'c'].map((kid) => ({ kid, key: new Uint8Array(32) }))
     expect(readKeySource({ kind: 'ring', keys })).toEqual({
       kids: ['a', 'b', 'c'],
@@ -29,11 +30,11 @@ describe('the key ring', () => {
     })
   })
 
-  it('of a store in memory ends with it', () => {
+  it('says that the key of a store in memory is lost with it', () => {
     expect(findingsOf(keyChecks, readKeySource({ kind: 'memory' }))).toMatchObject([{ state: 'ok' }])
   })
 
-  it.each(['\n', ','])('in a file, separated by %j, is read', (separator) => {
+  it.each(['\n', ','])('reads a file with keys separated by %j', (separator) => {
     writeFileSync(path, [entry('a'), entry('b')].join(separator), { mode: 0o600 })
     const { findings, kids } = check()
     expect(findings.map(({ state }) => state)).toEqual(['ok'])
@@ -47,14 +48,14 @@ describe('the key ring', () => {
     [0o604, ['key-file-mode']],
     [0o644, ['key-file-mode']],
     [0o602, ['key-file-mode']],
-  ])('in a file with the mode %o: %j', (mode, failed) => {
+  ])('of a file with the mode %o fails: %j', (mode, failed) => {
     writeFileSync(path, entry('a'))
     chmodSync(path, mode)
     const { findings } = check()
     expect(findings.filter(({ state }) => state === 'fail').map(({ name }) => name)).toEqual(failed)
   })
 
-  it('whose file is missing is made by the server', () => {
+  it('says that the server creates a missing file', () => {
     expect(check(true).findings[0]).toMatchObject({
       state: 'ok',
       message: expect.stringContaining('first start'),
@@ -71,7 +72,7 @@ it.each<[used: string[], ring: string[], state: string, message: RegExp, nextSte
   [['generated'], ['a'], 'fail', /encrypted with `generated`, which/, /from a trial.*DRAWBRIDGE_STORE/],
   [['c', 'generated'], ['a'], 'fail', /encrypted with `c`, `generated`/, /^Put it back/],
 ])(
-  'the keys that something stored is sealed with: %j with the ring %j: %s',
+  'doctor compares the keys in use (%j) with the ring (%j): %s',
   async (used, ring, state, message, nextStep) => {
     const finding = await checkSealingKeys(ring, { listSealingKeys: async () => used })
     expect(finding.state).toBe(state)

@@ -3,7 +3,7 @@ import { configSample } from '../../../tests/support/server/config-sample.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
-import { cookieChecks } from './cookie-check.ts'
+import { cookieChecks } from './supabase-check.ts'
 
 function find(name: string, config: ServerConfig): Finding {
   const finding = findingsOf(cookieChecks, config).find((found) => found.name === name)
@@ -15,16 +15,16 @@ function reach(app: string, server: string, cookieName = 'sb-ref-auth-token'): F
   return find('cookie-reach', configSample({ appUrl: app, baseUrl: server, cookieName }))
 }
 
-describe('cookie reach', () => {
+describe('doctor, on whether the cookie reaches the server', () => {
   it.each([
     ['https://example.com', 'https://example.com/mcp-server'],
     ['http://localhost:3000', 'http://localhost:8787'],
     ['http://127.0.0.1:3000', 'http://127.0.0.1:8787'],
-  ])('%s and %s are one host', (app, server) => {
+  ])('passes %s and %s, which are one host', (app, server) => {
     expect(reach(app, server).state).toBe('ok')
   })
 
-  it('of two hosts below one domain needs a cookie for it', () => {
+  it('notes that two hosts below one domain need a cookie for it', () => {
     const finding = reach('https://app.example.com', 'https://mcp.example.com')
     expect(finding).toMatchObject({ state: 'note' })
     expect(finding.fix).toContain('domain:')
@@ -36,16 +36,16 @@ describe('cookie reach', () => {
     ['https://10.0.0.1', 'https://11.0.0.1', undefined],
     ['http://[::1]:3000', 'http://localhost:8787', undefined],
     ['https://app.example.com', 'https://mcp.example.com', '__Host-session'],
-  ])('%s and %s have nothing in common, cookie %s', (app, server, cookie) => {
+  ])('warns about %s and %s without a common domain for the cookie %s', (app, server, cookie) => {
     const finding = reach(app, server, cookie)
     expect(finding.state).toBe('warn')
     expect(finding.fix).not.toContain('domain:')
   })
 })
 
-describe('cookie name', () => {
+describe('doctor, on the name of the cookie', () => {
   it.each([
-    ['https://abc.supabase.co/auth/v1', 'sb-abc-auth-token', 'ok', /as sb-abc-auth-token\.$/],
+    ['https://abc.supabase.co/auth/v1', 'sb-abc-auth-token', 'ok', /is sb-abc-auth-token\.$/],
     [
       'https://auth.example.com',
       'sb-auth-auth-token',
@@ -53,15 +53,15 @@ describe('cookie name', () => {
       /right if the web app calls the provider auth\.example\.com/,
     ],
     ['https://abc.supabase.co/auth/v1', 'session', 'warn', /call it sb-abc-auth-token/],
-  ])('%s with %s: %s', (providerUrl, cookieName, state, message) => {
+  ])('of %s compares %s: %s', (providerUrl, cookieName, state, message) => {
     const finding = find('cookie-name', configSample({ provider: 'supabase', providerUrl, cookieName }))
     expect(finding.state).toBe(state)
     expect(finding.message).toMatch(message)
   })
 
-  it('of the embedded provider is certain', () => {
+  it("is certain of the embedded provider's", () => {
     expect(find('cookie-name', configSample()).message).toBe(
-      'The session cookie is looked for as sb-localhost-auth-token.',
+      'The expected session cookie is sb-localhost-auth-token.',
     )
   })
 })
