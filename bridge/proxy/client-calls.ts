@@ -1,7 +1,6 @@
 import { parseExactJson, plainNumber } from '@drawbridge/shared/exact-json.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
-import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import {
   jsonRpcCode,
   jsonRpcError,
@@ -43,8 +42,6 @@ export interface PendingCall {
 
 /** Takes a call to the server. */
 export interface CallCarrier {
-  /** It opens a subscription again by itself. */
-  readonly keepsSubscriptions: boolean
   /** Tells the server, as far as that is done by a message, that nobody wants the answer any more. */
   cancel(notice: WireMessage): Promise<void>
   /** Forgets the call, which is made again. */
@@ -188,14 +185,13 @@ export class PendingCalls implements Step<ClientContext> {
   }
 
   /**
-   * Sends a call again whose connection is gone, if the policy allows that; false if nothing can be done. A subscription is
-   * opened again by its carrier, or it ends: the client has to know that it may have missed something.
+   * Sends a call again whose connection is gone. Returns false if the policy forbids it: a subscription ends, so that the client
+   * knows that it may have missed something.
    */
   repeat(call: PendingCall): boolean {
     const { carrier } = call
     // It waits for its turn, and has no connection.
     if (carrier === undefined) return true
-    if (isSubscription(call)) return carrier.keepsSubscriptions
     const open = this.#calls.get(call.id)
     if (open !== call || !mayRepeat('slept', call.wire.envelope)) return false
     carrier.drop(call)

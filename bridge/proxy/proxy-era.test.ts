@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { createSignal } from '@drawbridge/shared/async.ts'
 import {
@@ -24,8 +25,14 @@ const discoverResult = {
 const modernMemory: ServerMemory = { era: 'modern', transport: 'http', at: now, discoverResult }
 const legacyMemory: ServerMemory = { era: 'legacy', transport: 'http', at: now }
 
-describe('the four pairs', () => {
-  it('makes the own initialize of a legacy client the first request to a legacy server', async () => {
+/** The versions that reach a server of 2025 only. */
+const earlier = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
+
+/** What a client of 2026-07-28 is told before a server that lacks this revision. */
+const unsupported = { code: -32_022, data: { supported: earlier, requested: '2026-07-28' } }
+
+describe('a client and a server', () => {
+  it('of 2025-11-25 both: the client opens with its own initialize', async () => {
     const to = await startServer()
     const rig = startProxy(to)
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
@@ -36,7 +43,7 @@ describe('the four pairs', () => {
     expect(rig.memory()).toMatchObject({ era: 'legacy', transport: 'http', tools: [{ name: 'echo' }] })
   })
 
-  it('makes server/discover of a modern client the first request to a modern server', async () => {
+  it('of 2026-07-28 both: the client opens with its own server/discover', async () => {
     const to = await startServer({ era: 'modern' })
     const rig = startProxy(to)
     const found = await rig.ask('server/discover', claims())
@@ -49,36 +56,92 @@ describe('the four pairs', () => {
     })
   })
 
-  it('translates for a legacy client when initialize is refused by a modern server', async () => {
+  it('of 2025-11-25 and 2026-07-28: the bridge adapts after the server has refused initialize', async () => {
     const to = await startServer({ era: 'modern' })
     const rig = startProxy(to)
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
     expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
     expect(to.methods().slice(0, 2)).toEqual(['initialize', 'server/discover'])
-    expect(rig.memory()).toMatchObject({ era: 'modern', lacks: { era: 'legacy' } })
+    expect(rig.memory()).toMatchObject({ era: 'modern' })
   })
 
-  it('translates for a modern client when server/discover is refused by a legacy server', async () => {
+  it('of 2026-07-28 and 2025-11-25: the client gets -32022 with the versions that work', async () => {
     const to = await startServer()
     const rig = startProxy(to)
-    expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
-    expect((await rig.ask('tools/list', claims()))['result']).toMatchObject({ resultType: 'complete' })
-    expect(to.methods()[0]).toBe('server/discover')
-    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
+    expect((await rig.ask('server/discover', claims()))['error']).toEqual({
+      message: 'MCP 2026-07-28 is not available here. Begin with initialize at 2025-11-25 or earlier.',
+      ...unsupported,
+    })
+    expect((await rig.ask('tools/list', claims()))['error']).toMatchObject(unsupported)
+    const call = { ...claims(), name: 'echo', arguments: {} }
+    expect((await rig.ask('tools/call', call))['error']).toMatchObject(unsupported)
+    expect(to.counters).toMatchObject({ calls: {}, sessionsOpened: 0 })
   })
 
-  it('passes each message on in its own era to a server that has both', async () => {
+  it('of both revisions and of 2025-11-25: the client falls back, and is asked in its session', async () => {
+    const question = { jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: { message: 'Name?' } }
+    const held: ServerResponse[] = []
+    const to = await startServer({
+      handle({ body, events, response }) {
+        if (body['method'] === 'tools/call') held.push(events(`data: ${JSON.stringify(question)}\n\n`))
+        else if (body['id'] !== 'q') return false
+        else {
+          response.writeHead(202).end()
+          const result = { content: [{ type: 'text', text: body['result'].content.name }] }
+          held[0]?.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 'call', result })}\n\n`)
+        }
+        return true
+      },
+    })
+    const rig = startProxy(to)
+    expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
+    expect((await initialize(rig, { elicitation: {} }))['result'].serverInfo.name).toBe('remote')
+    const called = rig.ask('tools/call', { name: 'echo', arguments: {} }, 'call')
+    const asked = await rig.find(({ method }) => method === 'elicitation/create')
+    rig.write({ jsonrpc: '2.0', id: asked['id'], result: { action: 'accept', content: { name: 'Ada' } } })
+    expect((await called)['result'].content[0].text).toBe('Ada')
+    expect(rig.memory()).toMatchObject({ era: 'legacy' })
+  })
+
+  it.each(['legacy', 'modern'] as const)('of both revisions and of both: %s comes first', async (first) => {
     const to = await startServer({ era: 'both' })
     const rig = startProxy(to)
-    await rig.ask('server/discover', claims())
+    if (first === 'modern') await rig.ask('server/discover', claims())
     expect((await initialize(rig))['result'].protocolVersion).toBe('2025-11-25')
     expect((await rig.ask('tools/list'))['result'].resultType).toBeUndefined()
     expect((await rig.ask('tools/list', claims()))['result'].resultType).toBe('complete')
   })
 })
 
+describe('before the revision of a server is known', () => {
+  it('a client of both revisions is offered 2025-11-25 while the server is down', async () => {
+    const rig = startProxy({ url: 'http://127.0.0.1:9/mcp' })
+    const { error } = await rig.ask('server/discover', claims())
+    expect(error).toMatchObject(unsupported)
+    expect(error?.message).toMatch(/^MCP 2026-07-28 is not available here: .*127\.0\.0\.1:9/)
+    expect((await initialize(rig))['error'].data.fault).toBe('refused')
+  })
+
+  it('a server of 2025-11-25 that says nothing holds a server/discover for two seconds at most', async () => {
+    const to = await startServer({ handle: ({ body }) => body['method'] === 'server/discover' })
+    const rig = startProxy(to, { memory: legacyMemory })
+    expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
+    expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
+  })
+
+  it('a server of 2026-07-28 that is slow is waited for', async () => {
+    const { given, give } = createSignal()
+    const to = await startServer({ era: 'modern', handle: () => given.then(() => false) })
+    const rig = startProxy(to)
+    const found = rig.ask('server/discover', claims())
+    await expect.poll(() => to.received.length).toBe(1)
+    give()
+    expect((await found)['result'].supportedVersions).toEqual(['2026-07-28'])
+  })
+})
+
 describe('the memory', () => {
-  it('sends a legacy client straight to the methods of a modern server', async () => {
+  it('sends a 2025 client straight to the methods of a server of 2026-07-28', async () => {
     const to = await startServer({ era: 'modern' })
     const rig = startProxy(to, { memory: modernMemory })
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remembered')
@@ -86,7 +149,7 @@ describe('the memory', () => {
     expect(to.methods().filter((method) => method !== 'subscriptions/listen')).toEqual(['tools/list'])
   })
 
-  it('of legacy clients does not keep a modern one from a server that has both', async () => {
+  it('of 2025 clients does not keep one of 2026-07-28 from a server that has both', async () => {
     const to = await startServer({ era: 'both' })
     const rig = startProxy(to, { memory: legacyMemory })
     await rig.ask('server/discover', claims())
@@ -94,19 +157,17 @@ describe('the memory', () => {
     expect(rig.memory()?.era).toBe('modern')
   })
 
-  it('that a server lacks the newer era saves the question for a day', async () => {
+  it('of 2026-07-28 gives way when the server speaks 2025-11-25 now: the client falls back', async () => {
     const to = await startServer()
-    const fresh = startProxy(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now } } })
-    await fresh.ask('tools/list', claims())
-    expect(to.methods()[0]).toBe('initialize')
-    to.received.length = 0
-    const stale = startProxy(to, { memory: { ...legacyMemory, lacks: { era: 'modern', at: now - 100_000 } } })
-    await stale.ask('server/discover', claims())
-    expect(to.methods()[0]).toBe('server/discover')
+    const rig = startProxy(to, { memory: modernMemory })
+    expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
+    expect((await initialize(rig))['result']).toBeDefined()
+    expect((await rig.ask('tools/list'))['result'].tools).toHaveLength(1)
+    expect(rig.memory()?.era).toBe('legacy')
   })
 })
 
-/** Says that the server is of neither era, in a web page. */
+/** Says that the server is of neither revision, in a web page. */
 const notFound = ({ response }: Received): boolean => (response.writeHead(404).end('restarting'), true)
 
 /** Answers what claims 2026-07-28 like a server that does not know it. */
@@ -118,15 +179,15 @@ const refuseModern =
     return true
   }
 
-describe('evidence', () => {
-  it.each([401, 403, 503, 500, 429])('%d says nothing about the era', async (status) => {
+describe('evidence of the revision', () => {
+  it.each([401, 403, 503, 500, 429])('is not found in a %d', async (status) => {
     const to = await startServer({
       era: 'modern',
       handle: ({ response }) => (response.writeHead(status).end(), true),
     })
     const rig = startProxy(to)
-    expect((await rig.ask('server/discover', claims()))['error']).toBeDefined()
-    expect(to.methods()).toEqual(['server/discover'])
+    expect((await rig.ask('server/discover', claims()))['error'].message).toContain('not available')
+    expect(await rig.ask('tools/list', claims())).not.toHaveProperty('error.code', -32_022)
     to.set({ handle: undefined })
     expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toHaveLength(1)
   })
@@ -137,16 +198,20 @@ describe('evidence', () => {
     ['modern', {}],
     ['modern', { id: null }],
   ] as const)(
-    'a 400 is the 2025 era for a %s client, under the id of the request or %j',
+    'is a 400 to 2026-07-28, under the id of the request or another, for a %s client %j',
     async (client, id) => {
       const error = { code: -32_600, message: 'Unsupported protocol version' }
       const to = await startServer({ handle: refuseModern({ error, ...id }) })
       const rig = startProxy(to, { memory: modernMemory })
-      if (client === 'legacy') await initialize(rig)
-      expect((await rig.ask('tools/list', own(client)))['result'].tools).toHaveLength(1)
-      const called = await rig.ask('tools/call', { ...own(client), name: 'echo', arguments: { a: 1 } })
+      if (client === 'modern') {
+        expect((await rig.ask('tools/list', claims()))['error']).toMatchObject(unsupported)
+        return
+      }
+      await initialize(rig)
+      expect((await rig.ask('tools/list'))['result'].tools).toHaveLength(1)
+      const called = await rig.ask('tools/call', { name: 'echo', arguments: { a: 1 } })
       expect(called['result'].content[0].text).toBe('{"a":1}')
-      expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
+      expect(rig.memory()).toMatchObject({ era: 'legacy' })
     },
   )
 
@@ -157,7 +222,7 @@ describe('evidence', () => {
     ['a web page', 'legacy', onCall(webPage), { data: { fault: 'no_mcp' } }],
     ['a web page', 'modern', onCall(webPage), { data: { fault: 'no_mcp' } }],
   ] as const)(
-    '%s is none, and its %s call is not made again in the other',
+    'is not %s: the call of a %s client may have been executed, and is not made again',
     async (_, client, handle, said) => {
       const to = await startServer({ era: 'both', handle })
       const rig = startProxy(to, { memory: modernMemory })
@@ -168,56 +233,25 @@ describe('evidence', () => {
     },
   )
 
-  it('-32022 that names only earlier revisions is the 2025 era', async () => {
+  it('is -32022 that names earlier revisions only, which the client is told', async () => {
     const data = { supported: ['2025-11-25', '2025-06-18'], requested: '2026-07-28' }
     const handle = refuseModern({ error: { code: -32_022, message: 'no', data } })
     const rig = startProxy(await startServer({ handle }))
-    expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
-    expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
-    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
+    expect((await rig.ask('server/discover', claims()))['error']).toMatchObject({ code: -32_022, data })
   })
 
-  it('a discovery that names only earlier revisions is the 2025 era', async () => {
+  it('is a discovery that names earlier revisions only', async () => {
     const rig = startProxy(await startServer({ discoverable: true }))
-    expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
-    expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
-    expect(rig.memory()).toMatchObject({ era: 'legacy', lacks: { era: 'modern' } })
+    expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
   })
 
-  const lacksModern = { ...legacyMemory, lacks: { era: 'modern' as const, at: now } }
-
-  it('a refusal that passes does not bind the bridge to an era', async () => {
-    const to = await startServer({ handle: notFound })
-    const rig = startProxy(to, { memory: lacksModern })
-    expect(await rig.ask('tools/list', claims())).toHaveProperty('error')
-    to.set({ handle: undefined })
-    expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
-  })
-
-  it('refusals that pass do not end a call that waits for its session meanwhile', async () => {
-    const { given, give } = createSignal()
-    const to = await startServer({
-      handle(request) {
-        const { body, headers } = request
-        if (body['params']?.capabilities?.sampling !== undefined) return given.then(() => false)
-        return headers['mcp-session-id'] === undefined && notFound(request)
-      },
-    })
-    const rig = startProxy(to, { memory: lacksModern })
-    const waiting = rig.ask('tools/list', claims({ sampling: {} }))
-    for (let refused = 0; refused < 2; refused += 1)
-      expect(await rig.ask('tools/list', claims())).toHaveProperty('error')
-    give()
-    expect((await waiting)['result'].tools).toHaveLength(1)
-  })
-
-  it('-32602 with 200, as the Python SDK answers an unknown method, is the 2025 era', async () => {
+  it('is a -32602 with 200, with which the Python SDK answers an unknown method', async () => {
     const handle = refuseModern({ error: { code: -32_602, message: 'Invalid' } }, 200)
     const rig = startProxy(await startServer({ handle }))
-    expect((await rig.ask('server/discover', claims()))['result'].supportedVersions).toEqual(['2026-07-28'])
+    expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
   })
 
-  it('-32602 for what the client itself did wrong stays an answer of the modern era', async () => {
+  it('is not a -32602 for what the client did wrong: it gets that answer of a server of 2026-07-28', async () => {
     const refuse = refuseModern({ error: { code: -32_602, message: 'Invalid' } })
     const to = await startServer({
       era: 'modern',
@@ -229,7 +263,7 @@ describe('evidence', () => {
     expect(to.methods()).not.toContain('initialize')
   })
 
-  it('-32022 that offers our version is answered with the same request, once', async () => {
+  it('is not a -32022 that offers our version: the request is sent once more', async () => {
     const data = { supported: ['2026-07-28'], requested: '2026-07-28' }
     const refuse = refuseModern({ error: { code: -32_022, message: 'no', data } })
     const to = await startServer({
@@ -241,34 +275,40 @@ describe('evidence', () => {
     expect(to.methods()).toEqual(['server/discover', 'server/discover'])
   })
 
-  it('a refused initialize is told to the client when the server is of neither era, and tried anew', async () => {
-    const to = await startServer({ handle: notFound })
+  it('that passes does not bind the bridge: a client of 2026-07-28 is served once the server is up', async () => {
+    const to = await startServer({ era: 'modern', handle: notFound })
     const rig = startProxy(to)
-    expect((await initialize(rig))['error'].data.fault).toBe('not_found')
+    expect((await rig.ask('server/discover', claims()))['error'].message).toContain('404')
+    expect(await rig.ask('tools/list', claims())).toHaveProperty('error')
     to.set({ handle: undefined })
-    expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
+    expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
   })
 
-  it('is asked for first for a modern client that opens with another method', async () => {
-    const to = await startServer()
-    const rig = startProxy(to)
-    expect((await rig.ask('tools/list', claims()))['result'].resultType).toBe('complete')
-    expect(to.methods()[0]).toBe('server/discover')
+  it('missing, a refused initialize is told to the client, and the next one is tried anew', async () => {
+    const to = await startServer({ handle: notFound })
+    const rig = startProxy(to, { memory: modernMemory })
+    await initialize(rig)
+    expect(await rig.ask('tools/list')).toHaveProperty('error.data.fault', 'not_found')
+    to.set({ handle: undefined, era: 'modern' })
+    expect((await rig.ask('tools/list'))['result'].tools).toHaveLength(1)
+    expect((await initialize(rig))['result'].serverInfo.name).toBe('remembered')
   })
 
-  it('is not looked for when the era is pinned', async () => {
+  it('is not looked for when the revision is pinned', async () => {
     const to = await startServer()
     const rig = startProxy(to, { protocol: 'modern' })
     expect((await rig.ask('server/discover', claims()))['error'].code).toBe(-32_000)
     expect(to.methods()).toEqual(['server/discover'])
     const pinned = startProxy(to, { protocol: 'legacy', memory: modernMemory, signInWaitMs: 5000 })
+    expect((await pinned.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
+    expect(to.methods()).toHaveLength(1)
     expect((await initialize(pinned))['result'].serverInfo.name).toBe('remote')
   })
 })
 
 describe('HTTP+SSE', () => {
   it.each(['http-first', 'sse-first', 'sse-only'] as const)(
-    'serves a legacy client with %s',
+    'serves a 2025 client with %s',
     async (transport) => {
       const { sseUrl: url } = await startServer({ transport: 'sse' })
       const rig = startProxy({ url }, { transport })
@@ -278,9 +318,11 @@ describe('HTTP+SSE', () => {
     },
   )
 
-  it('serves a modern client', async () => {
+  it('is told to a client of 2026-07-28 as a server of earlier versions', async () => {
     const { sseUrl: url } = await startServer({ transport: 'sse' })
-    expect((await startProxy({ url }).ask('tools/list', claims()))['result'].tools).toHaveLength(1)
+    const rig = startProxy({ url })
+    expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
+    expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
   })
 
   it('is not tried with http-only', async () => {
@@ -296,7 +338,7 @@ describe('HTTP+SSE', () => {
   })
 })
 
-it('tells a dead server as an error, whatever is known of it, and goes on', async () => {
+it('answers with an error while the server is down, whatever is remembered of it, and goes on', async () => {
   // A port of a server that has closed is soon another's.
   const memory = { ...legacyMemory, initializeResult: { protocolVersion: '2025-11-25', capabilities: {} } }
   const rig = startProxy({ url: 'http://127.0.0.1:9/mcp' }, { memory })

@@ -12,6 +12,7 @@ import {
 } from '../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Remote } from '../../tests/support/remote/remote.ts'
 import type { Json } from '../../tests/support/remote/received.ts'
+import type { ServerMemory } from '../transport/server-memory.ts'
 
 /** A server that serves whoever has signed in, and the sign-in. */
 async function guarded(
@@ -124,45 +125,70 @@ describe.each(['legacy', 'modern'] as const)(
 )
 
 describe.each(['legacy', 'modern'] as const)(
-  'a client of 2026-07-28 that is not signed in, %s server',
+  'a client of both revisions before an unknown %s server',
   (era) => {
-    it('is answered in time, and subscriptions hear of the new tools', async () => {
-      const { rig, allow } = await guarded(era)
+    it('is offered 2025-11-25 at once, and its sign-in begins with initialize', async () => {
+      const { rig, signIn, allow } = await guarded(era, { signInWaitMs: 20_000 })
       const found = await rig.ask('server/discover', claims())
-      expect(found['result']).toMatchObject({ resultType: 'complete', supportedVersions: ['2026-07-28'] })
-      const listen = { ...claims(), notifications: { toolsListChanged: true } }
-      rig.write({ jsonrpc: '2.0', id: 'sub', method: 'subscriptions/listen', params: listen })
-      await rig.find(({ method }) => method === 'notifications/subscriptions/acknowledged')
-      const listed = await rig.ask('tools/list', claims())
-      expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['sign_in'])
-      expect(listed['result'].resultType).toBe('complete')
+      expect(found['error']).toMatchObject({ code: -32_022, data: { requested: '2026-07-28' } })
+      expect(signIn.begun()).toBe(0)
+      const opening = initialize(rig)
+      await expect.poll(() => signIn.begun()).toBe(1)
       allow()
-      const notice = await rig.find(listChanged)
-      expect(notice['params']._meta['io.modelcontextprotocol/subscriptionId']).toBe('sub')
-      const again = await rig.ask('tools/list', claims())
-      expect(again['result'].tools.map(({ name }: Json) => name)).toEqual(['echo'])
-    })
-
-    it('asks for input, and goes on when the person is through', async () => {
-      const { rig, to, allow } = await guarded(era)
-      const params = { ...claims({ elicitation: { url: {} } }), name: 'echo', arguments: { n: 1 } }
-      await rig.ask('server/discover', claims({ elicitation: { url: {} } }))
-      const asked = await rig.ask('tools/call', params)
-      expect(asked['result'].resultType).toBe('input_required')
-      const [[key, input]] = Object.entries(asked['result'].inputRequests) as [[string, Json]]
-      expect(input['params']).toMatchObject({ mode: 'url', url: link })
-      const retry = rig.ask('tools/call', {
-        ...params,
-        inputResponses: { [key]: { action: 'accept' } },
-        requestState: asked['result'].requestState,
-      })
-      allow()
-      expect((await retry)['result'].content[0].text).toBe('{"n":1}')
-      // The state is the bridge's own: the server has not given it.
-      expect(to.received.map(({ body }) => JSON.stringify(body)).join()).not.toContain('drawbridge-sign-in-')
+      expect((await opening)['result'].serverInfo.name).toBe('remote')
+      expect((await rig.ask('tools/list'))['result'].tools.map(({ name }: Json) => name)).toEqual(['echo'])
+      expect(rig.memory()?.era).toBe(era)
     })
   },
 )
+
+describe('a client of 2026-07-28 that is not signed in', () => {
+  const memory: ServerMemory = {
+    era: 'modern',
+    transport: 'http',
+    at: Date.now() / 1000,
+    discoverResult: { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
+  }
+
+  it('is answered in time from memory, and its subscription hears of the new tools', async () => {
+    const { rig, allow } = await guarded('modern', { memory })
+    const found = await rig.ask('server/discover', claims())
+    expect(found['result']).toMatchObject({ resultType: 'complete', supportedVersions: ['2026-07-28'] })
+    const listen = { ...claims(), notifications: { toolsListChanged: true } }
+    rig.write({ jsonrpc: '2.0', id: 'sub', method: 'subscriptions/listen', params: listen })
+    await rig.find(({ method }) => method === 'notifications/subscriptions/acknowledged')
+    const listed = await rig.ask('tools/list', claims())
+    expect(listed['result'].tools.map(({ name }: Json) => name)).toEqual(['sign_in'])
+    expect(listed['result'].resultType).toBe('complete')
+    allow()
+    const notice = await rig.find(listChanged)
+    expect(notice['params']._meta['io.modelcontextprotocol/subscriptionId']).toBe('sub')
+    const again = await rig.ask('tools/list', claims())
+    expect(again['result'].tools.map(({ name }: Json) => name)).toEqual(['echo'])
+  })
+
+  it.each([
+    ['after a server/discover of a known server', memory],
+    ['without any, before an unknown server', undefined],
+  ])('is asked for input by its call %s, and goes on after the sign-in', async (_, remembered) => {
+    const { rig, to, allow } = await guarded('modern', remembered && { memory: remembered })
+    const params = { ...claims({ elicitation: { url: {} } }), name: 'echo', arguments: { n: 1 } }
+    if (remembered) await rig.ask('server/discover', claims({ elicitation: { url: {} } }))
+    const asked = await rig.ask('tools/call', params)
+    expect(asked['result'].resultType).toBe('input_required')
+    const [[key, input]] = Object.entries(asked['result'].inputRequests) as [[string, Json]]
+    expect(input['params']).toMatchObject({ mode: 'url', url: link })
+    const retry = rig.ask('tools/call', {
+      ...params,
+      inputResponses: { [key]: { action: 'accept' } },
+      requestState: asked['result'].requestState,
+    })
+    allow()
+    expect((await retry)['result'].content[0].text).toBe('{"n":1}')
+    // The state is the bridge's own: the server has not given it.
+    expect(to.received.map(({ body }) => JSON.stringify(body)).join()).not.toContain('drawbridge-sign-in-')
+  })
+})
 
 describe('sign-in', () => {
   it('at a page that nothing confirms is told with both hosts, by tools and elicitation, and not opened', async () => {

@@ -1,52 +1,65 @@
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { unheard } from '@drawbridge/shared/mcp/pipeline.ts'
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { jsonRpcError, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  legacyRevisions,
+  mcpErrorCode,
+  mcpMetaKey,
+  modernRevision,
+  type McpEra,
+} from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { type Context, type Send, unheard } from '@drawbridge/shared/mcp/pipeline.ts'
+import { mayRepeat } from '../http/retry.ts'
+import { supportedVersions } from '../transport/revision-detection.ts'
+import { TransportError } from '../transport/transport.ts'
+import { withholdError, type WithheldError } from '../transport/withheld-error.ts'
 import { AdaptedConnection } from './adapted-connection.ts'
-import type { CallCarrier, ClientContext, PendingCall } from './client-calls.ts'
-import type { ServerConnection } from './server-connections.ts'
-import { claimsOf, OtherRevision, ServerRevision, type RevisionPorts } from './server-revision.ts'
+import { paramsOf, type CallCarrier, type ClientContext, type PendingCall } from './client-calls.ts'
+import { claimsOf, ServerRevision, type RevisionPorts } from './server-revision.ts'
 
-/** Carries each message to the server in the revision that it speaks ({@link ServerRevision}): as it is, or by the adapter. */
+/** A remembered 2025 server that says nothing for this long is not asked for 2026-07-28 any further. */
+const silentMs = 2000
+
+/**
+ * Carries each message in the revision of the server ({@link ServerRevision}): as it is, or from a 2025 client to a server of
+ * 2026-07-28 by the adapter. A client of 2026-07-28 whose server lacks that revision gets -32022 with the versions that work.
+ */
 export class RevisionStep {
   readonly #ports: RevisionPorts
+  readonly #pin: 'auto' | McpEra
   readonly #revision: ServerRevision
   readonly #carriers: Record<McpEra, CallCarrier>
-  /** The way of messages that go as they are, once it is proven that they may: that is for good. */
-  #direct: ServerConnection | undefined
   #adapted: AdaptedConnection | undefined
-  /** These still answer the calls that they have. */
-  readonly #abandoned = new Set<AdaptedConnection>()
+  /** The revision of the last request to the server. */
+  #used: McpEra | undefined
 
   constructor(pin: 'auto' | McpEra, ports: RevisionPorts) {
     this.#ports = ports
-    this.#revision = new ServerRevision(pin, ports, (to) => this.#changed(to))
-    const direct = { keepsSubscriptions: false, drop() {} }
+    this.#pin = pin
+    this.#revision = new ServerRevision(pin, ports)
     this.#carriers = {
       // In 2026-07-28 the end of the request is what cancels it.
-      modern: { ...direct, cancel: () => Promise.resolve() },
-      legacy: { ...direct, cancel: (notice) => ports.servers.of('legacy').send(notice, unheard) },
+      modern: { drop() {}, cancel: () => Promise.resolve() },
+      legacy: { drop() {}, cancel: (notice) => ports.servers.of('legacy').send(notice, unheard) },
     }
   }
 
-  /** The last of the client's steps: it has no next one, but the way to a server. */
+  /** The last of the client's steps: ends at a connection to the server. */
   readonly send = async (message: WireMessage, context: ClientContext): Promise<void> => {
-    const { call } = context
-    if (this.#direct?.era === context.era) {
-      if (call !== undefined) call.carrier = this.#carriers[context.era]
-      return this.#direct.send(message, context)
-    }
-    if (call !== undefined) return this.#request(message, context, call)
-    // Without an era there was a failure; a session that is opened later keeps what belongs before that.
-    const to = this.#revision.era ?? context.era
-    if (to === context.era) return this.#ports.servers.of(to).send(message, context)
+    const { call, era } = context
+    if (call !== undefined)
+      return era === 'modern'
+        ? this.#requestModern(message, context, call)
+        : this.#requestLegacy(message, context, call)
+    if (era === 'modern' || this.#revision.serving === 'legacy')
+      return this.#ports.servers.of(era).send(message, context)
     this.#adapted?.pass(message)
   }
 
   isOpen(): boolean {
-    return this.#revision.era !== undefined
+    return this.#used !== undefined
   }
 
-  /** Opens the streams again that this side keeps open. `answered`: the server has just answered a ping. */
+  /** Reopens the streams that this side keeps open. `answered`: the server has just answered a ping. */
   reopen(answered: boolean): void {
     this.#ports.servers.reopen(answered)
     this.#adapted?.adapter.reopen()
@@ -55,61 +68,116 @@ export class RevisionStep {
   /** Resolves when the server answers anything at all, rejects when it does not. */
   ping(signal: AbortSignal, asked: () => void): Promise<void> {
     const { client, servers } = this.#ports
-    return servers.ping(this.#revision.era, claimsOf(client, undefined), signal, asked)
+    return servers.ping(this.#used, claimsOf(client, undefined), signal, asked)
   }
 
   async close(graceMs: number): Promise<void> {
-    if (this.#adapted !== undefined) this.#abandoned.add(this.#adapted)
-    const closing = [...this.#abandoned].map(({ adapter }) => adapter.close())
-    await Promise.all([...closing, this.#ports.servers.close(graceMs)])
+    await Promise.all([this.#adapted?.adapter.close(), this.#ports.servers.close(graceMs)])
   }
 
-  async #request(message: WireMessage, context: ClientContext, call: PendingCall): Promise<void> {
+  /** Sends to a server of 2026-07-28. A server that turns out to lack the revision has not executed the request. */
+  async #requestModern(message: WireMessage, context: ClientContext, call: PendingCall): Promise<void> {
+    if (this.#pin === 'legacy') return context.deliver(this.#unsupportedVersion(message, call))
+    const { remembered, servers } = this.#ports
     const revision = this.#revision
-    const to = revision.era ?? revision.assumed(call.era)
-    if (to !== call.era) {
-      const adapted = (this.#adapted ??= this.#adapt(to))
+    const { send, sendBare } = servers.of('modern')
+    call.carrier = this.#carriers.modern
+    this.#used = 'modern'
+    if (revision.proven === 'modern') return send(message, context)
+    // While the revision is unknown, a client of both gets 2025-11-25 instead of a sign-in: it signs in with that.
+    const isProbe = call.method === 'server/discover' && remembered.known()?.era !== 'modern'
+    const sending = isProbe ? this.#withinProbeTime(context) : context
+    const error = await this.#sendInDoubt(isProbe ? sendBare : send, message, sending, 'modern')
+    if (error === undefined) return
+    const found = await revision.afterModernError(error.failure, call.method, call)
+    if ((found ?? (isProbe ? 'legacy' : 'modern')) === 'modern') return error.release()
+    await context.deliver(this.#unsupportedVersion(message, call, error.failure))
+  }
+
+  /** Sends as it is, or by the adapter. Changes between the two once, if the server turns out to need it. */
+  async #requestLegacy(message: WireMessage, context: ClientContext, call: PendingCall): Promise<void> {
+    const revision = this.#revision
+    this.#used = revision.serving
+    if (this.#used === 'modern') {
+      const adapted = (this.#adapted ??= this.#adapt())
       call.carrier = adapted
-      if ((await adapted.send(message, context, call)) === 'left') await this.#request(message, context, call)
+      if ((await adapted.send(message, context, call)) === 'left')
+        await this.#requestLegacy(message, context, call)
       return
     }
-    call.carrier = this.#carriers[to]
-    const server = this.#ports.servers.of(to)
-    try {
-      if (!revision.isProven) await revision.askBefore(to, call)
-      else if (revision.era === to) this.#direct = server
-      await revision.judged(server, call)(message, context)
-    } catch (error) {
-      if (!(error instanceof OtherRevision)) throw error
-      await this.#request(message, context, call)
-    }
+    call.carrier = this.#carriers.legacy
+    const { send } = this.#ports.servers.of('legacy')
+    if (revision.proven === 'legacy') return send(message, context)
+    const error = await this.#sendInDoubt(send, message, context, 'legacy')
+    if (error === undefined) return
+    const isModern = await revision.afterLegacyError(error.failure, call)
+    if (isModern && mayRepeat('other_revision', message.envelope) && revision.switchTo('modern'))
+      return this.#requestLegacy(message, context, call)
+    revision.forget()
+    if (revision.proven === undefined) this.#used = undefined
+    await error.release()
   }
 
-  #adapt(to: McpEra): AdaptedConnection {
-    const judged = (server: ServerConnection): ReturnType<ServerRevision['judged']> =>
-      this.#revision.judged(server, undefined)
-    return new AdaptedConnection(to, { ...this.#ports, judged })
+  /** Sends a request in a revision that is not proven yet. */
+  #sendInDoubt(
+    send: Send,
+    message: WireMessage,
+    context: Context,
+    era: McpEra,
+  ): Promise<WithheldError | undefined> {
+    const { envelope } = message
+    const method = envelope.kind === 'request' ? envelope.method : ''
+    return withholdError(send, message, context, (answer) => this.#revision.isInDoubt(answer, era, method))
   }
 
-  /** Follows the revision: calls of an adapter that is wrong go another way, those of one in doubt stay with it. */
-  #changed(to: McpEra | undefined): void {
-    const left = this.#adapted
+  #withinProbeTime(context: ClientContext): ClientContext {
+    if (this.#ports.remembered.known()?.era !== 'legacy') return context
+    const signals = [AbortSignal.timeout(silentMs), ...(context.signal ? [context.signal] : [])]
+    return { ...context, signal: AbortSignal.any(signals) }
+  }
+
+  #adapt(): AdaptedConnection {
+    const revision = this.#revision
+    const adapted = new AdaptedConnection({
+      ...this.#ports,
+      send: async (message, context) => {
+        const { envelope } = message
+        const { send } = this.#ports.servers.of('modern')
+        if (revision.proven === 'modern' || envelope.kind !== 'request') return send(message, context)
+        const error = await this.#sendInDoubt(send, message, context, 'modern')
+        if (error === undefined) return
+        const found = await revision.afterModernError(error.failure, envelope.method, undefined)
+        const mayLeave = found === 'legacy' && mayRepeat('other_revision', envelope)
+        if (mayLeave && revision.switchTo('legacy')) this.#leave(adapted)
+        await error.release()
+      },
+    })
+    return adapted
+  }
+
+  /** Leaves an adapter that the server turned out not to need: its calls are sent as they are. */
+  #leave(adapted: AdaptedConnection): void {
+    if (this.#adapted !== adapted) return
     this.#adapted = undefined
-    if (to === 'legacy') this.#assumeSession()
-    if (to !== undefined) return left?.leave()
-    for (const abandoned of this.#abandoned) {
-      if (abandoned.isCarrying) continue
-      this.#abandoned.delete(abandoned)
-      void abandoned.adapter.close()
-    }
-    if (left !== undefined) this.#abandoned.add(left)
-  }
-
-  /** A client that was told long ago that it has a session has to get one. */
-  #assumeSession(): void {
     const { client, pending, servers } = this.#ports
     const { initialize, isInitialized } = client
-    if (initialize === undefined || pending.get(initialize.id) !== undefined) return
-    servers.of('legacy').opening.assume(initialize.message, isInitialized)
+    // A client that believes in its session has to get one.
+    if (initialize !== undefined && pending.get(initialize.id) === undefined)
+      servers.of('legacy').opening.assume(initialize.message, isInitialized)
+    adapted.leave()
+  }
+
+  /** The error that makes a client of both revisions fall back to 2025-11-25 (MCP 2026-07-28 versioning). */
+  #unsupportedVersion(message: WireMessage, { id }: PendingCall, failure?: unknown): WireMessage {
+    const named = failure instanceof TransportError ? supportedVersions(failure.response) : undefined
+    const supported = legacyRevisions.filter((revision) => named?.includes(revision) !== false)
+    const meta = paramsOf(message)?.['_meta']
+    const requested = isJsonObject(meta) ? meta[mcpMetaKey.protocolVersion] : undefined
+    // A JSON-RPC error is about the revision only; another failure is worth telling.
+    const isPlain = failure === undefined || (failure instanceof TransportError && failure.response)
+    const reason = isPlain ? '.' : `: ${this.#ports.describeFailure(failure).message}`
+    const text = `MCP ${modernRevision} is not available here${reason} Begin with initialize at ${legacyRevisions[0]} or earlier.`
+    const data = { supported: supported.length > 0 ? supported : legacyRevisions, requested }
+    return toWireMessage(jsonRpcError(id, mcpErrorCode.unsupportedProtocolVersion, text, data))
   }
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
-import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { pipeline, unheard, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { NetworkError } from '../http/http-client.ts'
@@ -12,7 +12,6 @@ import type { Transport, TransportConfig } from '../transport/transport.ts'
 
 /** A connection to the server, in one revision. */
 export interface ServerConnection {
-  era: McpEra
   send: Send
   /** The same without sign-in, for requests of the bridge itself. */
   sendBare: Send
@@ -26,14 +25,12 @@ export interface ServerConnectionsPorts {
   signIn(era: McpEra): SignInStep
 }
 
-/** The connections to the server: one that carries messages unchanged in each revision, and the sessions of adapters. */
+/** The connections to the server: one for each revision, opened when it is first needed. */
 export class ServerConnections {
   readonly #config: TransportConfig & { transport: TransportOrder }
   readonly #ports: ServerConnectionsPorts
-  readonly #made = new Set<ServerConnection>()
-  readonly #sessions = new Set<FallbackTransport>()
-  readonly #direct: Partial<Record<McpEra, ServerConnection>> = {}
-  #latest: ServerConnection | undefined
+  readonly #open: Partial<Record<McpEra, ServerConnection>> = {}
+  #streaming: FallbackTransport | undefined
 
   constructor(config: TransportConfig & { transport: TransportOrder }, ports: ServerConnectionsPorts) {
     this.#config = config
@@ -41,25 +38,15 @@ export class ServerConnections {
   }
 
   of(era: McpEra): ServerConnection {
-    return (this.#direct[era] ??=
-      era === 'modern' ? this.#stateless() : this.session(this.#ports.transport.unsolicited))
-  }
-
-  /** Makes one more session of the 2025 era, for an adapter. */
-  session(unsolicited: (message: WireMessage) => void | Promise<void>): ServerConnection {
-    const { remembered, transport } = this.#ports
-    const { answered } = remembered
-    const memory = remembered.known()
-    const known = memory?.era === 'legacy' ? memory.transport : undefined
-    const fallback = new FallbackTransport(this.#config, { ...transport, answered, unsolicited }, known)
-    this.#sessions.add(fallback)
-    this.#latest = this.#complete(fallback, 'legacy', () => this.#sessions.delete(fallback))
-    return this.#latest
+    return (this.#open[era] ??= this.#connect(
+      era,
+      era === 'modern' ? this.#stateless() : (this.#streaming ??= this.#sessions()),
+    ))
   }
 
   /** Asks for any answer at all. Calls `asked` when the question goes out: a late token says nothing of the server. */
   async ping(
-    era: McpEra | undefined,
+    era: McpEra = 'legacy',
     meta: JsonObject,
     signal: AbortSignal,
     asked: () => void,
@@ -67,47 +54,50 @@ export class ServerConnections {
     const { randomId, login } = this.#ports.transport
     await login.tokens.authorization(signal).catch(() => {})
     asked()
-    const isModern = era === 'modern'
-    const question = isModern ? { method: 'server/discover', params: { _meta: meta } } : { method: 'ping' }
-    const server = isModern ? this.of('modern') : (this.#latest ?? this.of('legacy'))
+    const question =
+      era === 'modern' ? { method: 'server/discover', params: { _meta: meta } } : { method: 'ping' }
     const message = toWireMessage({ jsonrpc: '2.0', id: randomId(), ...question })
-    await server.sendBare(message, { ...unheard, signal }).catch((error: unknown) => {
-      if (error instanceof NetworkError) throw error
-    })
+    await this.of(era)
+      .sendBare(message, { ...unheard, signal })
+      .catch((error: unknown) => {
+        if (error instanceof NetworkError) throw error
+      })
   }
 
   reopen(answered: boolean): void {
-    for (const transport of this.#sessions) transport.reopen(answered)
+    this.#streaming?.reopen(answered)
   }
 
   async close(graceMs: number): Promise<void> {
-    await Promise.all([...this.#made].map((made) => made.close(graceMs)))
+    await Promise.all(Object.values(this.#open).map((connection) => connection.close(graceMs)))
   }
 
-  #stateless(): ServerConnection {
+  #sessions(): FallbackTransport {
+    const { remembered, transport } = this.#ports
+    const memory = remembered.known()
+    const known = memory?.era === 'legacy' ? memory.transport : undefined
+    return new FallbackTransport(this.#config, { ...transport, answered: remembered.answered }, known)
+  }
+
+  #stateless(): StatelessTransport {
     const { remembered, transport } = this.#ports
     const knownTools = (): readonly JsonObject[] => remembered.known()?.tools ?? []
     const ports = { ...transport, answered: remembered.answered, knownTools }
-    return this.#complete(new StatelessTransport(this.#config, ports), 'modern')
+    return new StatelessTransport(this.#config, ports)
   }
 
   /** Lists what a message to the server passes: the sign-in, and its transport. */
-  #complete(transport: Transport, era: McpEra, closed?: () => void): ServerConnection {
+  #connect(era: McpEra, transport: Transport): ServerConnection {
     const signIn = this.#ports.signIn(era)
     const sendBare: Send = transport.send.bind(transport)
-    const made: ServerConnection = {
-      era,
+    return {
       send: pipeline([signIn], sendBare),
       sendBare,
       opening: signIn.opening,
-      close: async (graceMs) => {
+      async close(graceMs) {
         signIn.opening.close()
-        closed?.()
         await transport.close(graceMs)
-        this.#made.delete(made)
       },
     }
-    this.#made.add(made)
-    return made
   }
 }

@@ -2,13 +2,9 @@ import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { mcpMetaKey, modernRevision, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { intercepted, type Context, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { mayRepeat } from '../http/retry.ts'
 import { isSignInNeeded, type SignIns } from '../sign-in/sign-in-attempt.ts'
 import {
-  answeredError,
-  assumedEra,
   eraByDiscoverAnswer,
   eraByModernAnswer,
   eraByModernFailure,
@@ -16,10 +12,11 @@ import {
 } from '../transport/revision-detection.ts'
 import type { RememberedServer } from '../transport/server-memory.ts'
 import { TransportError } from '../transport/transport.ts'
+import { isErrorResponse } from '../transport/withheld-error.ts'
 import { paramsOf, type ClientInput, type PendingCall, type PendingCalls } from './client-calls.ts'
-import type { ServerConnection, ServerConnections } from './server-connections.ts'
+import type { ServerConnections } from './server-connections.ts'
 
-/** The needs of all that carries calls in the revision of the server. */
+/** The parts that carry calls in the revision of the server. */
 export interface RevisionPorts {
   servers: ServerConnections
   pending: PendingCalls
@@ -48,116 +45,84 @@ export function claimsOf(client: ClientInput, about: WireMessage | undefined): J
   }
 }
 
-/** The server speaks the other revision. */
-export class OtherRevision extends Error {}
-
 /**
- * Finds out the revision of the server: assumes one (see {@link assumedEra}) until the first answer proves or refutes it. It is
- * refuted once; the client is told what then fails too.
+ * Finds out the revision of the server. For 2025 clients it assumes the remembered one, or else 2025-11-25, until an answer
+ * proves or refutes it.
  */
 export class ServerRevision {
-  /** Undefined before the first call, and after a failure that fits neither. */
-  era: McpEra | undefined
-  isProven: boolean
+  /** Shown by an answer that only this revision has, or set by a flag. Final. */
+  proven: McpEra | undefined
   readonly #ports: RevisionPorts
-  readonly #pin: 'auto' | McpEra
-  readonly #onChange: (to: McpEra | undefined) => void
-  #hasAsked = false
-  /** Refuted; worth remembering once the other era is proven. */
-  #lacking: McpEra | undefined
+  #assumed: McpEra | undefined
 
-  /** `onChange` is called when the assumption was refuted, with what is assumed now: nothing if nothing fits. */
-  constructor(pin: 'auto' | McpEra, ports: RevisionPorts, onChange: (to: McpEra | undefined) => void) {
-    this.#pin = pin
+  constructor(pin: 'auto' | McpEra, ports: RevisionPorts) {
     this.#ports = ports
-    this.#onChange = onChange
-    this.isProven = pin !== 'auto'
-    ports.remembered.onSeen = (era) => this.#proved(era)
+    if (pin !== 'auto') this.proven = pin
+    ports.remembered.onSeen = (era) => this.#prove(era)
   }
 
-  /** Settles on one for a call of that client. */
-  assumed(local: McpEra): McpEra {
-    const { remembered, runtime } = this.#ports
-    return (this.era ??= assumedEra(local, this.#pin, remembered.known(), runtime.now()))
+  /** The revision in which 2025 clients are served. */
+  get serving(): McpEra {
+    return this.proven ?? (this.#assumed ??= this.#ports.remembered.known()?.era ?? 'legacy')
   }
 
-  /** Asks first for a client of 2026-07-28 that opens with another method: a call may not be made twice. */
-  async askBefore(to: McpEra, call: PendingCall): Promise<void> {
-    const isFirst = !this.#hasAsked
-    this.#hasAsked = true
-    if (!isFirst || to === 'legacy' || call.method === 'server/discover') return
-    if (this.#ports.remembered.known()?.era === 'modern') return
-    if ((await this.#askDiscover(call, false)) === 'legacy' && this.#switchTo('legacy'))
-      throw new OtherRevision()
+  /** Changes how 2025 clients are served. Returns false if the other revision was proven in the meantime. */
+  switchTo(to: McpEra): boolean {
+    if (this.serving === to) return true
+    if (this.proven !== undefined) return false
+    this.#ports.note(`the server does not speak the ${this.serving} revision`)
+    if (to === 'modern') this.proven = to
+    else this.#assumed = to
+    return true
+  }
+
+  /** Drops the assumption: the next call starts from memory again. */
+  forget(): void {
+    this.#assumed = undefined
   }
 
   /**
-   * Sends to that server, of the revision that is assumed. While it is in doubt, holds an error back until it is clear that it is
-   * not about the revision; else throws {@link OtherRevision}. `call`: of the client, if it is not the adapter that sends.
+   * Judges a response to a request in that revision. Returns true for one that must not reach the client before
+   * {@link afterModernError} or {@link afterLegacyError} has decided; another one may prove the revision.
    */
-  judged(server: ServerConnection, call: PendingCall | undefined): Send {
-    return async (message, context) => {
-      const { envelope } = message
-      if (this.isProven || envelope.kind !== 'request') return server.send(message, context)
-      const about = { to: server.era, method: envelope.method, message, call }
-      const held: { answer?: WireMessage; proves?: boolean } = {}
-      try {
-        await server.send(message, this.#holdingErrors(about, held, context))
-      } catch (failure) {
-        await this.#judge(about, failure)
-        throw failure
-      }
-      if (held.answer !== undefined) {
-        await this.#judge(about, answeredError(held.answer))
-        await context.deliver(held.answer)
-      } else if (held.proves === true) this.#proved(server.era)
-    }
+  isInDoubt(answer: WireMessage, era: McpEra, method: string): boolean {
+    if (answer.isStandIn === true) return false
+    if (isErrorResponse(answer)) return true
+    const found = era === 'modern' ? eraByModernAnswer(answer, method) : 'legacy'
+    if (found === era) this.#prove(era)
+    return found !== undefined && found !== era
   }
 
-  /** Lets everything through but answers that may be about the revision. */
-  #holdingErrors(about: Doubt, held: { answer?: WireMessage; proves?: boolean }, context: Context): Context {
-    return intercepted(context, (answer, deliver) => {
-      const { envelope, isStandIn } = answer
-      if (envelope.kind !== 'response' || isStandIn) return deliver(answer)
-      const found = about.to === 'modern' ? eraByModernAnswer(answer, about.method) : undefined
-      if (envelope.isError || found === 'legacy') {
-        held.answer = answer
-        return undefined
-      }
-      held.proves = about.to === 'legacy' || found === 'modern' || about.call !== undefined
-      return deliver(answer)
-    })
-  }
-
-  /** Decides what a failure says about the revision. Throws {@link OtherRevision} if the message can go in the other one. */
-  async #judge(about: Doubt, failure: unknown): Promise<void> {
-    if (this.isProven) return
-    const { call, message, to } = about
-    const found = await this.#eraBy(about, failure)
-    if (found === to) this.isProven = true
-    else if (found !== undefined && mayRepeat('other_revision', message.envelope)) {
-      if (this.#switchTo(found)) throw new OtherRevision()
-    }
-    if (!this.isProven && (call !== undefined || (to === 'legacy' && mayBeModern(failure)))) this.#forget()
-  }
-
-  async #eraBy({ to, method, call }: Doubt, failure: unknown): Promise<McpEra | undefined> {
-    if (to === 'legacy') {
-      if (!mayBeModern(failure)) return undefined
-      return (await this.#askDiscover(call, true)) === 'modern' ? 'modern' : undefined
-    }
-    const found = eraByModernFailure(failure, method)
+  /** Returns the revision that the error of a 2026-07-28 request shows; undefined if it shows nothing. `call`: of the client. */
+  async afterModernError(
+    failure: unknown,
+    method: string,
+    call: PendingCall | undefined,
+  ): Promise<McpEra | undefined> {
+    let found = eraByModernFailure(failure, method)
     const answer = failure instanceof TransportError ? failure.response : undefined
-    if (method !== 'server/discover' || found !== 'modern' || answer === undefined) return found
-    // -32602 may be a server of the 2025 era that does not know the method, or one that minds what the client sent.
-    return eraByDiscoverAnswer(answer) === 'modern' ? 'modern' : this.#askDiscover(call, true)
+    // -32602 comes from 2025 servers that do not know the method, and from 2026-07-28 servers that reject its parameters.
+    if (
+      method === 'server/discover' &&
+      found === 'modern' &&
+      answer &&
+      eraByDiscoverAnswer(answer) === 'legacy'
+    )
+      found = await this.#discover(call)
+    if (found === 'modern') this.#prove(found)
+    return found
+  }
+
+  /** Returns whether the error of a 2025 request came from a server that speaks 2026-07-28. */
+  async afterLegacyError(failure: unknown, call: PendingCall): Promise<boolean> {
+    return mayBeModern(failure) && (await this.#discover(call)) === 'modern'
   }
 
   /**
-   * Asks the server for its era by a `server/discover` of our own, in the name of the client. Undefined is no evidence. With
-   * `mayWait` a refusal leads to a sign-in and another try, within the time that answers wait for one.
+   * Sends a `server/discover` of our own on behalf of the client; undefined if the answer shows nothing. A refusal leads to a
+   * sign-in and a second try, within the time that responses may wait for a sign-in.
    */
-  async #askDiscover(call: PendingCall | undefined, mayWait: boolean): Promise<McpEra | undefined> {
+  async #discover(call: PendingCall | undefined): Promise<McpEra | undefined> {
     const { client, randomId, servers, signIns } = this.#ports
     const signal = call?.abort.signal
     const params = { _meta: claimsOf(client, call?.era === 'modern' ? call.wire : undefined) }
@@ -171,47 +136,14 @@ export class ServerRevision {
         await servers.of('modern').sendBare(question, { deliver, ...(signal && { signal }) })
         return found
       } catch (error) {
-        const attempt = mayWait && isSignInNeeded(error) ? signIns.begin(false) : undefined
+        const attempt = isSignInNeeded(error) ? signIns.begin(false) : undefined
         if (attempt === undefined) return eraByModernFailure(error, 'server/discover')
         if ((await attempt.settled(signal)) !== 'done') return undefined
       }
     }
   }
 
-  /** Returns whether that era is assumed now: not if the other one was proven in the meantime. */
-  #switchTo(to: McpEra): boolean {
-    if (this.era === to) return true
-    if (this.isProven) return false
-    const { note, remembered, runtime } = this.#ports
-    note(`the server does not speak the revision of the ${this.era} era`)
-    this.isProven = to === 'modern'
-    this.era = to
-    this.#lacking = to === 'modern' ? 'legacy' : 'modern'
-    if (this.isProven) remembered.learn({ lacks: { era: this.#lacking, at: runtime.now() } })
-    this.#onChange(to)
-    return true
+  #prove(seen: McpEra): void {
+    if ((this.#assumed ?? seen) === seen) this.proven ??= seen
   }
-
-  /** All that was assumed was wrong, or the server is ill: the next call begins anew. */
-  #forget(): void {
-    this.era = undefined
-    this.#onChange(undefined)
-  }
-
-  /** An answer was seen that only this era has. */
-  #proved(seen: McpEra): void {
-    if (this.era !== seen || this.isProven) return
-    this.isProven = true
-    const { remembered, runtime } = this.#ports
-    if (this.#lacking !== undefined)
-      remembered.learn({ era: seen, lacks: { era: this.#lacking, at: runtime.now() } })
-  }
-}
-
-/** A message whose failure may be about the revision. */
-interface Doubt {
-  to: McpEra
-  method: string
-  message: WireMessage
-  call: PendingCall | undefined
 }

@@ -1,5 +1,6 @@
 import { settledWithin } from '@drawbridge/shared/async.ts'
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { inputMethods } from '@drawbridge/shared/mcp/adapter/input-required.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
   jsonRpcError,
@@ -41,9 +42,6 @@ export interface SignInPorts {
   /** The tool that hands out the link was listed under this name. */
   offered(toolName: string): void
 }
-
-/** Only these may be answered by `input_required` (MCP 2026-07-28). */
-const inputMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** The link is known after discovery and registration: worth that wait to calls that hand it to a person. */
 const promptWaitMs = 10_000

@@ -1,9 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { jsonRpcError, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { NetworkError } from '../http/http-client.ts'
 import {
-  answeredError,
-  assumedEra,
   eraByDiscoverAnswer,
   eraByModernAnswer,
   eraByModernFailure,
@@ -77,29 +75,6 @@ it('takes an unknown server/discover for the 2025 era', () => {
   expect(eraByModernFailure(failure('refused', 404, -32_601), 'server/discover')).toBe('legacy')
 })
 
-describe('the assumed era', () => {
-  const modern = { era: 'modern', transport: 'http', at: 1000 } as const
-  const legacy = { era: 'legacy', transport: 'http', at: 1000 } as const
-  it.each([
-    ['legacy', 'auto', undefined, 'legacy'],
-    ['modern', 'auto', undefined, 'modern'],
-    ['legacy', 'modern', undefined, 'modern'],
-    ['modern', 'legacy', modern, 'legacy'],
-    ['legacy', 'auto', modern, 'modern'],
-    ['legacy', 'auto', legacy, 'legacy'],
-    ['modern', 'auto', legacy, 'modern'],
-    ['modern', 'auto', { ...legacy, lacks: { era: 'modern', at: 1000 } }, 'legacy'],
-    ['modern', 'auto', { ...legacy, lacks: { era: 'modern', at: -100_000 } }, 'modern'],
-    ['modern', 'auto', { ...legacy, lacks: { era: 'modern', at: 1100 - 86_400 } }, 'modern'],
-    ['modern', 'auto', { ...legacy, lacks: { era: 'modern', at: 1101 - 86_400 } }, 'legacy'],
-    ['modern', 'auto', { ...legacy, lacks: { era: 'legacy', at: 1000 } }, 'modern'],
-    ['modern', 'auto', modern, 'modern'],
-    ['legacy', 'auto', { ...modern, lacks: { era: 'modern', at: 1000 } }, 'modern'],
-  ] as const)('of a %s client, %s, memory %j is %s', (local, pin, memory, era) => {
-    expect(assumedEra(local, pin, memory, 1100)).toBe(era)
-  })
-})
-
 const result = (value: unknown): WireMessage =>
   toWireMessage({ jsonrpc: '2.0', id: 1, result: value as never })
 const error = (code: number, data?: unknown, status?: number): WireMessage => ({
@@ -164,10 +139,4 @@ it.each<
   ['one without', error(-32_022), -32_022, []],
 ])('code and versions of %s', (_what, answer, code, versions) => {
   expect([errorCode(answer), supportedVersions(answer)]).toEqual([code, versions])
-})
-
-it('an error that came as a response is told with its status', () => {
-  const answer = error(-32_000, undefined, 400)
-  expect(answeredError(answer)).toMatchObject({ fault: 'refused', status: 400, response: answer })
-  expect(answeredError(error(-32_000)).status).toBeUndefined()
 })

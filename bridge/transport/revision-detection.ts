@@ -8,27 +8,7 @@ import {
   type McpEra,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { TransportError } from './transport.ts'
-
-/** That a server lacks an era is believed for a day from when it was found out: servers are upgraded. */
-const believedSeconds = 86_400
-
-/**
- * Returns the era in which the first message goes to the server. Without a memory that is the era of the message itself, so that
- * the first request is the client's own and no probe. A server that was only ever met by legacy clients is offered the
- * newer era again.
- */
-export function assumedEra(
-  local: McpEra,
-  pin: 'auto' | McpEra,
-  memory: { era: McpEra; lacks?: { era: McpEra; at: number } } | undefined,
-  now: number,
-): McpEra {
-  if (pin !== 'auto') return pin
-  if (memory === undefined) return local
-  if (memory.era === 'modern' || local === 'legacy') return memory.era
-  const { lacks } = memory
-  return lacks?.era === 'modern' && now - lacks.at < believedSeconds ? 'legacy' : 'modern'
-}
+import { answeredError } from './withheld-error.ts'
 
 /**
  * Judges a server by a failed request in the modern era. Undefined means no evidence: a sign-in request, an
@@ -71,13 +51,6 @@ export function eraByModernAnswer(answer: WireMessage, method: string): McpEra |
   const result = body?.['result']
   if (isJsonObject(result)) return 'resultType' in result ? 'modern' : undefined
   return eraByModernFailure(answeredError(answer), method)
-}
-
-/** A JSON-RPC error that came as a response, as the failure that it is. */
-export function answeredError(answer: WireMessage): TransportError {
-  const { status } = answer
-  const known = { response: answer, ...(status !== undefined && { status }) }
-  return new TransportError('refused', 'The server answered with an error.', known)
 }
 
 /** Returns the revision that a response to `server/discover` speaks for; 2025-11-25 unless it shows the later one. */

@@ -54,12 +54,6 @@ it('does not write what is known, except for its date after an hour', async () =
   expect(written).toEqual([{ ...before, at: 10_000 }])
 })
 
-it('forgets that an era is lacking when it is seen', async () => {
-  const { remembered } = create({ era: 'legacy', transport: 'http', at: 1, lacks: { era: 'modern', at: 1 } })
-  remembered.learn({ era: 'modern' })
-  expect(remembered.known()).toEqual({ era: 'modern', transport: 'http', at: 1000 })
-})
-
 describe('what an answer of the server tells', () => {
   const seen: string[] = []
   const answered = async (
@@ -158,13 +152,6 @@ it.each([
   remembered.learn({ era: 'legacy' })
   await turn()
   expect(written).toHaveLength(writings)
-})
-
-it('keeps that another era is lacking', async () => {
-  const lacks = { era: 'modern', at: 1 } as const
-  const { remembered } = create({ era: 'legacy', transport: 'http', at: 1, lacks })
-  remembered.learn({ tools: [] })
-  expect(remembered.known()).toMatchObject({ lacks })
 })
 
 it('an answer to no request tells nothing', () => {

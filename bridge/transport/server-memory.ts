@@ -10,8 +10,6 @@ export interface ServerMemory {
   transport: 'http' | 'sse'
   /** When this was true, epoch seconds. */
   at: number
-  /** An era that the server was asked for and did not speak, and when, in epoch seconds. Not set if it was not asked. */
-  lacks?: { era: McpEra; at: number }
   initializeResult?: JsonObject
   discoverResult?: JsonObject
   /** Tools as the server lists them, without those that no client may use. */
@@ -71,10 +69,7 @@ export class RememberedServer {
     )
     const now = this.#ports.runtime.now()
     if (!isNew && now - (before.at ?? 0) <= refreshAfterSeconds) return
-    const { lacks, ...rest } = { ...before, ...news }
-    // What has just been seen to work is not lacking.
-    const kept = lacks === undefined || lacks.era === rest.era ? {} : { lacks }
-    this.#held = { ...rest, ...kept, at: now }
+    this.#held = { ...before, ...news, at: now }
     if (this.#isWriting) return
     this.#isWriting = true
     setImmediate(() => this.flush())

@@ -26,6 +26,7 @@ import {
   type TransportConfig,
   type TransportPorts,
 } from './transport.ts'
+import { withholdError } from './withheld-error.ts'
 
 export interface StatelessTransportPorts extends TransportPorts {
   /** Tools of an earlier connection. */
@@ -76,26 +77,14 @@ export class StatelessTransport implements Transport {
 
   /** Sends a request, and once more if its error says what to change. */
   async #sendCorrected(message: WireMessage, request: JsonRpcRequest, options: Sending): Promise<void> {
-    let withheld: WireMessage | undefined
-    let failure: unknown
-    try {
-      const watched = intercepted(options, (answer, deliver) => {
-        const { envelope } = answer
-        if (envelope.kind !== 'response' || !envelope.isError) return deliver(answer)
-        withheld = answer
-        return undefined
-      })
-      await this.#post(message, request, watched)
-    } catch (error) {
-      failure = error
-    }
-    if (withheld === undefined && failure === undefined) return
-    const error = withheld ?? (failure instanceof TransportError ? failure.response : undefined)
-    const mayGoAgain = mayRepeat('header_refused', message.envelope)
-    if (mayGoAgain && error !== undefined && (await this.#isCorrected(request, error)))
-      return this.#post(message, request, options)
-    if (failure !== undefined) throw failure
-    if (withheld !== undefined) await options.deliver(withheld)
+    const send = (again: WireMessage, watched: Context): Promise<void> =>
+      this.#post(again, request, { ...options, ...watched })
+    const error = await withholdError(send, message, options)
+    if (error === undefined) return
+    const answer = error.failure instanceof TransportError ? error.failure.response : undefined
+    const mayGoAgain = answer !== undefined && mayRepeat('header_refused', message.envelope)
+    if (mayGoAgain && (await this.#isCorrected(request, answer))) return this.#post(message, request, options)
+    await error.release()
   }
 
   /** Returns whether another try can do better: the headers of the call are known now, or the server offers our version after all. */

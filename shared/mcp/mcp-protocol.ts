@@ -55,8 +55,6 @@ export const mcpErrorCode = {
   unsupportedProtocolVersion: -32_022,
   /** Up to 2025-11-25; later revisions use -32602. */
   resourceNotFound: -32_002,
-  /** 2025-11-25 only. */
-  urlElicitationRequired: -32_042,
 } as const
 
 /** Error codes of the transport that are not in the specification, as the MCP SDKs use them. */

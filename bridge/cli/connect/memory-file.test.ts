@@ -22,7 +22,6 @@ describe('the memory of a server', () => {
       era: 'legacy' as const,
       transport: 'http' as const,
       at: 5,
-      lacks: { era: 'modern' as const, at: 4 },
       initializeResult: { protocolVersion: '2025-11-25' },
       tools: [{ name: 'a' }],
     }

@@ -49,8 +49,8 @@ describe('doctor', () => {
     })
     expect(checks.at(-1)?.message).toContain('"remote" speaks 2025-11-25 and has 1 tool on')
     expect(log()).toContain('tools/list')
-    // One session of the first question, and one of a client of each revision.
-    expect(log().filter((method) => method === 'DELETE')).toHaveLength(3)
+    // One session of the first question, and one of the client of 2025-11-25.
+    expect(log().filter((method) => method === 'DELETE')).toHaveLength(2)
   })
 
   it('with a stored login looks at everything, and makes a real connection', async () => {

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shar
 import {
   legacyRevisions,
   type McpEra,
+  mcpErrorCode,
   mcpMetaKey,
   modernRevision,
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
@@ -49,7 +50,9 @@ const revisions: Record<McpEra, string> = { legacy: legacyRevisions[0], modern: 
  */
 export async function listTools(config: BridgeConfig, ports: SessionPorts): Promise<Listing[]> {
   const legacy = await listAs('legacy', config, ports)
-  return isListed(legacy) ? [legacy, await listAs('modern', config, ports)] : [legacy]
+  if (!isListed(legacy)) return [legacy]
+  const modern = await listAs('modern', config, ports)
+  return isUnsupported(modern) ? [legacy] : [legacy, modern]
 }
 
 export const sessionChecks: Checks<readonly Listing[]> = {
@@ -166,6 +169,12 @@ function resultOf(response: JsonObject | undefined): JsonObject | undefined {
 
 function isListed({ listed }: Listing): boolean {
   return resultOf(listed) !== undefined
+}
+
+/** The server has no 2026-07-28, so clients begin with `initialize`: no fault. */
+function isUnsupported({ opened }: Listing): boolean {
+  const error = opened?.['error']
+  return isJsonObject(error) && error['code'] === mcpErrorCode.unsupportedProtocolVersion
 }
 
 function nameOf({ opened }: Listing): string | undefined {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSignal } from '@drawbridge/shared/async.ts'
-import { createAdapterFrom2025To2026 } from '@drawbridge/shared/mcp/adapter/2025-to-2026/adapter.ts'
+import { createAdapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
 import { CallError } from '@drawbridge/shared/mcp/adapter/call-error.ts'
 import type { Adapter, Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
@@ -36,7 +36,7 @@ export class AdaptedProcess {
     const { runtime } = slot
     this.#client = client
     this.#slot = slot
-    this.#adapter = createAdapterFrom2025To2026({
+    this.#adapter = createAdapter({
       client: { send: async (message, relatedTo) => this.#deliver(message, relatedTo) },
       server: serverOf(slot),
       discovered: slot.presentationFor(client.kind),

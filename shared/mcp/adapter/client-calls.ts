@@ -57,12 +57,12 @@ export class ClientCalls {
     }
   }
 
-  /** Ends a call without an answer; `reason` becomes the reason of its signal. */
-  cancel(given: unknown, reason?: unknown): void {
+  /** Ends a call without an answer. */
+  cancel(given: unknown): void {
     const id = plainNumber(given)
     const controller = this.#open.get(id)
     this.#open.delete(id)
-    controller?.abort(reason)
+    controller?.abort()
   }
 
   /** Sends a notification that belongs to no call. Never rejects. */

@@ -4,12 +4,11 @@ import type {
   JsonRpcErrorObject,
   JsonRpcId,
   JsonRpcMessage,
-  JsonRpcNotification,
   JsonRpcRequest,
   JsonRpcResponse,
 } from '../json-rpc.ts'
 
-/** Connects a client of one revision to a server of the other. One per client. */
+/** Connects a 2025 client to a server of 2026-07-28. One per client. */
 export interface Adapter {
   /** Takes one message from the client and returns at once. The response is sent later, through {@link ClientPort}. Never rejects. */
   receive(message: JsonRpcMessage): Promise<void>
@@ -21,6 +20,9 @@ export interface Adapter {
 
 export interface AdapterPorts {
   client: ClientPort
+  server: Server2026
+  /** The result of `server/discover`, if it is known already. */
+  discovered?: JsonObject
   describeFailure: DescribeFailure
   runtime: AdapterRuntime
 }
@@ -44,37 +46,12 @@ export interface RequestOptions {
   onMessage?(message: JsonRpcMessage): void | Promise<void>
 }
 
-/** Tells a JSON-RPC error that arrived with an HTTP error status from a failed transport. */
-export interface ErrorResponses {
-  /** The JSON-RPC error in the body of a 4xx; undefined for any other failure. */
-  errorResponse(failure: unknown): JsonRpcResponse | undefined
-}
-
 /**
  * A 2026-07-28 server. Requests already carry `_meta`; the transport adds its headers, hides tools whose headers
  * cannot be made, and sends again what was refused for a header or a version. Rejects when there is no response.
  */
-export interface Server2026 extends ErrorResponses {
+export interface Server2026 {
   request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
-}
-
-/** A session with a 2025 server. The transport keeps it alive: it reopens lost sessions and resumes streams. */
-export interface Session2025 {
-  initialized: JsonObject
-  request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
-  notify(message: JsonRpcNotification): Promise<void>
-  /** Responds to a request of the server. */
-  answer(message: JsonRpcResponse): Promise<void>
-  close(): Promise<void>
-}
-
-export interface Server2025 extends ErrorResponses {
-  /**
-   * Opens a session: sends `initialize` with these parameters and `notifications/initialized`. `onMessage` receives what comes
-   * on the GET stream. Rejects when the server refuses or cannot be reached.
-   */
-  open(
-    initializeParams: JsonObject,
-    onMessage: (message: JsonRpcMessage) => void | Promise<void>,
-  ): Promise<Session2025>
+  /** Returns the JSON-RPC error in the body of a 4xx; undefined for any other failure. */
+  errorResponse(failure: unknown): JsonRpcResponse | undefined
 }

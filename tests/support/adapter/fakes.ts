@@ -8,13 +8,7 @@ import type {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type {
-  RequestOptions,
-  Server2025,
-  Session2025,
-  ClientPort,
-  Server2026,
-} from '@drawbridge/shared/mcp/adapter/ports.ts'
+import type { RequestOptions, ClientPort, Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { until } from '../until.ts'
 
 /**
@@ -178,65 +172,6 @@ export function createFakeServer2026(capabilities: JsonObject, rest: JsonObject 
       : undefined,
   )
   return { ...arrivals, errorResponse }
-}
-
-/** A session with a 2025 server whose answers come from the test. */
-export interface FakeSession2025 extends Session2025, Arrivals {
-  readonly params: JsonObject
-  readonly notified: JsonRpcNotification[]
-  readonly answered: JsonRpcResponse[]
-  readonly isClosed: () => boolean
-  /** Sends a message on the GET stream. */
-  stand(message: JsonRpcMessage): Promise<void>
-}
-
-/** Opens sessions and lists them in `sessions`. */
-export interface FakeServer2025 extends Server2025 {
-  readonly sessions: FakeSession2025[]
-}
-
-/** `refuse` may throw to make opening fail. */
-export function createFakeServer2025(
-  capabilities: JsonObject,
-  rest: JsonObject = {},
-  refuse: () => void = () => {},
-): FakeServer2025 {
-  const sessions: FakeSession2025[] = []
-  return {
-    sessions,
-    errorResponse,
-    async open(params, onMessage) {
-      refuse()
-      const notified: JsonRpcNotification[] = []
-      const answered: JsonRpcResponse[] = []
-      let closed = false
-      const session: FakeSession2025 = {
-        ...createArrivals(({ method }) => (method === 'logging/setLevel' ? {} : undefined)),
-        params,
-        notified,
-        answered,
-        isClosed: () => closed,
-        initialized: {
-          protocolVersion: '2025-11-25',
-          capabilities,
-          serverInfo: { name: 'old', version: '3' },
-          ...rest,
-        },
-        stand: async (message) => onMessage(message),
-        async notify(message) {
-          notified.push(message)
-        },
-        async answer(message) {
-          answered.push(message)
-        },
-        async close() {
-          closed = true
-        },
-      }
-      sessions.push(session)
-      return session
-    },
-  }
 }
 
 /** A transport failure with a JSON-RPC error in its HTTP body. */

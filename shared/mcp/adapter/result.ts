@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../../json-object.ts'
-import type { legacyRevisions } from '../../mcp-protocol.ts'
+import { isJsonObject, type JsonObject } from '../../json-object.ts'
+import type { legacyRevisions } from '../mcp-protocol.ts'
 
 /** A revision that opens with `initialize`. */
 export type Revision2025 = (typeof legacyRevisions)[number]

@@ -1,11 +1,11 @@
-import { createSignal, unlessAborted } from '../../../async.ts'
-import { encodeBase64url } from '../../../base64url.ts'
-import { type JsonObject, isJsonObject } from '../../../json-object.ts'
-import { jsonRpcCode, type JsonRpcId, type JsonRpcResponse } from '../../json-rpc.ts'
-import { CallError } from '../call-error.ts'
-import { maxInputSeconds, type InputRequest } from '../input-required.ts'
-import { after } from '../deadline.ts'
-import type { AdapterRuntime, ClientPort } from '../ports.ts'
+import { createSignal, unlessAborted } from '../../async.ts'
+import { encodeBase64url } from '../../base64url.ts'
+import { type JsonObject, isJsonObject } from '../../json-object.ts'
+import { jsonRpcCode, type JsonRpcId, type JsonRpcResponse } from '../json-rpc.ts'
+import { CallError } from './call-error.ts'
+import { maxInputSeconds, type InputRequest } from './input-required.ts'
+import { after } from './deadline.ts'
+import type { AdapterRuntime, ClientPort } from './ports.ts'
 
 /** Sends requests to a 2025 client, and matches its responses. */
 export class ClientRequests {

@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../../json-object.ts'
-import { jsonRpcCode, type JsonRpcNotification } from '../../json-rpc.ts'
-import { CallError } from '../call-error.ts'
-import type { AdapterRuntime } from '../ports.ts'
-import { announcedFilter, type SubscriptionFilter } from '../subscription-filter.ts'
+import type { JsonObject } from '../../json-object.ts'
+import { jsonRpcCode, type JsonRpcNotification } from '../json-rpc.ts'
+import { CallError } from './call-error.ts'
+import type { AdapterRuntime } from './ports.ts'
+import { announcedFilter, type SubscriptionFilter } from './subscription-filter.ts'
 import { ListenStream } from './listen-stream.ts'
 import type { Upstream2026 } from './upstream.ts'
 

@@ -1,39 +1,33 @@
-import { isJsonObject, type JsonObject } from '../../../json-object.ts'
-import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../../json-rpc.ts'
-import { discoveredServerInfo } from '../../mcp-protocol.ts'
-import { errorObject } from '../call-error.ts'
-import { mapServerCapabilities } from '../capabilities.ts'
-import { ClientCalls, type ClientCall } from '../client-calls.ts'
-import type { Adapter, AdapterPorts, Server2026 } from '../ports.ts'
+import { isJsonObject, type JsonObject } from '../../json-object.ts'
+import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../json-rpc.ts'
+import { discoveredServerInfo } from '../mcp-protocol.ts'
+import { errorObject } from './call-error.ts'
+import { mapServerCapabilities } from './capabilities.ts'
+import { ClientCalls, type ClientCall } from './client-calls.ts'
+import type { Adapter, AdapterPorts } from './ports.ts'
 import { ClientRequests } from './client-requests.ts'
 import { toResult2025, type Revision2025 } from './result.ts'
 import { completeCall } from './server-call.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { DeclaredClient, Upstream2026 } from './upstream.ts'
 
-export interface PortsFrom2025To2026 extends AdapterPorts {
-  server: Server2026
-  /** The result of `server/discover`, if it is known already. */
-  discovered?: JsonObject
-}
-
 /**
  * Connects a 2025 client to a 2026-07-28 server. The adapter does what the server no longer has: `initialize`,
  * `ping`, `logging/setLevel`, subscriptions, and requests to the client. Unknown methods are passed on.
  */
-export function createAdapterFrom2025To2026(ports: PortsFrom2025To2026): Adapter {
-  return new AdapterFrom2025To2026(ports)
+export function createAdapter(ports: AdapterPorts): Adapter {
+  return new RevisionAdapter(ports)
 }
 
-class AdapterFrom2025To2026 implements Adapter {
-  readonly #ports: PortsFrom2025To2026
+class RevisionAdapter implements Adapter {
+  readonly #ports: AdapterPorts
   readonly #calls: ClientCalls
   readonly #clientRequests: ClientRequests
   readonly #declared = new DeclaredClient()
   readonly #upstream: Upstream2026
   readonly #subscriptions: Subscriptions
 
-  constructor(ports: PortsFrom2025To2026) {
+  constructor(ports: AdapterPorts) {
     const { client, server, runtime, discovered } = ports
     this.#ports = ports
     this.#calls = new ClientCalls(client)

@@ -1,17 +1,18 @@
-import type { JsonObject } from '../../../json-object.ts'
-import type { JsonRpcMessage, JsonRpcRequest } from '../../json-rpc.ts'
-import { mcpMetaKey } from '../../mcp-protocol.ts'
+import type { JsonObject } from '../../json-object.ts'
+import type { JsonRpcMessage, JsonRpcRequest } from '../json-rpc.ts'
+import { mcpMetaKey } from '../mcp-protocol.ts'
 import { describe, expect, it } from 'vitest'
-import { createAdapterFrom2025To2026 } from './adapter.ts'
+import { createAdapter } from './adapter.ts'
 import {
   createFakeClock,
   createFakeClient,
   createFakeServer2026,
   type Arrival,
   describeFailure,
+  RefusedError,
   turns,
-} from '../../../../tests/support/adapter/fakes.ts'
-import { until } from '../../../../tests/support/until.ts'
+} from '../../../tests/support/adapter/fakes.ts'
+import { until } from '../../../tests/support/until.ts'
 
 const everything = {
   tools: { listChanged: true },
@@ -33,7 +34,7 @@ function setUp(options: { capabilities?: JsonObject; discovered?: JsonObject; re
   const clock = createFakeClock()
   const client = createFakeClient()
   const server = createFakeServer2026(options.capabilities ?? {}, options.rest)
-  const adapter = createAdapterFrom2025To2026({
+  const adapter = createAdapter({
     client,
     server,
     describeFailure,
@@ -54,6 +55,14 @@ function setUp(options: { capabilities?: JsonObject; discovered?: JsonObject; re
     adapter.receive({ jsonrpc: '2.0', id, result } as JsonRpcMessage)
   return { clock, client, server, adapter, send, tell, initialize, answer }
 }
+
+it('takes the JSON-RPC error in the body of a 4xx for the response', async () => {
+  const { client, initialize, send, server } = setUp()
+  await initialize()
+  await send({ id: 1, method: 'tools/list' })
+  ;(await server.next('tools/list')).break(new RefusedError(-32_602, 'No'))
+  expect(await client.response(1)).toMatchObject({ error: { code: -32_602, message: 'No' } })
+})
 
 describe('initialize', () => {
   it.each([

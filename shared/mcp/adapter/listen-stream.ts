@@ -1,10 +1,10 @@
-import { createSignal, type Signal, unlessAborted } from '../../../async.ts'
-import { type JsonRpcMessage, type JsonRpcNotification, jsonRpcCode } from '../../json-rpc.ts'
-import { mcpMetaKey } from '../../mcp-protocol.ts'
-import { CallError } from '../call-error.ts'
-import { isEmptyFilter, readSubscriptionFilter, type SubscriptionFilter } from '../subscription-filter.ts'
-import { withoutMeta } from '../../params.ts'
-import type { AdapterRuntime, RequestOptions } from '../ports.ts'
+import { createSignal, type Signal, unlessAborted } from '../../async.ts'
+import { type JsonRpcMessage, type JsonRpcNotification, jsonRpcCode } from '../json-rpc.ts'
+import { mcpMetaKey } from '../mcp-protocol.ts'
+import { CallError } from './call-error.ts'
+import { isEmptyFilter, readSubscriptionFilter, type SubscriptionFilter } from './subscription-filter.ts'
+import { withoutMeta } from '../params.ts'
+import type { AdapterRuntime, RequestOptions } from './ports.ts'
 
 export interface ListenStreamPorts {
   /** Sends `subscriptions/listen` and resolves when it has ended. Rejects if the server refuses. */
