@@ -1,12 +1,16 @@
 // Generates the documents that are based on a table in the code.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import { type OAuthErrorCode, oauthErrorStatus } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { commandTable } from '../bridge/cli/command-line/command-table.ts'
 import { failureTable } from '../bridge/cli/failure/failure-table.ts'
 import { clientTable, type ClientWay } from '@drawbridge/shared/clients/client-table.ts'
 import { flagOf, variableOf, variablePrefix } from '@drawbridge/shared/settings/setting.ts'
 import { settings as bridgeSettings } from '../bridge/config/setting-table.ts'
+import { adminRoutes } from '../server/admin/admin-route.ts'
+import { readCommandTable } from '../server/cli/command-table.ts'
+import { commandOperations } from '../server/cli/operations/operation-command.ts'
 import { settings } from '../server/config/setting-table.ts'
 import { errorTable, requestFaults } from '../server/http/error-table.ts'
 import { type SignInReason, statusOf } from '../server/http/login/sign-in-failure.ts'
@@ -201,6 +205,64 @@ fill(
     ]),
   ),
 )
+
+const inFirstOrder = await readCommandTable()
+const groups = inFirstOrder.map(({ usage }) => usage.split(' ')[0])
+const groupIndex = ({ usage }: { usage: string }): number => groups.indexOf(usage.split(' ')[0])
+const serverCommands = inFirstOrder.toSorted((one, other) => groupIndex(one) - groupIndex(other))
+
+fill(
+  'commands.md',
+  'commands',
+  table(
+    ['command', 'what it does'],
+    serverCommands.map(({ usage, description }) => [`\`${usage}\``, description]),
+  ),
+)
+for (const { command, result } of commandOperations) {
+  const { switches = {} } = serverCommands.find(({ usage }) => usage === command.usage) ?? {}
+  const flags = Object.entries(switches).map(([flag, text]) => [`\`${flag}\``, text])
+  const { type, properties, required = [], items } = z.toJSONSchema(result, { io: 'input' })
+  const facts =
+    type === 'array'
+      ? { type, ...(items && { items }) }
+      : { type: 'object' as const, properties: { ok: {}, ...properties }, required: ['ok', ...required] }
+  fill(
+    'commands.md',
+    command.usage.replace(/ [<[].*/, ''),
+    [
+      ...(flags.length > 0 ? [table(['flag', 'meaning'], flags)] : []),
+      `\`--json\` prints \`${shapeOf(facts)}\`.`,
+    ].join('\n\n'),
+  )
+}
+fill(
+  'admin.md',
+  'requests',
+  table(
+    ['request', 'what it does', 'parameters'],
+    adminRoutes.map(({ method, path, summary, input }) => [
+      `\`${method} ${path}\``,
+      summary,
+      Object.keys(input.shape)
+        .filter((name) => !path.includes(`{${name}}`))
+        .map((name) => `\`${name}\``)
+        .join(', '),
+    ]),
+  ),
+)
+
+/** Writes a JSON schema as a shape: \`{ ok, grants: [{ id, email? }] }\`. */
+function shapeOf(schema: z.core.JSONSchema.BaseSchema): string {
+  const { type, items, properties, anyOf = [] } = schema
+  if (type === 'array') return `[${shapeOf((items ?? {}) as typeof schema)}]`.replace(/^\[\]$/, '[...]')
+  if (type !== 'object') return anyOf.map((each) => shapeOf(each)).join('')
+  const members = Object.entries(properties ?? {}).map(([name, member]) => {
+    const shape = shapeOf(member as typeof schema)
+    return `${name}${schema.required?.includes(name) ? '' : '?'}${shape === '' || shape === '{  }' ? '' : `: ${shape}`}`
+  })
+  return `{ ${members.join(', ')} }`
+}
 
 fill(
   'bridge-reference.md',

@@ -1,31 +1,23 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { traceIdOf } from '@drawbridge/shared/trace-context.ts'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { type KeyFile, OperatorRefusal, parseInput } from '../core/operator/operation.ts'
 import { StoreUnavailableError } from '../core/store-unavailable.ts'
 import type { FetchHandler, RemoteSocket } from '../http/endpoint.ts'
 import type { ClientAddress } from '../http/listener/client-address.ts'
 import { toResponse } from '@drawbridge/shared/text-response.ts'
 import { httpError, json } from '../http/response.ts'
 import { type Log, type Report, reportTo } from '../observability/log.ts'
-import { type AdminOperation, type AdminPorts, AdminRefusal } from './admin-operation.ts'
+import { type AdminPorts, type AdminRoute, adminRoutes, pathParameters } from './admin-route.ts'
 import type { AdminToken } from './admin-token.ts'
-import { clientOperations } from './client-operations.ts'
-import { grantOperations } from './grant-operations.ts'
-import { createRotateOperation } from './key-operations.ts'
-import { openApiDocument, pathParameters } from './open-api.ts'
-import { recordOperations } from './record-operations.ts'
+import { openApiDocument } from './open-api.ts'
 
-export interface AdminApiPorts extends AdminPorts {
+export interface AdminApiPorts extends Omit<AdminPorts, 'report' | 'note'> {
   token: AdminToken
   log: Log
   addressOf: ClientAddress
   /** Of this server, for the description of the API. */
   version: string
-}
-
-/** Creates all operations. The table belongs to one server: its rotations do not run concurrently. */
-export function createAdminOperations(): readonly AdminOperation[] {
-  return [...grantOperations, ...clientOperations, createRotateOperation(), ...recordOperations]
 }
 
 interface AdminEnv {
@@ -34,12 +26,12 @@ interface AdminEnv {
 }
 
 /**
- * Serves the operations of the table to requests with the token, and refuses all others alike. Needs its own listener. Does not
+ * Serves the routes of the table to requests with the token, and refuses all others alike. Needs its own listener. Does not
  * read request bodies.
  */
 export function createAdminApi({ token, log, addressOf, version, ...ports }: AdminApiPorts): FetchHandler {
-  const operations = createAdminOperations()
-  const document = openApiDocument(operations, version)
+  const document = openApiDocument(adminRoutes, version)
+  const { keyFile = noKeyFile } = ports
   // Unmodified: an encoded id is decoded once, as a part of the path.
   const app = new Hono<AdminEnv>({ getPath: (request) => new URL(request.url).pathname })
   app.use(async (c, next) => {
@@ -51,16 +43,15 @@ export function createAdminApi({ token, log, addressOf, version, ...ports }: Adm
     c.res.headers.set('x-request-id', id)
   })
   app.use(requireToken(token))
-  for (const operation of operations) {
-    app.on(operation.method, routeOf(operation.path), async (c) => {
-      const report = c.get('report')
-      return toResponse(json(await operation.run(givenIn(c, operation), { ...ports, report, document })))
+  for (const route of adminRoutes) {
+    app.on(route.method, patternOf(route.path), async (c) => {
+      const context = { ...ports, keyFile, report: c.get('report'), note: () => {}, document }
+      const input = parseInput(route.input, givenIn(c, route))
+      return toResponse(json(await route.handle(input, context)))
     })
   }
-  for (const path of new Set(operations.map((operation) => operation.path))) {
-    app.all(routeOf(path), () =>
-      toResponse(httpError('method_not_allowed', { allow: allowedOn(path, operations) })),
-    )
+  for (const path of new Set(adminRoutes.map((route) => route.path))) {
+    app.all(patternOf(path), () => toResponse(httpError('method_not_allowed', { allow: allowedOn(path) })))
   }
   app.notFound(() => refuse(404, 'not_found', 'Path not found. GET /openapi.json lists the available ones.'))
   app.onError((error, c) => answerError(error, c.get('report')))
@@ -78,30 +69,43 @@ function requireToken(token: AdminToken): MiddlewareHandler<AdminEnv> {
   }
 }
 
-function routeOf(path: string): string {
+/** Rotating promises a new key, so without a file it is refused. */
+const noKeyFile: KeyFile = {
+  path: '',
+  change() {
+    throw new OperatorRefusal(
+      409,
+      'The keys are not in a file, so none can be added. Keep them in one: DRAWBRIDGE_SECRET_KEYS=file:PATH.',
+    )
+  },
+}
+
+function patternOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 /** As in RFC 9110 section 10.2.1: paths that support GET support HEAD too. */
-function allowedOn(path: string, operations: readonly AdminOperation[]): string {
-  return operations
-    .filter((operation) => operation.path === path)
+function allowedOn(path: string): string {
+  return adminRoutes
+    .filter((route) => route.path === path)
     .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
     .join(', ')
 }
 
-/** Returns the parameters of path and query as strings. Throws {@link AdminRefusal} for a duplicate. */
-function givenIn(c: Context<AdminEnv>, { path }: AdminOperation): Record<string, string> {
+/** Returns the parameters of path and query as strings. Throws {@link OperatorRefusal} for a duplicate. */
+function givenIn(c: Context<AdminEnv>, { path }: AdminRoute): Record<string, string> {
   const given = new Map(pathParameters(path).map((name) => [name, c.req.param(name) ?? '']))
   for (const [name, value] of new URL(c.req.url).searchParams) {
-    if (given.has(name)) throw new AdminRefusal(400, `${name}: expected only once.`)
+    if (given.has(name)) throw new OperatorRefusal(400, `${name}: expected only once.`)
     given.set(name, value)
   }
   return Object.fromEntries(given)
 }
 
+const refusalCodes = { 400: 'invalid_request', 404: 'not_found', 409: 'conflict' } as const
+
 function answerError(error: unknown, report: Report): Response {
-  if (error instanceof AdminRefusal) return refuse(error.status, error.code, error.message)
+  if (error instanceof OperatorRefusal) return refuse(error.status, refusalCodes[error.status], error.message)
   if (error instanceof StoreUnavailableError) {
     report('store_unavailable', { error })
     return toResponse(httpError('temporarily_unavailable'))

@@ -1,19 +1,19 @@
 import { z } from 'zod'
-import type { AdminOperation } from './admin-operation.ts'
+import { type AdminRoute, pathParameters } from './admin-route.ts'
 
-/** Builds the OpenAPI 3.1 document of `operations`, as plain JSON. */
+/** Builds the OpenAPI 3.1 document of `routes`, as plain JSON. */
 export function openApiDocument(
-  operations: readonly AdminOperation[],
+  routes: readonly AdminRoute[],
   version: string,
 ): { openapi: string; [member: string]: unknown } {
   const paths: Record<string, Record<string, object>> = {}
-  for (const operation of operations) {
-    const path = (paths[operation.path] ??= {})
-    path[operation.method.toLowerCase()] = {
-      operationId: operation.id,
-      summary: operation.summary,
-      parameters: parametersOf(operation),
-      responses: responsesOf(operation),
+  for (const route of routes) {
+    const path = (paths[route.path] ??= {})
+    path[route.method.toLowerCase()] = {
+      operationId: route.id,
+      summary: route.summary,
+      parameters: parametersOf(route),
+      responses: responsesOf(route),
     }
   }
   return {
@@ -42,11 +42,7 @@ export function openApiDocument(
   }
 }
 
-export function pathParameters(path: string): string[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-}
-
-function parametersOf({ path, input }: AdminOperation): object[] {
+function parametersOf({ path, input }: AdminRoute): object[] {
   const inPath = pathParameters(path)
   return Object.entries(jsonSchema(input, 'output').properties ?? {}).map(([name, property]) => {
     const { description, ...schema } = property as Record<string, unknown>
@@ -55,7 +51,7 @@ function parametersOf({ path, input }: AdminOperation): object[] {
   })
 }
 
-function responsesOf({ input, result, refusals }: AdminOperation): Record<string, object> {
+function responsesOf({ input, result, refusals = {} }: AdminRoute): Record<string, object> {
   const own = Object.entries(refusals).map(([status, description]) => [status, refusal(description)])
   return {
     200: { description: result.description, content: jsonContent(jsonSchema(result.schema, 'input')) },

@@ -3,12 +3,13 @@ import {
   CommandFailure,
   type CommandInput,
   type CommandOptions,
+  type CommandRow,
   type ExitCode,
   exitCode,
   failureJson,
   failureText,
 } from './command.ts'
-import { commandGroups, type CommandRow, commandTable } from './command-table.ts'
+import { commandGroups, ownCommands, readCommandTable } from './command-table.ts'
 import { asTyped } from '../startup/program-name.ts'
 import { systemTerminal } from './terminal.ts'
 import { flagOf } from '@drawbridge/shared/settings/setting.ts'
@@ -37,7 +38,9 @@ export async function run(
   let code: ExitCode = exitCode.ok
   const { words, upstreamCommand } = splitCommand(argv)
   const given = withDefaultCommand(words)
-  const commandLine = createCommandLine(given, async (row, operands, options) => {
+  // Serving does not wait for the code of the other commands.
+  const rows = given[0] === 'serve' ? ownCommands : await readCommandTable()
+  const commandLine = createCommandLine(rows, given, async (row, operands, options) => {
     code = await runCommand(row, operands, options, { environment, upstreamCommand })
   })
   try {
@@ -68,6 +71,7 @@ function withDefaultCommand(argv: readonly string[]): readonly string[] {
 
 /** Creates the command line for `words`. Only the commands in them get the settings: those of all are a tenth of a server's start. */
 function createCommandLine(
+  rows: readonly CommandRow[],
   words: readonly string[],
   start: (row: CommandRow, operands: readonly string[], options: CommandOptions) => Promise<void>,
 ): Command {
@@ -83,7 +87,7 @@ function createCommandLine(
     .showHelpAfterError(`Run ${program} --help for every command and flag.`)
     .addHelpText('after', `\n${examples}`)
   const groups = new Map<string, Command>()
-  for (const row of commandTable) {
+  for (const row of rows) {
     const [first = '', ...rest] = row.usage.split(' ')
     const about = commandGroups[first]
     const group = about === undefined ? root : (groups.get(first) ?? root.command(first).description(about))

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { asTyped } from '../startup/program-name.ts'
 import { settings } from '../config/setting-table.ts'
-import { commandTable } from './command-table.ts'
+import { readCommandTable } from './command-table.ts'
 import { baseUrlChecks } from './doctor/base-url-check.ts'
 import { keyChecks } from './doctor/file-check.ts'
 import { oidcChecks } from './doctor/oidc-check.ts'
@@ -30,6 +30,8 @@ const doctorChecks = [
   cookieChecks,
   upstreamChecks,
 ]
+
+const commandTable = await readCommandTable()
 
 const document = readFileSync(fileURLToPath(new URL('../../docs/commands.md', import.meta.url)), 'utf8')
 

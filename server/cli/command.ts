@@ -2,8 +2,9 @@ import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CheckedSettings, checkSettings, ConfigError } from '../config/config.ts'
 import { isProduction, readSettings } from '../config/setting-source.ts'
-import type { ServerConfig } from '../config/setting-table.ts'
+import type { ServerConfig, Setting } from '../config/setting-table.ts'
 import { faultTexts, type FileField, fileFaults } from '../config/setting-file.ts'
+import { OperatorRefusal } from '../core/operator/operation.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Stable exit codes, which scripts can rely on. */
@@ -23,28 +24,23 @@ export interface CommandInput {
   terminal: Terminal
 }
 
-/** The flags of all commands besides settings, as they are parsed; {@link CommandInput} has those of settings. */
-export interface CommandOptions {
-  json?: boolean
-  /** The `sub` of a user at the session provider, or an email address. */
-  user?: string
-  client?: string
-  request?: string
-  failed?: boolean
-  follow?: boolean
-  all?: boolean
-  yes?: boolean
-  email?: string
-  unverified?: boolean
-  sub?: string
-  signsInWith?: string
-  claims?: string
-  name?: string
-  redirectUri?: readonly string[]
-  /** Comma-separated; undefined: authorization_code and refresh_token. */
-  grantTypes?: string
-  secret?: boolean
-  introspects?: boolean
+/** The flags of a command, as they are parsed; {@link CommandInput} has those of settings. */
+export type CommandOptions = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
+
+export interface CommandRow {
+  /** With its operands: `keys remove <kid...>`, `grants revoke [grant-id]`. */
+  usage: string
+  description: string
+  /** Help text of `--json`. */
+  json: string
+  /** Without the name of the program. */
+  examples: readonly string[]
+  /** Its own flags with their help: `--all` is on or off, `--user <sub>` takes a value. */
+  switches?: Readonly<Record<`--${string}`, string>>
+  /** Settings in its help. It accepts all of them: a configuration is only ever checked as a whole. */
+  shown?: readonly Setting['field'][]
+  /** Loads the code of the command: serving does not wait for that of the others. */
+  run(input: CommandInput, operands: readonly string[], options: CommandOptions): Promise<ExitCode>
 }
 
 /** A failure of a command, with its next step. Contains no secret. */
@@ -105,6 +101,10 @@ function partsOf(error: unknown): { messages: readonly string[]; nextStep: strin
   }
   if (error instanceof CommandFailure) {
     return { messages: [error.message], nextStep: error.nextStep, code: error.code }
+  }
+  if (error instanceof OperatorRefusal) {
+    const { message, status, nextStep = 'Its help: drawbridge-server --help' } = error
+    return { messages: [message], nextStep, code: status === 400 ? exitCode.usage : exitCode.failed }
   }
   const { code, message, address, port } = error as NodeJS.ErrnoException & ListenAddress
   const isTaken = code === 'EADDRINUSE' && port !== undefined

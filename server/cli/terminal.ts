@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import { textTable } from '@drawbridge/shared/terminal/table.ts'
+import type { Printed } from '../core/operator/operation.ts'
 import { asTyped } from '../startup/program-name.ts'
 
 /** The output of a command. Colour is for terminals only, and never the only sign. */
@@ -21,16 +22,11 @@ export const systemTerminal: Terminal = {
   colour: (colour, text) => styleText(colour, text, { stream: process.stdout }),
 }
 
-/** Formats epoch seconds for people: to the minute, in UTC. */
-export function timeText(seconds: number): string {
-  return `${new Date(seconds * 1000).toISOString().slice(0, 16)}Z`
-}
-
 /** Prints what a command found: for programs the facts as JSON, for people a text, or a table below its head. */
 export function printFacts(
   { json, terminal }: { json: boolean; terminal: Terminal },
   facts: object,
-  text: string | { head: readonly string[]; rows: readonly (readonly string[])[]; none: string },
+  text: Printed['text'],
 ): void {
   if (json) return terminal.print(jsonForTerminal(facts))
   if (typeof text === 'string') return terminal.print(text)

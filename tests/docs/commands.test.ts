@@ -7,7 +7,7 @@ import { flagOf } from '@drawbridge/shared/settings/setting.ts'
 import { commandTable as bridgeCommands } from '../../bridge/cli/command-line/command-table.ts'
 import { settings as bridgeSettings } from '../../bridge/config/setting-table.ts'
 import manifest from '../../package.json' with { type: 'json' }
-import { commandTable as serverCommands } from '../../server/cli/command-table.ts'
+import { readCommandTable } from '../../server/cli/command-table.ts'
 import { settings as serverSettings } from '../../server/config/setting-table.ts'
 import { type ServerProcess, startServer } from '../e2e/server-process.ts'
 import { freePort } from '../support/server/free-port.ts'
@@ -60,7 +60,7 @@ function checkCall(words: readonly string[]): void {
 }
 
 const programs = {
-  server: { rows: serverCommands, flags: serverSettings.map(flagOf) },
+  server: { rows: await readCommandTable(), flags: serverSettings.map(flagOf) },
   bridge: { rows: bridgeCommands, flags: bridgeSettings.map(flagOf) },
 }
 

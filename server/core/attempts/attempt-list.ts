@@ -1,5 +1,6 @@
 import { type AttemptStep, attemptSteps } from '@drawbridge/shared/attempt-step.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { z } from 'zod'
 import type { ClientStore } from '../clients/client.ts'
 import type { GrantStore } from '../session/grant.ts'
 import { adviceOn } from './advice.ts'
@@ -11,20 +12,33 @@ const clientSeconds = 60
 const personSeconds = 600
 
 /** One attempt of a client to connect, as operators see it. Times are epoch seconds. */
-export interface AttemptFacts {
-  id: string
-  /** The client's name, else its id; undefined while it has none. */
-  client: string | undefined
-  started_at: number
-  /** `stopped`: nothing was refused, and the sign-in page was not shown. A look, or a client that waits for its user. */
-  result: 'connected' | 'under_way' | 'stopped' | 'failed'
-  steps: (Omit<StepRecord, 'requestId' | 'userAgent' | 'clientId' | 'signIn' | 'grantId'> & {
-    request_id: string
-    user_agent: string | undefined
-  })[]
-  /** What to look at: if it failed, or if the same client stopped more than once. */
-  advice: string | undefined
-}
+export const attemptSchema = z.object({
+  id: z.string(),
+  client: z.string().optional().describe('name of the client, else its id'),
+  started_at: z.int().describe('when its first request came'),
+  result: z
+    .enum(['connected', 'under_way', 'stopped', 'failed'])
+    .describe('stopped: nothing was refused, and the sign-in page was not shown'),
+  steps: z.array(
+    z.object({
+      step: z.enum(attemptSteps),
+      at: z.int().describe('when the response was sent'),
+      status: z.int(),
+      ok: z.boolean(),
+      request_id: z.string(),
+      detail: z.string().optional().describe('why it was refused, or what is awaited'),
+      user_agent: z.string().optional(),
+      network: z.string().optional().describe('the /24 or /48 of the address'),
+      probably: z.boolean().optional().describe('joined by address, program and time only'),
+    }),
+  ),
+  advice: z
+    .string()
+    .optional()
+    .describe('what to look at: if it failed, or if the same client stopped more than once'),
+})
+
+export type AttemptFacts = z.output<typeof attemptSchema>
 
 /** Selects attempts: of a client by its id or name, by the id of a request, or those with something to look at. */
 export interface AttemptChoice {

@@ -1,22 +1,26 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { z } from 'zod'
 import { isExpired, isInUse } from '../clients/client-life.ts'
 import type { Client, ClientStore } from '../clients/client.ts'
 import { pagesOf } from '../pages.ts'
+import { seconds } from './operation.ts'
 
 const maxListed = 10_000
 
-/** One client as shown to operators; times are epoch seconds. Contains no secrets. */
-export interface ClientFacts {
-  client_id: string
-  kind: Client['kind']
-  client_name: string | undefined
-  redirect_uris: string[]
-  grant_types: string[]
-  token_endpoint_auth_method: string
-  introspects: boolean
-  created_at: number
-  expires_at: number | undefined
-}
+/** One client as shown to operators. Contains no secrets. */
+export const clientSchema = z.object({
+  client_id: z.string(),
+  kind: z.enum(['configured', 'registered', 'metadata_document']),
+  client_name: z.string().optional().describe("the client's own name for itself"),
+  redirect_uris: z.array(z.string()),
+  grant_types: z.array(z.string()),
+  token_endpoint_auth_method: z.string(),
+  introspects: z.boolean(),
+  created_at: seconds('when it was added'),
+  expires_at: seconds('when it is deleted unless a user signs in with it').optional(),
+})
+
+export type ClientFacts = z.output<typeof clientSchema>
 
 interface ClientListPorts {
   store: Pick<ClientStore, 'listClients'>
@@ -39,16 +43,9 @@ export async function listStoredClients(
 /** At most 10,000, the `configured` ones first. Only counts registrations never used to sign in, unless `all`. */
 export async function listKnownClients(
   { all }: { all: boolean },
-  {
-    store,
-    configured,
-    runtime,
-  }: Pick<ClientListPorts, 'runtime'> & {
-    store: ClientListPorts['store'] | undefined
-    configured: ReadonlyMap<string, Client>
-  },
+  { store, configured, runtime }: ClientListPorts & { configured: ReadonlyMap<string, Client> },
 ): Promise<{ clients: ClientFacts[]; unused: number }> {
-  const stored = store ? await listStoredClients({ store, runtime }, maxListed + 1) : []
+  const stored = await listStoredClients({ store, runtime }, maxListed + 1)
   const now = runtime.now()
   const alive = stored.filter((client) => !isExpired(client, now))
   const known = alive.filter((client) => all || isInUse(client))

@@ -1,4 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { z } from 'zod'
 import { lowerCaseAscii } from '../access/access-rules.ts'
 import type { ClientStore } from '../clients/client.ts'
 import {
@@ -10,6 +11,7 @@ import {
   type GrantStore,
 } from '../session/grant.ts'
 import { isLive, readGrants } from '../session/grant-pages.ts'
+import { seconds } from './operation.ts'
 
 /** Maximum number of waiting codes read: far more than users approve within two minutes. */
 export const maxWaiting = 10_000
@@ -27,25 +29,32 @@ export interface GrantListPorts {
   runtime: Pick<Runtime, 'now' | 'sleep'>
 }
 
-/** One grant as shown to operators; times are epoch seconds. Contains no secrets. */
-export interface GrantFacts {
-  id: string
-  sub: string
-  email: string | undefined
-  client_id: string
-  client_name: string | undefined
-  scope: string
-  created_at: number
-  last_used_at: number | undefined
-  last_address: string | undefined
-  last_tool: string | undefined
-  two_addresses: GrantRecord['twoAddresses']
-  /** For a `waiting` grant: when it can no longer be fetched. */
-  expires_at: number
-  state: 'live' | 'waiting' | 'expired' | 'ended'
-  ended_at: number | undefined
-  end_reason: string | undefined
-}
+/** One grant as shown to operators. Contains no secrets. */
+export const grantSchema = z.object({
+  id: z.string(),
+  sub: z.string().describe("the user's id at the session provider"),
+  email: z.string().optional().describe('as of the sign-in'),
+  client_id: z.string(),
+  client_name: z.string().optional().describe("the client's own name for itself"),
+  scope: z.string(),
+  created_at: seconds('when the user allowed it'),
+  last_used_at: seconds('the last use, up to ten minutes out of date').optional(),
+  last_address: z.string().optional().describe('the address of the last use'),
+  last_tool: z.string().optional().describe('the tool that was called last'),
+  two_addresses: z
+    .object({
+      addresses: z.tuple([z.string(), z.string()]).readonly(),
+      at: seconds('the last time'),
+    })
+    .optional()
+    .describe('two addresses that used it at the same time'),
+  expires_at: seconds('when it ends; for a waiting one, when it can no longer be fetched'),
+  state: z.enum(['live', 'waiting', 'expired', 'ended']),
+  ended_at: seconds('when it ended early').optional(),
+  end_reason: z.string().optional(),
+})
+
+export type GrantFacts = z.output<typeof grantSchema>
 
 /**
  * Returns the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that email address, compared in

@@ -1,5 +1,6 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { z } from 'zod'
 import { createSealer, type KeyRing } from '../seal.ts'
 import {
   type ResealCounts,
@@ -9,6 +10,7 @@ import {
 } from '../session/reseal.ts'
 import { resealOwnerPrefix } from '../session/session-seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
+import { seconds } from './operation.ts'
 
 /** Servers notice a new key within a second of use; a later round finds what they sealed until then. */
 const noticeSeconds = 2
@@ -19,58 +21,59 @@ export const maxCounted = 1000
 /** How long an open sign-in page may remain sealed with a replaced key. */
 export const pageSeconds = 3600
 
-export interface KeyUse {
-  kid: string
-  /** The first key of the ring seals, the others open; one that is needed but absent is missing. */
-  role: 'seals' | 'opens' | 'missing'
-  /** Provider sessions sealed with it, up to 1000. */
-  sessions: number
-  /** True when anything is sealed with it: a session, a code, or a sign-in in progress. */
-  in_use: boolean
-}
+/** A key and what is sealed with it. The first key of the ring seals, the others open; one that is needed but absent is missing. */
+export const keyUseSchema = z.object({
+  kid: z.string(),
+  role: z.enum(['seals', 'opens', 'missing']),
+  sessions: z.int().describe('provider sessions sealed with it, counted up to 1000'),
+  in_use: z.boolean().describe('anything is sealed with it: a session, a code, or a sign-in in progress'),
+})
+
+export type KeyUse = z.output<typeof keyUseSchema>
 
 /** In the order of the ring, then keys that the store needs and the ring lacks. */
-export async function listKeyUse(ring: KeyRing, store: SealedSessionStore | undefined): Promise<KeyUse[]> {
-  const used = new Set(await store?.listSealingKeys())
+export async function listKeyUse(ring: KeyRing, store: SealedSessionStore): Promise<KeyUse[]> {
+  const used = new Set(await store.listSealingKeys())
   const kids = ring.keys().map(({ kid }) => kid)
   const missing = [...used].filter((kid) => !kids.includes(kid))
   const uses: KeyUse[] = []
   for (const [index, kid] of [...kids, ...missing].entries()) {
     const role = index === 0 ? 'seals' : index < kids.length ? 'opens' : 'missing'
     const counted = { after: '', limit: maxCounted }
-    const sessions = used.has(kid) ? await store?.listSessionsSealedWith(kid, counted) : undefined
+    const sessions = used.has(kid) ? await store.listSessionsSealedWith(kid, counted) : undefined
     uses.push({ kid, role, sessions: sessions?.length ?? 0, in_use: used.has(kid) })
   }
   return uses
 }
 
-export interface Rotation extends Omit<ResealCounts, 'skipped'> {
-  /** Sessions other processes held until the end. */
-  left: number
-  interrupted: boolean
-}
-
 /** The result of a rotation as shown to operators. Contains no secrets. */
-export interface RotationFacts extends Rotation {
-  /** True when everything that should be is sealed with the first key. */
-  ok: boolean
-  sealing_key: string
-  /** The key that was added at the front, if any. */
-  added: string | undefined
-  keys: KeyUse[]
-  /** When keys that are no longer needed may be removed: epoch seconds. */
-  removable_at: number
-}
+export const rotationSchema = z.object({
+  ok: z.boolean().describe('true if everything that should be is sealed with the first key'),
+  sealing_key: z.string(),
+  added: z.string().optional().describe('the id of the new key'),
+  resealed: z.int().describe('sessions that were re-encrypted'),
+  unsettled: z
+    .int()
+    .describe('sessions whose last refresh has an unknown outcome: their next refresh re-encrypts them'),
+  unreadable: z.int().describe('sessions that no key opens'),
+  left: z.int().describe('sessions that other processes held until the end'),
+  interrupted: z.boolean(),
+  keys: z.array(keyUseSchema),
+  removable_at: seconds('when keys that are not in use may be removed'),
+})
+
+type RotationFacts = z.output<typeof rotationSchema>
+
+export type Rotation = Pick<RotationFacts, 'left' | 'interrupted' | Exclude<keyof ResealCounts, 'skipped'>>
 
 export interface RotationPorts {
-  /** Undefined: there is nothing to seal. */
-  store: ResealPorts['store'] | undefined
+  store: ResealPorts['store']
   ring: KeyRing
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
   note: (text: string) => void
-  isStopped?: (() => boolean) | undefined
+  isStopped: () => boolean
   /** Adds an entry at the front of the stored ring. Omitted: the first key of the ring stays. Errors are passed on. */
-  addEntry?: ((entry: string, kid: string) => void) | undefined
+  addEntry: ((entry: string, kid: string) => void) | undefined
 }
 
 /**
@@ -108,10 +111,9 @@ export function createKeyEntry(runtime: Pick<Runtime, 'now' | 'randomBytes'>): {
  * Re-seals in rounds over the store until nothing is left, nothing has changed for a minute, or the caller stops it. A store that
  * is briefly down is a round without progress.
  */
-export async function resealInRounds(ports: RotationPorts): Promise<Rotation> {
-  const { store, ring, runtime, note, isStopped = () => false } = ports
+export async function resealInRounds(ports: Omit<RotationPorts, 'addEntry'>): Promise<Rotation> {
+  const { store, ring, runtime, note, isStopped } = ports
   const rotation: Rotation = { resealed: 0, unsettled: 0, unreadable: 0, left: 0, interrupted: false }
-  if (!store) return rotation
   const sealer = createSealer(ring, runtime.randomBytes)
   const owner = `${resealOwnerPrefix}${encodeBase64url(runtime.randomBytes(9))}`
   note('Sealing all sessions with the first key. This may be interrupted: nothing is lost.')

@@ -1,4 +1,5 @@
-import type { CommandInput } from '../../../server/cli/command.ts'
+import type { CommandInput, CommandOptions, ExitCode } from '../../../server/cli/command.ts'
+import { commandOperations, runOperation } from '../../../server/cli/operations/operation-command.ts'
 import { createFakeRuntime, type FakeRuntime } from './fake-runtime.ts'
 
 /** The command line of a test: settings by variable name without prefix, and the output of commands. */
@@ -42,4 +43,16 @@ export function createCommandFixture(
     facts: () => JSON.parse(fixture.said().stdout) as Record<string, unknown>,
   }
   return fixture
+}
+
+/** Runs the operation of the command that begins with `words`, as its command line does after parsing flags. */
+export async function operate(
+  words: string,
+  { input }: Pick<CommandFixture, 'input'>,
+  options: CommandOptions = {},
+  { operands = [], isStopped }: { operands?: readonly string[]; isStopped?: () => boolean } = {},
+): Promise<ExitCode> {
+  const row = commandOperations.find(({ command }) => command.usage.startsWith(words))
+  if (!row) throw new Error(`There is no command ${words}.`)
+  return runOperation(row, input, operands, options, isStopped)
 }

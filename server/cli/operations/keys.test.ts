@@ -7,7 +7,11 @@ import { createSealer, type KeyRing, type Sealer } from '../../core/seal.ts'
 import type { Store } from '../../core/store.ts'
 import { openKeyFile } from '../../store/secret-key-file.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
-import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import {
+  type CommandFixture,
+  createCommandFixture,
+  operate,
+} from '../../../tests/support/server/command-fixture.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import {
   secondFactorSample,
@@ -15,10 +19,9 @@ import {
   start,
   addSealedGrant,
 } from '../../../tests/support/server/core/grant-sample.ts'
-import { CommandFailure, exitCode } from '../command.ts'
-import { generateKey, listKeys } from './keys-list.ts'
-import { removeKeys } from './keys-remove.ts'
-import { rotateKeys } from './keys-rotate.ts'
+import { OperatorRefusal } from '../../core/operator/operation.ts'
+import { ownCommands } from '../command-table.ts'
+import { exitCode } from '../command.ts'
 
 const entry = (kid: string): string => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`
 
@@ -75,17 +78,20 @@ const kidsInFile = (): string[] =>
     .map((line) => line.split(':')[0] ?? '')
 
 /** How a command that does not do its work says so. */
-async function failureOf(work: Promise<unknown>): Promise<CommandFailure> {
+async function failureOf(work: Promise<unknown>): Promise<OperatorRefusal> {
   try {
     await work
   } catch (error) {
-    if (error instanceof CommandFailure) return error
+    if (error instanceof OperatorRefusal) return error
     throw error
   }
   throw new Error('The command did its work.')
 }
 
 describe('keys generate', () => {
+  const generateKey = async (input: CommandFixture['input']): Promise<number | undefined> =>
+    ownCommands.find(({ usage }) => usage === 'keys generate')?.run(input, [], {})
+
   it('prints one entry that the ring takes, and nothing else', async () => {
     const { input, said } = createCommandFixture({}, { runtime })
     expect(await generateKey(input)).toBe(exitCode.ok)
@@ -105,6 +111,8 @@ describe('keys generate', () => {
 })
 
 describe('keys list', () => {
+  const listKeys = (input: CommandFixture['input']): Promise<number> => operate('keys list', { input })
+
   it('says what every key is there for, and how much depends on it', async () => {
     writeRing('new', 'old', 'idle')
     await connect('a', sealerOf({ keys: () => parseSecretKeys(entry('old')), refresh: () => {} }))
@@ -116,7 +124,7 @@ describe('keys list', () => {
       stdout: `key   sealed sessions  role
 new   2                seals
 old   1                opens
-idle  0                opens  nothing needs it
+idle  0                opens  unused
 `,
       stderr: '',
     })
@@ -144,7 +152,7 @@ idle  0                opens  nothing needs it
     })
     const { input, said } = commandLine()
     await listKeys(input)
-    expect(said().stdout).toMatch(/^old +0 +opens +sign-ins under way need it$/m)
+    expect(said().stdout).toMatch(/^old +0 +opens +used by sign-ins in progress$/m)
   })
 
   it('takes a ring in the environment, and a store that is not there yet', async () => {
@@ -158,12 +166,12 @@ idle  0                opens  nothing needs it
 
   it('of a store in memory fails with a next step', async () => {
     const failure = await failureOf(listKeys(commandLine({ STORE: 'memory:' }).input))
-    expect([failure.code, failure.nextStep !== '']).toEqual([exitCode.usage, true])
+    expect([failure.status, failure.nextStep !== '']).toEqual([400, true])
   })
 })
 
 describe('keys rotate', () => {
-  const rotate = (line: CommandFixture): Promise<number> => rotateKeys(line.input)
+  const rotate = (line: CommandFixture): Promise<number> => operate('keys rotate', line)
 
   it('puts a new key in front, seals everything with it, and says what may go', async () => {
     for (const name of ['a', 'b', 'c']) await connect(name)
@@ -174,7 +182,7 @@ describe('keys rotate', () => {
     expect(await store.listSealingKeys()).toEqual([added])
     const { stdout, stderr } = line.said()
     expect(stdout).toContain(`\n${String(added)}  3                seals`)
-    expect(stdout).toMatch(/^old +0 +opens +nothing needs it$/m)
+    expect(stdout).toMatch(/^old +0 +opens +unused$/m)
     expect(stderr).toContain(`Added ${String(added)}`)
     expect(stderr).toContain('drawbridge-server keys remove old')
     expect(stderr).toMatch(/after 2027-01-15T09:\d\dZ/)
@@ -214,7 +222,7 @@ describe('keys rotate', () => {
   it('stops where it is told to, and says how to go on', async () => {
     await connect('a')
     const line = commandLine()
-    expect(await rotateKeys(line.input, () => true)).toBe(exitCode.failed)
+    expect(await operate('keys rotate', line, {}, { isStopped: () => true })).toBe(exitCode.failed)
     expect(line.said().stderr).toContain('drawbridge-server keys rotate')
     expect(await store.listSealingKeys()).toEqual(['old'])
   })
@@ -241,7 +249,8 @@ describe('keys rotate', () => {
 })
 
 describe('keys remove', () => {
-  const remove = (line: CommandFixture, kids: string[]): Promise<number> => removeKeys(line.input, kids)
+  const remove = (line: CommandFixture, kids: string[]): Promise<number> =>
+    operate('keys remove', line, {}, { operands: kids })
   beforeEach(() => writeRing('new', 'old', 'older'))
 
   it('takes out what nothing needs, for its owner only', async () => {
@@ -252,13 +261,13 @@ describe('keys remove', () => {
     expect(line.facts()).toEqual({ ok: true, removed: ['old', 'older'], keys: ['new'] })
   })
 
-  it.each<[what: string, kids: string[], code: number, message: RegExp]>([
-    ['the key that seals', ['new'], exitCode.failed, /new is the key that seals/],
-    ['one that is not there', ['none'], exitCode.usage, /no key none in the ring/],
-    ['one of several that is not there', ['old', 'none'], exitCode.usage, /no key none/],
-  ])('refuses %s', async (_, kids, code, message) => {
+  it.each<[what: string, kids: string[], status: number, message: RegExp]>([
+    ['the key that seals', ['new'], 409, /new is the key that seals/],
+    ['one that is not there', ['none'], 404, /no key none in the ring/],
+    ['one of several that is not there', ['old', 'none'], 404, /no key none/],
+  ])('refuses %s', async (_, kids, status, message) => {
     const failure = await failureOf(remove(commandLine(), kids))
-    expect(failure.code).toBe(code)
+    expect(failure.status).toBe(status)
     expect(failure.message).toMatch(message)
     expect(kidsInFile()).toEqual(['new', 'old', 'older'])
   })
@@ -283,6 +292,6 @@ describe('keys remove', () => {
 
   it('refuses a ring in the environment', async () => {
     const failure = await failureOf(remove(commandLine({ SECRET_KEYS: entry('a') }), ['a']))
-    expect(failure.code).toBe(exitCode.usage)
+    expect(failure.status).toBe(400)
   })
 })

@@ -1,14 +1,18 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import type { Store } from '../../core/store.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
-import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import {
+  type CommandFixture,
+  createCommandFixture,
+  operate,
+} from '../../../tests/support/server/command-fixture.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { type CommandFailure, type CommandOptions, exitCode } from '../command.ts'
-import { listGrants, revokeGrants } from './grants.ts'
+import { type CommandOptions, exitCode } from '../command.ts'
 
 const issuer = 'https://ref.supabase.co/auth/v1'
 const settings = {
@@ -42,20 +46,20 @@ describe('grants, beside a running server', () => {
   })
 
   async function listed(options: CommandOptions = {}): Promise<Record<string, unknown>[]> {
-    const { input, facts } = line()
-    expect(await listGrants(input, options)).toBe(exitCode.ok)
-    return facts()['grants'] as Record<string, unknown>[]
+    const command = line()
+    expect(await operate('grants list', command, options)).toBe(exitCode.ok)
+    return command.facts()['grants'] as Record<string, unknown>[]
   }
 
   const ids = (rows: readonly Record<string, unknown>[]): string[] => rows.map(({ id }) => String(id)).sort()
 
-  async function revoked({
-    grantId,
-    ...options
-  }: CommandOptions & { grantId?: string }): Promise<Record<string, unknown>> {
-    const { input, facts } = line()
-    expect(await revokeGrants(input, grantId, options)).toBe(exitCode.ok)
-    return facts()
+  async function revoked(
+    options: CommandOptions,
+    ...operands: readonly string[]
+  ): Promise<Record<string, unknown>> {
+    const command = line()
+    expect(await operate('grants revoke', command, options, { operands })).toBe(exitCode.ok)
+    return command.facts()
   }
 
   it('lists what is live: whose, of which client, made, used from where with which tool, and its end', async () => {
@@ -87,12 +91,12 @@ describe('grants, beside a running server', () => {
   it('revokes one: its token is of no use to the running server from then on', async () => {
     const { tokens } = await addGrant(store, grantSample('a', person('ada')))
     expect(await store.findAccessToken(tokens.accessHash, start + 60)).toBeDefined()
-    expect(await revoked({ grantId: 'grant a' })).toEqual({ ok: true, revoked: 1, grants: ['grant a'] })
+    expect(await revoked({}, 'grant a')).toEqual({ ok: true, revoked: 1, grants: ['grant a'] })
     expect(await store.findAccessToken(tokens.accessHash, start + 60)).toBeUndefined()
     expect((await store.findGrant('grant a'))?.end).toEqual({ at: start + 60, reason: 'revoked_by_operator' })
     // The end that was first stays, and asking again is no failure.
     runtime.advance(5)
-    expect(await revoked({ grantId: 'grant a' })).toMatchObject({ revoked: 0 })
+    expect(await revoked({}, 'grant a')).toMatchObject({ revoked: 0 })
     expect((await store.findGrant('grant a'))?.end?.at).toBe(start + 60)
   })
 
@@ -104,8 +108,11 @@ describe('grants, beside a running server', () => {
     await addGrant(store, grantSample('b', { ...person('ada'), clientId: 'two' }))
     await addGrant(store, grantSample('c', { ...person('bob'), clientId: 'two' }))
     const failure = await revoked(choice).catch((error: unknown) => error)
-    expect(failure).toMatchObject({ code: exitCode.usage, message: expect.stringContaining('2 grants') })
-    expect((failure as CommandFailure).nextStep).toContain('--yes')
+    expect(failure).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('2 grants'),
+      nextStep: expect.stringContaining('--yes'),
+    })
     expect(await listed()).toHaveLength(3)
     const facts = await revoked({ ...choice, yes: true })
     expect((facts['grants'] as string[]).sort()).toEqual(chosen)
@@ -147,10 +154,10 @@ describe('grants, beside a running server', () => {
       { id: 'grant w', client_id: 'two', state: 'waiting', expires_at: start + 120 },
     ])
     expect(await listed({ user: 'ada', client: 'one' })).toEqual([])
-    const { input, said } = line(false)
-    await listGrants(input, {})
-    expect(said().stdout).toMatch(/grant w .*waiting/)
-    expect(await revoked({ grantId: 'grant w' })).toEqual({ ok: true, revoked: 1, grants: ['grant w'] })
+    const command = line(false)
+    await operate('grants list', command)
+    expect(command.said().stdout).toMatch(/grant w .*waiting/)
+    expect(await revoked({}, 'grant w')).toEqual({ ok: true, revoked: 1, grants: ['grant w'] })
     expect(await store.redeemAuthorizationCode('code w', waiting.tokens, start + 60)).toEqual({
       kind: 'expired',
     })
@@ -158,10 +165,10 @@ describe('grants, beside a running server', () => {
   })
 
   it('fails for a grant that is not there', async () => {
-    await expect(revoked({ grantId: 'grant x' })).rejects.toMatchObject({
+    await expect(revoked({}, 'grant x')).rejects.toMatchObject({
       message: 'There is no grant "grant x".',
       nextStep: 'List them: drawbridge-server grants list',
-      code: exitCode.failed,
+      status: 404,
     })
   })
 
@@ -171,9 +178,9 @@ describe('grants, beside a running server', () => {
     await store.addClient(publicClient({ id: grant.clientId, name: 'Nice\u001B[2Jclient\u202E\n' }))
     const use = { grantId: grant.id, usedAt: start + 30, address: '192.0.2.9', tool: 'list_notes' }
     await store.recordGrantUses([use])
-    const { input, said } = line(false)
-    await listGrants(input, {})
-    const [head, used, unused] = said().stdout.split('\n')
+    const command = line(false)
+    await operate('grants list', command)
+    const [head, used, unused] = command.said().stdout.split('\n')
     expect(head).toMatch(/last used +from +tool +ends/)
     expect(used).toMatch(/2027-01-15T08:00Z +192\.0\.2\.9 +list_notes /)
     expect(unused).toMatch(/ - +- +- /)
@@ -187,16 +194,18 @@ describe('grants', () => {
     ['a grant and a person', 'g', { user: 'ada' }],
     ['a person and a client', undefined, { user: 'ada', client: 'c' }],
   ])('revoke does not guess when given %s', async (_, grantId, given) => {
-    const { input } = createCommandFixture({ ...settings, STORE: 'memory:' })
-    await expect(revokeGrants(input, grantId, given)).rejects.toMatchObject({
-      code: exitCode.usage,
+    const command = createCommandFixture({ ...settings, STORE: 'memory:' })
+    const operands = grantId === undefined ? [] : [grantId]
+    await expect(operate('grants revoke', command, given, { operands })).rejects.toMatchObject({
+      status: 400,
     })
   })
 
   it('lists none of a store that no server has made yet, and makes none', async () => {
     const path = join(folder, 'nothing.db')
-    const { input, said } = createCommandFixture({ ...settings, STORE: `sqlite:${path}` })
-    expect(await listGrants(input, {})).toBe(exitCode.ok)
-    expect(said()).toEqual({ stdout: 'No grants.\n', stderr: '' })
+    const command = createCommandFixture({ ...settings, STORE: `sqlite:${path}` })
+    expect(await operate('grants list', command)).toBe(exitCode.ok)
+    expect(existsSync(path)).toBe(false)
+    expect(command.said()).toEqual({ stdout: 'No grants.\n', stderr: '' })
   })
 })

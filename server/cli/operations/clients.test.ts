@@ -5,13 +5,15 @@ import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { hashSecret } from '../../core/seal.ts'
 import type { Store } from '../../core/store.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
-import { type CommandFixture, createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import {
+  type CommandFixture,
+  createCommandFixture,
+  operate,
+} from '../../../tests/support/server/command-fixture.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { addClient } from './clients-add.ts'
-import { listClients, removeClient } from './clients.ts'
-import { type CommandFailure, type CommandOptions, exitCode } from '../command.ts'
+import { type CommandOptions, exitCode } from '../command.ts'
 
 const redirectUris = ['https://app.example/callback']
 
@@ -28,6 +30,9 @@ function writeClients(): string {
   )
   return path
 }
+
+const remove = (command: CommandFixture, id: string): Promise<number> =>
+  operate('clients remove', command, {}, { operands: [id] })
 
 describe('clients, beside a running server', () => {
   let runtime: FakeRuntime
@@ -51,7 +56,7 @@ describe('clients, beside a running server', () => {
   it('adds a public client that the server knows at once', async () => {
     const command = line()
     const options = { name: 'Reports', redirectUri: redirectUris }
-    expect(await addClient(command.input, options)).toBe(exitCode.ok)
+    expect(await operate('clients add', command, options)).toBe(exitCode.ok)
     const { client_id: id, ...rest } = command.facts()
     expect(rest).toEqual({ ok: true })
     expect(await store.findClient(String(id))).toMatchObject({
@@ -70,7 +75,7 @@ describe('clients, beside a running server', () => {
 
   it('prints a secret this once, and stores its hash', async () => {
     const command = line(false)
-    await addClient(command.input, { redirectUri: redirectUris, secret: true })
+    await operate('clients add', command, { redirectUri: redirectUris, secret: true })
     const { stdout, stderr } = command.said()
     const [, id, secret] = /^client_id: (mcpc_\S+)\nclient_secret: (mcps_\S+)\n$/.exec(stdout) ?? []
     expect(stderr).toBe('The secret is not shown again.\n')
@@ -80,7 +85,7 @@ describe('clients, beside a running server', () => {
 
   it('adds a resource server, which signs nobody in, and a device', async () => {
     const command = line()
-    await addClient(command.input, { introspects: true })
+    await operate('clients add', command, { introspects: true })
     const resourceServer = command.facts()
     expect(resourceServer['client_secret']).toMatch(/^mcps_/)
     expect(await store.findClient(String(resourceServer['client_id']))).toMatchObject({
@@ -89,7 +94,7 @@ describe('clients, beside a running server', () => {
       grantTypes: [],
     })
     const grantTypes = 'refresh_token, urn:ietf:params:oauth:grant-type:device_code'
-    await addClient(command.input, { grantTypes })
+    await operate('clients add', command, { grantTypes })
     expect(await store.findClient(String(command.facts()['client_id']))).toMatchObject({ redirectUris: [] })
   })
 
@@ -103,10 +108,9 @@ describe('clients, beside a running server', () => {
     ],
     ['a name that is too long', { redirectUri: redirectUris, name: 'n'.repeat(201) }, /client_name/],
   ])('adds nothing with %s', async (_rule, options, text) => {
-    await expect(addClient(line().input, options)).rejects.toMatchObject({
-      name: 'CommandFailure',
+    await expect(operate('clients add', line(), options)).rejects.toMatchObject({
       message: expect.stringMatching(text),
-      code: exitCode.usage,
+      status: 400,
     })
     expect(await store.listClients({ after: '', limit: 10 })).toEqual([])
   })
@@ -116,13 +120,13 @@ describe('clients, beside a running server', () => {
     await store.addClient(publicClient({ id: 'a', expiresAt: start + 120 * 86_400 }))
     await store.addClient(publicClient({ id: 'gone', expiresAt: start }))
     const command = line(true, { CLIENTS: writeClients() })
-    await listClients(command.input, {})
+    await operate('clients list', command, {})
     const ids = (facts: Record<string, unknown>): unknown[] =>
       (facts['clients'] as { client_id: string }[]).map(({ client_id: id }) => id)
     const few = command.facts()
     expect(ids(few)).toEqual(['reports', 'a'])
     expect(few['unused']).toBe(1)
-    await listClients(command.input, { all: true })
+    await operate('clients list', command, { all: true })
     expect(ids(command.facts())).toEqual(['reports', 'a', 'b'])
   })
 
@@ -130,17 +134,17 @@ describe('clients, beside a running server', () => {
     await store.addClient(publicClient({ id: 'a', name: 'Evil\u001b[2J\u202e', createdAt: start }))
     await store.addClient(publicClient({ id: 'b', expiresAt: start + 86_400 }))
     const command = line(false)
-    await listClients(command.input, {})
+    await operate('clients list', command, {})
     const { stdout, stderr } = command.said()
     expect(stdout).toContain(String.raw`Evil\u001b[2J`)
-    expect(stderr).toBe('1 more registered and nobody has signed in with them. To see them: --all\n')
+    expect(stderr).toBe('1 more are registered but unused. To see them: --all\n')
   })
 
   it('removes a client and ends what people allowed to it', async () => {
     await store.addClient(publicClient({ id: 'mcpc_a' }))
     await addGrant(store, grantSample('a', { clientId: 'mcpc_a' }))
     const command = line()
-    expect(await removeClient(command.input, 'mcpc_a')).toBe(exitCode.ok)
+    expect(await remove(command, 'mcpc_a')).toBe(exitCode.ok)
     expect(command.facts()).toEqual({ ok: true, client_id: 'mcpc_a', removed: true, grants_ended: 1 })
     expect(await store.findClient('mcpc_a')).toBeUndefined()
     const [record] = await store.listGrants({ clientId: 'mcpc_a' }, { after: '', limit: 1 })
@@ -151,51 +155,47 @@ describe('clients, beside a running server', () => {
     const id = 'https://client.example/c'
     await store.addClient(publicClient({ id, kind: 'metadata_document' }))
     const command = line(false)
-    await removeClient(command.input, id)
+    await remove(command, id)
     expect(command.said()).toEqual({
       stdout: `Removed ${id}. Grants ended: 0.\n`,
-      stderr: "People can connect it again. To refuse it: --client-document-hosts '!client.example'\n",
+      stderr: "Users can connect it again. To refuse it: --client-document-hosts '!client.example'\n",
     })
   })
 
-  it('an unknown client is a usage error that says which one may be meant', async () => {
+  it('says of an unknown client which one may be meant', async () => {
     await store.addClient(publicClient({ id: 'mcpc_J0Qm1yXv3kq8Zt5oW2bL7g' }))
-    await expect(removeClient(line().input, 'mcpc_J0Qm1yXv3kq8Zt5oW2bL7q')).rejects.toMatchObject({
-      message:
-        'There is no client "mcpc_J0Qm1yXv3kq8Zt5oW2bL7q" in the store. Did you mean mcpc_J0Qm1yXv3kq8Zt5oW2bL7g?',
-      nextStep: 'drawbridge-server clients list --all',
-      code: exitCode.usage,
+    await expect(remove(line(), 'mcpc_J0Qm1yXv3kq8Zt5oW2bL7q')).rejects.toMatchObject({
+      message: 'There is no client "mcpc_J0Qm1yXv3kq8Zt5oW2bL7q". Did you mean mcpc_J0Qm1yXv3kq8Zt5oW2bL7g?',
+      nextStep: 'List them: drawbridge-server clients list --all',
+      status: 404,
     })
-    await expect(removeClient(line().input, 'other')).rejects.toThrow(
-      /^There is no client "other" in the store\.$/,
-    )
+    await expect(remove(line(), 'other')).rejects.toThrow(/^There is no client "other"\.$/)
   })
 
   it('a client of the file is taken out of the file', async () => {
-    await expect(
-      removeClient(line(true, { CLIENTS: writeClients() }).input, 'reports'),
-    ).rejects.toMatchObject({
-      message: expect.stringMatching(/^reports is a client of the file /),
-      code: exitCode.usage,
-    } satisfies Partial<CommandFailure> & object)
+    await expect(remove(line(true, { CLIENTS: writeClients() }), 'reports')).rejects.toMatchObject({
+      message: expect.stringMatching(/^reports is configured in the file of CLIENTS/),
+      nextStep: expect.stringContaining('grants revoke --client reports'),
+      status: 409,
+    })
   })
 })
 
 describe('clients without a store', () => {
   it('a store in memory cannot be added to from outside', async () => {
     const command = createCommandFixture({ STORE: 'memory:' })
-    await expect(addClient(command.input, { redirectUri: redirectUris })).rejects.toMatchObject({
-      code: exitCode.usage,
+    await expect(operate('clients add', command, { redirectUri: redirectUris })).rejects.toMatchObject({
+      status: 400,
     })
   })
 
   it('a file that no server has made yet has no clients', async () => {
     const command = createCommandFixture({ STORE: `sqlite:${join(folder, 'none.db')}` })
-    await listClients(command.input, { all: true })
+    await operate('clients list', command, { all: true })
     expect(command.said().stdout).toBe('No clients.\n')
-    await expect(addClient(command.input, { redirectUri: redirectUris })).rejects.toThrow(
+    await expect(operate('clients add', command, { redirectUri: redirectUris })).rejects.toThrow(
       'There is no store yet.',
     )
-    await expect(removeClient(command.input, 'a')).rejects.toThrow('There is no client "a"')
+    await expect(remove(command, 'a')).rejects.toThrow('There is no client "a"')
   })
 })

@@ -2,11 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
-import { createCommandFixture } from '../../../tests/support/server/command-fixture.ts'
+import {
+  type CommandFixture,
+  createCommandFixture,
+  operate,
+} from '../../../tests/support/server/command-fixture.ts'
 import { startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 import { ConfigError } from '../../config/config.ts'
 import { type CommandOptions, exitCode } from '../command.ts'
-import { testAccess } from './access-test.ts'
 
 const folder = temporaryFolder(afterAll)
 const access = join(folder, 'access.json')
@@ -22,6 +25,9 @@ const rules = [
 writeFileSync(access, JSON.stringify({ rules }))
 const drawbridge = await startDrawbridge()
 afterAll(() => drawbridge.close())
+
+const testAccess = (input: CommandFixture['input'], given: CommandOptions): Promise<number> =>
+  operate('access test', { input }, given)
 
 function line(settings: Record<string, string> = {}, json = true): ReturnType<typeof createCommandFixture> {
   return createCommandFixture({ ACCESS: access, ...settings }, { json })
@@ -55,7 +61,7 @@ describe('a person who is described', () => {
     await testAccess(input, { email: 'ada@example.com' })
     expect(said().stdout).toBe(
       'Allowed by rule 3: allow {"claim":{"groups":["staff"]}}.\nScopes: mcp\nTools: list_*, but not *_admin\n' +
-        'Denied: no rule allows this person.\n' +
+        'Denied: no rule allows this user.\n' +
         'Allowed by rule 2: allow {"email":["*@example.com"]}.\nScopes: all\nTools: all\n' +
         'Only if the provider has verified the address.\n',
     )
@@ -73,19 +79,19 @@ describe('a person who is described', () => {
   })
 
   it.each<CommandOptions>([{}, { unverified: true }])('has to be described: %j', async (given) => {
-    await expect(testAccess(line().input, given)).rejects.toMatchObject({ code: exitCode.usage })
+    await expect(testAccess(line().input, given)).rejects.toMatchObject({ status: 400 })
   })
 
   it.each(['[]', '{', '"x"'])('with claims that are no object (%s) is a usage fault', async (claims) => {
     await expect(testAccess(line().input, { claims })).rejects.toMatchObject({
-      code: exitCode.usage,
+      status: 400,
     })
   })
 })
 
 it('without rules there is nothing to try', async () => {
   const { input } = createCommandFixture({}, {})
-  await expect(testAccess(input, { sub: 'x' })).rejects.toMatchObject({ code: exitCode.usage })
+  await expect(testAccess(input, { sub: 'x' })).rejects.toMatchObject({ status: 400 })
 })
 
 it('rules with faults are a configuration fault, with every one of them', async () => {

@@ -1,0 +1,141 @@
+import { textTable } from '@drawbridge/shared/terminal/table.ts'
+import { z } from 'zod'
+import type { KeyRing } from '../seal.ts'
+import { countOf, type KeyUse, maxCounted, rotateKeyRing, rotationSchema } from './key-rotation.ts'
+import { type Colour, type KeyFile, operation, OperatorRefusal, timeText } from './operation.ts'
+
+/** Rings whose rotation is in progress in this process. */
+const rotating = new WeakSet<KeyRing>()
+
+export const rotateKeysOperation = operation({
+  summary:
+    'Add a new key at the front of the key file, and re-encrypt all sessions while servers run. Takes at least some seconds.',
+  input: z.strictObject({}),
+  result: rotationSchema,
+  routes: [
+    {
+      id: 'rotateKeys',
+      method: 'POST',
+      path: '/keys/rotate',
+      result: 'Key ids and session counts, never a key itself.',
+      refusals: {
+        409: 'The keys are not in a file, the file cannot be changed, or a rotation is in progress.',
+      },
+    },
+  ],
+  command: {
+    usage: 'keys rotate',
+    examples: ['keys rotate'],
+    settings: ['store', 'secretKeys'],
+    stops: true,
+    text: (facts, _input, colour) => ({
+      text: keyTable(facts.keys, colour),
+      notes: explain(facts),
+    }),
+  },
+  async handle(_input, { store, ring, keyFile, runtime, note, isStopped, report }) {
+    if (rotating.has(ring)) {
+      throw new OperatorRefusal(409, 'A rotation is in progress. Try again when it has ended.')
+    }
+    rotating.add(ring)
+    try {
+      if (!keyFile && ring.keys().length === 1) note(howToAdd)
+      const addEntry =
+        keyFile &&
+        ((entry: string, kid: string) => {
+          changeKeys(keyFile, (entries) => [entry, ...entries])
+          note(`Added ${kid} to ${keyFile.path}. ${sameFile}`)
+        })
+      const facts = await rotateKeyRing({ store, ring, runtime, note, isStopped, addEntry })
+      const { ok: _ok, keys: _keys, removable_at: _removableAt, ...counts } = facts
+      report('admin_keys_rotated', counts)
+      return facts
+    } finally {
+      rotating.delete(ring)
+    }
+  },
+})
+
+/** Changes the entries of a key file. Refusals of `change` pass unchanged; all other errors become one with a next step. */
+export function changeKeys(file: KeyFile, change: Parameters<KeyFile['change']>[0]): void {
+  try {
+    file.change(change)
+  } catch (cause) {
+    if (cause instanceof OperatorRefusal) throw cause
+    throw new OperatorRefusal(
+      409,
+      `The key file ${file.path} cannot be changed: ${(cause as Error).message}`,
+      'Run this as its owner, where it can be written. Change a mounted secret at its source: drawbridge-server keys generate makes an entry for it.',
+    )
+  }
+}
+
+/** Formats keys with their uses, one a line below a head. */
+export function keyTable(uses: readonly KeyUse[], colour: Colour): string {
+  const rows = uses.map((use) => [use.kid, countText(use), use.role, noteOf(use)])
+  const colours = { seals: 'green', opens: undefined, missing: 'red' } as const
+  return textTable(['key', 'sealed sessions', 'role', ''], rows)
+    .split('\n')
+    .map((line, index) => {
+      const wanted = colours[uses[index - 1]?.role ?? 'opens']
+      return wanted === undefined ? line : colour(wanted, line)
+    })
+    .join('\n')
+}
+
+function countText({ sessions }: KeyUse): string {
+  return sessions === maxCounted ? `${maxCounted} or more` : String(sessions)
+}
+
+function noteOf({ role, sessions, in_use: inUse }: KeyUse): string {
+  if (role === 'missing') return 'put it back into the ring: what it sealed cannot be opened without it'
+  if (role === 'seals') return ''
+  if (!inUse) return 'unused'
+  return sessions === 0 ? 'used by sign-ins in progress' : ''
+}
+
+function explain({
+  added,
+  keys,
+  left,
+  unsettled,
+  unreadable,
+  interrupted,
+  removable_at: removableAt,
+}: z.output<typeof rotationSchema>): string[] {
+  const idle = keys.filter(({ role, in_use: inUse }) => role === 'opens' && !inUse).map(({ kid }) => kid)
+  const after = `after ${timeText(removableAt + 59)}: sign-in pages that are open now may be sealed with it for up to an hour`
+  const lines = []
+  if (unsettled > 0) {
+    lines.push(
+      `${countOf(unsettled)} left as found: the outcome of an earlier refresh is not known. The next refresh re-encrypts them.`,
+    )
+  }
+  if (unreadable > 0) {
+    lines.push(
+      `${countOf(unreadable)} left as found: no key opens them. Put the missing key back into the ring.`,
+    )
+  }
+  if (idle.length > 0) {
+    lines.push(
+      added === undefined
+        ? `Take ${idle.join(', ')} out of DRAWBRIDGE_SECRET_KEYS ${after}.`
+        : `Remove unused keys ${after}.\n  drawbridge-server keys remove ${idle.join(' ')}`,
+    )
+  }
+  if (left > 0 || interrupted) {
+    lines.push(
+      `${interrupted ? 'Interrupted: ' : ''}some sessions are still sealed with older keys. Nothing is lost; continue with:\n  drawbridge-server keys rotate`,
+    )
+  }
+  return lines
+}
+
+const sameFile =
+  'Every server must read this very file: one that reads a copy answers 503 for re-encrypted sessions until it has the new key.'
+
+const howToAdd = `The ring is in DRAWBRIDGE_SECRET_KEYS, which no command can change. To rotate:
+  1. drawbridge-server keys generate, and add what it prints at the end of the ring, on every server; restart them
+  2. move it to the front, on every server; restart them
+  3. drawbridge-server keys rotate, with the same DRAWBRIDGE_SECRET_KEYS
+Or keep the ring in a file that all servers read, DRAWBRIDGE_SECRET_KEYS=file:PATH: then keys rotate does it all, without a restart.`

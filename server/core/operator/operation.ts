@@ -1,0 +1,192 @@
+import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { suggestion } from '@drawbridge/shared/nearest-name.ts'
+import { z } from 'zod'
+import type { Client } from '../clients/client.ts'
+import type { KeyRing } from '../seal.ts'
+import type { Store } from '../store.ts'
+
+/** The key ring's file. */
+export interface KeyFile {
+  path: string
+  /** Replaces the entries; other processes see all of the change or none. Passes on what `change` throws. */
+  change(change: (entries: readonly string[]) => readonly string[]): void
+}
+
+/** What operations work on. The admin API has those of its server, commands open their own from the same settings. */
+export interface OperatorPorts {
+  store: Store
+  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
+  /** Clients of the operator's file. */
+  configured: ReadonlyMap<string, Client>
+  providerIssuer: string
+  ring: KeyRing
+  /** Undefined: the ring cannot be changed, and rotating uses its first key. */
+  keyFile: KeyFile | undefined
+  /** Records a change in the audit log. Commands have none. */
+  report: (event: string, fields: Record<string, unknown>) => void
+  /** Tells about progress. */
+  note: (text: string) => void
+  /** True when long-running work must end. */
+  isStopped: () => boolean
+}
+
+/** Why an operation was refused: the input is invalid (400), its subject unknown (404), or it is not possible now (409). */
+export class OperatorRefusal extends Error {
+  override readonly name = 'OperatorRefusal'
+  readonly status: 400 | 404 | 409
+  /** For people at a terminal. */
+  readonly nextStep: string | undefined
+
+  constructor(status: 400 | 404 | 409, message: string, nextStep?: string) {
+    super(message)
+    this.status = status
+    this.nextStep = nextStep
+  }
+}
+
+/** An HTTP request of the admin API. With GET the query may have every member of the input, otherwise only the path has. */
+export interface OperationRoute {
+  /** Its name in generated clients. */
+  id: string
+  method: 'GET' | 'POST' | 'DELETE'
+  /** With `{name}` for each path parameter. */
+  path: string
+  /** That of the operation if omitted. */
+  summary?: string
+  /** Describes the response. */
+  result: string
+  /** Specific refusals, besides invalid parameters and those common to all routes. */
+  refusals?: Readonly<Partial<Record<404 | 409, string>>>
+}
+
+/** A command of drawbridge-server. Each member of the input is a flag, except the operand. */
+export interface OperationCommand<Input, Facts, Ports> {
+  /** With its operand: `keys remove <kid...>`. */
+  usage: string
+  /** The member of the input that is the operand. */
+  operand?: string
+  examples: readonly string[]
+  /** Settings that it uses. It accepts all of them. */
+  settings: readonly OperatorSetting[]
+  /** Input where it differs from that of HTTP requests. */
+  defaults?: Readonly<Record<string, string>>
+  /** Returns what to confirm with `--yes`, if it is needed. */
+  confirm?(input: Input, ports: Ports): Promise<string | undefined>
+  /** With `--follow`, entries of the result are printed once for each key; undefined: not yet. */
+  followKey?(entry: object): string | undefined
+  /** Ends in order at the first SIGINT. */
+  stops?: boolean
+  text(facts: Facts, input: Input, colour: Colour): Printed
+}
+
+type OperatorSetting =
+  | 'store'
+  | 'clients'
+  | 'secretKeys'
+  | 'access'
+  | 'provider'
+  | 'providerUrl'
+  | 'privateUseRedirectUris'
+
+export type Colour = (colour: 'green' | 'yellow' | 'red' | 'dim', text: string) => string
+
+/** What a command prints for people: a text or table on stdout, and notes on stderr. */
+export interface Printed {
+  text: string | { head: readonly string[]; rows: readonly (readonly string[])[]; none: string }
+  notes?: readonly string[]
+}
+
+interface OperationOf<Input extends z.ZodObject, Result extends z.ZodType<object>, Ports> {
+  summary: string
+  input: Input
+  result: Result
+  routes?: readonly OperationRoute[]
+  command?: OperationCommand<z.output<Input>, z.output<Result>, Ports>
+  /** Throws {@link OperatorRefusal}. */
+  handle(input: z.output<Input>, ports: Ports): Promise<z.output<Result>>
+}
+
+/** One thing that operators do: its route, command, OpenAPI and docs are made from it. */
+export interface Operation<Ports = OperatorPorts> {
+  summary: string
+  input: z.ZodObject
+  result: z.ZodType<object>
+  routes?: readonly OperationRoute[]
+  command?: OperationCommand<object, object, Ports>
+  handle(input: object, ports: Ports): Promise<object>
+}
+
+/** Creates an operation whose handler and text are typed by `input` and `result`. */
+export function operation<Input extends z.ZodObject, Result extends z.ZodType<object>, Ports = OperatorPorts>(
+  row: OperationOf<Input, Result, Ports>,
+): Operation<Ports> {
+  return row
+}
+
+/** Parses `given` by `schema`. Throws {@link OperatorRefusal} with every fault, each under `nameOf` its member. */
+export function parseInput(
+  schema: z.ZodObject,
+  given: Readonly<Record<string, unknown>>,
+  nameOf: (member: string) => string = (member) => member,
+): Record<string, unknown> {
+  const read = schema.safeParse(given)
+  if (read.success) return read.data
+  const names = Object.keys(schema.shape)
+  const faults = read.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((name) => `${name}: unknown parameter.${suggestion(name, names)}`)
+      : [`${nameOf(issue.path.join('.'))}: ${issue.message}.`],
+  )
+  throw new OperatorRefusal(400, [...new Set(faults)].join(' '))
+}
+
+/** The value of a flag in help, such as `<id>`; empty for a switch. */
+export const flagValues = z.registry<{ value: string }>()
+
+export function textParameter(doc: string): z.ZodString {
+  return z.string().min(1, { error: 'expected a value' }).describe(doc)
+}
+
+export function optionalText(doc: string, value: string): z.ZodOptional<z.ZodString> {
+  return textParameter(doc).optional().describe(doc).register(flagValues, { value })
+}
+
+/** A parameter that is `true` or `false`; defaults to false. */
+export function switchParameter(doc: string): z.ZodType<boolean> {
+  return z
+    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive', error: 'expected true or false' })
+    .default(false)
+    .describe(doc)
+    .register(flagValues, { value: '' })
+}
+
+export function numberParameter(
+  { min, max, usual }: { min: number; max: number; usual: number },
+  doc: string,
+): z.ZodType<number> {
+  const error = `expected a whole number from ${min} to ${max}`
+  return z
+    .string()
+    .regex(/^\d{1,16}$/, { error })
+    .transform(Number)
+    .pipe(z.number().int({ error }).min(min, { error }).max(max, { error }))
+    .default(usual)
+    .describe(doc)
+    .register(flagValues, { value: '<number>' })
+}
+
+/** Maximum length of a list in a result. */
+export const limitParameter: z.ZodType<number> = numberParameter(
+  { min: 1, max: 10_000, usual: 100 },
+  'maximum number of entries',
+)
+
+/** A time in a result. */
+export function seconds(doc: string): z.ZodInt {
+  return z.int().describe(`${doc}, in seconds since 1970`)
+}
+
+/** Formats epoch seconds for people: to the minute, in UTC. */
+export function timeText(epochSeconds: number): string {
+  return `${new Date(epochSeconds * 1000).toISOString().slice(0, 16)}Z`
+}
