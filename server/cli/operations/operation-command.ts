@@ -1,5 +1,11 @@
 import { fileFields } from '../../config/setting-file.ts'
-import { flagValues, type Operation, OperatorRefusal, parseInput } from '../../core/operator/operation.ts'
+import {
+  flagValues,
+  type Operation,
+  OperatorRefusal,
+  parseInput,
+  type Printed,
+} from '../../core/operator/operation.ts'
 import { operations } from '../../core/operator/operations.ts'
 import {
   type CommandInput,
@@ -91,13 +97,17 @@ export async function runOperation(
       await follow(command, facts as object[], given, { read: () => handle(parsed, ports), isStopped })
       return exitCode.ok
     }
-    const { text, notes = [] } = command.text(facts, parsed, given.terminal.colour)
-    printFacts(given, Array.isArray(facts) || 'ok' in facts ? facts : { ok: true, ...facts }, text)
-    for (const note of given.json ? [] : notes) given.terminal.note(note)
-    return 'ok' in facts && !facts.ok ? exitCode.failed : exitCode.ok
+    return print(given, facts, command.text(facts, parsed, given.terminal.colour))
   } finally {
     await ports.store.close()
   }
+}
+
+/** Prints a result. One that says that it is not ok is a failure. */
+function print(given: CommandInput, facts: object, { text, notes = [] }: Printed): ExitCode {
+  printFacts(given, Array.isArray(facts) || 'ok' in facts ? facts : { ok: true, ...facts }, text)
+  for (const note of given.json ? [] : notes) given.terminal.note(note)
+  return 'ok' in facts && !facts.ok ? exitCode.failed : exitCode.ok
 }
 
 /** Prints each entry of a list once it is decided, except those of `first`. */
