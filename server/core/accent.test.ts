@@ -34,7 +34,7 @@ describe('parseAccent', () => {
     expect(() => parseAccent(text)).toThrow(said)
   })
 
-  it('does not round up to what is enough', () => {
+  it('does not round a contrast up to the required one', () => {
     expect(contrastOf('#959595', pageGround.light)).toBeGreaterThan(2.9)
     expect(() => parseAccent('#959595,#ffffff')).toThrow('#959595 has 2.9:1')
     expect(() => parseAccent('#939393,#ffffff')).not.toThrow()
@@ -72,7 +72,7 @@ test('links have the accent only where text may have it', () => {
   expect([isTextColour(accent, 'light'), isTextColour(accent, 'dark')]).toEqual([false, true])
 })
 
-test('the contrast is that of WCAG', () => {
+test('computes the contrast as WCAG does', () => {
   expect(contrastOf('#000000', '#ffffff')).toBeCloseTo(21)
   expect(contrastOf('#777777', '#ffffff')).toBeCloseTo(4.48, 2)
   expect(contrastOf('#0000ff', '#ff0000')).toBeCloseTo(2.15, 2)

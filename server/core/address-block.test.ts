@@ -27,6 +27,6 @@ it.each<[address: string, network: string]>([
   ['2001:db8:1:203::1', '2001:db8:1::/48'],
   ['no:address', ''],
   ['', ''],
-])('addressNetwork: %s is of %j', (address, network) => {
+])('addressNetwork: %s is in %j', (address, network) => {
   expect(addressNetwork(address)).toBe(network)
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { BoundedMap } from './bounded-map.ts'
 
-it('what is set again is the newest', () => {
+it('treats an entry that is set again as the newest', () => {
   const map = new BoundedMap<number>(2)
   for (const key of ['a', 'b', 'a', 'c']) map.set(key, 0)
   expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([0, undefined, 0])
@@ -13,7 +13,7 @@ it('lists what there is, the oldest first', () => {
   expect(map.values()).toEqual([2, 3])
 })
 
-it('forgets the oldest whatever was deleted and set again before', () => {
+it('forgets the oldest entry, even after others were deleted and set again', () => {
   const map = new BoundedMap<number>(3)
   const expected: string[] = []
   for (let index = 0; index < 2000; index += 1) {

@@ -6,7 +6,7 @@ const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
 const read = (content: string | Buffer): unknown => readLogo(Buffer.from(content as string), './logo.gif')
 
-describe('a logo is recognised by its content, whatever its name is', () => {
+describe('a logo is recognized by its content, not by its name', () => {
   test.each<[string, string | Buffer, string]>([
     ['SVG', root, 'svg+xml'],
     ['SVG with a byte order mark', `\uFEFF${root}`, 'svg+xml'],

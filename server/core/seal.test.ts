@@ -114,13 +114,13 @@ describe('a key ring that changes while it is in use', () => {
     ['of a known key', sealer.seal(plaintext, 'c')],
     ['of a known key that does not open', damaged(sealer.seal(plaintext, 'c'), -5)],
     ['that is empty', ''],
-  ])('a value %s makes nobody look', (_what, sealed) => {
+  ])('a value %s causes no refresh', (_what, sealed) => {
     const ring = changingRing([current, old], [])
     createSealer(ring, randomBytes).open(sealed, 'c')
     expect(ring.refreshed()).toBe(0)
   })
 
-  it('what is first after a refresh seals from then on', () => {
+  it('seals with the first key after a refresh', () => {
     const ring = changingRing([current], [added, current])
     const changing = createSealer(ring, randomBytes)
     expect(sealingKeyOf(changing.seal(plaintext, 'c'))).toBe('current')

@@ -75,12 +75,12 @@ it('fetches a document by TLS under its host name, with nothing but the headers 
   ])
 })
 
-it('a 304 that nobody asked for is a redirect to nowhere', async () => {
+it('takes an unrequested 304 for a redirect', async () => {
   const port = await serve((_request, response) => void response.writeHead(304).end())
   expect(await failure(fetchFrom(`https://client.example:${port}/c`))).toBe('redirected')
 })
 
-it('OAuth 2.1 1.5: a certificate for another name, or of nobody, is no connection', async () => {
+it('OAuth 2.1 1.5: a certificate for another name or by an unknown authority is not accepted', async () => {
   const port = await serve(answerDocument)
   expect(await failure(fetchFrom(`https://other.example:${port}/c`))).toBe('unreachable')
   expect(
@@ -169,13 +169,13 @@ it.each<[rule: string, listener: RequestListener]>([
       response.on('close', () => clearInterval(timer))
     },
   ],
-])('one time limit for all: %s', async (_rule, listener) => {
+])('limits the time of everything together: %s', async (_rule, listener) => {
   const port = await serve(listener)
   const url = `https://client.example:${port}/c`
   expect(await failure(fetchFrom(url, { timeLimitMs: 150 }))).toBe('too_slow')
 })
 
-it('one time limit for all: a server that never speaks TLS, and a name server that never answers', async () => {
+it('limits the time of everything together: a server that never speaks TLS, and a name server that never answers', async () => {
   const silent = await listen(createTcpServer((socket) => void socket.resume()))
   const limit = { timeLimitMs: 150 }
   expect(await failure(fetchFrom(`https://client.example:${silent}/c`, limit))).toBe('too_slow')
@@ -183,7 +183,7 @@ it('one time limit for all: a server that never speaks TLS, and a name server th
   expect(await failure(fetchFrom('https://client.example/c', { ...limit, resolve }))).toBe('too_slow')
 })
 
-it('MCP auth Abuse-Protection, MCP security SSRF, CIMD 6.5: DNS rebinding: the connection goes to what was checked, whatever the name server says next', async () => {
+it('MCP auth Abuse-Protection, MCP security SSRF, CIMD 6.5: DNS rebinding: the connection goes to the checked address, even if the name server then returns another', async () => {
   const reached: string[] = []
   const at = (address: string) =>
     createServer(certificate, (request, response) => {
@@ -203,7 +203,7 @@ it('MCP auth Abuse-Protection, MCP security SSRF, CIMD 6.5: DNS rebinding: the c
 })
 
 it.each(['https://client.example:25/c', 'https://client.example:80/c', 'https://93.184.216.34:22/c'])(
-  'in production only the port of https is asked, or this server would be a scanner of ports: %s',
+  'refuses every other port than https in production: %s',
   async (url) => {
     const resolve = (): Promise<string[]> => Promise.reject(new Error('A name server was asked.'))
     expect(await failure(fetchFrom(url, { allowLoopback: false, resolve }))).toBe('forbidden_url')
@@ -211,7 +211,7 @@ it.each(['https://client.example:25/c', 'https://client.example:80/c', 'https://
 )
 
 it.each(['', '/', '/oauth/authorize?client_id=x', '//oauth/authorize', '?x'])(
-  'does not ask itself, and so itself again: BASE_URL with %j behind',
+  'does not fetch from itself: BASE_URL followed by %j',
   async (rest) => {
     const ownUrl = 'https://client.example/base'
     const resolve = async (): Promise<string[]> => []
@@ -220,7 +220,7 @@ it.each(['', '/', '/oauth/authorize?client_id=x', '//oauth/authorize', '?x'])(
   },
 )
 
-it('who a host is stays proven when the process was told not to look at certificates', async () => {
+it('checks certificates even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
   const port = await serve(answerDocument)
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   try {
@@ -273,7 +273,7 @@ it.each([
   expect(await failure(fetchFrom(url, { allowLoopback: false }))).toBe('forbidden_url')
 })
 
-it('in development http on loopback is fetched, and only there', async () => {
+it('fetches over http in development, from loopback only', async () => {
   const port = await listen(createPlainServer(answerDocument))
   expect(await fetchFrom(`http://127.0.0.1:${port}/c`)).toMatchObject({ kind: 'fetched' })
   expect(await fetchFrom(`http://localhost:${port}/c`)).toMatchObject({ kind: 'fetched' })
@@ -282,7 +282,7 @@ it('in development http on loopback is fetched, and only there', async () => {
   expect(await failure(fetchFrom(`https://client.example:${port}/c`, { resolve }))).toBe('forbidden_address')
 })
 
-it('a name that nobody knows, and a port that nobody listens at', async () => {
+it('tells an unknown name from a closed port', async () => {
   const nobody = await listen(createTcpServer(() => {}))
   await new Promise((resolve) => open.pop()?.close(resolve))
   expect(await failure(fetchFrom(`https://client.example:${nobody}/c`))).toBe('unreachable')
@@ -291,7 +291,7 @@ it('a name that nobody knows, and a port that nobody listens at', async () => {
   }
 })
 
-it('tries the next of the checked addresses when one does not answer', async () => {
+it('tries the next checked address if one does not answer', async () => {
   const port = await serve(answerDocument)
   const resolve = async (): Promise<string[]> => ['127.0.0.9', '127.0.0.1']
   expect(await fetchFrom(`https://client.example:${port}/c`, { resolve })).toMatchObject({

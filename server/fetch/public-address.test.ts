@@ -67,7 +67,7 @@ describe('isPublicAddress (RFC 6890; MCP security best practices, SSRF)', () => 
     '08.8.8.8',
     '[::1]',
     '8.8.8.8 ',
-  ])('refuses what is no address in its plain form: %j', (text) => {
+  ])('refuses text that is not a plain address: %j', (text) => {
     expect(isPublicAddress(text)).toBe(false)
   })
 })

@@ -232,7 +232,7 @@ it.each<
   ],
   ['the metadata of the server', ['GET', '/.well-known/openid-configuration'], 200, [], 'server_metadata'],
   ['a preflight for metadata', ['OPTIONS', '/.well-known/openid-configuration'], 204, [], ''],
-])('%s shows which step of a client', (_, request, status, events, steps) => {
+])('reads the step of a client from %s', (_, request, status, events, steps) => {
   expect(stepsOf(request, status, events)).toBe(steps)
 })
 

@@ -91,7 +91,7 @@ describe('GET / and GET /mcp of people', () => {
     expect(headers.get('set-cookie')).toBeNull()
   })
 
-  it('GET / is a page for everybody, HEAD has no body, and nothing else is taken', async () => {
+  it('GET / is a page, HEAD has no body, and other methods are refused', async () => {
     expect((await drawbridge.fetch('/', { headers: { accept: '*/*' } })).status).toBe(200)
     const head = await drawbridge.fetch('/', { method: 'HEAD' })
     expect([head.status, await head.text()]).toEqual([200, ''])

@@ -101,7 +101,7 @@ describe('createHttpApp', () => {
     expect(html).not.toContain('hunter2')
   })
 
-  it('a client that hangs up is no failure of ours', async () => {
+  it('does not report a client that disconnects as a failure', async () => {
     const POST = throwing(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }))
     await route([{ path: '/hangs-up', cors: 'none', methods: { POST } }])('/hangs-up', { method: 'POST' })
     expect(reported.at(-1)?.[0]).toBe('request_aborted')
@@ -174,7 +174,7 @@ describe('createHttpApp', () => {
     [fine, 'GET, HEAD, OPTIONS'],
     [probe, 'GET, HEAD'],
     [failing, 'GET, HEAD, POST'],
-  ])('405 names what is taken (RFC 9110 section 10.2.1)', async (endpoint, allow) => {
+  ])('names the allowed methods in a 405 (RFC 9110 section 10.2.1)', async (endpoint, allow) => {
     const response = await route([endpoint])(endpoint.path, { method: 'PATCH' })
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')).toBe(allow)

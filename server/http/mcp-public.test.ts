@@ -199,7 +199,7 @@ describe('without a credential, where a tool is public', () => {
     expect(await response.text()).toContain('These tools need no sign-in: search.')
   })
 
-  it('somebody who has signed in calls it as who they are', async () => {
+  it('is called by a signed-in user as that user', async () => {
     const { tokens } = await drawbridge.connect()
     expect((await drawbridge.callTool(tokens.access_token, 'search')).text).toBe('For you.')
     expect(ran).toEqual([expect.any(String)])
@@ -216,7 +216,7 @@ describe('without a credential, where a tool is public', () => {
 describe('a server of its own', () => {
   afterEach(() => drawbridge.close())
 
-  it('an address has a limit of its own, whatever it asks; it takes nothing from people', async () => {
+  it('limits each address separately, without using up the limits of users', async () => {
     await start({ callLimit: '3/m' })
     const { tokens } = await drawbridge.connect()
     const statuses = []

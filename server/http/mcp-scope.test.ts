@@ -101,7 +101,7 @@ describe.each(eras)('a call of a tool with a scope of its own, at %s', (_era, se
 })
 
 describe('scopes of tools', () => {
-  it('hide nothing from the list: what is not seen is never asked for', async () => {
+  it('hide nothing from the list, as clients never request an unseen scope', async () => {
     const response = await drawbridge.mcp(request('tools/list'), {
       authorization: `Bearer ${await tokenFor('mcp')}`,
     })

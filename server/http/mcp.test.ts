@@ -138,7 +138,7 @@ describe('credential (c): the session cookie', () => {
     expect(await toolList(await drawbridge.mcp(listTools, { cookie, ...headers }))).toEqual(toolNames)
   })
 
-  it('a trusted origin may read the answer with credentials, and nobody else', async () => {
+  it('lets only a trusted origin read the response with credentials', async () => {
     const cookie = sessionCookieHeader(await providerSession())
     const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })
     expect(response.headers.get('access-control-allow-origin')).toBe(appUrl)

@@ -92,7 +92,7 @@ describe.each<[string, () => ModuleEndpoint]>([
     const isStream = (response: Response): boolean =>
       response.headers.get('content-type') === 'text/event-stream'
 
-    it('is bounded for each user, whatever their grants', async () => {
+    it('is limited for each user, over all grants', async () => {
       const first = readMessages(await listen(everything))
       await listen(everything)
       expect(await (await listen(everything, { ...ada(), grantId: 'grant-2' })).json()).toMatchObject({
@@ -109,7 +109,7 @@ describe.each<[string, () => ModuleEndpoint]>([
       expect(answers.filter(isStream)).toHaveLength(2)
     })
 
-    it('is bounded for all: whoever has the most makes room, politely, and nobody else', async () => {
+    it('is limited in total: only the user with the most streams makes room, with a closing result', async () => {
       const first = readMessages(await listen(everything))
       await listen(everything)
       expect(isStream(await listen(everything, of('bob')))).toBe(true)

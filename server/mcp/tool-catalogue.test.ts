@@ -35,7 +35,7 @@ it.each([
   ['that has no end', async () => ({ tools: [], nextCursor: 'more' })],
   ['that is none', async () => ({})],
   ['that fails', () => Promise.reject(new Error('No.'))],
-])('says nothing about a name after a list %s', async (_, list) => {
+])('decides nothing about a name after a list %s', async (_, list) => {
   const catalogue = new ToolCatalogue(known, list, nowMs)
   expect(await catalogue.knows('a')).toBeUndefined()
 })

@@ -45,7 +45,7 @@ it.each([
   ['the page of a device', '/oauth/device', 200],
   ['an error of the login flow', '/oauth/authorize', 400],
   ['the page that is not found', '/nowhere', 404],
-])('the look of the app is that of %s', async (_name, path, status) => {
+])('gives the app the look of %s', async (_name, path, status) => {
   const folder = temporaryFolder()
   const appLogo = join(folder, 'logo')
   const logo = '<svg xmlns="http://www.w3.org/2000/svg"/>'
@@ -66,7 +66,7 @@ it.each<[header: string, value: string]>([
   ['x-forwarded-for', '203.0.113.1'],
   ['x-forwarded-host', 'mcp.example.com'],
   ['x-forwarded-proto', 'https'],
-])('the embedded provider answers nothing that a proxy sent with %s', async (header, value) => {
+])('refuses requests to the embedded provider that a proxy sent with %s', async (header, value) => {
   drawbridge = await startDrawbridge()
   for (const path of ['/', '/auth/v1/settings', '/google/authorize', '/api/notes']) {
     const ask = (headers: Record<string, string>): Promise<Response> | undefined =>

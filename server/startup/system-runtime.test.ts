@@ -15,7 +15,7 @@ describe('a time-out', () => {
   test.each([
     ['never answers', 'headers'],
     ['never ends its answer', 'body'],
-  ])('ends a call to a server that %s, whatever is collected meanwhile', async (_what, phase) => {
+  ])('ends a call to a server that %s, even after a garbage collection', async (_what, phase) => {
     const { stdout } = await run(process.execPath, ['--expose-gc', program, phase])
     expect(JSON.parse(stdout)).toEqual([
       'an OpenID provider',

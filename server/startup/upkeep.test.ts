@@ -123,7 +123,7 @@ it('deletes no further batch once it is stopped', async () => {
   expect(collect).toHaveBeenCalledTimes(1)
 })
 
-it('bounds the registrations that nobody signed in with, in batches, once a minute', async () => {
+it('limits unused registrations in batches, once a minute', async () => {
   const removed = [2000, 2000, 3]
   const asked: number[][] = []
   start({

@@ -14,7 +14,7 @@ beforeEach(() => {
   writeFileSync(path, 'a:1,b:2\n', { mode: 0o600 })
 })
 
-it('puts a new file with the entries, one a line, in the place of the old one, so that nobody reads half of it', () => {
+it('replaces the file as a whole, so that no reader sees half of it', () => {
   const { ino } = statSync(path)
   changeKeyFile(path, (entries) => {
     expect(entries).toEqual(['a:1', 'b:2'])

@@ -43,7 +43,7 @@ describe('readOrCreateSecretKeys', () => {
     expect(readOrCreateSecretKeys(path, never)).toBe('kid:text')
   })
 
-  it('two that start at once get the same text, whoever is first', () => {
+  it('gives two servers that start at once the same text', () => {
     const path = join(folder, 'secret-keys')
     let inner = ''
     const outer = readOrCreateSecretKeys(path, () => {

@@ -66,16 +66,13 @@ it.each<[string, Partial<Profile>, ProviderCapabilities['confirmsEmail'] | 'down
   ['one that the provider says nothing about', { emailVerified: undefined }, true, { emailVerified: false }],
   ['not verified', { emailVerified: false }, true, { email: undefined, emailVerified: false }],
   ['none', { email: undefined }, true, { email: undefined, emailVerified: false }],
-])(
-  'what tools and upstreams are told of a person: an address that is %s',
-  async (_what, profile, confirms, told) => {
-    const access = accessSample(undefined, {
-      capabilities: confirms === 'down' ? down : confirming(confirms),
-    })
-    expect(await access.describe(user, { ...ada, ...profile, name: 'Ada' })).toMatchObject({
-      ...user,
-      name: 'Ada',
-      ...told,
-    })
-  },
-)
+])('tells tools and upstreams whether an address is verified: %s', async (_what, profile, confirms, told) => {
+  const access = accessSample(undefined, {
+    capabilities: confirms === 'down' ? down : confirming(confirms),
+  })
+  expect(await access.describe(user, { ...ada, ...profile, name: 'Ada' })).toMatchObject({
+    ...user,
+    name: 'Ada',
+    ...told,
+  })
+})

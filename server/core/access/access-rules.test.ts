@@ -30,7 +30,7 @@ describe('the order of rules', () => {
     expect(outcome([deny({ sub: ['user-2'] }), allow({})])).toBe('allowed by 2')
   })
 
-  it('nobody comes in whom no rule allows', () => {
+  it('refuses a user whom no rule allows', () => {
     expect(outcome([])).toBe('denied by undefined')
     expect(outcome([allow({ sub: ['user-2'] })])).toBe('denied by undefined')
     expect(outcome([deny({ sub: ['user-2'] })])).toBe('denied by undefined')
@@ -79,7 +79,7 @@ describe('email', () => {
     expect(outcome([allow({ email: [pattern] })], person)).toBe('denied by undefined')
   })
 
-  it('an address that is not verified lets nobody in, and keeps nobody from being refused', () => {
+  it('ignores an unverified address for allow rules, but not for deny rules', () => {
     const unverified = { ...ada, emailVerified: false }
     expect(outcome([allow({ email: ['*@example.com'] })], unverified)).toBe('denied by undefined')
     expect(outcome([deny({ email: ['*@example.com'] }), allow({})], unverified)).toBe('denied by 1')
@@ -91,7 +91,7 @@ describe('email', () => {
     expect(outcome([deny({ email }), allow({})])).toBe('denied by 1')
   })
 
-  it('nobody without an address matches', () => {
+  it('does not match a user without an address', () => {
     expect(outcome([allow({ email: ['*@*'] })], { ...ada, email: undefined })).toBe('denied by undefined')
   })
 
@@ -127,7 +127,7 @@ it('a claim that a token has and the provider no longer names is nothing to an a
   expect(outcome([deny({ claim: { groups: ['staff'] } }), allow({})], former)).toBe('denied by 1')
 })
 
-describe('why somebody may not come in', () => {
+describe('the reason for a refusal', () => {
   const unverified = { ...ada, emailVerified: undefined }
   const byEmail = { email: ['ada@example.com'] }
 
@@ -164,7 +164,7 @@ describe('what an allow rule gives', () => {
   })
 })
 
-describe('tools that the rules may offer to somebody', () => {
+describe('tools that the rules may offer to a user', () => {
   const allowTools = (tools: object, scopes?: readonly string[]): AccessRule => ({
     effect: 'allow',
     conditions: { sub: ['user-1'] },

@@ -136,7 +136,7 @@ describe('the record of a call', () => {
     expect(called).toEqual(names)
   })
 
-  it('needs neither a person nor anybody to tell', () => {
+  it('is made without a user and without a listener, too', () => {
     const nobody = { user: undefined, clientId: undefined, grantId: undefined, credential: 'none' }
     const calls = start({ caller: nobody, called: undefined as never, over: undefined as never })
     calls.begin(tool('a'))(ok)

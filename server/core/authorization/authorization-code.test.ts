@@ -191,7 +191,7 @@ describe('RFC 6749 4.1.2, RFC 9700 2.1.1: a code presented again', () => {
     ['with another verifier', { codeVerifier: 'x'.repeat(43) }],
     ['by another client', { client: publicClient({ id: 'mcpc_other' }) }],
   ])(
-    'OAuth 2.1 7.5.3: %s ends nothing: whoever found the code cannot cut its owner off',
+    'OAuth 2.1 7.5.3: %s ends nothing: a finder of the code cannot cut its owner off',
     async (_who, changes) => {
       const { access_token: accessToken } = await redeem()
       runtime.advance(60)

@@ -52,7 +52,7 @@ async function parse(changes: Changes = {}): Promise<AuthorizationRequestResult>
 }
 
 describe('an accepted request', () => {
-  it('carries what was asked', async () => {
+  it('has everything that was requested', async () => {
     expect(await parse()).toEqual({
       kind: 'accepted',
       client: publicClient(),

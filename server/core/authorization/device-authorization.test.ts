@@ -60,7 +60,7 @@ describe('startDeviceAuthorization', () => {
     })
   })
 
-  it('stores what was asked, and neither code', async () => {
+  it('stores the request, and neither code', async () => {
     const device = await waiting()
     expect(device).toEqual({
       deviceHash: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
@@ -120,7 +120,7 @@ describe('findDeviceByUserCode', () => {
 })
 
 describe('redeemDeviceCode', () => {
-  it('RFC 8628 3.5: waits, then gets the tokens of whoever approved', async () => {
+  it('RFC 8628 3.5: waits, then gets the tokens of the user who approved', async () => {
     await expect(poll()).rejects.toMatchObject(refusal('authorization_pending'))
     runtime.advance(5)
     expect(await approve()).toBe(true)
@@ -187,7 +187,7 @@ describe('redeemDeviceCode', () => {
     expect(await store.findAccessToken(tokenKey(response.access_token), runtime.now())).toBeUndefined()
   })
 
-  it('a device code is no authorization code', async () => {
+  it('refuses a device code as an authorization code', async () => {
     await approve()
     for (const code of [started.device_code, `device ${started.device_code} ${client.id}`]) {
       const request = { client, code, codeVerifier: 'x'.repeat(43), redirectUri: undefined, resources: [] }

@@ -240,7 +240,7 @@ describe('replay of assertions (RFC 7523 section 3 item 7)', () => {
     })
   })
 
-  it('nobody but the holder of the key uses a jti up', async () => {
+  it('uses up a jti only for the holder of the key', async () => {
     const ports = createPorts()
     await expect(verify(await sign({}, stranger), ports)).rejects.toMatchObject(refused)
     await expect(verify(await sign(), ports)).resolves.toBeUndefined()
@@ -256,7 +256,7 @@ describe('assertedClientId (RFC 7521 section 4.2)', () => {
     expect(assertedClientId(text)).toBeUndefined()
   })
 
-  it('is nothing when sub is no text, empty or too long to look at', async () => {
+  it('is undefined for a sub that is not text, empty or too long', async () => {
     expect(assertedClientId(await sign({ sub: 1 }))).toBeUndefined()
     expect(assertedClientId(await sign({ sub: '' }))).toBeUndefined()
     expect(assertedClientId(await sign({ sub: 'x'.repeat(9000) }))).toBeUndefined()

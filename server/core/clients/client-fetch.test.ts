@@ -34,7 +34,7 @@ function createLimited() {
   }
 }
 
-it('so many to one host in a minute, and a third more for browsers that are known', async () => {
+it('limits fetches from one host per minute, with a third reserved for known browsers', async () => {
   const { ask, runtime } = createLimited()
   for (let index = 0; index < 4; index += 1) expect(await ask('a.example')).toBe('fetched')
   expect(await ask('a.example')).toBe('too_many_fetches')
@@ -48,7 +48,7 @@ it('so many to one host in a minute, and a third more for browsers that are know
   expect(await ask('a.example')).toBe('fetched')
 })
 
-it('CIMD 6.5: so many to all hosts in a minute', async () => {
+it('CIMD 6.5: limits fetches from all hosts per minute', async () => {
   const { ask, runtime } = createLimited()
   for (let index = 0; index < 6; index += 1) expect(await ask(`${index}.example`)).toBe('fetched')
   expect(await ask('other.example')).toBe('too_many_fetches')
@@ -59,7 +59,7 @@ it('CIMD 6.5: so many to all hosts in a minute', async () => {
   expect(await ask('other.example')).toBe('fetched')
 })
 
-it('so many at the same moment', async () => {
+it('limits concurrent fetches', async () => {
   const { ask, stall, finish } = createLimited()
   stall()
   const running = [ask('a.example'), ask('b.example')]
@@ -73,7 +73,7 @@ it('so many at the same moment', async () => {
   expect(await next).toBe('fetched')
 })
 
-it('one address has a share: of a host, of a minute, of a moment', async () => {
+it('limits the share of one address, per host, per minute and at once', async () => {
   const { ask, stall, finish, runtime } = createLimited()
   const one = visitor('192.0.2.1')
   expect(await ask('a.example', one)).toBe('fetched')
@@ -91,7 +91,7 @@ it('one address has a share: of a host, of a minute, of a moment', async () => {
   expect([await running, await other]).toEqual(['fetched', 'fetched'])
 })
 
-it('a site has more, and never more than half of what there is', async () => {
+it('gives a site more than an address, up to half of the total', async () => {
   const { ask } = createLimited()
   const results = []
   for (let link = 1; link < 9; link += 1)
@@ -101,7 +101,7 @@ it('a site has more, and never more than half of what there is', async () => {
   expect(await ask('a.example', visitor('2001:db8:2:1::1'))).toBe('fetched')
 })
 
-it('clients that people use are not stopped by a flood of others, wherever it comes from', async () => {
+it('fetches for clients in use during a flood of other fetches', async () => {
   const { ask } = createLimited()
   for (let index = 0; index < 20; index += 1) await ask(`${index}.example`, visitor('192.0.2.1'))
   for (let index = 0; index < 20; index += 1) await ask(`${index}.example`)

@@ -150,7 +150,7 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(await name()).toBe('Two')
   })
 
-  it('fetches once for everybody who waits', async () => {
+  it('fetches once for all concurrent requests', async () => {
     const { name, host } = createFixture()
     await Promise.all(Array.from({ length: 20 }, () => name()))
     expect(host.queries).toHaveLength(1)
@@ -170,7 +170,7 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(await name()).toBe('Quill')
   })
 
-  it('our own limit is no failure of the host: the next one may try at once', async () => {
+  it('does not count our own limit as a failure of the host', async () => {
     const { name, host } = createFixture({ answer: failed('too_many_fetches') })
     await expect(name()).rejects.toMatchObject(unavailable)
     host.answer = served('Quill')
@@ -213,7 +213,7 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
 })
 
 describe('an outage at the host of a document (stale on error)', () => {
-  it('what was fetched within a day signs people in', async () => {
+  it('allows sign-ins with a document fetched within the last day', async () => {
     const { name, host, runtime } = createFixture()
     await name()
     host.answer = failed('unreachable')
@@ -223,7 +223,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     await expect(name()).rejects.toMatchObject(unavailable)
   })
 
-  it('RFC 5861 4: a host that says there is none any more is no outage: nobody signs in anew', async () => {
+  it('RFC 5861 4: a host that says that there is no document any more is not an outage: new sign-ins are refused', async () => {
     const { name, host, runtime } = createFixture()
     await name()
     host.answer = failed('not_found')
@@ -237,7 +237,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     expect(await name()).toBe('Back')
   })
 
-  it('what the operator removed while the document was fetched does not come back', async () => {
+  it('does not restore a client that was removed during the fetch', async () => {
     const { store, connect, host, runtime, name } = createFixture()
     await connect()
     runtime.advance(300)
@@ -261,7 +261,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     expect(await name()).toBe('Quill')
   })
 
-  it('whoever is connected goes on for as long as it is stored, also after a restart', async () => {
+  it('serves connected clients from the stored document, after a restart too', async () => {
     const { store, connect, runtime } = createFixture()
     await connect()
     runtime.advance(29 * day)
@@ -271,7 +271,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     expect(after.host.queries[0]?.known).toBe(true)
   })
 
-  it('is stored only for as long as somebody is connected with it', async () => {
+  it('stores a document only while a connection uses it', async () => {
     const { store, name, connect } = createFixture()
     await name()
     expect(await store.findClient(url)).toBeUndefined()
@@ -282,7 +282,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     })
   })
 
-  it('what is stored is brought up to date, and keeps its age and its end', async () => {
+  it('updates the stored document, and keeps its age and its expiry', async () => {
     const { store, connect, host, runtime, name } = createFixture()
     await connect()
     runtime.advance(300)
@@ -296,7 +296,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     })
   })
 
-  it('another instance uses what is stored without asking while it is fresh', async () => {
+  it('uses the fresh document that another instance stored, without a fetch', async () => {
     const { store, connect, runtime } = createFixture()
     await connect()
     const other = createFixture({ store, runtime })
@@ -304,7 +304,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     expect(other.host.queries).toEqual([])
   })
 
-  it('what has expired in the store does not count', async () => {
+  it('ignores an expired document in the store', async () => {
     const { store, connect, runtime } = createFixture()
     await connect()
     runtime.advance(120 * day)
@@ -312,7 +312,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     await expect(after.name('connected')).rejects.toMatchObject(unavailable)
   })
 
-  it('a client that registered under a URL is no document', async () => {
+  it('does not take a registered client with a URL as its id for a document', async () => {
     const { store, name } = createFixture({ answer: failed('unreachable') })
     await store.addClient(publicClient({ id: url, name: 'Impostor' }))
     await expect(name()).rejects.toMatchObject(unavailable)

@@ -39,7 +39,7 @@ it.each<[what: string, shownAfterDays: readonly number[], days: number]>([
   ['and again a week later', [0, 7], 37],
   ['every four weeks', [0, 28, 56, 84], 90],
 ])(
-  'a registration whose login page is shown %s %j is kept for so many days: %i',
+  'keeps a registration whose login page is shown %s %j for this many days: %i',
   async (_what, shown, days) => {
     await store.addClient(registered)
     for (const after of shown) await store.noteClientOpened(registered.id, start + after * day)
@@ -52,7 +52,7 @@ it.each<[what: string, shownAfterDays: readonly number[], days: number]>([
   },
 )
 
-it('a page that is shown leaves clients alone that are in use, have no end, or are documents', async () => {
+it('does not change clients in use, without expiry or from documents when their page is shown', async () => {
   const others = [
     publicClient({ id: 'mcpc_endless' }),
     { ...described, expiresAt: start + day },
@@ -95,14 +95,14 @@ describe('createClientKeeper', () => {
     expect(writes).toEqual([])
   })
 
-  it('writes about a document once, although what is in memory does not say that it is stored', async () => {
+  it("writes a document's expiry once, although the cached client does not say that it is stored", async () => {
     for (let refresh = 0; refresh < 3; refresh += 1) await keep(described, grantEnd)
     expect(writes).toEqual([`put ${described.id}`, `keep ${described.id}`])
     await keep(described, grantEnd + 1)
     expect(await endOf(described)).toBe(start + 120 * day + 1)
   })
 
-  it('what could not be written is written the next time', async () => {
+  it('retries a failed write the next time', async () => {
     let isDown = true
     const failing = createClientKeeper({
       ...store,

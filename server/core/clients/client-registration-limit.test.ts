@@ -23,7 +23,7 @@ function createLimit(limitPerHour = 2) {
   return { runtime, store, count, most }
 }
 
-it('so many an hour from one address, and says when there are more', async () => {
+it('limits registrations of one address per hour, and returns the seconds to wait', async () => {
   const { runtime, count } = createLimit()
   expect(await count(loopback)).toBe(0)
   expect(await count(loopback)).toBe(0)
@@ -34,7 +34,7 @@ it('so many an hour from one address, and says when there are more', async () =>
   expect(await count(loopback)).toBe(0)
 })
 
-it('whoever has no address shares one limit, which is not for one visitor to use up', async () => {
+it('gives clients without an address one common limit, a hundred times as high', async () => {
   const anonymous = { redirectUris: loopback, address: undefined }
   const { store, runtime } = createLimit()
   const ports = { store, runtime, limitPerHour: 1 }
@@ -56,11 +56,11 @@ it.each<[rule: string, redirectUris: string[]]>([
   ['another port', ['https://claude.ai:8443/callback']],
   ['a loopback address beside it', [...claude, ...loopback]],
   ['no redirect URI', []],
-])('and nobody else: %s', async (_rule, redirectUris) => {
+])('gives the limit of hosted assistants to no other client: %s', async (_rule, redirectUris) => {
   expect(await createLimit().most(redirectUris)).toBe(2)
 })
 
-it('a hosted assistant and everybody else do not use up the limit of each other', async () => {
+it('counts hosted assistants and other clients separately', async () => {
   const { most } = createLimit()
   expect(await most(claude)).toBe(20)
   expect(await most(loopback)).toBe(2)

@@ -69,7 +69,7 @@ describe('registerClient (RFC 7591)', () => {
     })
   })
 
-  it('RFC 7517 4: members of a key that nobody understands are left out, however deep they are', () => {
+  it('RFC 7517 4: unknown members of a key are left out, however deep they are', () => {
     const key = { ...publicKey, key_ops: ['verify'], x5t: 'AAAA', use: { a: 1 }, deep: [[[[]]]] }
     const { client, response } = register({ redirect_uris, jwks: { keys: [key] } })
     expect(response.jwks).toEqual({ keys: [{ ...publicKey, key_ops: ['verify'] }] })
@@ -224,7 +224,7 @@ describe('updateClient (RFC 7592 section 2.2)', () => {
     }
   }
 
-  it('replaces all metadata: what is left out is gone', () => {
+  it('replaces all metadata and drops what is left out', () => {
     const registered = register({
       redirect_uris,
       client_name: 'Old',

@@ -44,7 +44,7 @@ const ada = {
 }
 
 describe('an assertion', () => {
-  it('says who calls, by which client and how, for 60 seconds, to the upstream alone', async () => {
+  it('names user, client and credential for 60 seconds, for the upstream only', async () => {
     const jwt = await signer.assert(ada)
     const { payload } = await verify(jwt)
     expect(payload).toEqual({
@@ -71,7 +71,7 @@ describe('an assertion', () => {
     await expect(verify(jwt)).rejects.toThrow()
   })
 
-  it('says of an address that is not proven that it is not, and of a person without one nothing', async () => {
+  it('marks an unverified address as such, and has no email claims without an address', async () => {
     const claimsOf = async (user: Partial<CurrentUser>): Promise<JWTPayload> =>
       (await verify(await signer.assert({ ...ada, user: { ...ada.user, ...user } }))).payload
     expect(await claimsOf({ emailVerified: false })).toMatchObject({
@@ -83,7 +83,7 @@ describe('an assertion', () => {
     expect(without).not.toHaveProperty('email_verified')
   })
 
-  it('is the same for half a minute, and another for whoever is not the same caller', async () => {
+  it('is reused for half a minute, for the same caller only', async () => {
     const first = await signer.assert(ada)
     runtime.advance(29)
     expect(await signer.assert(ada)).toBe(first)
@@ -102,7 +102,7 @@ describe('an assertion', () => {
 })
 
 describe('the keys', () => {
-  it('are the same at every instance that has the ring', async () => {
+  it('are the same at every instance with the same key ring', async () => {
     expect(create().keySet()).toEqual(signer.keySet())
     await verify(await signer.assert(ada), create())
   })
@@ -123,7 +123,7 @@ describe('the keys', () => {
     expect(kids()).toEqual(['assertion-d', 'assertion-c', 'assertion-b'])
   })
 
-  it('have nothing secret in the key set', () => {
+  it('publish nothing secret in the key set', () => {
     for (const key of signer.keySet().keys) {
       expect(Object.keys(key).toSorted()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
     }

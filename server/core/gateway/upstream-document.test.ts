@@ -157,7 +157,7 @@ describe('an upstream that is a command', () => {
     ])
   })
 
-  it('can have public tools when everybody shares its process', () => {
+  it('can have public tools if its process is shared', () => {
     const { policy } = upstream({ command: 'x', process: 'shared', tools: { public: ['help'] } })
     expect(policy.publicTools).toEqual(new Set(['help']))
   })

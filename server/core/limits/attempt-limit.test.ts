@@ -36,7 +36,7 @@ const count = async (...limits: AttemptLimit[]): Promise<number> =>
   (await countWithin(limits, { store, runtime })).waitSeconds
 
 describe('countWithin', () => {
-  it('answers the seconds until the window ends, and counts anew from then on', async () => {
+  it('returns the seconds until the window ends, and starts a new count then', async () => {
     expect([await count(mine), await count(mine)]).toEqual([0, 0])
     runtime.advance(59)
     expect(await count(mine)).toBe(1)
@@ -44,7 +44,7 @@ describe('countWithin', () => {
     expect(await count(mine)).toBe(0)
   })
 
-  it('what one limit refuses is not counted by the next', async () => {
+  it('does not count an attempt in later limits once one has refused it', async () => {
     for (let index = 0; index < 9; index += 1) await count(mine, all)
     expect(await count({ ...mine, key: 'other' }, all)).toBe(0)
     expect(await count({ ...mine, key: 'third' }, all)).toBe(600)
@@ -57,7 +57,7 @@ describe('countWithin', () => {
     expect([await count(mine, all), await count(mine, all)]).toEqual([0, 0])
   })
 
-  it('what is full is not written again, and is full for other instances as well', async () => {
+  it('does not write to a full limit, which is full for other instances, too', async () => {
     for (let index = 0; index < 9; index += 1) await count(mine)
     expect(written).toHaveLength(2)
     const instance = { ...store }
@@ -68,7 +68,7 @@ describe('countWithin', () => {
 describe('attempts that are given back', () => {
   const refundable: AttemptLimit = { ...mine, refundable: true }
 
-  it('only those of a limit on guesses, which is open again then', async () => {
+  it('are returned to limits on guesses only, which admit attempts again', async () => {
     const results = [
       await countWithin([refundable, all], { store, runtime }),
       await countWithin([refundable, all], { store, runtime }),
@@ -95,7 +95,7 @@ describe('attempts that are given back', () => {
     expect(await elsewhere()).toBe(0)
   })
 
-  it('what is refused is counted nowhere, also by the limits before', async () => {
+  it('are not counted anywhere once refused, not even in earlier limits', async () => {
     for (let index = 0; index < 3; index += 1) await count(all)
     // Another instance, which does not know yet that the window is full.
     const instance = { ...store }
@@ -112,7 +112,7 @@ describe('attempts that are given back', () => {
     expect(await store.countAttempt('mine', 60, start)).toMatchObject({ count: 1 })
   })
 
-  it('a store that is out of reach costs nobody the sign-in', async () => {
+  it('do not fail a sign-in while the store is unavailable', async () => {
     store.returnAttempt = () => Promise.reject(new StoreUnavailableError('down', { cause: undefined }))
     await expect(giveBack([{ key: 'mine', windowEndsAt: start + 60 }], { store })).resolves.toBeUndefined()
   })

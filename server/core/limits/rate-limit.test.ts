@@ -26,20 +26,20 @@ it.each<[name: string, after: number, expected: number]>([
   expect(allowed(limit, 'a', 100, start + after)).toBe(expected)
 })
 
-it('asking takes nothing', () => {
+it('does not count by isSpent alone', () => {
   const limit = new RateLimit({ burst: 1, perSecond: 1 }, 10)
   for (let index = 0; index < 100; index += 1) expect(limit.isSpent('a', start)).toBe(false)
   expect(allowed(limit, 'a', 2, start)).toBe(1)
 })
 
-it('more than is left can be taken by what was already let in, and is no debt', () => {
+it('lets admitted work take more than is left, without a debt', () => {
   const limit = new RateLimit({ burst: 2, perSecond: 2 }, 10)
   for (let index = 0; index < 100; index += 1) limit.take('a', start)
   expect(limit.isSpent('a', start)).toBe(true)
   expect(allowed(limit, 'a', 100, start + 1)).toBe(2)
 })
 
-it('remembers so many keys and no more', () => {
+it('remembers a limited number of keys', () => {
   const limit = new RateLimit({ burst: 1, perSecond: 0 }, 2)
   for (const key of ['a', 'b', 'c']) limit.take(key, start)
   expect(['a', 'b', 'c'].map((key) => limit.isSpent(key, start))).toEqual([false, true, true])

@@ -51,7 +51,7 @@ it('a crash before the request leaves changes nothing: the lease ends, and the n
   expect(fx.provider.presented).toEqual(['refresh 1'])
 })
 
-describe('the provider has rotated and nobody knows', () => {
+describe('the provider has rotated the token and the response was lost', () => {
   it('its reply got lost: the same token brings the active one', async () => {
     fx.provider.play(lostReply)
     expect(await fx.keep(fx.keeper('one'))).toMatchObject(version(2))
@@ -203,7 +203,7 @@ describe('the store cannot take what the provider has issued', () => {
   })
 
   it.each([{ strict: false }, { strict: true }])(
-    'three times: unavailable; the next call stores it and asks nobody ($strict one-time tokens)',
+    'three times: unavailable; the next call stores it without asking the provider ($strict one-time tokens)',
     async (rule) => {
       await connectAndExpire(rule)
       const keeper = fx.keeper('one', { store: failingSaves(3) })
@@ -217,7 +217,7 @@ describe('the store cannot take what the provider has issued', () => {
     },
   )
 
-  it('without another call it is stored as soon as the store can be written, and nobody is asked again', async () => {
+  it('is stored as soon as the store can be written, without another call or request', async () => {
     await connectAndExpire({ strict: true })
     await fx.connect('grant b')
     const keeper = fx.keeper('one', { store: failingSaves(5) })
@@ -321,7 +321,7 @@ describe('the store cannot take what the provider has issued', () => {
     expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 1', 'refresh 2'])
   })
 
-  it('a fault that is no outage is rejected, and what was issued is kept all the same', async () => {
+  it('a fault other than an outage is rejected, and the issued tokens are kept', async () => {
     let isBroken = true
     const saveProviderSession = (session: StoredProviderSession): Promise<boolean> =>
       isBroken ? Promise.reject(new RangeError('a bug')) : fx.store.saveProviderSession(session)

@@ -53,7 +53,7 @@ const lease = (name: string, owner: string, now = start) =>
   store.leaseProviderSession({ grantId: `grant ${name}`, version: 1, owner, until: now + 15 }, now)
 
 describe('a session sealed with another key', () => {
-  it('is sealed anew, as its next version, with all that was in it', async () => {
+  it('is re-encrypted as its next version, with all its members', async () => {
     const session = { accessToken: 'access', refreshToken: 'refresh', expiresAt: start + 3600, idToken: 'id' }
     const before = await connect('a', oldKey, session)
     expect(await reseal()).toEqual({ ...none, resealed: 1 })
@@ -76,7 +76,7 @@ describe('a session sealed with another key', () => {
     expect(await stored('a')).toEqual(before)
   })
 
-  it('is left as it is when no key opens it, and the others are sealed anew', async () => {
+  it('is left unchanged if no key opens it, and the others are re-encrypted', async () => {
     const before = await connect('a', lostKey)
     await connect('b', oldKey)
     expect(await reseal()).toEqual({ ...none, resealed: 1, unreadable: 1 })
@@ -85,8 +85,8 @@ describe('a session sealed with another key', () => {
   })
 })
 
-describe('a session that somebody is at work on', () => {
-  it('is skipped while it is leased, and sealed anew by the next round', async () => {
+describe('a session that another instance is using', () => {
+  it('is skipped while it is leased, and re-encrypted in the next round', async () => {
     const before = await connect('a', oldKey)
     await lease('a', 'server')
     expect(await reseal()).toEqual({ ...none, skipped: 1 })
@@ -141,7 +141,7 @@ describe('a session that somebody is at work on', () => {
     expect(openProviderSession(await stored('a'), sealer)).toEqual(fresh)
   })
 
-  it('waits for its sign-out: it is sealed anew, and signed out from there', async () => {
+  it('is re-encrypted while it waits for its sign-out, and then signed out', async () => {
     await connect('a', oldKey)
     await store.endGrant('grant a', 'code_reuse', start)
     expect(await reseal()).toEqual({ ...none, skipped: 1 })
@@ -209,7 +209,7 @@ function createRace(
   return { provider, slowStore, keepers }
 }
 
-it('beside servers that refresh: no session is lost, in whatever order things happen, not even at a provider that forgives nothing', async () => {
+it('loses no session next to refreshing servers, in any order of events, even at a provider without reuse intervals', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),

@@ -77,7 +77,7 @@ describe('an ended session', () => {
     expect(fx.reports).toEqual(['provider_refreshed'])
   })
 
-  it('of a grant that ended meanwhile is ended, reported by whoever ended it', async () => {
+  it('of a grant that ended meanwhile is ended, and reported once', async () => {
     fx.provider.playProbe(async (): Promise<SessionLife> => {
       await fx.store.endGrant(grantId, 'code_reuse', fx.runtime.now())
       return 'ended'

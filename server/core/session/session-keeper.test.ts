@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 const version = (number: number) => ({ kind: 'live', session: { version: number } })
 
-it('a token that is not due is served, and nobody is asked, not even the store', async () => {
+it('serves a token that is not due without asking the provider or the store', async () => {
   const session = await fx.stored()
   const keeper = fx.keeper('one', { store: {} as Store })
   fx.runtime.advance(hour - 151)
@@ -185,7 +185,7 @@ describe('definitive and passing refusals', () => {
     ])
   })
 
-  it('after a failure the provider is left alone for five seconds, whoever calls', async () => {
+  it('does not ask the provider for five seconds after a failure', async () => {
     fx.provider.play(failing('transient'), failing('transient'))
     const keeper = fx.keeper('one')
     const failedAt = fx.runtime.now()
@@ -283,7 +283,7 @@ describe('the key ring', () => {
     expect(await keeper.keep(session)).toMatchObject({ kind: 'unavailable' })
   })
 
-  it('a refresh seals anew under the first key, so an old key can be retired', async () => {
+  it('re-encrypts under the first key at a refresh, so that an old key can be retired', async () => {
     fx.runtime.advance(hour)
     const rotated = createSealer(fixedKeyRing([other, sampleKey('k', 1)]), fx.runtime.randomBytes)
     await fx.keep(fx.keeper('one', { sealer: rotated }))

@@ -39,7 +39,7 @@ const outage = (): never => {
   throw new ProviderError('transient', 'No answer.')
 }
 
-describe('what is known without asking', () => {
+describe('a session that is known to be live', () => {
   it.each([
     ['just proven', 0, 'live'],
     ['not long ago', 89, 'live'],
@@ -109,7 +109,7 @@ describe('asking', () => {
   })
 })
 
-describe('an answer that nobody can read', () => {
+describe('an unreadable answer', () => {
   const unclear = (): never => {
     throw new ProviderError('protocol', 'A 431.')
   }
@@ -175,7 +175,7 @@ describe('a provider that gives no clear answer', () => {
     expect(liveness.lifeOf('key', -Infinity)).toBe(life)
   })
 
-  it('nobody is asked about anything for thirty seconds', async () => {
+  it('is followed by thirty seconds without questions', async () => {
     await liveness.probe('key', 'token')
     runtime.advance(29)
     expect(liveness.lifeOf('another key', -Infinity)).toBe('live')

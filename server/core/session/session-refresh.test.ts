@@ -97,7 +97,7 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await hasEnded()).toBe(false)
   })
 
-  it('begins anew after a refresh that succeeded', async () => {
+  it('starts over after a successful refresh', async () => {
     await refusedCall()
     fx.runtime.advance(10)
     expect((await fx.keep(keeper)).kind).toBe('live')

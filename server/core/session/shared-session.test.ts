@@ -310,7 +310,7 @@ describe('the right to refresh, of which the connections of a person have one', 
     expect(await lease(two, 'c', 'two')).toBe('leased')
   })
 
-  it('leaves a copy that is newer than what was stored', async () => {
+  it('does not overwrite a newer copy', async () => {
     const newer = await renewed('b', runtime.now() + 10)
     await store.saveProviderSession(newer)
     expect(await one?.saveProviderSession(await renewed('a', runtime.now()))).toBe(true)

@@ -56,7 +56,7 @@ function peek(now: number): Promise<PendingSignOut[]> {
 }
 
 describe('a round', () => {
-  it('signs out what is due, and it is gone', async () => {
+  it('signs out due sessions and removes them', async () => {
     await end()
     expect(await worker.run()).toBe(1)
     expect(fx.provider.active()).toBeUndefined()
@@ -272,7 +272,7 @@ describe('a provider that is being asked too much', () => {
   })
 })
 
-it('a stop begins no other session; what is left comes back', async () => {
+it('starts no further sign-out when stopped, and leaves the rest for a later round', async () => {
   for (let grant = 0; grant < 12; grant += 1) await end(`grant ${grant}`)
   let isStopped = false
   const stopping = workerWith({

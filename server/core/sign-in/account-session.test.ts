@@ -49,7 +49,7 @@ describe('the session of the connections page', () => {
       ),
     ],
     ['a form', sealAccountForm(create(), 'binding', ports)],
-  ])('%s is no session', (_what, sealed) => {
+  ])('%s is not a session', (_what, sealed) => {
     expect(openAccountSession(sealed, 'binding', ports)).toBeUndefined()
   })
 })

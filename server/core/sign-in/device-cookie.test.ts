@@ -47,7 +47,7 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
     expect(markOfAccount(again, 'ada@example.com', issuer)).not.toBe(mark)
   })
 
-  it('is over after a year, also in a cookie that somebody has kept', () => {
+  it('ends after a year, even in a kept cookie', () => {
     const sealed = sealKnownAccounts(remember('ada@example.com'), sealer)
     const at = (seconds: number): KnownAccounts =>
       openKnownAccounts(sealed, { sealer, runtime: createFakeRuntime(runtime.now() + seconds) })

@@ -99,7 +99,7 @@ describe('a person who was signed out', () => {
     ])
   })
 
-  it('named by the sign-in alone loses those of that one, and nobody else any', async () => {
+  it('named by the sign-in alone loses the grants of that sign-in, and no other', async () => {
     const { code, session } = grantSample('e2', { user: userOf('eve') })
     await store.addAuthorizationCode({ ...code, expiresAt: start + 60 }, session)
     expect(await logout({ sid: 'two' })).toEqual(['a2 provider_session_ended'])
@@ -107,12 +107,12 @@ describe('a person who was signed out', () => {
     expect(await store.listUnredeemedCodes(undefined, { now: start, limit: 9 })).toHaveLength(1)
   })
 
-  it('of a sign-in that nobody here has loses none whose sign-in is known', async () => {
+  it('of an unknown sign-in loses no grant whose sign-in is known', async () => {
     expect(await logout({ sub: 'ada', sid: 'three' })).toEqual(['a3 provider_session_ended'])
     expect(await logout({ sid: 'three', id: 'another' })).toEqual([])
   })
 
-  it('is signed out once by each notice, whatever began after it', async () => {
+  it('is signed out once by each notice: repeating it ends no later grant', async () => {
     await logout({ sub: 'ada' })
     await connect('a4', 'ada', 'one')
     expect(await logout({ sub: 'ada' })).toEqual([])

@@ -224,7 +224,7 @@ describe('a wrong code', () => {
   )
 })
 
-describe('when nobody can judge the code', () => {
+describe('when the code cannot be checked', () => {
   it.each<ProviderFailure>(['transient', 'rate_limited', 'protocol'])(
     '%s: six times in a row do not end the sign-in',
     async (kind) => {
@@ -284,7 +284,7 @@ describe('when nobody can judge the code', () => {
     expect(asked).toHaveLength(11)
   })
 
-  it('what was sealed for one browser opens for no other, whatever the store says', async () => {
+  it('does not open for another browser, even if the store says so', async () => {
     const bindingHash = hashSecret(otherBinding)
     const add = ports.store.addSecondFactor
     ports = {
@@ -344,7 +344,7 @@ it.each<[what: string, ending: () => Promise<void>]>([
   ['is ended at the provider', async () => {}],
   ['is given up when that fails as well', () => Promise.reject(new ProviderError('transient', 'down'))],
 ])(
-  'a half-way session that cannot be stored: %s, and the error of the store goes on',
+  'signs out an incomplete session that cannot be stored: %s, and rejects with the error of the store',
   async (_what, ending) => {
     const out: unknown[] = []
     const step = secondFactorStep()

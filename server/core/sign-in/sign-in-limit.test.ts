@@ -58,7 +58,7 @@ async function through(
   return count
 }
 
-it('countSignInAttempt for everybody keeps a third for browsers that have signed in before, and they may use it all', async () => {
+it('reserves a third of the total for browsers that have signed in before, which may use all of it', async () => {
   const limited = ports(30)
   expect(await through(50, (index) => ({ ...nobody, address: `203.0.113.${index}` }), limited)).toBe(20)
   const known = (index: number): SignInAttempt => ({
@@ -74,7 +74,7 @@ it('countSignInAttempt for everybody keeps a third for browsers that have signed
 describe('countSignInAttempt for one address', () => {
   const stranger = (index: number): SignInAttempt => ({ ...ada, account: `person-${index}@example.com` })
 
-  it('is half of what there is for everybody, so that one source locks nobody out', async () => {
+  it('is half of the total, so that one source cannot lock others out', async () => {
     const limited = ports(20)
     expect(await through(100, stranger, limited)).toBe(10)
     expect(await through(10, (index) => ({ ...stranger(index), address: '203.0.113.2' }), limited)).toBe(4)
@@ -84,11 +84,11 @@ describe('countSignInAttempt for one address', () => {
     [1, 1],
     [20, 10],
     [1000, 500],
-  ])('of %i attempts for everybody it has %i', async (limitPerMinute, most) => {
+  ])('is, of a total of %i attempts, %i', async (limitPerMinute, most) => {
     expect(await through(limitPerMinute, stranger, ports(limitPerMinute))).toBe(most)
   })
 
-  it('is sixty an hour, whatever the minutes allow', async () => {
+  it('is sixty an hour, even if the minutes allow more', async () => {
     const limited = ports(20)
     let count = 0
     for (let passed = 0; passed < 60; passed += 1) {
@@ -114,7 +114,7 @@ describe('countSignInAttempt for one address', () => {
     expect(count).toBe(240)
   })
 
-  it('an attempt it refuses is counted for no account and not for everybody', async () => {
+  it('refuses an attempt without counting it for the account or the total', async () => {
     const limited = ports(20)
     await through(10, stranger, limited)
     limited.counted.length = 0
@@ -191,7 +191,7 @@ describe('judgeSignIn', () => {
     ['a sign-in that succeeds', async () => 'signed in'],
     ['an outage of the provider', fail('transient')],
     ['a rate limit of the provider', fail('rate_limited')],
-  ])('%s is no guess, and is given back', async (_what, work) => {
+  ])('gives %s back, as it is not a guess', async (_what, work) => {
     expect(await letIn(work)).toBe(30)
     expect(await letIn(work, { ...ada, trusted: true })).toBe(30)
   })
@@ -214,7 +214,7 @@ describe('judgeSignIn', () => {
   })
 })
 
-it('accounts without end fill no store: what is full for everybody is not asked about again', async () => {
+it('does not fill the store with made-up accounts once the total is reached', async () => {
   const limited = ports(20)
   await through(1000, (index) => ({ ...nobody, account: `person-${index}@example.com` }), limited)
   expect(limited.counted.length).toBeLessThanOrEqual(42)

@@ -173,7 +173,7 @@ describe('signing in with a password', () => {
     expect(sent).toHaveLength(most)
   })
 
-  it('whoever has a cookie of another sign-in of the owner, copied or left behind, locks nobody out', async () => {
+  it('does not let a copied or old cookie of the owner lock other browsers out', async () => {
     const offered = { ...offer(), limitPerMinute: 10_000 }
     const copied = visitorSample({ knownAccounts: remember() })
     for (let time = 0; time < 10; time += 1) await guess(wrong, copied, offered)
@@ -184,7 +184,7 @@ describe('signing in with a password', () => {
     await expect(signInWithPassword(posted, own, offered)).resolves.toBeDefined()
   })
 
-  it('over the limit nothing is sent, and what was never sent does not count', async () => {
+  it('sends nothing over the limit, and does not count unsent attempts', async () => {
     const limited = { ...offer(), limitPerMinute: 1 }
     await expect(signInWithPassword({ ...posted, password: '' }, visitor, limited)).rejects.toThrow()
     await signInWithPassword(posted, visitor, limited)
@@ -373,7 +373,7 @@ describe('social sign-in', () => {
     }
   })
 
-  it('everybody who could leave can come back, also from one address that is at its limit', async () => {
+  it('completes each sign-in that was started, even from an address at its limit', async () => {
     ports = { ...ports, limitPerMinute: 20 }
     const address = '192.0.2.1'
     const people = Array.from({ length: 10 }, (_, index) =>
@@ -463,7 +463,7 @@ describe('social sign-in', () => {
     expect(pending).toMatchObject({ bindingHash: hashSecret(binding), expiresAt: start + 600 })
   })
 
-  it('several tabs: each code finds its own request, whatever the order', async () => {
+  it('finds the request of each code from several tabs, in any order', async () => {
     for (const state of ['a', 'b', 'c']) await begin(state)
     for (const [code, state] of [
       [2, 'b'],

@@ -242,7 +242,7 @@ describe('access rules', () => {
     return result.kind === 'caller' ? result.caller.scope : undefined
   }
 
-  it('leave a token the scopes that the rule gives, whatever it was issued with', async () => {
+  it("limit a token's scopes to those of the rule", async () => {
     const wide = grantSample('wide', { scope: 'mcp notes:write' })
     const tokens = { ...wide.tokens, accessHash: hashSecret('mcpa_wide'), scope: 'mcp notes:write' }
     await addGrant(store, { ...wide, tokens })
@@ -297,7 +297,7 @@ describe('whether a caller of before is still good', () => {
     return result.caller.isLive
   }
 
-  it('a token of ours, until its grant ends; an outage is no reason', async () => {
+  it('is true for a Drawbridge token until its grant ends, and during an outage', async () => {
     const live = await isLive(ours)
     expect(await live()).toBe(true)
     kept = { kind: 'unavailable', retryAfterSeconds: 7 }
@@ -359,7 +359,7 @@ describe('the first use of a token that came by a refresh', () => {
     expect(uses).toEqual(Array.from({ length: written }, () => [tokenKey(token), start]))
   })
 
-  it('refuses nobody when it cannot be written, and hides no other fault', async () => {
+  it('refuses no caller when it cannot be written, and hides no other fault', async () => {
     expect(await use(issuedAt(start), true, new StoreUnavailableError('full', { cause: undefined }))).toBe(
       'caller',
     )
@@ -421,7 +421,7 @@ describe('the session cookie', () => {
       'cookies of another project',
       writeSessionCookies({ access_token: good }, { name: 'sb-other-auth-token' }),
     ],
-  ])('%s: nobody, which is no error', async (_what, cookies) => {
+  ])('%s: finds no caller, without an error', async (_what, cookies) => {
     expect(await callerFromCookies(cookies)).toEqual({ kind: 'missing' })
   })
 
@@ -433,7 +433,7 @@ describe('the session cookie', () => {
     expect(await callerFromCookies(cookies())).toMatchObject({ kind: 'invalid' })
   })
 
-  it('an expired session is invalid and says so; nobody is asked, nothing is refreshed', async () => {
+  it('refuses an expired session with that reason, without a question or a refresh', async () => {
     expect(await callerFromCookies(cookiesOf(jwt('good', start)))).toMatchObject({
       kind: 'invalid',
       description: expect.stringContaining('expired'),

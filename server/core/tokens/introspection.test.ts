@@ -62,7 +62,7 @@ describe('introspectToken', () => {
     expect(await ask(resourceServer, pair.refreshToken ?? '')).toEqual({ ...about(), ...refresh, ...person })
   })
 
-  it('RFC 7662 5: its own client does not learn who the person is: nobody allowed it that', async () => {
+  it('RFC 7662 5: its own client does not learn who the user is, as no user agreed to that', async () => {
     expect(await ask(owner, pair.accessToken)).toEqual({ ...about(), ...access })
     expect(await ask(owner, pair.refreshToken ?? '')).toEqual({ ...about(), ...refresh })
   })
@@ -137,7 +137,7 @@ it.each<[kind: string, token: () => string, left: string]>([
   ['access', () => pair.accessToken, ''],
   ['refresh', () => pair.refreshToken ?? '', 'offline_access'],
 ])(
-  'with access rules: the %s token of somebody who may not come in is inactive, and its grant goes on',
+  'reports the %s token of a user whom the access rules refuse as inactive, and keeps its grant',
   async (_kind, token, left) => {
     ports = { ...ports, grantAccess: rulesFor([]) }
     expect(await ask(resourceServer, token())).toEqual({ active: false })

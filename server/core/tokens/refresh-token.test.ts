@@ -94,7 +94,7 @@ describe('rotateRefreshToken', () => {
     expect(await dueSignOuts(store, runtime.now())).toEqual([grantSample('a').session])
   })
 
-  it('what is stored of a successor does not open without its predecessor', async () => {
+  it('does not open a stored successor without its predecessor', async () => {
     let sealed = ''
     const spying = {
       ...store,
@@ -122,7 +122,7 @@ describe('rotateRefreshToken', () => {
     for (const other of others) expect(openUnderSecret(sealed, other, context)).toBeUndefined()
   })
 
-  it('a successor that was sealed for another token opens for nobody, even in its place in the store', async () => {
+  it('does not open a successor that was sealed for another token, even in its place in the store', async () => {
     const other = tokenOf('g')
     await connect('b', other)
     const swapped = new Map<string, string>()

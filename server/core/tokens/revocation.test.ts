@@ -86,13 +86,13 @@ it.each<[rule: string, token: () => string]>([
   ['a stored hash', () => tokenKey(refreshToken())],
   ['an access token called a refresh token', () => pair.accessToken.replace('mcpa_', 'mcpr_')],
   ['a token of the provider', () => 'e30.e30.e30'],
-])('RFC 7009 2.2: a token that is %s is no error and ends nothing', async (_rule, token) => {
+])('RFC 7009 2.2: a token that is %s is not an error and ends nothing', async (_rule, token) => {
   await revokeToken(client, token(), ports)
   expect(ended).toEqual([])
   expect(await accessIsLive(pair.accessToken)).toBe(true)
 })
 
-it('RFC 7009 2.2: a token whose grant is over is no error, whoever comes with it', async () => {
+it('RFC 7009 2.2: a token whose grant has ended is not an error, for any client', async () => {
   await store.endGrant(sample.grant.id, 'code_reuse', start)
   for (const who of [client, other]) {
     await revokeToken(who, refreshToken(), ports)
@@ -101,7 +101,7 @@ it('RFC 7009 2.2: a token whose grant is over is no error, whoever comes with it
   expect(ended).toEqual([])
 })
 
-it('RFC 7009 2.2: an expired grant is no error', async () => {
+it('RFC 7009 2.2: an expired grant is not an error', async () => {
   runtime.advance(grantSeconds)
   await revokeToken(client, refreshToken(), ports)
   expect(ended).toEqual([])

@@ -57,7 +57,7 @@ describe('scopes of a tools module', () => {
     expect(extended.authorizationServer).toEqual(['mcp', 'notes:write', 'offline_access'])
   })
 
-  it('MCP auth Step-Up: are granted to whoever asks for them, and to nobody else', () => {
+  it('MCP auth Step-Up: are granted to clients that request them, and to no other', () => {
     expect(extended.grant('notes:write')).toBe('mcp notes:write')
     expect(extended.grant(undefined)).toBe('mcp')
   })

@@ -47,7 +47,7 @@ describe('what a page of any origin may call and read, without credentials', () 
     expect(answer.headers.get('cross-origin-resource-policy')).toBe('cross-origin')
   })
 
-  it('is told what is not there, too', async () => {
+  it('is told about missing paths, too', async () => {
     const answer = await drawbridge.fetch('/.well-known/nothing', { headers: { origin: foreign } })
     expect(answer.status).toBe(404)
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
@@ -112,7 +112,7 @@ describe('every answer', () => {
     },
   )
 
-  it('a page that clients do not open shares nothing with whoever opened it; one that they do finds its way back', async () => {
+  it('isolates pages that clients do not open from their opener, and keeps the opener of those they do', async () => {
     const accept = 'text/html'
     const policyAt = async (path: string): Promise<string | null> =>
       (await drawbridge.fetch(path, { headers: { accept } })).headers.get('cross-origin-opener-policy')

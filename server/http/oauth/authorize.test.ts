@@ -46,7 +46,7 @@ describe('GET /oauth/authorize', () => {
 })
 
 describe('POST /oauth/authorize', () => {
-  it('OAuth 2.1 7.7: a wrong password, an unknown and a banned account look the same, and keep what was typed', async () => {
+  it('OAuth 2.1 7.7: a wrong password, an unknown and a banned account look the same, and keep the typed email', async () => {
     const admin = drawbridge.admin
     await admin?.createUser({ email: 'banned@example.com', password: account.password, banned: true })
     const browser = drawbridge.browser()

@@ -137,7 +137,7 @@ describe('readClient', () => {
     expect(purposes).toEqual([['mcpc_public', 'connected']])
   })
 
-  it('invalid_client when the document says that there is no such client', async () => {
+  it('answers invalid_client if the host says that there is no such document', async () => {
     const permanent = new ClientUnavailableError('Faulty.', { permanent: true })
     await expect(read({ client_id: url }, () => Promise.reject(permanent))).rejects.toMatchObject({
       code: 'invalid_client',

@@ -98,7 +98,7 @@ describe('discovery at the root', () => {
   })
 })
 
-it('RFC 8414 2: discovery of what is switched off names no registration and no client documents', async () => {
+it('RFC 8414 2: discovery does not name registration and client documents that are switched off', async () => {
   const drawbridge = await startDrawbridge({ registration: 'off', clientDocuments: 'off' })
   const response = await drawbridge.fetch('/.well-known/oauth-authorization-server')
   const document = (await response.json()) as Record<string, unknown>

@@ -38,7 +38,7 @@ const update = (registered: Registered, changes: object = {}): Promise<Response>
   })
 
 describe('GET /oauth/register/{id} (RFC 7592 section 2.1)', () => {
-  it('RFC 7592 2.1: answers what is registered, uncached, with the token and address of its management', async () => {
+  it('RFC 7592 2.1: returns the registration, uncached, with the token and URL that manage it', async () => {
     const registered = await register({ client_name: 'Quill' })
     expect(registered.registration_client_uri).toBe(`${baseUrl}/oauth/register/${registered.client_id}`)
     const response = await manage('GET', registered)
@@ -48,7 +48,7 @@ describe('GET /oauth/register/{id} (RFC 7592 section 2.1)', () => {
     expect(await response.json()).toEqual(registered)
   })
 
-  it('does not show a secret again: nobody has it any more', async () => {
+  it('does not show a secret again, since only its hash is stored', async () => {
     const { client_secret: secret, ...registered } = await register({ token_endpoint_auth_method: undefined })
     expect(secret).toMatch(/^mcps_/)
     const answer = await (await manage('GET', registered)).json()
@@ -98,7 +98,7 @@ it('RFC 7592 2.3: DELETE removes the client, its grants and its tokens, and answ
   expect((await drawbridge.redeem(registered.client_id, unused)).status).toBe(401)
 })
 
-describe('whoever has no registration access token (RFC 7592 section 2, RFC 6750 section 3.1)', () => {
+describe('a request without the registration access token (RFC 7592 section 2, RFC 6750 section 3.1)', () => {
   it.each(['GET', 'PUT', 'DELETE'])(
     'RFC 7592 2: %s: one and the same answer, whether there is such a client or not',
     async (method) => {

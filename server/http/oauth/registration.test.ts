@@ -17,7 +17,7 @@ describe('limits of registration', () => {
     return own.app.fetch(request, { address })
   }
 
-  it('RFC 7591 3: 429 as OAuth JSON with Retry-After, per address; what is refused is not stored', async () => {
+  it('RFC 7591 3: 429 as OAuth JSON with Retry-After, per address; refused clients are not stored', async () => {
     const own = await startDrawbridge({ registrationLimit: '2' })
     const answers = []
     for (let index = 0; index < 3; index += 1) answers.push(await register(own, '192.0.2.1'))
@@ -34,7 +34,7 @@ describe('limits of registration', () => {
     await own.close()
   })
 
-  it('MCP auth Overview: REGISTRATION off: there is no such endpoint', async () => {
+  it('MCP auth Overview: with REGISTRATION off the endpoint does not exist', async () => {
     const own = await startDrawbridge({ registration: 'off' })
     expect((await register(own)).status).toBe(404)
     const managed = await own.fetch('/oauth/register/mcpc_a', { headers: { authorization: 'Bearer mcpm_a' } })

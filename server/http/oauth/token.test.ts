@@ -93,14 +93,14 @@ describe('grant_type=authorization_code', () => {
     expect(record?.end?.reason).toBe('client_removed')
   })
 
-  it('a registration that would expire at that very moment lives on: somebody signed in with it', async () => {
+  it('keeps a registration that would have expired at the moment of the sign-in', async () => {
     drawbridge.runtime.advance(86_399)
     code = await drawbridge.code(clientId)
     beforeRedemption(async () => drawbridge.runtime.advance(1))
     expect((await drawbridge.redeem(clientId, code)).status).toBe(200)
   })
 
-  it('a client that nobody can look up at that moment is not taken for one that was removed', async () => {
+  it('does not take a client that cannot be looked up for a removed one', async () => {
     beforeRedemption(async () => {
       store.findClient = () => Promise.reject(new Error('The store is away.'))
     })

@@ -166,7 +166,7 @@ const empty = '{"jsonrpc":"2.0","id":1,"result":{}}'
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 describe('a message', () => {
-  it('and its answer go on as they are, to the letter', async () => {
+  it('and its response are passed on unchanged, to the letter', async () => {
     const text =
       '{ "jsonrpc":"2.0", "id":1, "method":"ping", "params":{"n":12345678901234567890, "x":"\\u00e9"} }'
     const said = '{"result": {"n":98765432109876543210, "unknown":[1e400]}, "jsonrpc":"2.0","id":1}'
@@ -177,7 +177,7 @@ describe('a message', () => {
     expect(await response.text()).toBe(said)
   })
 
-  it('goes on with the headers of MCP and nothing that says who the client is', async () => {
+  it('is passed on with the headers of MCP and none that identifies the client', async () => {
     open({ headers: { 'x-api-key': 'key of the door' }, forward: ['accept-language'] })
     answerWith(empty)
     await send(ping, {
@@ -212,7 +212,7 @@ describe('a message', () => {
     })
   })
 
-  it('comes back without cookies, challenges and what else is not about it', async () => {
+  it('comes back without cookies, challenges and other headers that are not about it', async () => {
     answerWith(empty, {
       'set-cookie': 'a=1',
       'www-authenticate': 'Bearer',
@@ -260,7 +260,7 @@ describe('a message', () => {
     ['200 and a page', (response) => json(response, '<html>', { 'content-type': 'text/html' })],
     ['201 and an error', (response) => json(response, '{"error":"none"}', {}, 201)],
     ['200 and a stream without an end', (response) => events(response, ': open\n\n')],
-  ])('in which nothing is asked is 202 without a body where the upstream says %s', async (_what, answers) => {
+  ])('without a request gets 202 without a body if the upstream answers %s', async (_what, answers) => {
     answer = answers
     for (const text of ['{"jsonrpc":"2.0","method":"notifications/initialized"}', resultOf('q', 'yes')]) {
       const response = await send(text)
@@ -269,7 +269,7 @@ describe('a message', () => {
     expect(reported).toEqual([])
   })
 
-  it('of 2026-07-28 whose headers say something else does not go on', async () => {
+  it('of 2026-07-28 with headers that disagree is refused', async () => {
     answerWith(resultOf(1, 'done'))
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"at":{"region":"eu","zone":3}},${meta}}}`
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' }
@@ -295,7 +295,7 @@ describe('a message', () => {
     expect((await send(notice, { headers })).status).toBe(400)
   })
 
-  it('of an earlier revision goes on without headers that only 2026-07-28 checks', async () => {
+  it('of an earlier revision is passed on without the headers of 2026-07-28', async () => {
     answerWith(resultOf(1, 'done'))
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': 'delete_all', 'mcp-param-region': 'eu' }
     const text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}'
@@ -307,7 +307,7 @@ describe('a message', () => {
 })
 
 describe('a stream', () => {
-  it('goes on event by event, with ids, types, comments and retry times', async () => {
+  it('is passed on event by event, with ids, types, comments and retry times', async () => {
     answer = (response) => {
       events(
         response,
@@ -325,7 +325,7 @@ describe('a stream', () => {
     expect(records).toMatchObject([{ event: 'tool_called', tool: 'slow', outcome: 'ok' }])
   })
 
-  it('goes on as it comes, however long the rest takes', async () => {
+  it('is passed on at once, however long the rest takes', async () => {
     let finish = (): void => {}
     answer = (response) => {
       events(response, 'data: {"jsonrpc":"2.0","method":"x"}\n\n')
@@ -342,7 +342,7 @@ describe('a stream', () => {
     expect(records).toMatchObject([{ tool: 'slow', outcome: 'ok' }])
   })
 
-  it('that breaks off answers what is open with an error', async () => {
+  it('that breaks off answers open requests with an error', async () => {
     answer = (response) => {
       events(response, 'data: {"jsonrpc":"2.0","method":"x"}\n\n')
       setTimeout(() => response.destroy(), 20)
@@ -354,7 +354,7 @@ describe('a stream', () => {
     expect(records).toMatchObject([{ outcome: 'failed' }])
   })
 
-  it('that ends early with ids of events can be taken up again: no error', async () => {
+  it('that ends early with event ids can be resumed, so there is no error', async () => {
     answer = (response) => {
       events(response, 'id: 1\ndata:\n\n')
       response.end()
@@ -398,7 +398,7 @@ describe('a stream', () => {
     expect(reported).toEqual([])
   })
 
-  it('for notifications is asked for with the last id, and ends when the server drains', async () => {
+  it('for notifications is requested with the last id, and ends when the server drains', async () => {
     answer = (response) => events(response, 'id: 8\ndata: {"jsonrpc":"2.0","method":"x"}\n\n')
     const response = await send(undefined, { method: 'GET', headers: { 'last-event-id': '7' } })
     expect(got[0]).toMatchObject({ method: 'GET', headers: { 'last-event-id': '7' } })
@@ -421,7 +421,7 @@ describe('a session', () => {
     }
   })
 
-  it('has an id of its own for the client, which leads to that of the upstream', async () => {
+  it("has a sealed id for the client, which leads to the upstream's id", async () => {
     const id = await start(ada)
     expect(id).not.toContain('session of ada')
     const response = await send(ping, { headers: { 'mcp-session-id': id } })
@@ -439,7 +439,7 @@ describe('a session', () => {
     ["another client's", { ...ada, clientId: 'mcpc_2' }, (id) => id],
     ['a made up', ada, (id) => `${id}A`],
     ["the upstream's own", ada, () => 'session of ada'],
-  ])('%s is not found, and the upstream is not asked', async (_whose, caller, sealed) => {
+  ])('%s is not found, without asking the upstream', async (_whose, caller, sealed) => {
     const id = sealed(await start(ada))
     await expectReply(send(ping, { caller, headers: { 'mcp-session-id': id } }), 404, {
       id: 1,
@@ -448,7 +448,7 @@ describe('a session', () => {
     expect(got).toHaveLength(1)
   })
 
-  it('that began without sign-in goes on for its client when somebody has signed in, and for nobody else', async () => {
+  it('that began without a sign-in continues for its client after the sign-in, and for no other', async () => {
     const id = await start(anonymous)
     const headers = { 'mcp-session-id': id }
     expect((await send(ping, { caller: ada, headers })).status).toBe(200)
@@ -460,7 +460,7 @@ describe('a session', () => {
     expect((await send(ping, { caller: anonymous, headers: own })).status).toBe(404)
   })
 
-  it('that the upstream has forgotten is not found', async () => {
+  it('that the upstream has forgotten is reported as not found', async () => {
     const id = await start(ada)
     answer = (response) => response.writeHead(404).end('gone')
     await expectReply(send(ping, { headers: { 'mcp-session-id': id } }), 404, {
@@ -491,7 +491,7 @@ describe('policy', () => {
     ['in a batch', `[${list}]`, (text) => `[${text}]`],
     ['in an answer to something else', ping, (text) => text],
     ['in a message that has a method too', list, (text) => text.replace('{', '{"method":"x",')],
-  ])('takes tools from a list %s', async (_where, asked, form) => {
+  ])('removes hidden tools from a list %s', async (_where, asked, form) => {
     const said = form(listed('read', 'debug_x', 'delete_a'))
     const type = /^(?:id|data):/.test(said) ? 'text/event-stream' : 'application/json'
     answerWith(said, { 'content-type': type })
@@ -501,7 +501,7 @@ describe('policy', () => {
     )
   })
 
-  it('takes tools from a list that need more than the caller has, and knows all of them', async () => {
+  it("removes tools beyond the caller's scopes from a list, and knows all of them", async () => {
     answerWith(listed('read', 'debug_x', 'delete_a'))
     const poor: SignedInCaller = {
       ...ada,
@@ -512,7 +512,7 @@ describe('policy', () => {
       expect(endpoint.has({ event: 'tool_called', field: 'tool', name })).toBe(true)
   })
 
-  it('says what tools take where one is public, and keeps what the upstream says', async () => {
+  it("adds security schemes if a tool is public, and keeps the upstream's own", async () => {
     await endpoint.close()
     open({ policy: { ...policy, publicTools: new Set(['read']) } })
     const tools = [{ name: 'read', _meta: { ui: 1 } }, { name: 'delete_a' }, { name: 'debug_x' }]
@@ -539,7 +539,7 @@ describe('policy', () => {
     ['nobody may see more', { tools: [{ name: 'read' }, { name: 'least' }] }, undefined, false],
     ['the operator hides the rest', { tools: [{ name: 'read' }, { name: 'debug_x' }] }, undefined, false],
   ])(
-    'offers strangers to sign in where rules hide tools from them: %s',
+    'offers anonymous callers a sign-in where rules hide tools from them: %s',
     async (_, result, cursor, isOffered) => {
       await endpoint.close()
       const publicTools = new Set(['read'])
@@ -563,7 +563,7 @@ describe('policy', () => {
     },
   )
 
-  it('leaves a list alone that nothing is taken from, but for caches of everybody', async () => {
+  it('leaves a list without hidden tools unchanged, except that caches must not share it', async () => {
     answerWith(` ${listed('read')}`)
     expect(await (await send(list)).text()).toBe(` ${listed('read')}`)
     answerWith('{"jsonrpc":"2.0","id":1,"result":{"tools":[],"cacheScope":"public","ttlMs":9}}')
@@ -573,7 +573,7 @@ describe('policy', () => {
     expect(await (await send(read)).json()).toMatchObject({ result: { cacheScope: 'private' } })
   })
 
-  it('makes hidden tools unknown, alone and in a batch', async () => {
+  it('reports hidden tools as unknown, alone and in a batch', async () => {
     const caller: SignedInCaller = {
       ...ada,
       access: { kind: 'allowed', scopes: undefined, allowsTool: (name) => name !== 'secret' },
@@ -633,7 +633,7 @@ describe('policy', () => {
   })
 })
 
-it('a tool that is on no page is not unknown before the first page was seen', async () => {
+it('does not report a tool as unknown before the first page was read', async () => {
   answer = (response, { body }) =>
     json(
       response,
@@ -652,7 +652,7 @@ describe('streams', () => {
   const openOne = (how: 'GET' | 'listen', caller: Caller = ada): Promise<Response> =>
     how === 'GET' ? send(undefined, { method: 'GET', caller }) : send(listen, { headers, caller })
 
-  it('are 64 of a person, counted before the upstream is asked, until they end', async () => {
+  it('are limited to 64 per user, counted before the upstream is asked, until they end', async () => {
     answer = (response, { body }) => {
       if (body.includes('quick')) return json(response, resultOf(1, 'no stream'))
       events(response, ': open\n\n')
@@ -671,7 +671,7 @@ describe('streams', () => {
     expect((await openOne('listen')).status).toBe(200)
   })
 
-  it.each(['subscriptions/listen', 'initialize'])('take no long %s', async (method) => {
+  it.each(['subscriptions/listen', 'initialize'])('refuse a long %s', async (method) => {
     const text = `{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"pad":"${'x'.repeat(65_536)}"}}`
     answerWith(resultOf(7, 'served'))
     await expectReply(send(text), 400, { id: 7 })
@@ -696,7 +696,7 @@ describe('a task', () => {
     answerWith('{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"task-1","status":"working"}}')
   })
 
-  it('has an id for its own person alone, which is always the same', async () => {
+  it('has an id that only its user can use, and that is always the same', async () => {
     const id = await start()
     expect([id === 'task-1', await start()]).toEqual([false, id])
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
@@ -724,14 +724,14 @@ describe('a task', () => {
     ['subscriptions/listen', '"notifications":{"taskIds":[1]}'],
     ['subscriptions/listen', '"notifications":{"taskIds":"task-1"}'],
     ['subscriptions/listen', '"notifications":{"taskIds":{"0":"task-1"}}'],
-  ])('cannot be named by what a server may take for its id: %s with %s', async (method, params) => {
+  ])('cannot be named by a value that a server may read as its id: %s with %s', async (method, params) => {
     got = []
     const response = await send(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}}}`)
     expect(await response.json()).toMatchObject({ error: { code: -32_602 } })
     expect(got).toEqual([])
   })
 
-  it('is found by a key that another instance has just begun to use', async () => {
+  it('is found by a key that another instance has just started to use', async () => {
     const keys = [sampleKey('k', 1)]
     const added = [sampleKey('new', 2), ...keys]
     const refresh = (): void => void keys.unshift(...added.slice(0, 1))
@@ -739,7 +739,7 @@ describe('a task', () => {
     expect(new TaskIds({ keys: () => keys, refresh }).own(given, ada)).toBe('task-1')
   })
 
-  it('is listened for, listed, told of and named in `_meta` by that id', async () => {
+  it('is named by that id in filters, lists, notifications and `_meta`', async () => {
     const id = await start()
     const filter = (name: string): string =>
       `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["${name}"]}}}`
@@ -802,7 +802,7 @@ describe('the id of a task', () => {
     expect(got[1]?.body).toBe(batch.replace(`-task":{"taskId":"${id}"`, '-task":{"taskId":"delete"'))
   })
 
-  it('that the client named itself, and that is not its own, comes back as it is', async () => {
+  it("that the client named itself, and that is not the upstream's, comes back unchanged", async () => {
     answer = (response, { body }) => {
       const { params } = JSON.parse(body) as { params: { _meta: object } }
       json(response, JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [], _meta: params._meta } }))
@@ -819,7 +819,7 @@ describe('the id of a task', () => {
       })
   })
 
-  it('is marked in what the upstream will tell of', async () => {
+  it('is marked in the filter that the upstream acknowledges', async () => {
     const id = await start('task-1')
     const acknowledged =
       '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"taskIds":["task-1"]}}}'
@@ -870,24 +870,21 @@ const codings: Record<string, [coding: string, encode: (text: string) => Buffer]
 }
 
 describe('an upstream that answers', () => {
-  it.each(Object.keys(codings))(
-    'with %s that nobody asked for: JSON and events go on decoded',
-    async (name) => {
-      const [coding, encode] = codings[name] ?? ['', Buffer.from]
-      const said = resultOf(1, 'größer'.repeat(1000))
-      for (const type of ['application/json', 'text/event-stream']) {
-        answer = (response) => {
-          response.writeHead(200, { 'content-type': type, 'content-encoding': coding })
-          response.end(encode(type === 'application/json' ? said : `data: ${said}\n\n`))
-        }
-        const response = await send(ping)
-        expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
-        expect((await response.text()).replace('data: ', '').trim()).toBe(said)
+  it.each(Object.keys(codings))('with unrequested %s: passes JSON and events on decoded', async (name) => {
+    const [coding, encode] = codings[name] ?? ['', Buffer.from]
+    const said = resultOf(1, 'größer'.repeat(1000))
+    for (const type of ['application/json', 'text/event-stream']) {
+      answer = (response) => {
+        response.writeHead(200, { 'content-type': type, 'content-encoding': coding })
+        response.end(encode(type === 'application/json' ? said : `data: ${said}\n\n`))
       }
-    },
-  )
+      const response = await send(ping)
+      expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
+      expect((await response.text()).replace('data: ', '').trim()).toBe(said)
+    }
+  })
 
-  it('with a few compressed bytes that become more than may be: the call fails', async () => {
+  it('with a few compressed bytes that exceed the limit once decompressed: the call fails', async () => {
     open({ maxBodyBytes: 1_000_000 })
     const bomb = gzipSync(Buffer.alloc(50_000_000))
     answer = (response) => {
@@ -897,7 +894,7 @@ describe('an upstream that answers', () => {
     expect(reported).toMatchObject([{ event: 'upstream_failed', reason: 'too_large' }])
   })
 
-  it('with bytes that are not compressed as its header says: the call fails', async () => {
+  it('with bytes that are not compressed as the header says: the call fails', async () => {
     answer = (response) => json(response, empty, { 'content-encoding': 'br' })
     await expectReply(send(ping), 502, { id: 1 })
     expect(reported).toMatchObject([{ event: 'upstream_failed', reason: 'broken' }])
@@ -998,7 +995,7 @@ describe('an upstream that fails', () => {
     expect(records).toMatchObject([{ outcome: 'failed' }])
   })
 
-  it('with 403 asks a stranger to sign in, and the connect page promises nothing', async () => {
+  it('with 403 makes an anonymous caller sign in, and the connect page promises nothing', async () => {
     const refuse = (response: ServerResponse): unknown => response.writeHead(403).end()
     answer = refuse
     await expect(send(ping, { caller: anonymous })).rejects.toBeInstanceOf(SignInNeededError)
@@ -1027,18 +1024,15 @@ describe('an upstream that fails', () => {
     ['it closes the connection', (response) => response.destroy(), true],
     ['it answers', (response) => json(response, empty), false],
     ['it knows no such revision', (response) => json(response, empty, {}, 400), false],
-  ])(
-    'is known at the start to take nobody without a sign-in, or to take them: %s',
-    async (_, answers, refuses) => {
-      answer = answers
-      await endpoint.tryAnonymous()
-      expect(endpoint.refusesAnonymous()).toBe(refuses)
-      const ended = got
-        .filter(({ method }) => method === 'DELETE')
-        .map(({ headers }) => headers['mcp-session-id'])
-      expect(ended).toEqual(got.some(({ headers }) => headers['mcp-session-id']) ? ['s'] : [])
-    },
-  )
+  ])('is tried without a sign-in at startup: %s', async (_, answers, refuses) => {
+    answer = answers
+    await endpoint.tryAnonymous()
+    expect(endpoint.refusesAnonymous()).toBe(refuses)
+    const ended = got
+      .filter(({ method }) => method === 'DELETE')
+      .map(({ headers }) => headers['mcp-session-id'])
+    expect(ended).toEqual(got.some(({ headers }) => headers['mcp-session-id']) ? ['s'] : [])
+  })
 
   it.each<[what: string, answers: (response: ServerResponse) => void, status: number, reason: string]>([
     ['closes the connection', (response) => response.destroy(), 502, 'broken'],
@@ -1081,7 +1075,7 @@ describe('an upstream that fails', () => {
     await expect(endpoint.ping()).rejects.toThrow('unreachable')
   })
 
-  it('is not told of a client that has left, and is left alone without an identity', async () => {
+  it('is not reported when a client has disconnected, and not called without an identity', async () => {
     answer = () => {}
     const leaving = new AbortController()
     const sent = send(call('read'), { signal: leaving.signal })

@@ -55,7 +55,7 @@ describe('capabilities', () => {
     expect(discoveries()).toBe(1)
   })
 
-  test('asks again after an hour without making anybody wait, and after a failure every minute', async () => {
+  test('refreshes its metadata after an hour in the background, and after a failure every minute', async () => {
     const provider = fixture.providerWith({})
     await provider.capabilities()
     let attempts = 0
@@ -168,7 +168,7 @@ describe('a ping', () => {
     expect(discoveries()).toBe(3)
   })
 
-  test('finds a provider that is down, whatever is known of it, and one that is back', async () => {
+  test('notices a provider that goes down and one that comes back', async () => {
     const provider = fixture.providerWith({})
     await provider.capabilities()
     failNext()

@@ -51,7 +51,7 @@ describe('refresh', () => {
     await expect(fixture.provider.refresh(after)).resolves.toBeDefined()
   })
 
-  test('keeps the refresh token and the ID token where neither is issued anew', async () => {
+  test('keeps the refresh token and the ID token if no new ones are issued', async () => {
     const { provider, intercept, signIn } = await other({ rotation: false })
     const { session } = await signIn()
     intercept('/token', replacing({ refresh_token: undefined, id_token: undefined }))
@@ -183,7 +183,7 @@ describe('refresh', () => {
     },
   )
 
-  test('refuses a session that comes back as the session of somebody else', async () => {
+  test("refuses a session that comes back as another user's", async () => {
     const session = await signedIn()
     const now = fixture.runtime.now()
     const claims = { iss: fixture.server.issuer, aud: 'drawbridge', iat: now, exp: now + 3600 }
@@ -220,7 +220,7 @@ describe('probe', () => {
     await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({ life: 'token_refused' })
   })
 
-  test('reads 401 as token_refused, whatever the challenge says', async () => {
+  test('reads 401 as token_refused, with any challenge', async () => {
     const headers = { 'www-authenticate': 'Bearer error="invalid_request"' }
     fixture.intercept('/me', () => new Response('', { status: 401, headers }))
     await expect(fixture.provider.probe?.('token')).resolves.toMatchObject({ life: 'token_refused' })

@@ -72,7 +72,7 @@ describe('socialStart', () => {
     expect(new Set(values).size).toBe(6)
   })
 
-  test('does not let configured parameters override those of the protocol', async () => {
+  test('does not let configured parameters override protocol parameters', async () => {
     const provider = fixture.providerWith({ parameters: { state: 'fixed', audience: 'api' } })
     const { url, secret } = await provider.socialStart({ method: 'oidc', callbackUrl })
     const { searchParams } = new URL(url)
@@ -101,7 +101,7 @@ describe('a whole sign-in', () => {
     expect(requests).toContain('GET /me')
   })
 
-  test('takes email and name from the ID token when it has them, and asks nobody else', async () => {
+  test('takes email and name from the ID token if it has them, without asking userinfo', async () => {
     const rich = await other({ claimsInIdToken: true })
     const requests = await requestsOf(rich, async () => {
       expect((await rich.signIn()).identity).toMatchObject(oidcAccount)
@@ -118,7 +118,7 @@ describe('a whole sign-in', () => {
     expect((await fixture.signIn()).identity).toMatchObject({ sub: oidcAccount.sub, email: undefined })
   })
 
-  test('is refused when userinfo is about somebody else', async () => {
+  test('is refused if userinfo is about another user', async () => {
     fixture.intercept('/me', replacing({ sub: 'user-2' }))
     await expect(fixture.signIn()).rejects.toMatchObject({ failure: 'protocol' })
   })

@@ -45,7 +45,7 @@ describe('the request', () => {
     return seen
   }
 
-  it('carries the key as apikey only: it is no token', async () => {
+  it('sends the key as apikey only, not as a token', async () => {
     const { url, method, headers } = await sent(password)
     expect([method, url]).toEqual(['POST', `${address.url}/token?grant_type=password`])
     expect(Object.fromEntries(headers)).toEqual({

@@ -13,7 +13,7 @@ const factor = (members: Record<string, unknown> = {}): Record<string, unknown> 
 const answer = (...factors: unknown[]): unknown => ({ user: { factors } })
 const phone = { id: ids[0], label: 'Phone' }
 
-describe('what is asked after a first step', () => {
+describe('factors that are requested after a first step', () => {
   it.each<[what: string, policy: SecondFactorPolicy, isProven: boolean, factors: unknown[], asked: unknown]>([
     ['an account with a factor', 'if-enrolled', false, [factor()], [phone]],
     ['an account with a factor', 'require', false, [factor()], [phone]],

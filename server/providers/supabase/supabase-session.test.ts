@@ -29,7 +29,7 @@ describe('the session in an answer', () => {
     ['expires_in below a second', { ...session, expires_in: 0.9 }],
     ['null', null],
     ['nothing that can be read', undefined],
-  ])('%s is a protocol failure, and who knows what was issued', (_what, body) => {
+  ])('reads %s as a protocol failure with an unknown outcome', (_what, body) => {
     expect(() => readSession(body, now)).toThrow(
       expect.objectContaining({ name: 'ProviderError', failure: 'protocol', outcomeKnown: false }),
     )

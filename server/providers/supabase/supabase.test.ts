@@ -36,7 +36,7 @@ const failing = (failure: ProviderFailure, more: Partial<ProviderError> = {}) =>
   ...more,
 })
 
-it('password sign-in: a token that another issuer signed is refused, and its session ended: nobody will use it', async () => {
+it('refuses a password sign-in with a token of another issuer, and ends its session', async () => {
   const { id } = await embedded.admin.createUser(ada)
   const strict = fixture.configured({ issuer: 'https://other' })
   await expect(strict.passwordSignIn(ada)).rejects.toMatchObject(failing('invalid_token'))
@@ -94,7 +94,7 @@ describe('social sign-in', () => {
     ['google', undefined],
     ['keycloak', 'openid'],
     ['azure', 'email'],
-  ])('by %s asks for the scopes that it needs beside those of the API: %s', async (method, scopes) => {
+  ])('by %s requests the scopes that it needs besides those of the API: %s', async (method, scopes) => {
     const begun = await provider.socialStart({ method, callbackUrl })
     expect(new URL(begun.url).searchParams.get('scopes') ?? undefined).toBe(scopes)
     const params = (await walkGoogle(embedded, begun.url, '@')).searchParams
@@ -117,7 +117,7 @@ describe('social sign-in', () => {
     ])
   })
 
-  it('a return without a code asks nobody', async () => {
+  it('handles a return without a code without asking the provider', async () => {
     const params = new URLSearchParams('error=access_denied')
     const returned = { params, secret: 'x'.repeat(43), callbackUrl }
     await expect(provider.socialFinish(returned)).rejects.toMatchObject(failing('denied'))

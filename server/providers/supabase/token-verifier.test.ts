@@ -265,7 +265,7 @@ describe('a token whose key is not known here', () => {
     ['a service_role', { role: 'service_role' }],
     ['an anonymous user', { is_anonymous: true }],
     ['another OAuth client', { client_id: 'b9b9b9b9-2222-4333-8444-555555555555' }],
-  ])('is refused as that of %s, whoever vouches for it', async (_what, changes) => {
+  ])('is refused as one of %s, even if the provider vouches for it', async (_what, changes) => {
     await expect(verify(await sign(changes, { kid: 'new' }))).rejects.toMatchObject(invalid)
   })
 })
@@ -275,7 +275,7 @@ describe('HS256 with a configured secret', () => {
     verify = verifierOf({ hs256Secret: secret })
   })
 
-  it('is accepted, and nobody is asked for keys', async () => {
+  it('is accepted without fetching keys', async () => {
     expect(await verify(await signSymmetric(secret))).toMatchObject({ sub: claims.sub })
     expect(fetches).toBe(0)
   })

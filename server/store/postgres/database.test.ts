@@ -213,7 +213,7 @@ describe('statements that fail', () => {
     await store.addClient(clientSample)
   })
 
-  it('a mistake of ours is no outage, and says nothing of the row', async () => {
+  it('does not report our own mistake as an outage, or contents of the row', async () => {
     const store = openStore()
     await store.addClient(clientSample)
     const { error } = await failureOf(store.addClient(clientSample))
@@ -256,7 +256,7 @@ describe('connections', () => {
     await expect.poll(connections).toBe(0)
   })
 
-  it('closing waits for what is under way, may be repeated, and ends all use', async () => {
+  it('waits for running operations when closed, may be closed again, and is unusable then', async () => {
     const store = openStore()
     await store.prepare()
     const lock = await lockTable('client', 0.3)

@@ -66,7 +66,7 @@ describe('what an error of the database means', () => {
     expect(readPostgresFailure(serverError(code), '').reason).toContain('pooler=transaction')
   })
 
-  it('neither password nor row nor statement is in what is passed on', () => {
+  it('passes on no password, row or statement', () => {
     const error = serverError('23505', {
       message: 'failed for hunter2 (hunter2)',
       detail: 'Key (user_email)=(ada@example.com) already exists.',

@@ -4,7 +4,7 @@ import { decodeText, encodeText } from './storable-text.ts'
 
 const awkward = fc.string({ unit: fc.constantFrom('\0', '\u0001', '0', '1', 'a', '\\') })
 
-it('every text comes back, and what is stored has no NUL', () => {
+it('returns every text unchanged, and stores no NUL', () => {
   fc.assert(
     fc.property(awkward, (text) => {
       expect(encodeText(text)).not.toContain('\0')

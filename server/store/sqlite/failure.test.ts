@@ -77,7 +77,7 @@ async function expectRefusals(store: Store, message: RegExp): Promise<void> {
   }
 }
 
-it('a database that may not grow refuses what is new as unavailable, loses nothing, and goes on when it may grow again', async () => {
+it('refuses new data as unavailable while the database cannot grow, loses nothing, and recovers', async () => {
   const path = newFile()
   const { store, connection } = openWithConnection(path)
   const pages = Number(connection.prepare('PRAGMA page_count').get()?.['page_count'])
@@ -147,7 +147,7 @@ it('a damaged database says so: that does not pass by itself', async () => {
   await damaged.close()
 })
 
-it('a closed store has committed what was asked for before', async () => {
+it('has committed all earlier writes once the store is closed', async () => {
   const path = newFile()
   const store = openSqliteStore(path)
   const counted = race((index) => store.countAttempt(`key ${index % 5}`, 60, start))

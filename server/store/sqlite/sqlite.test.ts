@@ -75,7 +75,7 @@ describe('sqlite file', () => {
     await second.close()
   })
 
-  it('a file that is no database is named, and left as it is', () => {
+  it('names a file that is not a database, and leaves it unchanged', () => {
     const path = newFile()
     const text = 'These are not the bytes of a database. '.repeat(100)
     writeFileSync(path, text)
