@@ -2,11 +2,18 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { compileCache } from './tests/support/compile-cache.ts'
 
-/** Tests of modules, in threads. */
+/** Tests of modules, in threads. They need no browser, no Postgres, no keychain. */
 const units = ['{shared,server,bridge,extension,bench,soak}/**/*.test.ts', 'tests/fuzz/**/*.test.ts']
 
-/** Tests of whole programs, and those that change their process, such as its umask: in processes. */
-const programs = ['tests/**/*.test.ts', '{bridge/credentials,server/store/postgres}/**/*.test.ts']
+/** Tests of whole programs, those that need other programs, and those that change their process: in processes. */
+const programs = [
+  'tests/**/*.test.ts',
+  '{bridge/credentials,server/store/postgres}/**/*.test.ts',
+  'server/cli/{migrate,doctor/postgres-check}.test.ts',
+  'server/http/{login/captcha,pages/appearance,pages/hostile-logo}.test.ts',
+  'server/sandbox/app/browser.test.ts',
+  'extension/ui/{popup-page,settings/screen}.test.ts',
+]
 const others = ['**/node_modules/**', '**/dist/**']
 
 export default defineConfig({
