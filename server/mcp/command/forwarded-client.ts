@@ -35,6 +35,8 @@ export interface ForwardingPorts {
 
 type CallStep = Step<CallContext, JsonRpcRequest>
 
+const step = (send: CallStep['send']): CallStep => ({ send })
+
 /** A client of a process: a session, or one message. The steps of its requests are listed in {@link ForwardedClient.connect}. */
 export class ForwardedClient implements Peer, SlotClient {
   readonly kind: ServingContext['kind']
@@ -202,54 +204,48 @@ const refusedMethods: Readonly<Record<ServingContext['kind'], RegExp>> = {
 
 /** Refuses methods that are not forwarded. */
 function forwardedMethods(kind: ServingContext['kind'], { isShared }: ProcessSlot): CallStep {
-  return {
-    async send(request, context, next) {
-      const { method } = request
-      if (refusedMethods[kind].test(method) || (isShared && !sharedMethods.test(method)))
-        throw new CallError(jsonRpcCode.methodNotFound, 'Method not found')
-      return next(request, context)
-    },
-  }
+  return step(async (request, context, next) => {
+    const { method } = request
+    if (refusedMethods[kind].test(method) || (isShared && !sharedMethods.test(method)))
+      throw new CallError(jsonRpcCode.methodNotFound, 'Method not found')
+    return next(request, context)
+  })
 }
 
 /** Records how calls end, and takes from results what the caller may not see. Answers with what later steps throw. */
 function recordedCalls({ policy, known }: ForwardingPorts): CallStep {
-  return {
-    async send(request, context, next) {
-      const { incoming, signal } = context
-      const ports = { policy, known, withTaskIds: undefined }
-      const answered = new AnsweredCalls({ ...incoming, body: request }, ports)
-      const recorded = intercepted<CallContext, JsonRpcMessage>(context, (message, deliver) =>
-        deliver('method' in message ? message : answered.passResponse(message)),
-      )
-      signal.addEventListener('abort', () => answered.end('cancelled'), { once: true })
-      try {
-        await next(request, recorded)
-      } catch (error) {
-        if (error instanceof HiddenTool) answered.end('refused_rule')
-        const refusal = errorObject(error, describeFailure)
-        await recorded.deliver({ jsonrpc: '2.0', id: request.id, error: refusal })
-      }
-    },
-  }
+  return step(async (request, context, next) => {
+    const { incoming, signal } = context
+    const ports = { policy, known, withTaskIds: undefined }
+    const answered = new AnsweredCalls({ ...incoming, body: request }, ports)
+    const recorded = intercepted<CallContext, JsonRpcMessage>(context, (message, deliver) =>
+      deliver('method' in message ? message : answered.passResponse(message)),
+    )
+    signal.addEventListener('abort', () => answered.end('cancelled'), { once: true })
+    try {
+      await next(request, recorded)
+    } catch (error) {
+      if (error instanceof HiddenTool) answered.end('refused_rule')
+      const refusal = errorObject(error, describeFailure)
+      await recorded.deliver({ jsonrpc: '2.0', id: request.id, error: refusal })
+    }
+  })
 }
 
 class HiddenTool extends CallError {}
 
 /** Refuses tools that the process does not have, or the caller may not see: hidden tools are reported as unknown. */
 function offeredTools({ tools }: ProcessSlot, { policy }: ForwardingPorts): CallStep {
-  return {
-    async send(request, context, next) {
-      if (request.method !== 'tools/call') return next(request, context)
-      const name = String(request.params?.['name'])
-      const isKnown = await tools.knows(name)
-      const isHidden = isKnown !== false && !isOffered(name, context.incoming.caller, policy)
-      if (isHidden) throw new HiddenTool(jsonRpcCode.invalidParams, unknownTool(name))
-      if (isKnown === false) throw new CallError(jsonRpcCode.invalidParams, unknownTool(name))
-      context.signal.throwIfAborted()
-      return next(request, context)
-    },
-  }
+  return step(async (request, context, next) => {
+    if (request.method !== 'tools/call') return next(request, context)
+    const name = String(request.params?.['name'])
+    const isKnown = await tools.knows(name)
+    const isHidden = isKnown !== false && !isOffered(name, context.incoming.caller, policy)
+    if (isHidden) throw new HiddenTool(jsonRpcCode.invalidParams, unknownTool(name))
+    if (isKnown === false) throw new CallError(jsonRpcCode.invalidParams, unknownTool(name))
+    context.signal.throwIfAborted()
+    return next(request, context)
+  })
 }
 
 /** Seals the state of a call that waits for input, and opens the one that comes back, so that each belongs to one person. */
@@ -272,16 +268,14 @@ function sealedStates(kind: ServingContext['kind'], { states }: ForwardingPorts)
     const requestState = states.seal(result['requestState'], incoming)
     return { ...message, result: { ...result, requestState } }
   }
-  return {
-    async send(request, context, next) {
-      if (kind !== '2026-07-28') return next(request, context)
-      const { incoming } = context
-      const sealing = intercepted<CallContext, JsonRpcMessage>(context, (message, deliver) =>
-        deliver(sealed(message, incoming)),
-      )
-      return next(opened(request, incoming), sealing)
-    },
-  }
+  return step(async (request, context, next) => {
+    if (kind !== '2026-07-28') return next(request, context)
+    const { incoming } = context
+    const sealing = intercepted<CallContext, JsonRpcMessage>(context, (message, deliver) =>
+      deliver(sealed(message, incoming)),
+    )
+    return next(opened(request, incoming), sealing)
+  })
 }
 
 /** Sends to a process of the client's revision. Answers what is between the client and this server. */

@@ -10,7 +10,7 @@ import { childEnvironment } from './process/child-environment.ts'
 import type { GreetedProcess } from './process/handshake.ts'
 import { ProcessStarter } from './process/process-starter.ts'
 import type { EndReason, CommandProcess, ServingTerms } from './process/command-process.ts'
-import { refusals, StartLimits, Unavailable, waitForRoom } from './process-room.ts'
+import { refusals, StartLimits, Unavailable } from './process-room.ts'
 import { callerName, ProcessSlot } from './process-slot.ts'
 
 export interface PoolPorts extends ServingTerms {
@@ -19,6 +19,7 @@ export interface PoolPorts extends ServingTerms {
 }
 
 const everybody = 'everybody'
+const roomCheckMs = 50
 
 /**
  * The processes of this server, within the upstream's limits. A session owns a process; the calls of a person without a session share
@@ -128,12 +129,7 @@ export class ProcessPool {
     const { userId, sub, declared } = slot.terms
     try {
       await sleep(this.#limits.pauseBefore(userId) * 1000)
-      await waitForRoom(slot, {
-        ...this.#ports,
-        starter: this.#starter,
-        live: [...this.#live.values()],
-        evict: (spare) => this.#rest(spare, 'evicted'),
-      })
+      await this.#waitForRoom(slot)
       const greeted = await this.#starter.start({
         environment: childEnvironment(upstream, environment, slot.isShared ? undefined : caller.user, token),
         clients: slot,
@@ -155,6 +151,42 @@ export class ProcessPool {
       this.#ports.report('upstream_not_started', notStarted(sub, error, process))
       throw refusals.notStarted(process?.failedBy === 'timeout' ? 504 : 502)
     }
+  }
+
+  /** Resolves when there is room for the process of a slot. Rejects when there is none within the time of a start. */
+  async #waitForRoom(slot: ProcessSlot): Promise<void> {
+    const { upstream, report } = this.#ports
+    const until = performance.now() + upstream.startTimeoutSeconds * 1000
+    while (!slot.isOver && !this.#hasRoom(slot)) {
+      if (performance.now() > until) {
+        report('upstream_full', { count: this.size })
+        throw refusals.allInUse()
+      }
+      await sleep(roomCheckMs)
+    }
+    if (slot.isOver) throw refusals.stopped()
+  }
+
+  /** Returns whether a process more is within the limits, for each person and for all, and makes room if it is not. */
+  #hasRoom({ terms, isShared }: ProcessSlot): boolean {
+    const { maxPerUser, maxProcesses } = this.#ports.upstream
+    const running = [...this.#live.values()].filter(({ process }) => process)
+    const own = running.filter((each) => each.terms.userId === terms.userId)
+    if (!isShared && own.length >= maxPerUser && !this.#evictOneOf(own)) return false
+    const { existing } = this.#starter
+    if (existing.size < maxProcesses) return true
+    // One that is ending makes room in a moment.
+    const ending = [...existing].filter(({ isEnding }) => isEnding).length
+    if (existing.size - ending >= maxProcesses) this.#evictOneOf(running)
+    return false
+  }
+
+  /** Ends the process that has been idle for the longest, if one may be ended. */
+  #evictOneOf(slots: readonly ProcessSlot[]): boolean {
+    const spare = slots.filter(({ use }) => use.isSpare)
+    const [longest] = spare.toSorted((a, b) => b.use.idleSeconds - a.use.idleSeconds)
+    if (longest) this.#rest(longest, 'evicted')
+    return longest !== undefined
   }
 
   #onDeath(slot: ProcessSlot, process: CommandProcess): void {

@@ -1,52 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { RateLimit } from '../../core/limits/rate-limit.ts'
-import type { ProcessStarter } from './process/process-starter.ts'
-import type { ServingTerms } from './process/command-process.ts'
 import type { ProcessSlot } from './process-slot.ts'
-
-const roomCheckMs = 50
-
-export interface RoomPorts extends Pick<ServingTerms, 'upstream' | 'report'> {
-  starter: ProcessStarter
-  live: readonly ProcessSlot[]
-  evict: (slot: ProcessSlot) => void
-}
-
-/**
- * Resolves when there is room for the process of a slot, within the limits for each person and for all. The process that has been idle
- * for the longest makes it. Rejects when there is none within the time of a start.
- */
-export async function waitForRoom(slot: ProcessSlot, ports: RoomPorts): Promise<void> {
-  const until = performance.now() + ports.upstream.startTimeoutSeconds * 1000
-  while (!slot.isOver && !hasRoom(slot, ports)) {
-    if (performance.now() > until) {
-      ports.report('upstream_full', { count: ports.starter.existing.size })
-      throw refusals.allInUse()
-    }
-    await sleep(roomCheckMs)
-  }
-  if (slot.isOver) throw refusals.stopped()
-}
-
-function hasRoom({ terms, isShared }: ProcessSlot, { upstream, starter, live, evict }: RoomPorts): boolean {
-  const running = live.filter((each) => each.process)
-  const own = running.filter((each) => each.terms.userId === terms.userId)
-  const evictOneOf = (slots: readonly ProcessSlot[]): boolean => {
-    const spare = slots.filter(({ use }) => use.isSpare)
-    const [longest] = spare.toSorted((a, b) => b.use.idleSeconds - a.use.idleSeconds)
-    if (longest) evict(longest)
-    return longest !== undefined
-  }
-  if (!isShared && own.length >= upstream.maxPerUser && !evictOneOf(own)) return false
-  const { existing } = starter
-  if (existing.size < upstream.maxProcesses) return true
-  // One that is ending makes room in a moment.
-  const ending = [...existing].filter(({ isEnding }) => isEnding).length
-  if (existing.size - ending >= upstream.maxProcesses) evictOneOf(running)
-  return false
-}
 
 const maxDeaths = 3
 const windowSeconds = 60
