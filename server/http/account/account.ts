@@ -21,7 +21,7 @@ import {
 import { describeScope } from '../describe-scope.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { accountPath, bindingOf, toSignIn, type Visit, visitorOf } from '../login/login-subject.ts'
+import { accountPath, bindingOf, toSignIn, type LoginVisit, visitorOf } from '../login/login-subject.ts'
 import { renderLogin, showMessage } from '../login/draw.ts'
 import { createLoginEndpoint } from '../login/sign-in-form.ts'
 import { connectionsPage } from '../pages/connections-page.ts'
@@ -41,7 +41,7 @@ export function createAccountEndpoint(ports: AccountPorts): Endpoint {
   return createLoginEndpoint('account', ports, showConnections, takeForm)
 }
 
-type AccountVisit = Visit<AccountPorts>
+type AccountVisit = LoginVisit<AccountPorts>
 
 /** A user who signed in to this page, in the browser with the CSRF value `binding`. */
 interface Owner {
@@ -58,7 +58,7 @@ function findOwner({ request, ports: { cookies, signIn } }: AccountVisit): Owner
 async function showConnections(visit: AccountVisit): Promise<Response> {
   const owner = findOwner(visit)
   if (owner) return renderConnections(owner, visit)
-  const visitor = visitorOf(bindingOf(visit), visit)
+  const visitor = visitorOf(bindingOf(visit.request, visit.ports), visit)
   return renderLogin(toSignIn({ kind: 'account', visitor }, visit))
 }
 

@@ -4,7 +4,7 @@ import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { page, redirect } from '../response.ts'
 import { finishedPage } from '../pages/finished-page.ts'
 import { clientDisplayName } from './client-view.ts'
-import type { Visit } from './login-subject.ts'
+import type { LoginPorts, LoginVisit } from './login-subject.ts'
 
 /** The authorization response: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
 export type AuthorizationOutcome = { code: string } | { error: string; description: string }
@@ -25,6 +25,8 @@ export function authorizationResponseUrl(
   return `${target.redirectUri}${target.redirectUri.includes('?') ? '&' : '?'}${parameters.toString()}`
 }
 
+type Answering = Pick<LoginVisit<Pick<LoginPorts, 'urls' | 'app'>>, 'language' | 'ports'>
+
 /**
  * Sends the browser back to the client: by redirect for http(s), by a page with a link for a private-use scheme, which would
  * otherwise leave the login page open in the browser.
@@ -33,7 +35,7 @@ export function answerClient(
   target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
   outcome: AuthorizationOutcome,
   client: Pick<Client, 'id' | 'name'>,
-  { language, ports: { urls, app } }: Visit,
+  { language, ports: { urls, app } }: Answering,
 ): Response {
   const url = authorizationResponseUrl(target, outcome, urls.issuer)
   if (/^https?:/i.test(url)) return redirect(url)

@@ -1,5 +1,5 @@
 import type { FirstStep } from '../../core/sign-in/second-factor-step.ts'
-import type { ProviderFailure } from '../../core/session/session-provider.ts'
+import type { ProviderFailure, SessionProvider } from '../../core/session/session-provider.ts'
 import { finishSocialSignIn } from '../../core/sign-in/sign-in.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import type { SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
@@ -8,7 +8,7 @@ import type { Endpoint } from '../endpoint.ts'
 import type { PageErrorCode } from '../error-table.ts'
 import { renderLogin } from './draw.ts'
 import { LoginError, loginHandler } from './login-error.ts'
-import { findSignIn, type LoginPorts, type Visit, visitorOf } from './login-subject.ts'
+import { findSignIn, type LoginPorts, type LoginVisit, visitorOf } from './login-subject.ts'
 import { continueLogin } from './complete.ts'
 import { provenAccountFailure } from './sign-in-failure.ts'
 
@@ -31,18 +31,19 @@ const temporaryReasons: Partial<Readonly<Record<ProviderFailure, PageErrorCode>>
 }
 
 /** A return that belongs to nothing here may be one from a mail, where there are any: then its code still works on the other page. */
-async function expiredError({ ports }: Visit): Promise<PageErrorCode> {
-  const capabilities = await ports.signIn.provider.capabilities().catch(() => undefined)
+async function expiredError(provider: SessionProvider): Promise<PageErrorCode> {
+  const capabilities = await provider.capabilities().catch(() => undefined)
   return capabilities?.email === undefined ? 'social_expired' : 'mail_link_expired'
 }
 
-async function finishSocial(visit: Visit): Promise<Response> {
+async function finishSocial(visit: LoginVisit): Promise<Response> {
   const { request, context, ports } = visit
   const binding = ports.cookies.csrf.read(request)
   const visitor = binding === undefined ? undefined : visitorOf(binding, visit)
   const parameters = new URL(request.url).searchParams
   const returned = await finishSocialSignIn(parameters, visitor, ports.signIn)
-  if (returned.kind === 'expired' || visitor === undefined) throw new LoginError(await expiredError(visit))
+  if (returned.kind === 'expired' || visitor === undefined)
+    throw new LoginError(await expiredError(ports.signIn.provider))
   if (returned.kind === 'returned') return goOn(returned.step, returned.purpose, visitor, visit)
   const { failure, purpose } = returned
   context.report('sign_in_failed', { failure: failure.failure, message: failure.message })
@@ -63,7 +64,7 @@ async function goOn(
   step: FirstStep,
   purpose: SignInPurpose,
   visitor: SignInVisitor,
-  visit: Visit,
+  visit: LoginVisit,
 ): Promise<Response> {
   const { signIn } = visit.ports
   const find = (): ReturnType<typeof findSignIn> => findSignIn(purpose, visitor, visit)

@@ -1,4 +1,5 @@
 import type { AccessAllowed, AccessDecision } from '../../core/access/access-rules.ts'
+import type { AccessControl } from '../../core/access/access-control.ts'
 import { createAccountSession, sealAccountSession } from '../../core/sign-in/account-session.ts'
 import { issueAuthorizationCode } from '../../core/authorization/authorization-code.ts'
 import { approveDevice, denyDevice } from '../../core/authorization/device-authorization.ts'
@@ -7,11 +8,12 @@ import type { FirstStep } from '../../core/sign-in/second-factor-step.ts'
 import { ProviderError, type SignIn } from '../../core/session/session-provider.ts'
 import { endUnusedSession, keepOrSignOut } from '../../core/sign-in/sign-in-orphan.ts'
 import { limitScope } from '../../core/tokens/scope.ts'
+import type { RequestContext } from '../endpoint.ts'
 import { redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import { renderLogin, renderSecondFactor, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
-import { accountPath, type LoginSubject, type SignInVisit, type Visit } from './login-subject.ts'
+import { accountPath, type LoginSubject, type SignInVisit, type LoginVisit } from './login-subject.ts'
 
 type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
 
@@ -52,7 +54,9 @@ async function complete(visit: SignInVisit, signIn: SignIn): Promise<Response> {
   // Users who may not connect may still see and end their connections.
   if (subject.kind === 'account') return openAccount(visit, signIn)
   const { session, identity } = signIn
-  const access = await keepOrSignOut(session, ports.signIn.provider, () => decideAccess(visit, signIn))
+  const access = await keepOrSignOut(session, ports.signIn.provider, () =>
+    decideAccess(signIn, ports.access, context),
+  )
   if (access?.kind !== 'allowed') {
     await endUnusedSession(session, ports.signIn)
     if (!access) throw new LoginError('sign_in_unavailable')
@@ -75,8 +79,9 @@ async function complete(visit: SignInVisit, signIn: SignIn): Promise<Response> {
 
 /** Applies the access rules. Returns undefined when the provider could not be asked. */
 async function decideAccess(
-  { context, ports: { access } }: Visit,
   { identity }: SignIn,
+  access: AccessControl,
+  context: RequestContext,
 ): Promise<AccessDecision | undefined> {
   try {
     return await access.decide(identity.sub, access.profileOf({ kind: 'identity', identity }))
@@ -92,7 +97,7 @@ async function allow(
   subject: ClientSubject,
   signIn: SignIn,
   { scopes }: AccessAllowed,
-  visit: Visit,
+  visit: LoginVisit,
 ): Promise<Response | undefined> {
   const { ports } = visit
   if (subject.kind === 'authorization') {

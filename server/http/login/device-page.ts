@@ -14,7 +14,7 @@ import {
   loginPaths,
   type LoginPorts,
   sourceOf,
-  type Visit,
+  type LoginVisit,
   visitorOf,
 } from './login-subject.ts'
 import { createLoginEndpoint, sealErrors } from './sign-in-form.ts'
@@ -30,13 +30,17 @@ export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
   return createLoginEndpoint('device', ports, showEntry, takeEntry)
 }
 
-function showEntry(visit: Visit): Response {
+function showEntry(visit: LoginVisit): Response {
   const given = new URL(visit.request.url).searchParams.get('user_code')
   const userCode = given === null ? undefined : normaliseUserCode(given)
-  return renderEntry(visit, bindingOf(visit), userCode === undefined ? {} : { userCode, fromLink: true })
+  return renderEntry(
+    visit,
+    bindingOf(visit.request, visit.ports),
+    userCode === undefined ? {} : { userCode, fromLink: true },
+  )
 }
 
-async function takeEntry(fields: URLSearchParams, visit: Visit): Promise<Response> {
+async function takeEntry(fields: URLSearchParams, visit: LoginVisit): Promise<Response> {
   const { request, ports } = visit
   const terms = { use: entryUse, binding: ports.cookies.csrf.read(request) }
   const opening = openForBrowser(fields.get('form') ?? '', terms, ports.signIn)
@@ -44,7 +48,7 @@ async function takeEntry(fields: URLSearchParams, visit: Visit): Promise<Respons
   return takeCode(fields.get('user_code') ?? '', opening.binding, visit)
 }
 
-async function takeCode(typed: string, binding: BrowserBinding, visit: Visit): Promise<Response> {
+async function takeCode(typed: string, binding: BrowserBinding, visit: LoginVisit): Promise<Response> {
   const { context, language, ports } = visit
   const texts = language.texts.device
   const userCode = normaliseUserCode(typed)
@@ -76,7 +80,7 @@ async function takeCode(typed: string, binding: BrowserBinding, visit: Visit): P
 }
 
 function renderEntry(
-  { language, ports: { urls, signIn, cookies, app } }: Visit,
+  { language, ports: { urls, signIn, cookies, app } }: LoginVisit,
   binding: BrowserBinding,
   part: Pick<DeviceEntryView, 'userCode' | 'fromLink' | 'error'>,
   status = 200,

@@ -25,7 +25,14 @@ import { page, retryHeaders } from '../response.ts'
 import { returnAddress } from './authorization-response.ts'
 import { clientView, isLoopbackUri } from './client-view.ts'
 import { LoginError } from './login-error.ts'
-import { loginPaths, notePageOpen, purposeOf, type SignInVisit, type Visit } from './login-subject.ts'
+import {
+  loginPaths,
+  type LoginVisit,
+  notePageOpen,
+  type PagePorts,
+  purposeOf,
+  type SignInVisit,
+} from './login-subject.ts'
 import { failureText, type SignInFailure, signInFailure, statusOf } from './sign-in-failure.ts'
 
 const dayInSeconds = 86_400
@@ -43,7 +50,7 @@ export interface LoginState {
  * it says what waiting does not mend.
  */
 export async function renderLogin(
-  visit: SignInVisit,
+  visit: SignInVisit<PagePorts>,
   { email, failure: given }: LoginState = {},
 ): Promise<Response> {
   const { context, language, ports, request } = visit
@@ -54,7 +61,7 @@ export async function renderLogin(
     context.report('provider_failed', { failure: error.failure, message: error.message })
     throw new LoginError(error.failure === 'protocol' ? 'sign_in_broken' : 'sign_in_unavailable')
   })
-  await notePageOpen(visit)
+  await notePageOpen(visit.subject, visit.ports)
   const { captcha, ...ways } = waysToSignIn(provider, capabilities)
   // A page cannot show a captcha without a site key: the operator has to configure it.
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
@@ -94,43 +101,43 @@ function waysToSignIn(provider: SessionProvider, capabilities: ProviderCapabilit
 
 /** Renders the page that asks for a code of the second factor; `retry` says why the last one was refused. */
 export async function renderSecondFactor(
-  visit: SignInVisit,
+  visit: SignInVisit<PagePorts>,
   { id, factors }: SecondFactorPrompt,
   retry?: SecondFactorRetry,
 ): Promise<Response> {
-  await notePageOpen(visit)
+  await notePageOpen(visit.subject, visit.ports)
   const failure = retry && signInFailure(retry.failure)
   const html = secondFactorPage({
     ...signInView(visit, { secondFactorId: id }),
     factors,
     ...(retry && { chosen: retry.factorId }),
-    ...(failure && { error: codeError(failure, retry, visit) }),
+    ...(failure && { error: codeError(failure, retry?.codesLeft, visit.language) }),
   })
   return signInPage(html, visit, failure)
 }
 
 /** Renders the page that waits for what was mailed; `retry` says why a code, or another mail, was refused. */
 export async function renderEmailCode(
-  visit: SignInVisit,
+  visit: SignInVisit<PagePorts>,
   prompt: EmailPrompt,
   retry?: { failure: SignInFailure; codesLeft?: number | undefined },
 ): Promise<Response> {
   const { signIn } = visit.ports
-  await notePageOpen(visit)
+  await notePageOpen(visit.subject, visit.ports)
   const { email: method = 'code', captcha } = await signIn.provider.capabilities()
   const html = emailCodePage({
     ...signInView(visit, { emailPrompt: prompt }),
     email: prompt.email,
     method,
     waitSeconds: captcha ? undefined : emailWaitSeconds(prompt, signIn.runtime.now()),
-    ...(retry && { error: codeError(retry.failure, retry, visit) }),
+    ...(retry && { error: codeError(retry.failure, retry.codesLeft, visit.language) }),
   })
   return signInPage(html, visit, retry?.failure)
 }
 
 /** Shows how something ended. */
 export function showMessage(
-  { language, ports }: Visit,
+  { language, ports }: Pick<LoginVisit<Pick<PagePorts, 'app'>>, 'language' | 'ports'>,
   message: Omit<MessageView, keyof PageView>,
   headers: Record<string, string> = {},
 ): Response {
@@ -138,18 +145,15 @@ export function showMessage(
   return page(messagePage(view), view, 200, headers)
 }
 
-function codeError(
-  failure: SignInFailure,
-  { codesLeft: left }: { codesLeft?: number | undefined },
-  { language }: Visit,
-): string {
+function codeError(failure: SignInFailure, codesLeft: number | undefined, language: Language): string {
   const text = failureText(failure, language)
-  return left === undefined ? text : `${text} ${language.counted(language.texts.code.attemptsLeft, left)}`
+  if (codesLeft === undefined) return text
+  return `${text} ${language.counted(language.texts.code.attemptsLeft, codesLeft)}`
 }
 
 function signInPage(
   html: string,
-  { subject, language, ports: { app, cookies } }: SignInVisit,
+  { subject, language, ports: { app, cookies } }: SignInVisit<PagePorts>,
   failure: SignInFailure | undefined,
   headers: Record<string, string> = {},
 ): Response {
@@ -165,7 +169,10 @@ function signInPage(
  * Builds what every page of a sign-in has in common: its purpose, the form target, and the sealed state. `waiting` is the sign-in
  * that waits for a code, if one does.
  */
-function signInView(visit: SignInVisit, waiting: Omit<SignInTransaction, 'purpose'> = {}): SignInView {
+function signInView(
+  visit: SignInVisit<PagePorts>,
+  waiting: Omit<SignInTransaction, 'purpose'> = {},
+): SignInView {
   const { subject, language, ports } = visit
   const transaction = { purpose: purposeOf(visit), ...waiting }
   return {
@@ -182,7 +189,11 @@ function hostOf(address: string | undefined): string | undefined {
   return address?.includes(':') ? `[${address}]` : address
 }
 
-function subjectView({ subject, language, ports: { codes, signIn, urls } }: SignInVisit): SubjectView {
+function subjectView({
+  subject,
+  language,
+  ports: { codes, signIn, urls },
+}: SignInVisit<PagePorts>): SubjectView {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject

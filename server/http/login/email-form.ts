@@ -1,10 +1,11 @@
-import { ProviderError, type ProviderFailure } from '../../core/session/session-provider.ts'
+import type { ProviderError, ProviderFailure } from '../../core/session/session-provider.ts'
 import { type EmailRequested, requestEmail, tryEmailCode } from '../../core/sign-in/email-sign-in.ts'
 import type { EmailPrompt } from '../../core/sign-in/sign-in-transaction.ts'
+import type { RequestContext } from '../endpoint.ts'
 import { captchaTokenIn } from '../pages/captcha.ts'
 import { continueLogin } from './complete.ts'
 import { renderEmailCode, renderLogin } from './draw.ts'
-import { purposeOf, type SignInVisit, type Visit } from './login-subject.ts'
+import { type PagePorts, purposeOf, type SignInVisit } from './login-subject.ts'
 import {
   reportedFailure,
   type SignInFailure,
@@ -20,52 +21,50 @@ import {
 export async function takeEmail(
   fields: URLSearchParams,
   known: EmailPrompt | undefined,
-  visit: SignInVisit,
+  visit: SignInVisit<PagePorts>,
 ): Promise<Response> {
-  const email = known?.email ?? fields.get('email') ?? ''
-  const { subject, context, ports } = visit
-  const answerDue = startRefusalDelay(ports.signIn.runtime)
-  const asked = await askForEmail().catch((error: unknown) => reportedFailure(error, visit))
-  await answerDue()
-  if (!('reason' in asked)) return renderEmailCode(visit, asked)
-  if (known && statusOf(asked) === 429) return renderEmailCode(visit, known, { failure: asked })
-  return renderLogin(visit, { email, failure: asked })
+  const posted = { email: known?.email ?? fields.get('email') ?? '', captchaToken: captchaTokenIn(fields) }
+  const pageDue = startRefusalDelay(visit.ports.signIn.runtime)
+  const asked = await askForMail(posted, pageDue, visit)
+  await pageDue()
+  if ('prompt' in asked) return renderEmailCode(visit, asked.prompt)
+  if (known && statusOf(asked.failure) === 429) return renderEmailCode(visit, known, asked)
+  return renderLogin(visit, { email: posted.email, ...asked })
+}
 
-  async function askForEmail(): Promise<EmailPrompt | SignInFailure> {
-    const posted = { email, captchaToken: captchaTokenIn(fields) }
+/** Asks for the mail. Fails only for reasons that may be shown and that are known when the page is due. */
+async function askForMail(
+  posted: { email: string; captchaToken: string | undefined },
+  pageDue: () => Promise<void>,
+  visit: SignInVisit<PagePorts>,
+): Promise<{ prompt: EmailPrompt } | { failure: SignInFailure }> {
+  const { subject, context, ports } = visit
+  try {
     const { prompt, sent } = await requestEmail(posted, purposeOf(visit), subject.visitor, ports.signIn)
-    const failed = await failureBefore(answerDue(), sent, visit)
-    if (failed) return signInFailure(failed)
+    const sending = reportedSending(sent, context)
+    const failed = await Promise.race([sending, pageDue().then(() => 'too late' as const)])
+    if (failed === 'too late') sending.catch((error: unknown) => context.report('email_link_lost', { error }))
+    else if (failed) return { failure: signInFailure(failed) }
     context.report('email_requested', 'client' in subject ? { client_id: subject.client.id } : {})
-    return prompt
+    return { prompt }
+  } catch (error) {
+    return { failure: reportedFailure(error, context) }
   }
 }
 
-// What the person did, and can do better.
+// Failures that the person caused and can correct.
 const ofVisitor: ReadonlySet<ProviderFailure> = new Set(['bad_email', 'captcha'])
 
-/** Returns a failure that may be shown and that is known before `due`. Reports every failure, later ones too. */
-async function failureBefore(
-  due: Promise<void>,
+/** Reports why a mail was not sent. Resolves with the failure if it may be shown. */
+async function reportedSending(
   sent: EmailRequested['sent'],
-  { context }: Visit,
+  context: RequestContext,
 ): Promise<ProviderError | undefined> {
-  let isOver = false
-  const reported = sent.then((failed) => {
-    if (!failed || failed.error.failure === 'invalid_credentials') return undefined
-    const { failure, message } = failed.error
-    if (ofVisitor.has(failure)) context.report('sign_in_failed', { failure, message })
-    else context.report('email_not_sent', { failure, message })
-    return failed.isForAll ? failed.error : undefined
-  })
-  reported.catch((error: unknown) => {
-    if (isOver) context.report('email_link_lost', { error })
-  })
-  try {
-    return (await Promise.race([reported, due])) ?? undefined
-  } finally {
-    isOver = true
-  }
+  const failed = await sent
+  if (!failed || failed.error.failure === 'invalid_credentials') return undefined
+  const { failure, message } = failed.error
+  context.report(ofVisitor.has(failure) ? 'sign_in_failed' : 'email_not_sent', { failure, message })
+  return failed.isForAll ? failed.error : undefined
 }
 
 /** Handles the code of a mail. */
@@ -87,10 +86,10 @@ export async function takeEmailCode(
       })
       return await over({ reason: 'email_code_over' })
     }
-    const failure = reportedFailure(result.failure, visit)
+    const failure = reportedFailure(result.failure, context)
     const shown = failure.reason === 'wrong_code' ? { reason: 'wrong_email_code' as const } : failure
     return await renderEmailCode(visit, prompt, { failure: shown, codesLeft: result.codesLeft })
   } catch (error) {
-    return over(reportedFailure(error, visit))
+    return over(reportedFailure(error, context))
   }
 }

@@ -4,7 +4,7 @@ import { errorTable, type PageErrorCode } from '../error-table.ts'
 import { type ErrorView, errorPage } from '../pages/error-page.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { page, pageLanguage, retryHeaders } from '../response.ts'
-import type { LoginPorts, Visit } from './login-subject.ts'
+import type { LoginPorts, LoginVisit } from './login-subject.ts'
 
 /** Additions to the error's row in the table. */
 type Details = Pick<ErrorView, 'detail' | 'back'> & {
@@ -29,7 +29,7 @@ export class LoginError extends Error {
 /** Wraps a handler of the login flow: a {@link LoginError}, or a client that cannot be looked up, becomes a page. */
 export function loginHandler<Ports extends LoginPorts>(
   ports: Ports,
-  handle: (visit: Visit<Ports>) => Promise<Reply> | Reply,
+  handle: (visit: LoginVisit<Ports>) => Promise<Reply> | Reply,
 ): EndpointHandler {
   return async (request, context) => {
     const visit = { ports, request, context, language: pageLanguage(request, ports.languages) }
@@ -50,7 +50,10 @@ function ofClient({ limited, faulty, message, operatorStep }: ClientUnavailableE
 }
 
 /** Renders the page, with the request id that leads to the details in the log. */
-function pageOf({ reason, details }: LoginError, { context, language, ports: { app } }: Visit): Response {
+function pageOf(
+  { reason, details }: LoginError,
+  { context, language, ports: { app } }: LoginVisit,
+): Response {
   context.report('sign_in_stranded', { reason })
   const { status } = errorTable[reason]
   const text = language.texts.errors[reason]

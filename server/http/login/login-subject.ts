@@ -20,18 +20,23 @@ import type { AppView } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from '../cookies.ts'
 
-export interface LoginPorts {
+/** What the pages of a sign-in are rendered from. */
+export interface PagePorts {
   urls: PublicUrls
   app: AppView
-  languages: Languages
-  clients: ClientFinder
   registrations: Pick<ClientStore, 'noteClientOpened'>
   codes: AuthorizationCodePorts
-  devices: DeviceStore
   signIn: SignInPorts
   signInOrder: readonly SignInMethod[]
-  access: AccessControl
   cookies: LoginCookies
+}
+
+/** What the endpoints of the login flow need besides, to find the client of a sign-in and to complete it. */
+export interface LoginPorts extends PagePorts {
+  languages: Languages
+  clients: ClientFinder
+  devices: DeviceStore
+  access: AccessControl
 }
 
 /** The purpose of a sign-in, with the requesting client, and the visitor. */
@@ -42,7 +47,7 @@ export type LoginSubject = { visitor: SignInVisitor } & (
 )
 
 /** A request of the login flow. */
-export interface Visit<Ports extends LoginPorts = LoginPorts> {
+export interface LoginVisit<Ports = LoginPorts> {
   ports: Ports
   request: Request
   context: RequestContext
@@ -51,7 +56,7 @@ export interface Visit<Ports extends LoginPorts = LoginPorts> {
 }
 
 /** A request that belongs to a sign-in. */
-export interface SignInVisit extends Visit {
+export interface SignInVisit<Ports = LoginPorts> extends LoginVisit<Ports> {
   subject: LoginSubject
 }
 
@@ -71,7 +76,10 @@ export function accountPath({ urls }: Pick<LoginPorts, 'urls'>): string {
 }
 
 /** Returns the part of a subject that is sealed into its pages, which all have one language. */
-export function purposeOf({ subject, language: { tag: language } }: SignInVisit): SignInPurpose {
+export function purposeOf({
+  subject,
+  language: { tag: language },
+}: Pick<SignInVisit, 'subject' | 'language'>): SignInPurpose {
   switch (subject.kind) {
     case 'authorization':
       return { kind: 'authorization', language, request: subject.request }
@@ -90,7 +98,7 @@ export function purposeOf({ subject, language: { tag: language } }: SignInVisit)
 export async function findSignIn(
   purpose: SignInPurpose,
   visitor: SignInVisitor,
-  visit: Visit,
+  visit: LoginVisit,
 ): Promise<SignInVisit | undefined> {
   const { clients, languages } = visit.ports
   visit.language = languages.find(purpose.language) ?? visit.language
@@ -104,7 +112,7 @@ export async function findSignIn(
 }
 
 /** Makes a request one of a sign-in, and notes which attempt to connect it belongs to. */
-export function toSignIn(subject: LoginSubject, visit: Visit): SignInVisit {
+export function toSignIn(subject: LoginSubject, visit: LoginVisit): SignInVisit {
   const { attempt } = visit.context
   if (subject.kind === 'account') attempt?.(undefined)
   else {
@@ -115,10 +123,10 @@ export function toSignIn(subject: LoginSubject, visit: Visit): SignInVisit {
 }
 
 /** Records that a page of the sign-in is open, so that its client's registration is not removed meanwhile. */
-export async function notePageOpen({
-  subject,
-  ports: { registrations, signIn },
-}: SignInVisit): Promise<void> {
+export async function notePageOpen(
+  subject: LoginSubject,
+  { registrations, signIn }: Pick<LoginPorts, 'registrations' | 'signIn'>,
+): Promise<void> {
   if (subject.kind === 'account' || !isUnusedRegistration(subject.client)) return
   await registrations.noteClientOpened(subject.client.id, signIn.runtime.now())
 }
@@ -129,12 +137,18 @@ export function sourceOf({ address, knownAccounts }: SignInVisitor): AttemptSour
 }
 
 /** Returns the CSRF value of the requesting browser, or a new one for it. */
-export function bindingOf({ request, ports: { cookies, signIn } }: Visit): BrowserBinding {
+export function bindingOf(
+  request: Request,
+  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
+): BrowserBinding {
   return cookies.csrf.read(request) ?? createBrowserBinding(signIn.runtime.randomBytes)
 }
 
 /** Returns the visitor who sends the request, in the browser with the CSRF value `binding`. */
-export function visitorOf(binding: BrowserBinding, { request, context, ports }: Visit): SignInVisitor {
-  const knownAccounts = openKnownAccounts(ports.cookies.device.read(request), ports.signIn)
+export function visitorOf(
+  binding: BrowserBinding,
+  { request, context, ports: { cookies, signIn } }: LoginVisit<Pick<LoginPorts, 'cookies' | 'signIn'>>,
+): SignInVisitor {
+  const knownAccounts = openKnownAccounts(cookies.device.read(request), signIn)
   return { binding, address: context.address, knownAccounts }
 }

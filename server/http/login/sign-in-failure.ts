@@ -2,7 +2,7 @@ import type { Texts } from '../../texts/built-in.ts'
 import type { Language } from '../../texts/language.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { ProviderError } from '../../core/session/session-provider.ts'
-import type { Visit } from './login-subject.ts'
+import type { RequestContext } from '../endpoint.ts'
 
 /**
  * Why a sign-in failed: the provider's failure, or a reason of this server. Its text has the same key. A wrong password, an unknown
@@ -55,7 +55,7 @@ export function failureText({ reason, retryAfterSeconds = 0 }: SignInFailure, la
 }
 
 /** Reports a refusal of the provider; rethrows everything else. */
-export function reportedFailure(error: unknown, { context }: Visit): SignInFailure {
+export function reportedFailure(error: unknown, context: Pick<RequestContext, 'report'>): SignInFailure {
   if (!(error instanceof ProviderError)) throw error
   context.report('sign_in_failed', { failure: error.failure, message: error.message })
   return signInFailure(error)

@@ -28,7 +28,7 @@ import {
   type LoginSubject,
   purposeOf,
   type SignInVisit,
-  type Visit,
+  type LoginVisit,
   visitorOf,
 } from './login-subject.ts'
 import {
@@ -52,8 +52,8 @@ export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browse
 export function createLoginEndpoint<Ports extends LoginPorts>(
   kind: LoginSubject['kind'],
   ports: Ports,
-  show: (visit: Visit<Ports>) => Promise<Response> | Response,
-  take?: (fields: URLSearchParams, visit: Visit<Ports>) => Promise<Response>,
+  show: (visit: LoginVisit<Ports>) => Promise<Response> | Response,
+  take?: (fields: URLSearchParams, visit: LoginVisit<Ports>) => Promise<Response>,
 ): Endpoint {
   return {
     path: `${ports.urls.basePath}${loginPaths[kind]}`,
@@ -69,7 +69,7 @@ export function createLoginEndpoint<Ports extends LoginPorts>(
 }
 
 /** Reads a form that one of our own pages posted. Checks neither which page nor in which browser. */
-async function readOwnForm({ request, ports }: Visit): Promise<URLSearchParams> {
+async function readOwnForm({ request, ports }: LoginVisit): Promise<URLSearchParams> {
   if (!isOwnFormPost(request, ports.urls.issuer)) throw new LoginError('foreign_form')
   try {
     return await readForm(request)
@@ -82,7 +82,7 @@ async function readOwnForm({ request, ports }: Visit): Promise<URLSearchParams> 
  * Handles a form of the login flow, in these steps. A step that refuses throws a {@link LoginError}. The purpose comes from the
  * sealed transaction in the form, regardless of the endpoint it was posted to.
  */
-async function takeLoginForm(fields: URLSearchParams, arrived: Visit): Promise<Response> {
+async function takeLoginForm(fields: URLSearchParams, arrived: LoginVisit): Promise<Response> {
   const { visit, secondFactorId, emailPrompt, notAllowed } = await openForm(fields, arrived)
   const action = fields.get('action')
   if (action === 'deny') {
@@ -101,7 +101,7 @@ async function takeLoginForm(fields: URLSearchParams, arrived: Visit): Promise<R
 /** Checks the seal, that this browser got the page, and that the client is still registered. */
 async function openForm(
   fields: URLSearchParams,
-  arrived: Visit,
+  arrived: LoginVisit,
 ): Promise<Omit<SignInTransaction, 'purpose'> & { visit: SignInVisit }> {
   const { request, ports } = arrived
   const given = ports.cookies.csrf.read(request)
@@ -122,7 +122,7 @@ async function leave(
   try {
     return redirect(await start(purposeOf(visit)))
   } catch (error) {
-    return renderLogin(visit, { email, failure: reportedFailure(error, visit) })
+    return renderLogin(visit, { email, failure: reportedFailure(error, visit.context) })
   }
 }
 
@@ -151,7 +151,7 @@ async function takePassword(fields: URLSearchParams, visit: SignInVisit): Promis
     const step = await signInWithPassword(posted, subject.visitor, ports.signIn)
     return await continueLogin(step, visit)
   } catch (error) {
-    const failure = reportedFailure(error, visit)
+    const failure = reportedFailure(error, visit.context)
     await refusalDue()
     return renderLogin(visit, { email, failure })
   }

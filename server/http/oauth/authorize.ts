@@ -10,7 +10,7 @@ import {
   type LoginPorts,
   sourceOf,
   toSignIn,
-  type Visit,
+  type LoginVisit,
   visitorOf,
 } from '../login/login-subject.ts'
 import { renderLogin } from '../login/draw.ts'
@@ -25,10 +25,10 @@ export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
   return createLoginEndpoint('authorization', ports, showLogin)
 }
 
-async function showLogin(visit: Visit): Promise<Response> {
+async function showLogin(visit: LoginVisit): Promise<Response> {
   const { context, language, ports } = visit
   const parameters = new URL(visit.request.url).searchParams
-  const visitor = visitorOf(bindingOf(visit), visit)
+  const visitor = visitorOf(bindingOf(visit.request, visit.ports), visit)
   context.attempt?.({ clientId: parameters.get('client_id') ?? undefined })
   const parsed = await parseAuthorizationRequest(parameters, {
     clients: finderFor(sourceOf(visitor), ports.clients),
