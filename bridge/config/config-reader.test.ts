@@ -194,7 +194,7 @@ describe('the configuration', () => {
     [['https://user:SECRET@mcp.example.com'], /contains a user name or password/],
     [[`${url}#x`], /without fragment/],
     [['http://10.0.0.1/mcp'], /plain http/],
-    [[url, '3334', 'extra'], /extra: is one word too many/],
+    [[url, '3334', 'extra'], /Unexpected argument: extra/],
     [[url, '--callback', 'http://localhost:1/x', '--host', 'localhost'], /already contains the host/],
     [[url, '1', '--callback', 'http://localhost:1/x'], /put the port into the callback/],
     [[url, '--client-credentials'], /needs --static-oauth-client-info/],

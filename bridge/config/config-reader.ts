@@ -46,7 +46,7 @@ export function readSettings(line: CommandLine, surroundings: Surroundings): Rea
     `${String(portText)}:`,
     problems,
   )
-  problems.push(...more.map((word) => `${word}: is one word too many.`))
+  problems.push(...more.map((word) => `Unexpected argument: ${word}.`))
   const home = homeOf(line, surroundings)
   const file = openConfigFile(configPath(home), surroundings, serverUrl)
   const given = gatherSettings(settings, line.flags, environment, file.sections)

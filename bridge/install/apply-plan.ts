@@ -53,8 +53,8 @@ function refuseChanged({ file, name }: Plan): void {
   if (now === undefined ? before === undefined : before !== undefined && now.equals(before)) return
   throw new InstallError(
     'changed',
-    `${file.path} was written by another program meanwhile, so ${JSON.stringify(name)} is not touched.`,
-    'Run the command again; if that keeps happening, close the client first.',
+    `Another program has changed ${file.path} meanwhile, so ${JSON.stringify(name)} was not written.`,
+    'Run the command again; if that fails too, close the client first.',
   )
 }
 
@@ -73,7 +73,7 @@ function notWritable(path: string, why: string, cause?: unknown): InstallError {
   return new InstallError(
     'not_writable',
     `${path} cannot be written ${why}.`,
-    'Where another program makes this file, add the entry there: drawbridge install --print shows it.',
+    'If another program generates this file, add the entry there: drawbridge install --print shows it.',
     { cause },
   )
 }
@@ -115,7 +115,7 @@ function replaceFile(target: string, bytes: Buffer, mode: number | undefined): v
     renameSync(temporary, target)
   } catch (error) {
     rmSync(temporary, { force: true })
-    // A rename fails over a file that is mounted on its own, as in containers, or that is open on Windows.
+    // A rename fails if the file is a mount of its own, as in containers, or is open on Windows.
     const { code = '' } = error as NodeJS.ErrnoException
     if (!['EBUSY', 'EPERM', 'EACCES'].includes(code)) throw error
     writeFileSync(target, bytes)

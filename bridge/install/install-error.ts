@@ -7,7 +7,7 @@ export type InstallFault =
   | 'not_lasting'
   /** The client's file is invalid, or not in the format that the client reads. */
   | 'unreadable'
-  /** The entry cannot be changed without touching other lines. */
+  /** The file is TOML, and the client's program is missing. */
   | 'unsupported'
   /** Another entry has the name. */
   | 'taken'
@@ -43,7 +43,7 @@ export function checkServerName(name: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) return
   throw new InstallError(
     'usage',
-    `${JSON.stringify(name)} cannot be the name of a server.`,
+    `${JSON.stringify(name)} is not a valid name for a server.`,
     'Use up to 64 letters, digits, "-" and "_" in --name.',
   )
 }

@@ -10,7 +10,7 @@ const secretParameter = /token|secret|password|passwd|api[-_]?key|signature|^(?:
 
 /**
  * Refuses to write a secret into a client's file, as plain text and often in backups and git, with {@link
- * InstallError}. Recognizes secrets only by name. Puts nothing of a value into the message.
+ * InstallError}. Recognizes secrets only by name. The message contains no values.
  */
 function refuseSecrets(serverUrl: string, flags: readonly LaunchFlag[]): void {
   refuseInUrl('The URL of the server', serverUrl)
@@ -22,10 +22,10 @@ function refuseInFlag(flag: string, value: string): void {
   if (flag === '--header' && secretHeader.test(name.trim())) {
     refuse(
       `--header ${name.trim()}`,
-      'Leave it out: the bridge signs in by itself. For a token you have, drawbridge token set keeps it; for another secret header, --header-file names a file that only you can read.',
+      'Remove it: the bridge signs in by itself. To use a token you have, run drawbridge token set; for another secret header, use --header-file with a file that only you can read.',
     )
   }
-  if (flag === '--token') refuse(flag, 'Run drawbridge token set, which keeps it sealed.')
+  if (flag === '--token') refuse(flag, 'Run drawbridge token set, which encrypts it.')
   if (flag === '--authorize-param' && secretParameter.test(name)) {
     refuse(`${flag} ${name}`, 'Put it into ~/.drawbridge/config.json, which only you can read.')
   }
@@ -52,14 +52,14 @@ function refuseInUrl(what: string, url: string): void {
     const nextStep =
       what === '--proxy'
         ? 'Set the proxy with its password in ~/.drawbridge/config.json, which only you can read.'
-        : 'Leave out the user name and password: the bridge signs in by itself.'
+        : 'Remove the user name and password: the bridge signs in by itself.'
     refuse(`${what} with a user name or password`, nextStep)
   }
   const parameter = [...searchParams.keys()].find((name) => secretParameter.test(name))
   if (parameter === undefined) return
   refuse(
     `${what} with the parameter ${JSON.stringify(parameter)}`,
-    'Leave the parameter out and let the bridge sign in, or write the entry by hand.',
+    'Remove the parameter and let the bridge sign in, or write the entry by hand.',
   )
 }
 
@@ -77,12 +77,12 @@ interface LaunchRequest {
 }
 
 /**
- * The variable that an installer sets in an entry, and removes when it is no longer needed. Without it the bridge would look for its
+ * The variable that an installer sets in an entry, and removes if it is not set now. Without it the bridge would look for its
  * logins elsewhere: most clients do not pass variables on.
  */
 export const managedVariable = 'DRAWBRIDGE_HOME'
 
-/** Builds the command of an entry. Refuses a secret, and a blank in an argument, at which clients on Windows split it. */
+/** Builds the command of an entry. Refuses secrets, and blanks, at which clients on Windows split arguments. */
 export function createLaunch(request: LaunchRequest): Launch {
   const { node, launcher, serverUrl, flags, environment } = request
   refuseSecrets(serverUrl, flags)
@@ -95,7 +95,7 @@ export function createLaunch(request: LaunchRequest): Launch {
   return { command: node, args: [launcher, serverUrl, ...given], env }
 }
 
-/** Removes the blank from `Name: value`, which means the same without. */
+/** Removes the blank from `Name: value`, which does not change its meaning. */
 function compact(flag: string, value: string): string {
   return flag === '--header' ? value.replace(/^([^:\s]+):[ \t]+/, '$1:') : value
 }
@@ -106,6 +106,6 @@ function refuseBlanks(argument: string): void {
   throw new InstallError(
     'usage',
     `The argument ${JSON.stringify(argument)} contains a blank, at which some clients split it.`,
-    'Put headers into a file and give --header-file; every other setting can be in ~/.drawbridge/config.json.',
+    'Put headers into a file and use --header-file; put any other setting into ~/.drawbridge/config.json.',
   )
 }

@@ -330,7 +330,7 @@ describe('uninstall', () => {
 
   it.each([
     ['for another program', 'c', undefined, 'taken', '"c" in '],
-    ['that does not exist', 'z', undefined, 'missing', 'no entry "z"'],
+    ['that does not exist', 'z', undefined, 'missing', 'No entry "z"'],
     ['for another server', undefined, 'https://z.example/mcp', 'missing', 'for https://z.example/mcp'],
     ['that is one of two', undefined, undefined, 'usage', '2 entries of ours: a, b'],
   ])('refuses an entry %s', (_, name, url, fault, message) => {

@@ -51,7 +51,7 @@ function choose(
     throw new InstallError(
       'taken',
       `${JSON.stringify(name)} in ${path} does not start the bridge, so it is not removed.`,
-      'Remove it in the client that it is for.',
+      'Remove it in the client itself.',
     )
   }
   const found = [...entries].flatMap(([key, entry]) => {
@@ -66,14 +66,14 @@ function choose(
     const server = serverUrl === undefined || name !== undefined ? '' : ` for ${serverUrl}`
     throw new InstallError(
       'missing',
-      `There is no ${what}${server} in ${path}.`,
-      `Look into that file: ${title} may have the entry elsewhere.`,
+      `No ${what}${server} in ${path}.`,
+      `Check that file: ${title} may have the entry elsewhere.`,
     )
   }
   if (found.length === 1) return first
   throw new InstallError(
     'usage',
     `${path} has ${found.length} entries of ours: ${found.map((entry) => entry.name).join(', ')}.`,
-    'Say which one with --name.',
+    'Select one with --name.',
   )
 }

@@ -3,7 +3,7 @@ import { InstallError } from './install-error.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-// Caches of npx, pnpm dlx, yarn dlx and bunx, and folders that systems empty.
+// Caches of npx, pnpm dlx, yarn dlx, bunx and fnm.
 const passing = [
   /[\\/]_npx[\\/]/,
   /[\\/]dlx(?:-[^\\/]*)?[\\/]/,
@@ -28,8 +28,8 @@ export function checkLasting(paths: readonly string[], temporaryFolders: readonl
     if (why === undefined) continue
     throw new InstallError(
       'not_lasting',
-      `${path} is ${why}: the entry would stop working when it is cleared.`,
-      `Install the bridge (${installBridge}), then run the same command of the installed drawbridge; or take the risk with --force.`,
+      `${path} is ${why}: the entry would stop working once that is cleared.`,
+      `Install the bridge (${installBridge}), then run this command again with the installed drawbridge; or take the risk with --force.`,
     )
   }
 }

@@ -53,7 +53,7 @@ function isJson(text: string): boolean {
   }
 }
 
-// What is not closed ends with the text, so that nothing is read twice.
+// An unclosed string or comment extends to the end of the text: matching stays linear.
 const string = String.raw`"[^"\\]*(?:\\[^][^"\\]*)*(?:"|\\?$)`
 const commentOrString = new RegExp(String.raw`(${string})|\/\/[^\r\n]*|\/\*[^]*?(?:\*\/|$)`, 'g')
 const lastCommaOrString = new RegExp(String.raw`(${string})|,(?=\s*[}\]])`, 'g')
@@ -65,7 +65,7 @@ function plainJson(text: string): string {
   return text.replaceAll(commentOrString, keepString).replaceAll(lastCommaOrString, keepString)
 }
 
-/** False if writing would lose one of two equal keys, change the order of keys, or round a number. */
+/** Returns false if writing would drop a repeated key, reorder keys or round a number. */
 function isKeptByWriting(text: string, root: JsonObject): boolean {
   const tokens = text.replaceAll(spaceOrString, (_, kept?: string) =>
     kept === undefined ? '' : JSON.stringify(JSON.parse(kept)),

@@ -108,7 +108,7 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
     hidden = 'www-authenticate'
     const { walked, result, steps, advice } = await trace(signedOut)
     expect([walked, result]).toEqual([`!${discovery}`, 'failed'])
-    expect(steps[0]?.detail).toMatch(/Expected 401 with WWW-Authenticate: Bearer, .*; came 401/)
+    expect(steps[0]?.detail).toMatch(/Expected 401 with WWW-Authenticate: Bearer, .*; got 401/)
     expect(advice).toContain('WWW-Authenticate')
   })
 

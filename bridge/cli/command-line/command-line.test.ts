@@ -45,7 +45,7 @@ describe('the command line', () => {
   it('finds the command that a wrong word may mean', async () => {
     const { code, stderr } = await runCommand(['lgoin', 'https://mcp.example.com/mcp'], { home })
     expect(code).toBe(2)
-    expect(stderr).toContain('lgoin: there is no such command. Did you mean login?')
+    expect(stderr).toContain('Unknown command: lgoin. Did you mean login?')
   })
 
   it('tells all faults of a command at once, with what to do at the end', async () => {

@@ -114,7 +114,7 @@ function unknownCommand(word: string): ConfigError {
   const meant = nearestName(word, commandTable.map(commandName))
   const question = meant === undefined ? '' : ` Did you mean ${meant}?`
   return new ConfigError(
-    [`${word}: there is no such command.${question}`],
+    [`Unknown command: ${word}.${question}`],
     asTyped('Every command: drawbridge --help'),
   )
 }
@@ -132,7 +132,7 @@ async function runCommand(row: CommandRow, input: CommandInput): Promise<number>
   }
 }
 
-/** As {@link describeError}; a wrong line is to be compared with the help of its command. */
+/** As {@link describeError}; a wrong command line points to the help of its command. */
 function describeFailure(error: unknown, command: string, serverUrl: string | undefined): Failure {
   const failure = describeError(error, { serverUrl })
   if (!(error instanceof ConfigError)) return failure

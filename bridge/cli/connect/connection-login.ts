@@ -57,7 +57,7 @@ export function createConnectionLogin(config: BridgeConfig, ports: ConnectionLog
   return fixedLogin(undefined, 'Authorization header as given')
 }
 
-/** Creates the login of a configured token, which nobody renews, or of a header that the proxy adds itself. */
+/** Creates the login of a configured token, which is never renewed, or of a header that the proxy adds itself. */
 function fixedLogin(token: string | undefined, summary: string): ConnectionLogin {
   const authorization = token === undefined ? undefined : { header: `Bearer ${token}` }
   const refused: RefusalOutcome = { kind: 'sign_in_needed' }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { makeFolder } from '../../credentials/private-folder.ts'
 import { redactSecrets } from '../../oauth/server-text.ts'
 
-/** A log for a person who debugs. */
+/** The log of `--debug`. */
 export interface DebugLog {
   path: string
   /** Adds a line with the time. Never throws. */
@@ -12,7 +12,7 @@ export interface DebugLog {
 
 const maxBytes = 1_000_000
 
-// What could be a credential, whoever put it into a line. The texts of the bridge hold none: this is the second lock.
+// Patterns that look like credentials. A safety net: our own messages contain none.
 const suspicious: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic|dpop)\s+[\w.~+/=-]+/gi, '$1 [redacted]'],
   [/\beyJ[\w-]+\.[\w-]*(?:\.[\w-]*)?/g, '[redacted]'],
@@ -23,14 +23,14 @@ const suspicious: readonly (readonly [RegExp, string])[] = [
   [/(\/\/)[^/@\s]+@/g, '$1[redacted]@'],
 ]
 
-/** A text without anything that looks like a credential, and without `secrets`, which are known to be some. */
+/** Masks `secrets`, and everything that looks like a credential. */
 export function redact(text: string, secrets: readonly string[]): string {
   let redacted = redactSecrets(text, secrets, '[redacted]')
   for (const [pattern, replacement] of suspicious) redacted = redacted.replaceAll(pattern, replacement)
   return redacted
 }
 
-/** The log at `path`, 0600. At a megabyte it becomes `path.1`, in place of the one before. */
+/** Opens the log at `path`, mode 0600. At one megabyte it is renamed to `path.1`, which replaces the previous one. */
 export function createDebugLog(path: string, secrets: readonly string[]): DebugLog {
   let isBroken = false
   return {
@@ -54,7 +54,7 @@ function append(path: string, line: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     makeFolder(dirname(path))
     appendFileSync(path, '', { mode: 0o600 })
-    // The mode of the call counts for new files only, and the umask takes from it.
+    // The mode above applies to new files only, and less the umask.
     chmodSync(path, 0o600)
   }
   appendFileSync(path, line, { mode: 0o600 })

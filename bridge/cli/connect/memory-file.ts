@@ -8,7 +8,7 @@ import { loginIdOf } from './connection-login.ts'
 interface MemoryFile {
   /** Returns undefined for a missing or unusable file. Never throws. */
   read(): ServerMemory | undefined
-  /** Never throws: what is not kept is found out again. */
+  /** Never throws: a connection can find everything out again. */
   write(memory: ServerMemory): void
 }
 

@@ -14,13 +14,13 @@ import { failed } from './finding.ts'
 /** The stored login, or why it cannot be read, and the keychain. */
 export interface StoreFacts {
   config: BridgeConfig
-  /** Undefined if no keychain is to be used. */
+  /** Undefined if no keychain is used. */
   keychain: 'works' | CredentialError | undefined
   credential: Credential | undefined
   error: unknown
   /** The authorization server that the server names now. */
   issuer?: string | undefined
-  /** Undefined: the server could not be asked. */
+  /** Undefined: the server did not answer. */
   isWanted?: boolean
   now: number
 }
@@ -52,11 +52,11 @@ export const storeChecks: Checks<StoreFacts> = {
     if (keychain === undefined) {
       return warn(
         config.credentials.key !== undefined
-          ? 'Not used: the key of the logins is in DRAWBRIDGE_KEY, and whoever sees the environment has it.'
-          : 'Not used: the key of the logins is in a file, and whoever reads your files has it.',
+          ? 'Not used: the key of the logins is in DRAWBRIDGE_KEY, readable by anyone who sees the environment.'
+          : 'Not used: the key of the logins is in a file, readable by anyone who can read your files.',
       )
     }
-    if (!(keychain instanceof CredentialError)) return ok('The keychain takes, gives and forgets an item.')
+    if (!(keychain instanceof CredentialError)) return ok('The keychain stores, returns and deletes an item.')
     const outcome = failed(keychain, failureContextOf(config))
     if (backend === 'keychain') return outcome
     const [remedy] = keychain.nextStep?.split(';') ?? []
@@ -94,7 +94,7 @@ function storedLogin(credential: Credential, { config, issuer, isWanted, now }: 
   if (left === undefined) return ok(`Signed in at ${view.issuer}.`)
   return ok(
     left > 0
-      ? `Signed in at ${view.issuer}; the token ends in ${durationText(left)}.`
-      : `Signed in at ${view.issuer}; the token has ended, and is renewed at its next use.`,
+      ? `Signed in at ${view.issuer}; the token expires in ${durationText(left)}.`
+      : `Signed in at ${view.issuer}; the token has expired, and is renewed at its next use.`,
   )
 }

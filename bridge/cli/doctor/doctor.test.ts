@@ -207,11 +207,11 @@ describe('doctor', () => {
       403,
       'text/html; charset=utf-8',
       '<!doctype html>',
-      { state: 'warn', fix: expect.stringContaining('made for browsers') },
+      { state: 'warn', fix: expect.stringContaining('a page for browsers') },
       3,
     ],
     ['a fault of the server', 502, 'text/plain', '', { state: 'fail' }, 4],
-    ['another address', 307, 'text/plain', '', { state: 'fail', fix: 'Use the URL it sends to.' }, 1],
+    ['another address', 307, 'text/plain', '', { state: 'fail', fix: 'Use the URL it redirects to.' }, 1],
     ['a file', 200, 'text/plain', 'x', { state: 'fail', fix: 'Check the URL.' }, 1],
   ])('of %s says so', async (_, status, type, body, finding, code) => {
     const { origin } = await serve({

@@ -20,7 +20,7 @@ import { exitCodeOf } from './finding.ts'
 import { ownChecks } from './own-check.ts'
 import { findSignIn, signInChecks } from './sign-in-check.ts'
 
-/** Groups of findings, each printed as soon as it is there. */
+/** Groups of findings, each printed as soon as it is complete. */
 type Findings<Result = void> = AsyncGenerator<readonly Finding[], Result>
 
 /**
@@ -55,7 +55,7 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   const nodeVersion = process.versions.node
   say(findingsOf(ownChecks, { nodeVersion, problems, warnings, given, file, platform }))
   if (config === undefined) {
-    say([{ name: 'endpoint', ...warn('The rest is checked once the configuration has no faults.') }])
+    say([{ name: 'endpoint', ...warn('Not checked yet: correct the configuration first.') }])
   } else {
     const http = createHttpClient(config.network)
     const findings = examine(config, { http, runtime: input.runtime })
@@ -76,14 +76,14 @@ export async function doctor(input: CommandInput): Promise<ExitCode> {
   return code
 }
 
-/** Walks a connection from the first question to the list of tools, as far as the stored login goes. */
+/** Follows a connection from the first request to the list of tools, as far as the stored login allows. */
 export async function* examine(config: BridgeConfig, ports: OAuthPorts): Findings {
   const { runtime } = ports
   const facts = await askEndpoint(config, ports)
   yield findingsOf(endpointChecks, facts)
   const { answer } = facts
   if (answer === undefined) {
-    // What is stored decides nothing now, but may be damaged.
+    // The stored login decides nothing here, but may be damaged.
     if (config.fixedBy === undefined) yield findingsOf(storeChecks, await readStore(config, runtime))
     return
   }
@@ -97,7 +97,7 @@ export async function* examine(config: BridgeConfig, ports: OAuthPorts): Finding
   yield findingsOf(sessionChecks, await listTools(config, { ...ports, token, remembered }))
 }
 
-/** Checks the way to sign in and the stored login, whose token is returned while it is valid. */
+/** Checks the sign-in and the stored login, and returns its token while that is valid. */
 async function* examineLogin(
   { challenges }: FirstAnswer,
   isWanted: boolean,

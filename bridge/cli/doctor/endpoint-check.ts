@@ -7,7 +7,7 @@ import { exitCode } from '../failure/failure-table.ts'
 import { failureContextOf } from '../failure/failure-text.ts'
 import { failed } from './finding.ts'
 
-/** The first response of a server, to a client without a token, or why there was none. */
+/** The first response of a server to a client without a token, or why there was none. */
 export interface EndpointFacts {
   config: BridgeConfig
   answer: FirstAnswer | undefined
@@ -26,7 +26,7 @@ export const endpointChecks: Checks<EndpointFacts> = {
   endpoint({ config, answer, error, namesSignIn }) {
     if (answer === undefined) return failed(error, failureContextOf(config))
     if (answer.wall !== undefined) return failed(answer.wall, failureContextOf(config))
-    if (answer.status === 401) return ok('It wants a sign-in (401).')
+    if (answer.status === 401) return ok('It requires a sign-in (401).')
     if (!isMcp(answer)) return strange(answer)
     const text = answer.isSse ? 'It answers with the older HTTP+SSE transport' : 'It answers'
     return ok(
@@ -35,7 +35,7 @@ export const endpointChecks: Checks<EndpointFacts> = {
         : `${text} without a sign-in.`,
     )
   },
-  /** Both sides compute the end of a token with their own clock. */
+  /** Each side computes the expiry of a token with its own clock. */
   clock({ answer, now }) {
     if (answer?.date === undefined) return undefined
     const off = Math.abs(answer.date - now)
@@ -59,7 +59,7 @@ export function signInNeed({
   return answer.status === 403 ? 'wanted' : undefined
 }
 
-/** Other APIs say `error` as well, and mean something else by it. */
+/** Other APIs have `error` as well, with another meaning. */
 function isMcp({ isSse, message }: FirstAnswer): boolean {
   return isSse || (message !== undefined && parseJsonRpcMessage(message).kind === 'response')
 }
@@ -70,8 +70,7 @@ function strange({ status, contentType }: FirstAnswer): Outcome {
     return fail(`There is no MCP endpoint at that URL (${status}).`, fix)
   }
   if (status === 403 && contentType.startsWith('text/html')) {
-    const fix =
-      'Check the URL: what answers there is made for browsers, or a firewall that keeps programs away.'
+    const fix = 'Check the URL: it is a page for browsers, or a firewall refuses programs.'
     return warn('It refuses, with a web page (403).', fix)
   }
   if (status === 403) {
@@ -83,8 +82,8 @@ function strange({ status, contentType }: FirstAnswer): Outcome {
     return fail(text, 'Tell the operator of the server.', exitCode.unreachable)
   }
   if (status >= 300 && status < 400) {
-    return fail(`It sends elsewhere (${status}), which is not followed.`, 'Use the URL it sends to.')
+    return fail(`It redirects elsewhere (${status}), which is not followed.`, 'Use the URL it redirects to.')
   }
   const kind = contentType === '' ? 'nothing' : JSON.stringify(contentType)
-  return fail(`What answers is not an MCP server (${status}, ${kind}).`, 'Check the URL.')
+  return fail(`No MCP server answers there (${status}, ${kind}).`, 'Check the URL.')
 }

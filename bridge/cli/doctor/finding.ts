@@ -9,7 +9,7 @@ export function failed(error: unknown, context: FailureContext): Outcome {
   return fail(sentences.join(' '), withoutDoctor(nextStep), exit)
 }
 
-/** Removes the advice to run this command, unless it is the only one. */
+/** Removes the advice to run this command, unless there is no other. */
 function withoutDoctor(nextStep: string): string {
   return nextStep.replace(/(?<=[.;]) [^.;]*: drawbridge doctor .*$/, '')
 }

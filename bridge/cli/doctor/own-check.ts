@@ -2,7 +2,7 @@ import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.t
 import { namesByOrigin, type Surroundings } from '../../config/config-reader.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
-/** What is known on this side, before any request. */
+/** Facts about this side, known before any request. */
 export interface OwnFacts {
   nodeVersion: string
   problems: readonly string[]
@@ -15,7 +15,7 @@ export interface OwnFacts {
 
 export const ownChecks: Checks<OwnFacts> = {
   node({ nodeVersion }) {
-    // The launcher refuses versions that do not work.
+    // The launcher refuses unsupported versions.
     if (Number.parseInt(nodeVersion, 10) >= 22) return ok(`Node ${nodeVersion}.`)
     return warn(`Node ${nodeVersion} works, but starts slower than later ones.`, 'Use Node 22 or newer.')
   },

@@ -21,7 +21,7 @@ import { failed } from './finding.ts'
 interface SessionPorts {
   http: McpProxyPorts['http']
   runtime: Runtime
-  /** The login; undefined where the headers of the configuration are enough. */
+  /** The login; undefined if the configured headers are enough. */
   token: string | undefined
   /** Memory of earlier connections, which decides how a connection begins. */
   remembered: ServerMemory | undefined
@@ -110,7 +110,7 @@ async function listAs(
     listing.opened = listing.listed = await ask(...openings[client])
     if (client === 'legacy') input.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     const { capabilities } = resultOf(listing.opened) ?? {}
-    // Servers of prompts or resources alone have no tools.
+    // Servers with prompts or resources only have no tools.
     if (isJsonObject(capabilities) && 'tools' in capabilities)
       listing.listed = await ask('tools/list', client === 'modern' ? claims : {})
     return listing
@@ -206,7 +206,10 @@ function refusal({ config, client, listed, failure }: Listing): Outcome {
   }
   if (failure !== undefined) return failed(failure, context)
   const asked = `A client of ${revisions[client]} cannot list the tools`
-  const fix = fill('Tell the operator of the server. What a client sees: drawbridge {url} --debug', context)
+  const fix = fill(
+    'Tell the operator of the server. To see what a client gets: drawbridge {url} --debug',
+    context,
+  )
   if (listed === undefined) return fail(`${asked}: no answer within ${answerMs / 1000} s.`, fix)
   const { error } = listed
   const said = isJsonObject(error) ? error['message'] : undefined

@@ -13,7 +13,7 @@ import { failed } from './finding.ts'
 
 const timeoutMs = 20_000
 
-/** The way to sign in as a sign-in finds it, or why there is none. */
+/** The sign-in that the server offers, or why there is none. */
 export interface SignInFacts {
   config: BridgeConfig
   server: DiscoveredServer | undefined
@@ -66,7 +66,7 @@ export const signInChecks: Checks<SignInFacts> = {
     if (resource === undefined || oauth.resource !== undefined || !coversMore(resource, serverUrl))
       return undefined
     const text = `Tokens are for all of ${resource} and not only for ${serverUrl}.`
-    return warn(text, 'Set --resource to the one that you mean.')
+    return warn(text, 'Set --resource to the intended one.')
   },
   sign_in_page({ server, page }) {
     if (page === undefined) return undefined
@@ -74,7 +74,7 @@ export const signInChecks: Checks<SignInFacts> = {
     if (fault !== undefined) return fail(fault.message, 'Do not sign in; tell the operator of the server.')
     const { host } = new URL(url)
     if (!foreign) return ok(`You sign in at ${host}.`)
-    const text = `${String(server?.metadata.issuer)} has you sign in at ${host}, and nothing there confirms it.`
+    const text = `${String(server?.metadata.issuer)} has you sign in at ${host}, which does not confirm it.`
     return warn(text, 'Sign in only if you know that the two belong together.')
   },
 }

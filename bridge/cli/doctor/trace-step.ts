@@ -3,7 +3,7 @@ import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import type { ObservedRequest } from '../../http/observed-client.ts'
 
-/** The steps that can be walked without a person, and without leaving a registration behind. */
+/** The steps that work without a user and without registering a client. */
 export type TraceStep = Extract<
   AttemptStep,
   'challenge' | 'resource_metadata' | 'server_metadata' | 'page' | 'first_call' | 'list'
@@ -14,7 +14,7 @@ export interface StepRequest extends ObservedRequest {
   step: TraceStep
 }
 
-/** Returns the step that a request belongs to, given those before it; undefined for one that decides nothing. */
+/** Returns the step that a request belongs to, given the earlier ones; undefined for a request that decides nothing. */
 export function stepOf(
   { request: { method, url, body } }: ObservedRequest,
   before: readonly StepRequest[],
@@ -24,7 +24,7 @@ export function stepOf(
   if (method === 'GET' && href !== new URL(serverUrl).href) return documentStep(pathname, before)
   const opening = before.every(({ step }) => step === 'challenge') ? 'challenge' : 'first_call'
   if (method === 'GET') {
-    // HTTP+SSE opens with it. After an opening that succeeded it asks for a stream, which no server has to have.
+    // HTTP+SSE starts with it. After a successful start it asks for a stream, which is optional.
     const opened = before.findLast(({ step }) => step === opening)
     return opened !== undefined && isAccepted(opened) ? undefined : opening
   }
@@ -40,26 +40,26 @@ function methodOf(body: Uint8Array | string | undefined): unknown {
 
 function documentStep(path: string, before: readonly StepRequest[]): TraceStep {
   if (/\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/.test(path)) {
-    // Once the server is found, what the host of its sign-in page publishes is looked at.
+    // Once the server is found, the metadata of its sign-in page's host is read.
     const isFound = before.some((each) => each.step === 'server_metadata' && isDocument(each))
     return isFound ? 'page' : 'server_metadata'
   }
-  // Any other place was named by the challenge, or by a redirect.
+  // Any other address comes from the challenge or a redirect.
   const last = before.at(-1)?.step
   return last === 'server_metadata' || last === 'page' ? last : 'resource_metadata'
 }
 
-/** Returns whether there was a response that refuses nothing. */
+/** Returns whether there was a successful response. */
 export function isAccepted({ response }: ObservedRequest): boolean {
   return response !== undefined && response.status < 400
 }
 
-/** Returns whether there is a document, and no web page in its place. */
+/** Returns whether the response is a document, not a web page. */
 export function isDocument(seen: ObservedRequest): boolean {
   return seen.response?.status === 200 && mediaTypeOf(seen) !== 'text/html'
 }
 
-/** Returns whether a 401 says nothing of bearer tokens, which many clients need to go on. */
+/** Returns whether a 401 does not mention bearer tokens, which many clients require. */
 export function hasNoChallenge({ response }: ObservedRequest): boolean {
   if (response?.status !== 401) return false
   const challenges = parseWwwAuthenticate(String(response.headers['www-authenticate'] ?? ''))

@@ -15,16 +15,16 @@ export interface TracedStep {
   at: number
   status: number | null
   ok: boolean
-  /** By which the operator finds it in the log of the server. */
+  /** Identifies the request in the server's log. */
   request_id: string | null
   duration_ms: number
-  /** What was expected and what came, of a step that failed. */
+  /** Of a failed step: expected and actual responses. */
   detail?: string
 }
 
 /**
- * Judges each step in the order in which they were reached, by its requests and by what the checks of doctor found. `fix` is the next
- * step for the first that failed. `clean` removes what must not be shown.
+ * Judges the steps in the order in which they were reached, by their requests and by the findings of doctor. `fix` is the next step for
+ * the first that failed. `clean` removes secrets.
  */
 export function judgeSteps(
   requests: readonly StepRequest[],
@@ -32,7 +32,7 @@ export function judgeSteps(
   clean: (text: string) => string,
 ): { steps: TracedStep[]; fix: string | undefined } {
   const findingOf = (wanted: string): Finding | undefined => findings.find(({ name }) => name === wanted)
-  // Without a sign-in there need be no metadata.
+  // Without a sign-in, metadata is optional.
   const isPublic = findingOf('session') !== undefined && findingOf('authorization_server') === undefined
   const steps: TracedStep[] = []
   let fix: string | undefined
@@ -59,7 +59,7 @@ function tracedStep(
   const { sentAt, durationMs, response } = decisive
   const id = response?.headers['x-request-id']
   const came = new Set((isMetadata(step) ? group : [decisive]).map(cameText))
-  const detail = `Expected ${expected[step]}; came ${[...came].join(', then ')}. ${fault?.message ?? ''}`
+  const detail = `Expected ${expected[step]}; got ${[...came].join(', then ')}. ${fault?.message ?? ''}`
   return {
     step,
     at: Math.floor(sentAt / 1000),
@@ -71,7 +71,7 @@ function tracedStep(
   }
 }
 
-/** Returns the request that a step stands or falls with: the one that failed of calls, else the first that is some good. */
+/** Returns the request that decides a step: a call's failed request, otherwise the first usable one. */
 function decisiveOf(
   step: TraceStep,
   group: readonly StepRequest[],
@@ -96,12 +96,12 @@ export function placeOf(url: string): string {
 }
 
 interface StepFault {
-  /** The words of a check. */
+  /** The text of a check. */
   message?: string | undefined
   fix: string
 }
 
-/** The check of doctor that judges a step; of two steps, the one that was reached last. */
+/** The check of doctor that judges a step; the last one reached, if it judges two. */
 const checkOf: Readonly<Record<TraceStep, string>> = {
   challenge: 'endpoint',
   resource_metadata: 'authorization_server',
@@ -121,11 +121,11 @@ const expected: Readonly<Record<TraceStep, string>> = {
 }
 
 const headerFix =
-  'Tell the operator of the server: a proxy in front of it may take the WWW-Authenticate header away.'
+  'Tell the operator of the server: a proxy in front of it may drop the WWW-Authenticate header.'
 const pathFix =
-  'Tell the operator of the server: what clients ask for below /.well-known/ has to reach it, with its path unchanged.'
+  'Tell the operator of the server: requests below /.well-known/ must reach it with their path unchanged.'
 
-/** Returns why a step failed. Many clients need what the bridge does without, so some faults are no finding of doctor. */
+/** Returns why a step failed. Some faults stop other clients only, so doctor does not report them. */
 function faultOf(
   step: TraceStep,
   group: readonly StepRequest[],

@@ -107,7 +107,7 @@ describe('doctor --trace', () => {
       'resource metadata that is not there',
       ({ path, response }) => path.startsWith(resourcePath) && !!response.writeHead(404).end(),
       /^challenge 401, !resource_metadata 404, server_metadata 200$/,
-      /RFC 9728\); came 404 at \S+\/oauth-protected-resource\/mcp, then 404 at \S+\/oauth-protected-resource\.$/,
+      /RFC 9728\); got 404 at \S+\/oauth-protected-resource\/mcp, then 404 at \S+\/oauth-protected-resource\.$/,
     ],
     [
       'a web page in place of the metadata of the authorization server',
@@ -115,7 +115,7 @@ describe('doctor --trace', () => {
         /oauth-authorization-server|openid/.test(path) &&
         !!response.writeHead(200, { 'Content-Type': 'text/html' }).end('<!doctype html>'),
       /^challenge 401, resource_metadata 200, !server_metadata 200$/,
-      /RFC 8414 .*; came 200 text\/html at \S+oauth-authorization-server, then /,
+      /RFC 8414 .*; got 200 text\/html at \S+oauth-authorization-server, then /,
     ],
     [
       'an authorization server that names another issuer',
@@ -137,7 +137,7 @@ describe('doctor --trace', () => {
       ({ path, response }) =>
         /oauth-authorization-server|openid/.test(path) && !!response.writeHead(503).end(),
       /^challenge 401, resource_metadata 200, !server_metadata 503$/,
-      /came 503 at .* answered with status 503\.$/,
+      /got 503 at .* answered with status 503\.$/,
     ],
   ])('names the step of %s', async (_, fault, walked, detail) => {
     const { url } = await serve(fault)

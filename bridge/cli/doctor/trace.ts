@@ -57,7 +57,7 @@ function secretsOf({ token, oauth, proxy }: BridgeConfig): Set<string> {
   return new Set(known.filter((secret) => secret !== undefined))
 }
 
-/** Removes what a server may have repeated: traces are passed on. */
+/** Removes secrets that a server may have echoed: users send traces to others. */
 function cleaner(serverUrl: string, secrets: readonly string[]): (text: string) => string {
   const { search } = new URL(serverUrl)
   return (text) =>
@@ -84,7 +84,7 @@ function traceOf(
   return { url: placeOf(config.serverUrl), result, steps, advice }
 }
 
-const renewal = 'The token of the login has ended. Renew it, and trace again: drawbridge token {url}'
+const renewal = 'The token of the login has expired. Renew it, and trace again: drawbridge token {url}'
 
 /** Lists the steps like findings, and the result below them. */
 function traceText({ result, steps, advice }: Trace, { terminal }: CommandInput): string {

@@ -70,7 +70,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   network_proxy: {
     meaning: 'The proxy cannot be reached, or does not let the connection through.',
     nextStep:
-      'Correct it where it is set (--proxy, HTTPS_PROXY, HTTP_PROXY or ALL_PROXY), or go straight with --no-proxy.',
+      'Correct it where it is set (--proxy, HTTPS_PROXY, HTTP_PROXY or ALL_PROXY), or connect directly with --no-proxy.',
     exit: unreachable,
   },
   network_connect_timeout: {
@@ -114,13 +114,13 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
     nextStep: 'Ask for access, or sign in as someone else: drawbridge login {url} --force',
   },
   server_blocked: {
-    meaning: 'Something in front of the server wants a browser, as bot protections and firewalls do.',
+    meaning: 'A bot protection or firewall in front of the server lets only browsers through.',
     nextStep:
-      'Check the URL, and ask the operator of the server to let programs through there. No account and no sign-in helps against a bot protection.',
+      'Check the URL, and ask the operator of the server to let programs through. Signing in does not help against a bot protection.',
   },
   server_not_found: {
     meaning: 'There is no MCP endpoint at that URL.',
-    nextStep: `Check the path of the URL, often /mcp or /sse. What answers there: ${doctor}`,
+    nextStep: `Check the path of the URL, often /mcp or /sse. To see what answers there: ${doctor}`,
   },
   server_lost: {
     meaning: 'The stream ended before the response, and could not be resumed.',
@@ -138,8 +138,8 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
     exit: unreachable,
   },
   server_no_mcp: {
-    meaning: 'What answers there is not an MCP server.',
-    nextStep: `Check the URL. What answers there: ${doctor}`,
+    meaning: 'The program that answers there is not an MCP server.',
+    nextStep: `Check the URL. To see what answers there: ${doctor}`,
   },
   server_refused: {
     meaning: 'The server refused the request.',
@@ -153,35 +153,35 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   // A document that cannot be used.
   body_too_large: {
     meaning: 'A document is larger than it can reasonably be.',
-    nextStep: `Check the URL. What answers there: ${doctor}`,
+    nextStep: `Check the URL. To see what answers there: ${doctor}`,
   },
   body_not_json: {
     meaning: 'A document is not JSON; often it is a page of a proxy or a login.',
-    nextStep: `Check the URL and the proxy. What answers there: ${doctor}`,
+    nextStep: `Check the URL and the proxy. To see what answers there: ${doctor}`,
   },
 
   // A failed sign-in or refresh.
   oauth_no_metadata: {
     meaning: 'The server requires a token and does not say where to get one.',
-    nextStep: `Give it a token in the variable DRAWBRIDGE_TOKEN. What was found: ${doctor}`,
+    nextStep: `Set a token in the variable DRAWBRIDGE_TOKEN. To see what was found: ${doctor}`,
   },
   oauth_blocked: {
-    meaning: 'Something in front of the authorization server wants a browser, as bot protections do.',
+    meaning: 'A bot protection in front of the authorization server lets only browsers through.',
     nextStep: 'Ask the operator of the server to let programs through to its OAuth endpoints.',
   },
   oauth_bad_metadata: {
     meaning: 'The metadata of the server cannot be used.',
-    nextStep: `Tell the operator of the server. What else was found: ${doctor}`,
+    nextStep: `Tell the operator of the server. To see what was found: ${doctor}`,
   },
   oauth_issuer_mismatch: {
     meaning:
       'A server claims to be another authorization server, or uses its login page. The sign-in was stopped for safety.',
-    nextStep: `Do not repeat it; tell the operator of the server. The names: ${doctor}`,
+    nextStep: `Do not repeat it; tell the operator of the server. To see the names: ${doctor}`,
   },
   oauth_issuer_changed: {
     meaning:
       'The server names another authorization server than the one that the configured client belongs to. Nothing was sent there.',
-    nextStep: `If the server has moved, say so when you are asked: ${login} --force. An issuer in --static-oauth-client-info has to be changed there.`,
+    nextStep: `If the server has moved, confirm it with ${login} --force; change an issuer in --static-oauth-client-info there.`,
     exit: signInNeeded,
   },
   oauth_resource_mismatch: {
@@ -190,8 +190,8 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   },
   oauth_no_pkce: {
     meaning:
-      'The authorization server does not offer PKCE with S256, without which a stolen code is a stolen login.',
-    nextStep: 'Tell the operator of the server; until then give it a token in the variable DRAWBRIDGE_TOKEN.',
+      'The authorization server does not offer PKCE with S256, which protects the login if the code is stolen.',
+    nextStep: 'Tell the operator of the server; until then set a token in the variable DRAWBRIDGE_TOKEN.',
   },
   oauth_no_registration: {
     meaning: 'The authorization server only accepts clients that were registered by hand.',
@@ -223,7 +223,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   },
   oauth_scope_refused: {
     meaning: 'The authorization server does not grant the requested scopes.',
-    nextStep: 'Leave --scope out, or request scopes that it supports.',
+    nextStep: 'Remove --scope, or request scopes that it supports.',
   },
   oauth_refused: {
     meaning: 'The authorization server refused, and said why.',
@@ -231,13 +231,13 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   },
   oauth_unavailable: {
     meaning: 'The authorization server cannot be reached or has an internal error. The login is kept.',
-    nextStep: `Try again later. What can be reached: ${doctor}`,
+    nextStep: `Try again later. To see what can be reached: ${doctor}`,
     exit: unreachable,
   },
   oauth_no_callback_port: {
     meaning: 'The port that the browser returns to is in use.',
     nextStep:
-      'End the program that uses it, or choose another port: the number behind the URL, or --callback.',
+      'End the program that uses it, or choose another port: the number after the URL, or --callback.',
   },
   oauth_timeout: {
     meaning: 'The sign-in timed out.',
@@ -261,7 +261,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
     nextStep: `Unlock it, then: ${login}`,
   },
   credentials_keychain_absent: {
-    meaning: 'There is no keychain, and the key of the stored logins is in one.',
+    meaning: 'The keychain with the key of the stored logins is missing.',
     nextStep: 'Install drawbridge again, with its optional packages; or use --store file and sign in again.',
   },
   credentials_keychain_mute: {

@@ -37,7 +37,7 @@ export interface FailureContext {
   fixedBy?: BridgeConfig['fixedBy']
 }
 
-/** Returns what the texts of failures name: the server, the profile and where a login is fixed. */
+/** Returns what failure texts refer to: the server, the profile and the source of a fixed login. */
 export function failureContextOf({
   serverUrl,
   oauth,
@@ -82,15 +82,15 @@ function saysNextStep(error: unknown): error is { nextStep: string | undefined }
 }
 
 const fixedHeader = {
-  sentence: 'The server does not accept the Authorization header that it was given.',
-  nextStep: 'Correct the header; or leave it out, and: drawbridge login {url}',
+  sentence: 'The server does not accept the configured Authorization header.',
+  nextStep: 'Correct the header; or remove it and run: drawbridge login {url}',
 }
 
 /** A sign-in would not help: the fixed token is sent anyway. */
 const fixedFailures = {
   environment: {
     sentence: 'The server does not accept the token of DRAWBRIDGE_TOKEN.',
-    nextStep: 'Give it a good token; or unset DRAWBRIDGE_TOKEN, and: drawbridge login {url}',
+    nextStep: 'Set a valid token; or unset DRAWBRIDGE_TOKEN and run: drawbridge login {url}',
   },
   header: fixedHeader,
   other_header: fixedHeader,
@@ -123,7 +123,7 @@ interface RpcFailure {
   data: Readonly<Record<string, string | number | undefined>>
 }
 
-// JSON-RPC 2.0 section 5.1, internal error: no code of MCP says that the way to the server is broken.
+// JSON-RPC 2.0 section 5.1, internal error: MCP has no code for an unreachable server.
 const internalError = -32_603
 
 /** Returns the JSON-RPC error for a failed request. `data.code` is for programs. */

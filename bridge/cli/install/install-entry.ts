@@ -16,7 +16,7 @@ import { type CommandInput, settingsOf } from '../command.ts'
 import { withoutSecrets } from '../terminal/open-browser.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
-/** The program of the bridge, and the folder it runs in. */
+/** The program of the bridge, and the folders that matter to it. */
 export interface InstallPlace {
   node: string
   launcher: string
@@ -72,7 +72,7 @@ const passedOn = new Set(['home'])
 export function entryToInstall(input: CommandInput, place: InstallPlace): EntryToInstall {
   const { line, surroundings } = input
   const [serverUrl, port] = line.operands
-  // Before the check: it would take a header with a token for a login, and a URL with a password for a fault of its own.
+  // Refuses secrets before the check, which would describe them as other faults.
   const flags = settings.flatMap((setting) =>
     flagsOf(setting, line.flags[setting.field] ?? [], place.projectFolder),
   )
@@ -120,16 +120,16 @@ function fromEnvironment(
   if (proxy !== undefined && line.flags.proxy === undefined) {
     if (isUrl(proxy) && new URL(proxy).username === '') {
       added.push({ flag: '--proxy', value: proxy })
-      notes.push('--proxy is of the environment of this shell, which clients do not pass on.')
+      notes.push('--proxy comes from the environment of this shell, which clients do not pass on.')
     } else
       notes.push(
-        'The proxy of this shell needs a password: put proxy into config.json, or clients go straight.',
+        'The proxy of this shell needs a password: put proxy into config.json, or clients connect without it.',
       )
   }
   const authorities = surroundings.environment['NODE_EXTRA_CA_CERTS'] ?? ''
   if (line.flags.ca === undefined && areAuthorities(authorities, surroundings)) {
     added.push({ flag: '--ca', value: resolve(authorities) })
-    notes.push('--ca is NODE_EXTRA_CA_CERTS of this shell, which clients do not pass on.')
+    notes.push('--ca comes from NODE_EXTRA_CA_CERTS of this shell, which clients do not pass on.')
   }
   return { added, notes }
 }
@@ -161,14 +161,14 @@ function expandedNotes({ line }: CommandInput): string[] {
   const names = new Set(texts.flatMap((text) => [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name)))
   return [...names].map(
     (name) =>
-      `${String(name)} has to be set where the client starts the bridge, or it does not start: most clients pass no variables on. A file that --header-file names, or config.json, does without.`,
+      `Most clients do not pass environment variables. Put ${String(name)} in the client's entry, or its value in config.json or in --header-file.`,
   )
 }
 
 function blankNotes({ surroundings }: CommandInput, { launcher }: InstallPlace): string[] {
   if (surroundings.platform !== 'win32' || !launcher.includes(' ')) return []
   return [
-    `The path of the launcher has a blank in it, at which some clients on Windows cut it: ${launcher}. ` +
+    `Some clients on Windows cut the path of the launcher at its blank: ${launcher}. ` +
       String.raw`If the server does not start, run npm config set prefix C:\npm, install the bridge (${installBridge}), and run this again.`,
   ]
 }

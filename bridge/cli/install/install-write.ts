@@ -34,7 +34,7 @@ const headlines: Readonly<Record<Done, (name: string, file: string) => string>> 
   added: (name, file) => `has the new entry ${name} in ${file}`,
   updated: (name, file) => `has the changed entry ${name} in ${file}`,
   replaced: (name, file) => `has the entry ${name} in ${file}, in place of another`,
-  removed: (name, file) => `has lost the entry ${name} of ${file}`,
+  removed: (name, file) => `no longer has the entry ${name} in ${file}`,
 }
 
 /** What a command says about its plan. */
@@ -51,13 +51,13 @@ interface Outcome {
   why?: string
   /** The command of the client that made the change. */
   command?: readonly string[]
-  /** The file as it was before the change. */
+  /** A copy of the file before the change. */
   backup?: string | undefined
 }
 
 /**
- * Shows a plan, carries it out once the user agrees, and prints what was done. Without a terminal it does not ask: a script
- * means it, and only our own entry changes. Another entry of the name is replaced with `--force` only.
+ * Shows a plan, carries it out once the user agrees, and prints what was done. Without a terminal it does not ask, as only
+ * our own entry changes. Another entry of the name is replaced with `--force` only.
  */
 export async function carryOut(
   plan: Plan,
@@ -85,7 +85,7 @@ export async function carryOut(
   printResult(input, facts, () => {
     const where = shownPath(file)
     if (did === 'planned' || did === 'declined')
-      return terminal.note(`Nothing is written${did === 'planned' ? ': --dry-run' : ''}.`)
+      return terminal.note(`Nothing was changed${did === 'planned' ? ' (--dry-run)' : ''}.`)
     if (did === 'manual') {
       terminal.note(`${where} is left as it is: ${String(outcome.why)}.`)
       terminal.note(snippet === undefined ? `Remove the entry ${name} from it by hand.` : manualText(plan))
@@ -160,8 +160,6 @@ async function isAgreed({ change, file, name }: Plan, { options, terminal }: Com
 }
 
 function backupText(backup: string, project: boolean): string {
-  const text = `The file as it was is ${backup}.`
-  return project
-    ? `${text} It lies in the project: delete it before you commit, as it may hold secrets.`
-    : text
+  const text = `A copy of the old file is ${backup}.`
+  return project ? `${text} It is in the project: delete it before you commit, as it may hold secrets.` : text
 }

@@ -125,7 +125,7 @@ describe('install', () => {
 
   it('accepts a name, and writes the file of a project', async () => {
     const { notes } = await run(['cursor', url], { options: { name: 'mine', project: true } })
-    expect(notes).toContain('paths in the entry are those of this computer')
+    expect(notes).toContain('The entry has paths of this computer')
     expect(readFileSync(join(home, 'project', '.cursor', 'mcp.json'), 'utf8')).toContain('"mine"')
   })
 
@@ -172,7 +172,7 @@ describe('install', () => {
     const { out, notes } = await run(['codex', url], { options: { print: true }, place: { launcher } })
     expect(out).toBe(`[mcp_servers.example-com]\ncommand = "${place.node}"\nargs = ["${launcher}", "${url}"]`)
     expect(notes).toContain(join(home, '.codex', 'config.toml'))
-    expect(notes).toContain('will not stay there')
+    expect(notes).toContain('which may be cleared')
   })
 
   it('prints one object with --json', async () => {
@@ -199,7 +199,7 @@ describe('install', () => {
       nextStep: expect.stringContaining('Install the bridge (npm ') as string,
     })
     const shown = await run(['cursor', url], { place: { launcher }, options: { dryRun: true } })
-    expect(shown).toMatchObject({ code: 0, notes: expect.stringContaining('will not stay there') as string })
+    expect(shown).toMatchObject({ code: 0, notes: expect.stringContaining('which may be cleared') as string })
     expect(existsSync(cursorFile())).toBe(false)
     expect((await run(['cursor', url], { place: { launcher }, options: { force: true } })).code).toBe(0)
   })
@@ -267,7 +267,7 @@ describe('the command line of an entry', () => {
     const flags = ['--proxy', 'http://proxy.example:3128/', '--ca', pem]
     expect(await argsOf([url], { environment })).toEqual([place.launcher, url, ...flags])
     const { notes } = await run(['cursor', url], { environment })
-    expect(notes).toMatch(/--proxy is of the environment[^]*--ca is NODE_EXTRA_CA_CERTS/)
+    expect(notes).toMatch(/--proxy comes from the environment[^]*--ca comes from NODE_EXTRA_CA_CERTS/)
     expect(
       await argsOf([url, '--no-proxy'], { environment: { HTTPS_PROXY: 'http://proxy.example:3128' } }),
     ).toContain('--no-proxy')
@@ -281,7 +281,7 @@ describe('the command line of an entry', () => {
       environment: { TEAM: 'a' },
     })
     expect(cursorEntries()['example-com']?.args.at(-1)).toBe('X-Team:${TEAM}')
-    expect(notes).toContain('TEAM has to be set where the client starts the bridge')
+    expect(notes).toContain("Put TEAM in the client's entry")
   })
 
   it('leaves out certificate authorities that the bridge would not start with', async () => {
@@ -493,7 +493,7 @@ fs.writeFileSync(file, JSON.stringify(servers))`
       const { out } = await run(['codex'], { ...given, command: 'uninstall', json: true })
       expect(JSON.parse(out)).toMatchObject({ did: 'removed', name })
       const again = await run(['codex'], { ...given, command: 'uninstall' })
-      expect(again.error?.message).toContain('no entry of ours')
+      expect(again.error?.message).toContain('No entry of ours')
     })
 
     it.each([
@@ -566,7 +566,7 @@ describe('the file of a project', () => {
     expect(notes).toContain(`${inProject('.vscode', 'mcp.json')} (which is ${inProject('shared.json')})`)
     expect(readFileSync(inProject('shared.json'), 'utf8')).toContain(url)
     const again = await run(['vscode', `${url}/2`], { options: { ...options, name: 'two' } })
-    expect(again.notes).toContain('It lies in the project: delete it before you commit')
+    expect(again.notes).toContain('It is in the project: delete it before you commit')
   })
 })
 
@@ -595,8 +595,8 @@ describe('uninstall', () => {
   })
 
   it.each([
-    [['cursor'], 1, 'There is no entry of ours'],
-    [['cursor', url, 'x'], 2, 'x: is one word too many.'],
+    [['cursor'], 1, 'No entry of ours'],
+    [['cursor', url, 'x'], 2, 'Unexpected argument: x.'],
     [['cursor', '--what'], 2, '--what: there is no such flag.'],
     [[], 2, 'The client is missing.'],
   ])('refuses %j', async (words, exit, message) => {

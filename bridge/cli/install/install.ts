@@ -43,7 +43,7 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
         ...notes,
         ...(options.dryRun ? passingNotes(place) : []),
         ...(options.project
-          ? ['The paths in the entry are those of this computer: others who get the file have others.']
+          ? ['The entry has paths of this computer, which differ for others who get the file.']
           : []),
       ],
       nextSteps: [
@@ -55,7 +55,7 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
   })
 }
 
-/** Prints the clients that can be named. */
+/** Lists the supported clients. */
 function listClients(input: CommandInput): ExitCode {
   const known = clients.map(({ id, title }) => ({ id, title }))
   printResult(input, { ok: true, clients: known }, () => {
@@ -70,6 +70,6 @@ function passingNotes({ node, launcher, temporaryFolders }: InstallPlace): strin
     const why = whyPassing(path, temporaryFolders)
     return why === undefined
       ? []
-      : [`${path} is ${why}, and will not stay there. First install the bridge: ${installBridge}`]
+      : [`${path} is ${why}, which may be cleared. First install the bridge: ${installBridge}`]
   })
 }

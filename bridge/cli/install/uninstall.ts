@@ -13,7 +13,7 @@ export function uninstall(input: CommandInput, place: InstallPlace = installPlac
   const { line, surroundings, terminal, options } = input
   return withInstallFailure(terminal, async () => {
     const [id, serverUrl, ...more] = line.operands
-    const [problem] = [...line.problems, ...more.map((word) => `${word}: is one word too many.`)]
+    const [problem] = [...line.problems, ...more.map((word) => `Unexpected argument: ${word}.`)]
     if (problem !== undefined) throw new InstallError('usage', problem, 'drawbridge uninstall <client> [url]')
     const client = findClient(id)
     const scope = options.project ? 'project' : 'user'
@@ -21,7 +21,7 @@ export function uninstall(input: CommandInput, place: InstallPlace = installPlac
     const plan = planUninstall(target, { name: options.name, serverUrl, launcher: place.launcher })
     return carryOut(plan, target, input, {
       notes: [],
-      nextSteps: [fill('The login is kept. To forget it: drawbridge logout {url}', plan.own)],
+      nextSteps: [fill('The login is kept. To remove it: drawbridge logout {url}', plan.own)],
     })
   })
 }

@@ -43,14 +43,14 @@ describe('login and logout', () => {
 
   const paths = (): string[] => server.received.map(({ path }) => path)
 
-  it('at the address of a web app says that it is made for browsers', async () => {
+  it('at the address of a web app says that it is a page for browsers', async () => {
     const page = await startServer({
       handle: ({ response }) =>
         response.writeHead(403, { 'content-type': 'text/html' }).end('<!doctype html>') !== undefined,
     })
     const { code, stderr } = await run(['login', `${page.origin}/`])
     expect(code).toBe(1)
-    expect(stderr).toContain('is made for browsers')
+    expect(stderr).toContain('is a page for browsers')
     expect(stderr).toContain('Use the URL of the MCP server')
   })
 
@@ -134,7 +134,7 @@ describe('login and logout', () => {
       expect(stderr).toContain(
         `belongs to "https://old.example", and the server now names "${server.origin}"`,
       )
-      expect(stderr).toContain(`say so when you are asked: drawbridge login ${url} --force`)
+      expect(stderr).toContain(`confirm it with drawbridge login ${url} --force`)
       expect(secretsSent()).toBe(0)
       expect(opened()).toBe(0)
     })
@@ -194,7 +194,7 @@ describe('login and logout', () => {
     const url = await serve()
     const { stderr, code } = await run(['login', url, '--timeout', '1s'], { BROWSER: '/nowhere/at/all' })
     expect(stderr).toContain(
-      'No browser was opened: there is no program that opens one. Open the link yourself.',
+      'No browser was opened: no program that opens one was found. Open the link yourself.',
     )
     expect(code).toBe(3)
   })
@@ -209,7 +209,7 @@ describe('login and logout', () => {
     login.kill('SIGINT')
     expect(await login.ended).toBe(3)
     const stderr = login.stderr()
-    expect(stderr).toContain('Stopped. What was stored before is as it was.')
+    expect(stderr).toContain('Stopped. The stored login is unchanged.')
     expect(stderr.trimEnd().split('\n').at(-1)).toBe(`drawbridge login ${url}`)
   })
 
@@ -243,7 +243,7 @@ describe('login and logout', () => {
     const url = await serve({ revokes: false })
     await run(['login', url])
     const { stderr } = await run(['logout', url])
-    expect(stderr).toContain('not revoked, as the server has no way to revoke them')
+    expect(stderr).toContain('not revoked, as the server cannot revoke them')
     expect((await run(['status'])).code).toBe(3)
   })
 
@@ -289,7 +289,7 @@ describe('login and logout', () => {
     const [id] = damageLogin(home, 'https://a.example/mcp', '{"v":2}')
     const { code, stderr } = await run(['logout', '--all'])
     expect(code).toBe(1)
-    expect(stderr).toMatch(new RegExp(`^Still there: the login ${id}\\. .*Update this drawbridge`, 'm'))
+    expect(stderr).toMatch(new RegExp(`^Still stored: the login ${id}\\. .*Update this drawbridge`, 'm'))
     expect(stderr).toMatch(/^Signed out of https:\/\/b\.example/m)
     const left = await run(['status', '--json'])
     expect(left.json()).toMatchObject({ logins: [], unreadable: [{ id }], key: 'file' })
@@ -300,7 +300,7 @@ describe('login and logout', () => {
     damageLogin(home, 'https://a.example/mcp', 'broken')
     const { code, stderr } = await run(['logout', 'https://a.example/mcp'])
     expect(code).toBe(0)
-    expect(stderr).toContain('as nobody can read them')
+    expect(stderr).toContain('as they cannot be read')
   })
 
   it('logout wants a URL or --all, and not both', async () => {

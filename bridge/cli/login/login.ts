@@ -18,7 +18,7 @@ import { withLogin } from './with-login.ts'
 
 type Outcome = 'signed_in' | 'already_signed_in' | 'not_needed'
 
-/** Signs in, or says that there is a login. With `force` what was stored stays until the new login is there. */
+/** Signs in, unless there is a login. With `force` the stored login stays until the new one exists. */
 export async function login(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
   const { terminal } = input
@@ -46,8 +46,8 @@ async function signIn(config: BridgeConfig, input: CommandInput): Promise<void> 
 }
 
 /**
- * The configuration with which a configured client goes to the authorization server that is new, if a person says that it
- * may. The login that is stored then is of that one. An issuer that was configured is not asked about.
+ * Returns the configuration with which a configured client may use a new authorization server, once the user agrees. The stored login
+ * is then of that server. Does not ask about a configured issuer.
  */
 async function agreedMove(
   error: unknown,
@@ -79,16 +79,16 @@ async function signInUnlessDone(
     () => `asking ${config.serverUrl}`,
     askServer(own, config, { http, runtime: input.runtime }),
   )
-  // With force what is stored is no answer, however good.
+  // --force ignores a stored login, even a valid one.
   if (need === 'done' && !force) return 'signed_in'
   if (need === 'none' && !force) return 'not_needed'
   const pending = own.signIn({ isForced: force })
   pending.done.catch(() => {})
   const interrupt = (): void => {
-    input.terminal.note('Stopped. What was stored before is as it was.')
+    input.terminal.note('Stopped. The stored login is unchanged.')
     pending.cancel()
   }
-  // Not once: the locks of the store end the process when they are the last that listen.
+  // Not `once`: without this listener the locks of the store would end the process.
   process.on('SIGINT', interrupt)
   try {
     pending.prompt.catch(() => {})
@@ -102,7 +102,7 @@ async function signInUnlessDone(
   }
 }
 
-/** Asks the server whether it has a sign-in. A login that needs no person is `done` by that. */
+/** Asks the server whether it has a sign-in. A login without a user is `done` by that. */
 async function askServer(
   own: Login,
   { serverUrl, proxy, oauth }: BridgeConfig,
@@ -123,13 +123,13 @@ async function askServer(
   return { need: (await namesSignIn(oauth, ports)) ? 'person' : 'none', isPage }
 }
 
-/** The URL is that of the web app. */
+/** The URL belongs to the web app. */
 function webPage({ serverUrl }: Pick<BridgeConfig, 'serverUrl'>): CommandFailure {
   const { origin, pathname } = new URL(serverUrl)
-  const text = `What answers at ${origin}${pathname} is made for browsers; it is not an MCP server.`
+  const text = `${origin}${pathname} is a page for browsers, not an MCP server.`
   return new CommandFailure(
     text,
-    'Use the URL of the MCP server; the web app says it where it offers to connect one. Often it ends in /mcp.',
+    'Use the URL of the MCP server, which often ends in /mcp. The web app shows it where it offers to connect a client.',
   )
 }
 
@@ -142,7 +142,7 @@ async function showPrompt(
   const { expandedVariables: secretVariables } = config
   const show = (prompt: SignInPrompt): void => {
     terminal.note(signInLine(prompt))
-    // Not waited for: a browser may stay in the foreground.
+    // Not awaited: a browser may stay in the foreground.
     if (config.openBrowser && isOpenedByItself(prompt))
       void openShownLink(linkOf(prompt), { environment, platform, secretVariables }, terminal.note)
     if (prompt.kind === 'browser' && terminal.isInteractive) {
@@ -152,7 +152,7 @@ async function showPrompt(
   const first = await waitFor(
     terminal,
     () => 'preparing the sign-in',
-    // A login that needs no person is done without a prompt.
+    // A login without a user is done without a prompt.
     Promise.race([pending.prompt, pending.done.then(() => undefined)]),
   )
   if (first === undefined) return

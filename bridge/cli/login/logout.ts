@@ -70,7 +70,7 @@ function nameOf(read: ReadSettings, { surroundings }: CommandInput): NamedLogin 
 async function forgetAll(place: Place): Promise<Forgotten[]> {
   const logins: Forgotten[] = []
   for (const login of await place.store.list()) logins.push(await forgetIfLost(login, place))
-  // Also removes the key, which may be the one that was lost.
+  // Also removes the key, which may be the lost one.
   if (logins.every(({ kept }) => kept === null)) await place.store.clear()
   return logins
 }
@@ -118,10 +118,10 @@ async function revoke(
 function textOf({ id, server, profile, found, readable, revoked, kept }: Forgotten): string {
   const address = server ?? `the login ${id}`
   const name = profile === null || profile === 'default' ? address : `${address} (profile ${profile})`
-  if (kept !== null) return `Still there: ${name}. ${kept}`
+  if (kept !== null) return `Still stored: ${name}. ${kept}`
   if (!found) return `No login is stored for ${name}.`
-  if (revoked === true) return `Signed out of ${name}: the tokens are revoked and forgotten.`
-  const told = revoked === null ? 'the server has no way to revoke them' : 'the server could not be told'
-  const reason = readable ? told : 'nobody can read them'
-  return `Signed out of ${name}: the tokens are forgotten, but not revoked, as ${reason}. They end by themselves.`
+  if (revoked === true) return `Signed out of ${name}: the tokens are revoked and removed.`
+  const told = revoked === null ? 'the server cannot revoke them' : 'the server could not be reached'
+  const reason = readable ? told : 'they cannot be read'
+  return `Signed out of ${name}: the tokens are removed, but not revoked, as ${reason}. They expire by themselves.`
 }

@@ -54,10 +54,10 @@ describe('a pasted address', () => {
     )
     input.write(`nonsense\n\n${redirectUri}?code=a\n`)
     await vi.waitFor(() => expect(notes).toContain('That address does not belong to this sign-in.'))
-    expect(notes).toContain('That is not the address that the browser ends at.')
+    expect(notes).toContain('That is not the address at which the browser ends.')
     input.write(`${redirectUri}?code=b\n`)
     await vi.waitFor(() => expect(seen).toEqual(['/cb?code=a', '/cb?code=b']))
-    await vi.waitFor(() => expect(notes).toContain('It goes on here: https://as.example/authorize?state=two'))
+    await vi.waitFor(() => expect(notes).toContain('Continue here: https://as.example/authorize?state=two'))
     finish()
     await done
     input.write(`${redirectUri}?code=c\n`)

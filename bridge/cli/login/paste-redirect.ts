@@ -4,8 +4,8 @@ import type { Terminal } from '../terminal/output.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
- * The address that a browser on another computer ended at, as this process can call it: the redirect URI of the
- * authorization request with what was added to its query. Undefined for any other address, so that nothing else is called.
+ * Returns the address at which a browser on another computer ended, for a request from this process: the redirect URI of the
+ * authorization request with the added query. Undefined for any other address, which must not be called.
  */
 export function redirectOf(authorizationUrl: string, pasted: string): string | undefined {
   const redirectUri = isUrl(authorizationUrl)
@@ -22,8 +22,8 @@ export function redirectOf(authorizationUrl: string, pasted: string): string | u
 }
 
 /**
- * Lets a person paste that address while the sign-in is waited for: without it nobody on a remote computer comes back. The
- * listener of the sign-in checks what is in it. Ends with `done`.
+ * Lets the user paste that address during a sign-in: needed on a remote machine, where the browser cannot reach this listener. The
+ * listener checks its parameters. Ends with `done`.
  */
 export function pasteRedirect(
   authorizationUrl: string,
@@ -31,12 +31,12 @@ export function pasteRedirect(
   terminal: Pick<Terminal, 'input' | 'note'>,
   done: Promise<void>,
 ): void {
-  terminal.note('If the browser runs on another computer, paste the address here that it ends at.')
+  terminal.note('If the browser runs on another computer, paste here the address at which it ends.')
   const lines = createInterface({ input: terminal.input })
   lines.on('line', (line) => {
     if (line.trim() === '') return
     const url = redirectOf(authorizationUrl, line)
-    if (url === undefined) terminal.note('That is not the address that the browser ends at.')
+    if (url === undefined) terminal.note('That is not the address at which the browser ends.')
     else void deliver(url, http, terminal)
   })
   const end = (): void => lines.close()
@@ -48,10 +48,10 @@ async function deliver(url: string, http: HttpClient, terminal: Pick<Terminal, '
     const response = await http.send({ method: 'GET', url, headers: {} })
     response.body.destroy()
     if (response.status >= 400) terminal.note('That address does not belong to this sign-in.')
-    // A browser would be there by now.
+    // A browser would follow it.
     const { location } = response.headers
-    if (response.status < 400 && typeof location === 'string') terminal.note(`It goes on here: ${location}`)
+    if (response.status < 400 && typeof location === 'string') terminal.note(`Continue here: ${location}`)
   } catch {
-    terminal.note('The sign-in does not listen any more.')
+    terminal.note('The sign-in no longer listens.')
   }
 }

@@ -17,8 +17,8 @@ import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } f
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
- * Prints the stored logins, all or those of one server. Makes no request, so a login that was revoked still looks
- * good. Returns 3 if one needs a sign-in or none is stored, and 1 if one is unreadable for another reason.
+ * Prints the stored logins, all or those of one server. Makes no request, so a revoked login still looks
+ * valid. Returns 3 if one needs a sign-in or none is stored, and 1 if one is unreadable for another reason.
  */
 export async function status(input: CommandInput): Promise<ExitCode> {
   const { terminal, runtime } = input
@@ -63,7 +63,7 @@ function readableOf(stored: readonly StoredLogin[], { serverUrl }: ReadSettings,
     .sort((a, b) => `${a.server} ${a.profile}`.localeCompare(`${b.server} ${b.profile}`))
 }
 
-/** Compares with the login that these settings would use. */
+/** Compares with the login that these settings select. */
 function unreadableOf(stored: readonly StoredLogin[], read: ReadSettings): UnreadableLogin[] {
   const { serverUrl } = read
   const asked = serverUrl === undefined ? undefined : idOf(serverUrl, read)
@@ -117,10 +117,10 @@ function loginText(login: LoginView, now: number, { colour }: Pick<Terminal, 'co
   const lines = [
     `${login.server}${profile}`,
     `  ${mark}, since ${dateText(login.signed_in_at)}`,
-    `  account  ${login.account ?? 'the server does not tell the bridge'}`,
+    `  account  ${login.account ?? 'unknown'}`,
     `  issuer   ${login.issuer}`,
     `  client   ${login.client_id}`,
-    `  scope    ${login.scope ?? 'not said'}`,
+    `  scope    ${login.scope ?? 'unknown'}`,
     `  token    ${tokenText(login, now)}`,
     ...(login.reason === null ? [] : [`  reason   ${login.reason}`]),
     ...(isGood ? [] : [`  -> ${String(nextStep(login))}`]),
@@ -135,20 +135,20 @@ function unreadableText(login: UnreadableLogin, { colour }: Pick<Terminal, 'colo
 
 function tokenText({ expires_at: expiresAt, renews }: LoginView, now: number): string {
   const renewal = renews ? 'renewed without you' : 'not renewed'
-  if (expiresAt === null) return `end not said, ${renewal}`
+  if (expiresAt === null) return `expiry unknown, ${renewal}`
   const left = expiresAt - now
-  return `${left > 0 ? `ends in ${durationText(left)}` : `ended ${durationText(-left)} ago`}, ${renewal}`
+  return `${left > 0 ? `expires in ${durationText(left)}` : `expired ${durationText(-left)} ago`}, ${renewal}`
 }
 
 function keyText(backend: Backend | undefined, home: string): string {
-  if (backend === 'memory') return 'Logins are kept in memory only, and gone with each process.'
+  if (backend === 'memory') return 'Logins are in memory only, and end with each process.'
   const places = {
     keychain: 'their key is in the keychain',
-    file: 'their key is in a file there: whoever can read your files has both',
-    environment: 'their key is in DRAWBRIDGE_KEY: whoever can see that has it',
-    unknown: 'where their key is cannot be told',
+    file: 'their key is in a file there: anyone who can read your files can read both',
+    environment: 'their key is in DRAWBRIDGE_KEY, readable by anyone who sees the environment',
+    unknown: 'the place of their key is unknown',
   }
-  return `Logins are sealed in ${home}; ${backend === undefined ? 'their key is gone' : places[backend]}.`
+  return `Logins are encrypted in ${home}; ${backend === undefined ? 'their key is missing' : places[backend]}.`
 }
 
 function nextStep({ state, server, profile }: LoginView): string | undefined {

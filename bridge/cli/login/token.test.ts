@@ -22,7 +22,7 @@ describe('token', () => {
     const quiet = await runCommand(['token', url], { home })
     expect(quiet.code).toBe(0)
     expect(quiet.stdout).toBe('')
-    expect(quiet.stderr).toMatch(/It ends in .*; the bridge renews it\. To print the token itself: --show/)
+    expect(quiet.stderr).toMatch(/It expires in .*; the bridge renews it\. To print the token itself: --show/)
     const shown = await runCommand(['token', url, '--show'], { home })
     expect(shown.stdout).toBe('sEcReT-access')
     expect(shown.stderr).not.toContain('sEcReT')
@@ -80,7 +80,7 @@ describe('token set', () => {
     const token = jwt({ iss: 'https://as.example', exp: now() + 1800 })
     const stored = await runCommand(['token', 'set', url], { home, stdin: `Bearer ${token}\n` })
     expect(stored.code).toBe(0)
-    expect(stored.stderr).toMatch(/Stored the token .*: it ends in (?:30|29) min/)
+    expect(stored.stderr).toMatch(/Stored the token .*: it expires in (?:30|29) min/)
     expect((await runCommand(['token', url, '--show'], { home })).stdout).toBe(token)
     expect((await runCommand(['status', '--json'], { home })).json()).toMatchObject({
       ok: true,
@@ -97,10 +97,10 @@ describe('token set', () => {
   })
 
   it.each([
-    ['', 2, /no token/],
+    ['', 2, /No token on stdin/],
     ['two words', 2, /without spaces/],
     ['x'.repeat(70_000), 1, /too long/],
-    [jwt({ exp: 1_000_000_000 }), 1, /ended .* ago/],
+    [jwt({ exp: 1_000_000_000 }), 1, /expired .* ago/],
   ])('refuses %s', async (stdin, code, message) => {
     const run = await runCommand(['token', 'set', url], { home, stdin })
     expect(run.code).toBe(code)

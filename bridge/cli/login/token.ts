@@ -24,8 +24,8 @@ export async function setToken(input: CommandInput): Promise<ExitCode> {
   const expiresAt = readJwt(token)?.expiresAt
   if (expiresAt !== undefined && expiresAt <= now) {
     throw new CommandFailure(
-      `The token ended ${durationText(now - expiresAt)} ago.`,
-      'Take a new one, and store it again: drawbridge token set {url}',
+      `The token expired ${durationText(now - expiresAt)} ago.`,
+      'Get a new one, and store it: drawbridge token set {url}',
     )
   }
   const { createCredentialStore } = await import('../../credentials/sealed-store.ts')
@@ -48,8 +48,8 @@ export async function setToken(input: CommandInput): Promise<ExitCode> {
     const life =
       ends.expires_in === null
         ? 'it does not say when it ends'
-        : `it ends in ${durationText(ends.expires_in)}`
-    terminal.note(`Stored the token for ${config.serverUrl}: ${life}, and nobody can renew it.`)
+        : `it expires in ${durationText(ends.expires_in)}`
+    terminal.note(`Stored the token for ${config.serverUrl}: ${life}, and it cannot be renewed.`)
   })
   return exitCode.ok
 }
@@ -78,26 +78,27 @@ async function readToken({ terminal }: CommandInput): Promise<string> {
   let text = ''
   for await (const chunk of terminal.input) {
     text += String(chunk)
-    if (text.length > maxBytes) throw new CommandFailure('That is too long for a token.', nextStep)
+    if (text.length > maxBytes)
+      throw new CommandFailure('The text on stdin is too long for a token.', nextStep)
   }
   try {
-    // People copy it as it stands in a header.
+    // Users copy it with the name of its header.
     return parseToken(text.trim().replace(/^(?:authorization: *)?bearer +/i, ''))
   } catch (error) {
-    throw new CommandFailure(`On stdin is no token: ${(error as Error).message}`, nextStep, {
+    throw new CommandFailure(`No token on stdin: ${(error as Error).message}`, nextStep, {
       exit: exitCode.usage,
     })
   }
 }
 
-/** Says how long the access token lasts, renewing it when that is due. Fails with 3 when there is no login. */
+/** Prints how long the access token lasts, after renewing it if that is due. Returns 3 without a login. */
 export async function printToken(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
   const { terminal, runtime, options } = input
   if (config.fixedBy !== undefined) {
     throw new CommandFailure(
-      'The token is fixed by a variable or a header: there is no stored one.',
-      'Leave that out, or use the token you have.',
+      'The token is set by a variable or a header: none is stored.',
+      'Remove that, or use the token you have.',
     )
   }
   await withLogin(config, input, async (login) => {
@@ -105,7 +106,7 @@ export async function printToken(input: CommandInput): Promise<ExitCode> {
     const state = await login.state()
     await login.settle()
     if (authorization === undefined || state.kind !== 'signed_in') {
-      throw new OAuthFailure('sign_in_needed', `There is no good login for ${config.serverUrl}.`)
+      throw new OAuthFailure('sign_in_needed', `Not signed in to ${config.serverUrl}.`)
     }
     const token = options.show ? authorization.header.replace(/^\S+ +/, '') : undefined
     const ends = endOf(state.expiresAt, runtime.now())
@@ -114,9 +115,9 @@ export async function printToken(input: CommandInput): Promise<ExitCode> {
       if (token !== undefined) terminal.print(token)
       const life =
         ends.expires_in === null
-          ? 'The server did not say how long it lasts'
-          : `It ends in ${durationText(ends.expires_in)}`
-      const renewal = state.canRefresh ? 'the bridge renews it' : 'nobody can renew it'
+          ? 'The server did not say when it expires'
+          : `It expires in ${durationText(ends.expires_in)}`
+      const renewal = state.canRefresh ? 'the bridge renews it' : 'it cannot be renewed'
       const hint = token === undefined ? ' To print the token itself: --show' : ''
       terminal.note(`${life}; ${renewal}.${hint}`)
     })

@@ -88,7 +88,7 @@ describe('opening a browser on Linux', () => {
     })
     expect(await open('/nowhere/at/all', 'https://as.example/')).toEqual({
       kind: 'failed',
-      reason: 'there is no program that opens one',
+      reason: 'no program that opens one was found',
     })
   })
 

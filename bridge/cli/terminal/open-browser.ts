@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
-/** The result, as far as the starter of the browser reports it. */
+/** The result, as the starter of the browser reports it. */
 export type BrowserOutcome = { kind: 'opened' } | { kind: 'failed'; reason: string }
 
 export interface BrowserPorts {
@@ -33,12 +33,12 @@ export function browserUrl(text: string): string | undefined {
 
 /**
  * Opens a URL without a shell. On Linux `BROWSER` decides, when set: a command, with `%s` for the URL.
- * A browser outlives the bridge and hands its environment to all that it starts, so it gets none of our secrets. Where the
- * platform decides which browser, they are taken out of the environment of this process for good.
+ * A browser outlives the bridge and passes its environment on, so it gets none of our secrets. If the platform chooses the
+ * browser, they are removed from the environment of this process for good.
  */
 export async function openBrowser(text: string, ports: BrowserPorts): Promise<BrowserOutcome> {
   const url = browserUrl(text)
-  if (url === undefined) return { kind: 'failed', reason: 'the address is not one for a browser' }
+  if (url === undefined) return { kind: 'failed', reason: 'the address is not a web address' }
   const chosen = ports.platform === 'linux' ? (ports.environment['BROWSER'] ?? '').trim() : ''
   const watchMs = ports.watchMs ?? 3000
   if (chosen === '') return watch(() => openDefault(url, ports), watchMs)
@@ -46,7 +46,7 @@ export async function openBrowser(text: string, ports: BrowserPorts): Promise<Br
   return watch(async () => startCommand(chosen, url, environment), watchMs)
 }
 
-/** Opens a link that is shown already, and tells of a failure only. */
+/** Opens a link that is already shown, and reports only failures. */
 export async function openShownLink(
   link: string,
   ports: BrowserPorts,
@@ -68,7 +68,7 @@ function startCommand(command: string, url: string, env: Record<string, string>)
 
 async function openDefault(url: string, { secretVariables }: BrowserPorts): Promise<ChildProcess> {
   const { default: open } = await import('open')
-  // It starts programs with the environment of this process, and takes no other.
+  // It passes on the environment of this process, and accepts no other.
   for (const name of Object.keys(process.env)) {
     if (isSecretVariable(name, secretVariables)) delete process.env[name]
   }
@@ -84,7 +84,7 @@ async function watch(start: () => Promise<ChildProcess>, watchMs: number): Promi
     return { kind: 'failed', reason: reasonOf(error) }
   }
   return new Promise((resolve) => {
-    // A browser may stay in the foreground as long as it likes: that must not hold this process.
+    // A browser that stays in the foreground must not keep this process alive.
     const timer = setTimeout(() => resolve({ kind: 'opened' }), watchMs)
     timer.unref()
     child.once('error', (error) => {
@@ -105,7 +105,7 @@ async function watch(start: () => Promise<ChildProcess>, watchMs: number): Promi
 function reasonOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOENT'
-    ? 'there is no program that opens one'
+    ? 'no program that opens one was found'
     : `its starter failed (${code ?? 'unknown'})`
 }
 

@@ -35,7 +35,7 @@ const emptyLine = '\r\u001B[2K'
 
 /** Creates the terminal of this process. Honours NO_COLOR and FORCE_COLOR. */
 export function systemTerminal(): Terminal {
-  // A reader may stop early, as head does; that is no failure.
+  // A reader such as head may stop early, which is not a failure.
   process.stdout.on('error', ignoreClosedPipe)
   process.stderr.on('error', ignoreClosedPipe)
   const isInteractive = isTerminal(process.stderr) && isTerminal(process.stdin)
@@ -80,7 +80,7 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
 
 let isFlushed = false
 
-/** Ends the process once its reader, such as a pager, has taken or refused all output, whatever connections and timers are open. */
+/** Ends the process once its reader, such as a pager, has taken or refused all output, even with open connections and timers. */
 export function endProcess(code: number): void {
   process.exitCode = code
   const end = (): void => process.exit(code)

@@ -3,8 +3,8 @@ import { commandsAsTyped, isFetchedByNpx } from '@drawbridge/shared/terminal/pro
 const npx = 'npx mcp-drawbridge'
 
 /**
- * A text with commands of ours, as a person can type them. Who started the bridge by npx has not installed it, and the npm
- * package that `npx drawbridge` would fetch is somebody else's. `launcher` is the script that runs.
+ * Rewrites our commands in a text as the user can type them. A user who ran npx has not installed the bridge, and `npx drawbridge` is
+ * another package. `launcher` is the running script.
  */
 export function asTyped(text: string, launcher: string = process.argv[1] ?? ''): string {
   if (!isFetchedByNpx(launcher)) return text

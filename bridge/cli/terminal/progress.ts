@@ -6,7 +6,7 @@ export interface ProgressTimes {
   everyMs: number
 }
 
-/** Waits for `work`. On a terminal, after a second a line shows `what` is awaited, updated every second. */
+/** Waits for `work`. On a terminal, after a second, a line shows `what` and is updated every second. */
 export async function waitFor<T>(
   terminal: Pick<Terminal, 'overwrite' | 'isInteractive'>,
   what: () => string,
@@ -40,7 +40,7 @@ const units: readonly (readonly [seconds: number, name: string])[] = [
   [1, 's'],
 ]
 
-/** A number of seconds for people, in its largest unit and the one below it: `59 min`, `1 h 5 min`, `0 s`. */
+/** Formats seconds in their largest unit and the one below it: `59 min`, `1 h 5 min`, `0 s`. */
 export function durationText(seconds: number): string {
   let left = Math.max(0, Math.round(seconds))
   const parts: string[] = []
