@@ -11,7 +11,15 @@ const bridgeFolder = temporaryFolder(afterAll)
 beforeAll(() => {
   cpSync(fileURLToPath(new URL('../../server/dist', import.meta.url)), folder, { recursive: true })
   cpSync(fileURLToPath(new URL('../../bridge/dist', import.meta.url)), bridgeFolder, { recursive: true })
-  const unused = ['sandbox', 'doctor', 'migrate', 'keys-rotate', 'clients-add', 'grants', 'open-telemetry']
+  const unused = [
+    'sandbox',
+    'doctor',
+    'migrate',
+    'operation-command',
+    'secret-key-file-change',
+    'open-admin',
+    'open-telemetry',
+  ]
   for (const chunk of unused) remove(folder, (name) => name.startsWith(`${chunk}-`))
   remove(bridgeFolder, (name) => name.startsWith('open-tracing-'))
 })
