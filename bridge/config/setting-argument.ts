@@ -5,7 +5,7 @@ import { settings, negativeOf, type Setting, type SettingValues } from './settin
 import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 
 /** Texts of settings by field: `on` or `off` for a switch, several for a repeated flag. */
-export type SettingTexts = Partial<Record<keyof SettingValues, readonly string[]>>
+type SettingTexts = Partial<Record<keyof SettingValues, readonly string[]>>
 
 /** A parsed command line. */
 export interface CommandLine {

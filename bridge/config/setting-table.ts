@@ -166,7 +166,7 @@ export type SettingValues = {
 /** Only the settings that were given. */
 export type GivenValues = Partial<SettingValues>
 
-export type SettingGroup = 'Server' | 'Signing in' | 'Network' | 'Storage' | 'Output'
+type SettingGroup = 'Server' | 'Signing in' | 'Network' | 'Storage' | 'Output'
 
 export interface Setting extends SettingOf<keyof SettingValues, ValueSource> {
   group: SettingGroup

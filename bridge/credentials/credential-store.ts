@@ -9,7 +9,7 @@ export type LoginId = string
 export type KeyPlaceName = 'keychain' | 'file' | 'environment'
 
 /** The configurable places. `memory` writes nothing at all. */
-export type KeyBackend = 'keychain' | 'file' | 'memory'
+type KeyBackend = 'keychain' | 'file' | 'memory'
 
 /** An entry of {@link CredentialStore.list}: the login, or the path of its file and why it cannot be read. */
 export type StoredLogin =

@@ -172,7 +172,7 @@ export class Liveness {
 }
 
 /** The clocks of a computer, in milliseconds. None of them alone tells whether it has slept. */
-export interface Clocks {
+interface Clocks {
   /** Is never set. Goes on during a sleep on macOS and Windows, and stands still on Linux. */
   monotonicMs(): number
   /** Since the computer was started, its sleep included. Is never set. */

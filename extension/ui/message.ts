@@ -1,7 +1,7 @@
 import type messages from '../public/_locales/en/messages.json'
 
 /** Name of a text in `_locales`. */
-export type MessageKey = keyof typeof messages
+type MessageKey = keyof typeof messages
 
 /** Returns a text in the user's language, with its placeholders filled in order. Never markup. */
 export type Translate = (key: MessageKey, ...substitutions: string[]) => string

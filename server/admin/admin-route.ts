@@ -14,7 +14,7 @@ export interface AdminPorts extends OperatorPorts {
   events: AuditRing
 }
 
-export interface AdminContext extends AdminPorts {
+interface AdminContext extends AdminPorts {
   document: { openapi: string; [member: string]: unknown }
 }
 

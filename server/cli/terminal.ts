@@ -13,7 +13,7 @@ export interface Terminal {
   colour(colour: Colour, text: string): string
 }
 
-export type Colour = 'green' | 'yellow' | 'red' | 'dim'
+type Colour = 'green' | 'yellow' | 'red' | 'dim'
 
 /** The output of this process. Follows NO_COLOR and FORCE_COLOR, and prints commands of this program as they were typed. */
 export const systemTerminal: Terminal = {

@@ -3,7 +3,7 @@ import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { ServerConfig, Settings } from './setting-table.ts'
 
 /** The setting to change, and what to say about it. */
-export type BrokenRule = readonly [field: keyof ServerConfig, problem: string]
+type BrokenRule = readonly [field: keyof ServerConfig, problem: string]
 
 const oidcOnly = [
   'providerClientId',

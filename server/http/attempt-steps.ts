@@ -1,6 +1,6 @@
 import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
 
-export interface AnsweredRequest {
+interface AnsweredRequest {
   request: Request
   status: number
   clientId?: string | undefined
@@ -9,7 +9,7 @@ export interface AnsweredRequest {
 
 export type ReportedEvent = readonly [event: string, fields: Readonly<Record<string, unknown>>]
 
-export interface SeenStep {
+interface SeenStep {
   step: AttemptStep
   ok: boolean
   detail?: string | undefined

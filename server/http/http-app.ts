@@ -20,7 +20,7 @@ import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { Languages } from '../texts/languages.ts'
 import { httpError, oauthFailure, page, pageLanguage, retryHeaders } from './response.ts'
 
-export interface RequestObserver {
+interface RequestObserver {
   requestStarted(): void
   /**
    * `endpoint` is a path of the table, with `*` for what follows a prefix, or `other`: clients cannot add names. The time ends when

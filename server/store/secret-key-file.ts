@@ -14,7 +14,7 @@ export interface KeyFileOptions {
 }
 
 /** Log events of a key file; no field is secret. */
-export type KeyFileEvent = 'key_ring_changed' | 'key_file_unusable'
+type KeyFileEvent = 'key_ring_changed' | 'key_file_unusable'
 
 /**
  * Opens the {@link KeyRing} in the file at `path`: entries one a line or separated by commas. Throws if the file cannot be read or

@@ -19,7 +19,7 @@ export interface AuthServer {
 }
 
 /** Another API at the origin of a project's auth API. */
-export interface DataApi {
+interface DataApi {
   fetch(request: Request): Promise<Response>
   close(): Promise<void>
 }

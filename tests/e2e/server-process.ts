@@ -24,13 +24,13 @@ const stopTimeoutMs = 25_000
 export type ServerSettings = Readonly<Record<string, string>>
 
 /** How a process ended. */
-export interface Exit {
+interface Exit {
   code: number | null
   signal: NodeJS.Signals | null
 }
 
 /** One line of the structured log. */
-export type LogLine = Readonly<Record<string, unknown>> & { event: string }
+type LogLine = Readonly<Record<string, unknown>> & { event: string }
 
 /** A built server in its own process, with its own ports, data folder and empty home. */
 export interface ServerProcess {

@@ -5,7 +5,7 @@ import type { OpenTarget, Target } from './target.ts'
 import { codeOf, createCaseFetch, createWire, textOf, type Wire } from './wire.ts'
 
 /** Properties of the server's own tokens, as found. */
-export interface TokenFacts {
+interface TokenFacts {
   /** A token of a live session. */
   sample: string
   algorithm: string
@@ -15,7 +15,7 @@ export interface TokenFacts {
 }
 
 /** Reasons why something cannot be checked at this server; undefined where it can. */
-export interface Lacks {
+interface Lacks {
   /** Accounts with a usable password. */
   accounts: string | undefined
   /** Accounts that are banned, unconfirmed or deleted. */

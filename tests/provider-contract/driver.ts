@@ -33,7 +33,7 @@ export type ContractStep =
   | { kind: 'second_factor'; session: ContractSession; factors: readonly { id: string; label: string }[] }
 
 /** A pending sign-in by a mailed link: the handler of the browser's return. */
-export type LinkLeg = Pick<SocialLeg, 'finish'>
+type LinkLeg = Pick<SocialLeg, 'finish'>
 
 /** A pending social sign-in: the browser's destination, and the handler of its return. */
 export interface SocialLeg {

@@ -11,7 +11,7 @@ import { startPrefixProxy } from './prefix-proxy.ts'
 export const callbackUrl = 'http://127.0.0.1:4712/callback'
 
 /** Controls of the embedded provider that others lack. */
-export interface Levers {
+interface Levers {
   /** Makes `/token` answer 429, or stops that. */
   limitTokens(on: boolean): void
   /** Requires `secret` as the captcha token of a password, or stops that. */

@@ -25,7 +25,7 @@ export interface WireAnswer {
 }
 
 /** Optional parts of a call. */
-export interface WireOptions {
+interface WireOptions {
   body?: unknown
   bearer?: string
   /** Replaces the default one. */

@@ -22,7 +22,7 @@ export interface CollectedSpan {
 }
 
 /** A log record as it arrived. */
-export interface CollectedRecord {
+interface CollectedRecord {
   eventName: string
   traceId: string | undefined
   spanId: string | undefined

@@ -16,7 +16,7 @@ import { originPatterns } from '../site.ts'
 import { farthestSecond, readTokenFacts } from './token-facts.ts'
 
 /** The source of a session. */
-export type SessionPlace = 'cookie' | 'partitioned-cookie' | 'local-storage'
+type SessionPlace = 'cookie' | 'partitioned-cookie' | 'local-storage'
 
 /** A session as displayed in the popup: contains no secret except a revealed token. */
 export interface SessionView {

@@ -7,10 +7,10 @@ export interface Person extends Profile {
   sub: string
 }
 
-export type ClaimValue = string | number | boolean
+type ClaimValue = string | number | boolean
 
 /** Conditions of a rule. All given conditions must hold; a list holds when one of its members matches. */
-export interface AccessConditions {
+interface AccessConditions {
   /** Lower-case patterns, with `*` for any characters except `@`. */
   email?: readonly string[]
   sub?: readonly string[]
@@ -19,7 +19,7 @@ export interface AccessConditions {
   claim?: Readonly<Record<string, readonly ClaimValue[]>>
 }
 
-export interface ToolPatterns {
+interface ToolPatterns {
   allow?: readonly string[]
   deny?: readonly string[]
 }

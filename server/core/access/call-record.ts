@@ -10,7 +10,7 @@ export type CallOutcome =
   | 'cancelled'
   | 'failed'
 
-export type CallEvent =
+type CallEvent =
   | 'tool_called' // or refused
   | 'resource_read'
   | 'prompt_got'

@@ -22,7 +22,7 @@ export interface AuthorizationRequestPorts {
 }
 
 /** Why the browser must not be redirected; shown as an error page (RFC 6749 section 4.1.2.1). */
-export type UnsafeRequestReason =
+type UnsafeRequestReason =
   | 'client_id_missing'
   | 'client_unknown'
   | 'redirect_uri_missing'

@@ -12,7 +12,7 @@ const refetchPauseSeconds = 30
 const maxBytes = 64 * 1024
 const maxKeySets = 1000
 
-export interface ClientKeyQuery {
+interface ClientKeyQuery {
   uri: string
   /** Key id. If it is unknown, the keys may be fetched again. */
   kid: string | undefined

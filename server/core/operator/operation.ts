@@ -60,7 +60,7 @@ export interface OperationRoute {
 }
 
 /** A command of drawbridge-server. Each member of the input is a flag, except the operand. */
-export interface OperationCommand<Input, Facts, Ports> {
+interface OperationCommand<Input, Facts, Ports> {
   /** With its operand: `keys remove <kid...>`. */
   usage: string
   /** The member of the input that is the operand. */

@@ -4,7 +4,7 @@ import { isLive } from './grant-pages.ts'
 const noticeSeconds = 30 * 86_400
 
 /** Why a connection ended unexpectedly, as its owner is told. */
-export type UnexpectedEnd = 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused' | 'not_allowed'
+type UnexpectedEnd = 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused' | 'not_allowed'
 
 const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> = {
   refresh_token_reuse: 'key_used_twice',
@@ -14,7 +14,7 @@ const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> =
   access_rule: 'not_allowed',
 }
 
-export interface EndedConnection {
+interface EndedConnection {
   grant: Grant
   endedAt: number
   end: UnexpectedEnd

@@ -171,7 +171,7 @@ export type RefreshRotation =
   | { kind: 'ended' }
 
 /** `attempt` counts leases with unknown outcome, including this one: above 1, an earlier refresh may have reached the provider. */
-export type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
+type LeaseResult = { kind: 'leased'; attempt: number } | { kind: 'held' }
 
 export type GrantOwner = { userId: string } | { clientId: string }
 

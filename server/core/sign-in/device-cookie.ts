@@ -9,7 +9,7 @@ export const knownSeconds: number = 365 * 86_400
 
 const knownAccountsUse = 'drawbridge known accounts'
 
-export interface KnownAccount {
+interface KnownAccount {
   hash: string
   mark: string
   until: number

@@ -40,7 +40,7 @@ export interface EmailRequested {
   sent: Promise<EmailFailure | undefined>
 }
 
-export interface EmailFailure {
+interface EmailFailure {
   error: ProviderError
   /** It is the same for every address, so it may be shown. Any other failure would tell which addresses have an account. */
   isForAll: boolean

@@ -13,7 +13,7 @@ export interface IntrospectionPorts {
 }
 
 /** The response for an active token (RFC 7662 section 2.2). Times are epoch seconds. */
-export interface ActiveToken {
+interface ActiveToken {
   active: true
   scope: string
   client_id: string

@@ -32,7 +32,7 @@ export interface ConnectionView {
   expiresAt: number
 }
 
-export interface EndedConnectionView {
+interface EndedConnectionView {
   client: ConnectedClient
   endedAt: number
   end: 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused' | 'not_allowed'

@@ -8,7 +8,7 @@ import type { Incoming } from '../incoming.ts'
 import type { ClientChannel } from '../tools/tool-context.ts'
 
 /** The outcome of a request: the result, as an object or as JSON, or an error. */
-export type PlainAnswer<Result = object | string> = { result: Result } | { error: JsonRpcErrorObject }
+type PlainAnswer<Result = object | string> = { result: Result } | { error: JsonRpcErrorObject }
 
 export type PlainCallAnswer = PlainAnswer<CallToolResult>
 

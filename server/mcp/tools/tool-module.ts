@@ -88,7 +88,7 @@ export interface ModuleNotifications {
 }
 
 /** A JSON Schema document of any dialect from draft-06 to 2020-12; without `$schema` it is 2020-12. */
-export type JsonSchema = Readonly<Record<string, unknown>>
+type JsonSchema = Readonly<Record<string, unknown>>
 
 /** A schema of a plain tool: JSON Schema, or what a library makes that speaks Standard Schema (zod 4.2, ArkType, Valibot). */
 export type ToolSchema = JsonSchema | StandardSchemaWithJSON
@@ -109,7 +109,7 @@ export interface ProtectedToolDeclaration extends ToolListing {
 }
 
 /** A tool that anybody on the network may call, without signing in. */
-export interface PublicToolDeclaration extends ToolListing {
+interface PublicToolDeclaration extends ToolListing {
   public: true
   scope?: undefined
   /** As in {@link ProtectedToolDeclaration}; `context.user` is undefined when nobody has signed in. */
@@ -117,7 +117,7 @@ export interface PublicToolDeclaration extends ToolListing {
 }
 
 /** The entry of a plain tool in `tools/list`. */
-export interface ToolListing {
+interface ToolListing {
   /** Letters, digits, `_`, `-` and `.`, at most 128; no two alike. */
   name: string
   title?: string

@@ -10,9 +10,7 @@ export interface PreparedSchema {
 }
 
 /** `value` is the parsed input, for example with defaults filled in. */
-export type SchemaVerdict =
-  | { kind: 'fits'; value: Record<string, unknown> }
-  | { kind: 'unfit'; reason: string }
+type SchemaVerdict = { kind: 'fits'; value: Record<string, unknown> } | { kind: 'unfit'; reason: string }
 
 const maxReasonLength = 1000
 

@@ -6,7 +6,7 @@ import { verifyProviderJwt, type Vouch } from '../jwt.ts'
 import type { ConnectToOidc } from './oidc-connection.ts'
 import { probeOidcSession } from './oidc-session.ts'
 
-export interface OidcJwtRules extends Pick<JWTVerifyOptions, 'requiredClaims' | 'clockTolerance'> {
+interface OidcJwtRules extends Pick<JWTVerifyOptions, 'requiredClaims' | 'clockTolerance'> {
   audience: string
   /** Decides where the key is not known here; by default it is `transient`. */
   vouch?: Vouch

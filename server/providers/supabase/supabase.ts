@@ -32,8 +32,6 @@ import { readLife, readSession, readUserClaims } from './supabase-session.ts'
 import { factorsToAsk, isUuid, type SecondFactorPolicy } from './second-factor.ts'
 import { createTokenVerifier, profileOfClaims } from './token-verifier.ts'
 
-export type { SecondFactorPolicy } from './second-factor.ts'
-
 export interface GotrueConfig extends GotrueAddress, OfferedMethods {
   issuer: string
   audience: string

@@ -2,7 +2,7 @@
  * Kind of a `pg` error. `unavailable`: it may work later. `refused`: the address, the account or the database must be changed
  * first. `conflict`: rolled back, retry at once. `fault`: a mistake of ours.
  */
-export type FailureKind = 'unavailable' | 'refused' | 'conflict' | 'fault'
+type FailureKind = 'unavailable' | 'refused' | 'conflict' | 'fault'
 
 /** The database cannot be used until someone changes something. */
 export class DatabaseRefusedError extends Error {

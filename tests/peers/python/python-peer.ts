@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { skipWithout } from '../../support/find-program.ts'
 
 /** Release lines of the Python SDK for clients: each has an environment with the SDK and its FastMCP client. */
-export type PythonLine = 'mcp-1' | 'mcp-2'
+type PythonLine = 'mcp-1' | 'mcp-2'
 
 /** The environments; those of FastMCP have all of it, including servers. */
 export type PythonEnvironment = PythonLine | 'fastmcp-3' | 'fastmcp-4'

@@ -106,7 +106,7 @@ export interface Arrival {
 }
 
 /** Requests received by a fake server; `next` waits for one of a method that was not taken before. */
-export interface Arrivals {
+interface Arrivals {
   readonly all: Arrival[]
   next(method: string): Promise<Arrival>
   request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>

@@ -3,7 +3,7 @@ import type { AuthServices } from '../../../server/sandbox/provider/auth-service
 import { SigningKeys } from '../../../server/sandbox/provider/sessions/signing-keys.ts'
 
 /** How access tokens are signed: with the newest key of the JWKS, or with a shared secret and an empty JWKS. */
-export type SigningAlgorithm = 'ES256' | 'HS256'
+type SigningAlgorithm = 'ES256' | 'HS256'
 
 /** Control over the keys of a provider. */
 export interface KeyControl {

@@ -46,7 +46,7 @@ interface NewUser {
 }
 
 /** The parts of a user that tests read. */
-export interface ProviderUser {
+interface ProviderUser {
   id: string
   email: string
 }

@@ -24,7 +24,7 @@ export interface BridgeOptions {
 }
 
 /** How a process exited. */
-export interface ProcessEnd {
+interface ProcessEnd {
   code: number | null
   signal: NodeJS.Signals | null
   /** By the clock of `performance.now()`. */

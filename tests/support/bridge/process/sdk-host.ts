@@ -27,7 +27,7 @@ export interface SdkHost {
 }
 
 /** Options of one call. */
-export interface CallOptions {
+interface CallOptions {
   signal?: AbortSignal
   onprogress?: (progress: { progress: number }) => void
 }

@@ -32,7 +32,7 @@ export interface AuthScene {
 }
 
 /** Options of a bridge; flags are in addition to `--debug` and, unless overridden, a key in a file. */
-export type SceneBridgeOptions = BridgeOptions & { era?: LocalEra }
+type SceneBridgeOptions = BridgeOptions & { era?: LocalEra }
 
 /**
  * Runs `work` in a separate environment, with `auth` and the other settings of `options`. Afterwards checks that no

@@ -25,7 +25,7 @@ import { createFakeRuntime, type FakeRuntime } from '../fake-runtime.ts'
 import { callerSample, callsSample, endpointConfigSample } from './tool-fixture.ts'
 
 /** A report of a command endpoint: an event with its fields. */
-export type Reported = { event: string; fields: Record<string, unknown> }
+type Reported = { event: string; fields: Record<string, unknown> }
 
 /** A command endpoint with real processes. */
 export interface CommandFixture {
