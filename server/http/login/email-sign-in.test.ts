@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { createSignal, type Signal } from '@drawbridge/shared/async.ts'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { EmailMethod } from '../../core/session/session-provider.ts'
 import type { Mail } from '../../sandbox/provider/email/mailbox.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
@@ -235,6 +235,14 @@ describe('a provider that takes long to send a mail', () => {
     await login.settle()
     expect(login.logged()).toContain('"failure":"transient"')
     expect((await ask()).status).toBe(429)
+  })
+
+  it('reports the lost link of a mail when the store fails after the page was shown', async () => {
+    expect((await ask()).status).toBe(200)
+    vi.spyOn(login.shared.store, 'addSocialSignIn').mockRejectedValueOnce(new Error('The disk is full.'))
+    sending?.give()
+    await login.settle()
+    await expect.poll(() => login.logged()).toContain('email_link_lost')
   })
 
   it('and goes away in the end costs no mail', async () => {
