@@ -2,9 +2,11 @@
 // the figures as JSON, `--only TEXT` runs only names that contain TEXT.
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { legacyRevisions, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Figure } from '../bench/figure.ts'
 import { runAuthorizationSuite } from '../tests/conformance/authorization-suite.ts'
 import { runClientSuite } from '../tests/conformance/client/client-suite.ts'
+import type { LocalEra } from '../tests/conformance/client/local-client.ts'
 import {
   openSuiteServers,
   type RequiredRevision,
@@ -30,9 +32,10 @@ const areas: readonly Area[] = [
   { name: 'server 2026-07-28', scenarios: 37, run: () => runAt('directUrl', '2026-07-28') },
   { name: 'upstream 2025-11-25', scenarios: 30, run: () => runAt('behindUrl', '2025-11-25') },
   { name: 'upstream 2026-07-28', scenarios: 37, run: () => runAt('behindUrl', '2026-07-28') },
-  ...clientAreas('2025-03-26', 2),
-  ...clientAreas('2025-11-25', 18),
-  ...clientAreas('2026-07-28', 32),
+  clientArea('2025-03-26', 'legacy', 2),
+  clientArea('2025-11-25', 'legacy', 18),
+  clientArea('2026-07-28', 'legacy', 32),
+  clientArea('2026-07-28', 'modern', 32),
 ]
 
 /** More than a small machine has cores would end scenarios of clients, each of which has five seconds inside the suite. */
@@ -69,12 +72,11 @@ async function runAt(which: 'directUrl' | 'behindUrl', revision: RequiredRevisio
   return runServerSuite(revision, (await servers)[which])
 }
 
-function clientAreas(revision: string, scenarios: number): Area[] {
-  return (['legacy', 'modern'] as const).map((era) => ({
-    name: `client ${revision}, ${era} local client`,
-    scenarios,
-    run: () => runClientSuite(revision, era),
-  }))
+/** The suite's servers of a revision, before a bridge with a local client that speaks 2025-11-25 or 2026-07-28. */
+function clientArea(revision: string, era: LocalEra, scenarios: number): Area {
+  const local = era === 'legacy' ? legacyRevisions[0] : modernRevision
+  const name = `client ${revision}, local client of ${local}`
+  return { name, scenarios, run: () => runClientSuite(revision, era) }
 }
 
 function report({ name, scenarios }: Area, { required, results, exitCode, output }: SuiteRun): Figure {

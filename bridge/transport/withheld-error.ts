@@ -35,6 +35,7 @@ export async function withholdError(
   return answer && { failure: answeredError(answer), release: async () => context.deliver(answer) }
 }
 
+/** Returns whether a message is a JSON-RPC error. */
 export function isErrorResponse({ envelope }: WireMessage): boolean {
   return envelope.kind === 'response' && envelope.isError
 }

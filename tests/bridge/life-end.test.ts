@@ -66,10 +66,10 @@ const phases: Readonly<Record<string, Phase>> = {
     await until(() => ['a', 'b', 'c'].every((key) => remote.counters.calls[key] === 1), 'the calls')
     return { bridge, remote }
   },
-  'a call is translated': async (stage) => {
-    const remote = await stage.remote({ era: 'legacy' })
+  'the call of a 2025 client is at a server of 2026': async (stage) => {
+    const remote = await stage.remote({ era: 'modern' })
     const bridge = bridgeOf(stage, remote.url)
-    bridge.speakModern()
+    await bridge.initialize()
     void bridge.call('slow', { ms: 60_000 })
     await until(() => remote.counters.calls['slow'] === 1, 'the call')
     return { bridge, remote }

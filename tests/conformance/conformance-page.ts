@@ -49,8 +49,9 @@ Written by \`npm run docs\` from the titles of the tests: a test whose title beg
   named after the section that refuses it, against the whole server.
 - \`npm run conformance\` builds the server and runs the official suite of the Model Context Protocol against it:
   its \`authorization\` command at 2026-07-28, and its \`server\` command with every scenario that 2025-11-25 and 2026-07-28
-  require, through the gate with a token of a real sign-in, and its \`client\` command through the bridge.
-  \`-- --json FILE\` writes the figures.
+  require, through the gate with a token of a real sign-in, and its \`client\` command through the bridge: with a local
+  client of 2025-11-25 before servers of both revisions, and with one of 2026-07-28 before servers of 2026-07-28. A client
+  of 2026-07-28 gets -32022 before a server of 2025-11-25. \`-- --json FILE\` writes the figures.
 
 ## Documents
 

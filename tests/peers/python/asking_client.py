@@ -1,19 +1,21 @@
 """An MCP client of the Python SDK 2 (`mcp`) or of FastMCP 4 (`fastmcp`) that a server can ask.
 
-    asking_client.py LIBRARY URL MODE TOOL...
+    asking_client.py LIBRARY SERVER MODE TOOL...
 
-MODE is how the client finds the revision, `auto` or a version. Sends the access token from standard input. Accepts elicitation, and
-answers sampling with a text. Writes one JSON object: `version`, and `texts` with the result of each tool, or `failed`.
+SERVER is a URL, to which the access token from standard input is sent, or the command of a stdio server as a JSON list. MODE is how
+the client finds the revision, `auto` or a version. Accepts elicitation, and answers sampling with a text. Writes one JSON object: `version`, and `texts` with the result of each tool, or `failed`.
 """
 
 import asyncio
 import json
+import os
 import sys
 
 import httpx2
 from mcp_types import CreateMessageResult, ElicitResult, TextContent
 
-library, url, mode, *tools = sys.argv[1:]
+library, server, mode, *tools = sys.argv[1:]
+command = json.loads(server) if server.startswith("[") else None
 token = sys.stdin.readline().strip()
 what_the_model_says = "what the model says"
 arguments = {"trigger-sampling-request": {"prompt": "Say it.", "maxTokens": 10}}
@@ -26,6 +28,7 @@ async def call(client):
 
 async def by_sdk():
     from mcp.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
     async def elicit(_context, _params):
@@ -36,7 +39,10 @@ async def by_sdk():
         return CreateMessageResult(role="assistant", content=content, model="a model")
 
     async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http_client:
-        transport = streamable_http_client(url, http_client=http_client)
+        if command:
+            transport = stdio_client(StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ)))
+        else:
+            transport = streamable_http_client(server, http_client=http_client)
         async with Client(transport, mode=mode, elicitation_callback=elicit, sampling_callback=sample) as client:
             return {"version": client.session.protocol_version, "texts": await call(client)}
 
@@ -44,6 +50,7 @@ async def by_sdk():
 async def by_fastmcp():
     from fastmcp import Client
     from fastmcp.client.elicitation import ElicitResult as Elicited
+    from fastmcp.client.transports import StdioTransport
 
     async def elicit(_message, _type, _params, _context):
         return Elicited(action="accept", content={"name": "Ada"})
@@ -51,7 +58,11 @@ async def by_fastmcp():
     async def sample(_messages, _params, _context):
         return what_the_model_says
 
-    client = Client(url, auth=token, mode=mode, elicitation_handler=elicit, sampling_handler=sample)
+    handlers = {"mode": mode, "elicitation_handler": elicit, "sampling_handler": sample}
+    if command:
+        client = Client(StdioTransport(command[0], command[1:], env=dict(os.environ)), **handlers)
+    else:
+        client = Client(server, auth=token, **handlers)
     async with client:
         return {"version": client.session.protocol_version, "texts": await call(client)}
 
