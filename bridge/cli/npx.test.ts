@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
 
 const serverUrl = 'https://a.example/mcp'
 
-describe('in front of somebody who started the bridge by npx', () => {
+describe('the bridge started by npx', () => {
   let home: string
   const launcher = process.argv[1] ?? ''
   beforeEach(() => {
@@ -34,7 +34,7 @@ describe('in front of somebody who started the bridge by npx', () => {
     [['login', '--help'], 'login https://mcp.example.com/mcp --device-code'],
     [['--help'], 'doctor https://mcp.example.com/mcp'],
     [[], 'install cursor https://mcp.example.com/mcp'],
-  ])('%j names commands as they can be typed', async (words, command) => {
+  ])('with %j names commands as the user can type them', async (words, command) => {
     const { stdout, stderr } = await runCommand(words, { home })
     const text = `${stdout}\n${stderr}`
     const isJson = words.includes('--json')
@@ -42,14 +42,14 @@ describe('in front of somebody who started the bridge by npx', () => {
     expect(text).not.toMatch(/(?<!mcp-)\bdrawbridge (?![a-z]+(?: set)? failed\.|did not start)/)
   })
 
-  it.each(['status', 'doctor'])('%s says so of a stored login', async (command) => {
+  it.each(['status', 'doctor'])('%s names such commands for a stored login', async (command) => {
     await storeLogin(home, serverUrl, { signInNeeded: 'invalid_grant' })
     const words = command === 'status' ? [command] : [command, serverUrl, '--retry', 'off']
     const { stdout } = await runCommand(words, { home })
     expect(stdout).toContain('npx mcp-drawbridge login https://a.example/mcp')
   })
 
-  it('status says so of a login that cannot be read', async () => {
+  it('status names such commands for an unreadable login', async () => {
     await storeLogin(home, serverUrl)
     damageLogin(home, serverUrl, 'x')
     const { stdout } = await runCommand(['status', serverUrl], { home })

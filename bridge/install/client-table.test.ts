@@ -29,7 +29,7 @@ const windows = system({
   },
 })
 
-describe('the file of the user', () => {
+describe('the user file', () => {
   /** The folders that desktop programs keep their settings in. */
   const settings = ['.config', 'Library/Application Support', String.raw`AppData\Roaming`]
   const [config, roaming] = [Array<string>(3).fill('.config'), ['.config', '.config', settings[2] ?? '']]
@@ -73,7 +73,7 @@ describe('the file of the user', () => {
     expect(clientFile(findClient('opencode'), 'user', system({ exists: () => true }))).toBe(`${json}c`)
   })
 
-  it('of Claude Desktop on Windows is that of the packed application, if there is one', () => {
+  it('of Claude Desktop on Windows belongs to the packaged application, if there is one', () => {
     const packed = String.raw`C:\Users\ada\AppData\Local\Packages\Claude_pzs8sxrjxfjjc\LocalCache\Roaming\Claude`
     const newer = String.raw`C:\Users\ada\AppData\Local\Claude-Data\claude_pzs8sxrjxfjjc`
     const list: InstallSystem['list'] = (folder) => {
@@ -116,7 +116,7 @@ describe('the program of a client', () => {
   })
 })
 
-describe('the file of a project', () => {
+describe('the project file', () => {
   it.each(clients.map((client) => [client.id, client.projectFile] as const))('of %s', (id, file) => {
     const client = findClient(id)
     if (file === undefined) {
@@ -142,7 +142,7 @@ describe('the entry', () => {
     ['gemini', 'mcpServers', { command, args, env }],
     ['opencode', 'mcp', { type: 'local', command: [command, ...args], environment: env }],
     ['zed', 'context_servers', { source: 'custom', command, args, env }],
-  ])('of %s stands under %s', (id, key, entry) => {
+  ])('of %s is under %s', (id, key, entry) => {
     const client = findClient(id)
     expect(client.entry({ ...launchSample, env })).toEqual(entry)
     expect(client.keys).toEqual([key])

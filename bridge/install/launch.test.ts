@@ -20,7 +20,7 @@ function launch(
 }
 
 describe('the command of an entry', () => {
-  it('is Node, the launcher, the server and the flags', () => {
+  it('consists of Node, the launcher, the server and the flags', () => {
     const flags = [
       { flag: '--profile', value: 'work' },
       { flag: '--ipv4' },
@@ -33,7 +33,7 @@ describe('the command of an entry', () => {
     })
   })
 
-  it('passes on where the store is, and nothing secret', () => {
+  it('passes on the folder of the store, and no secrets', () => {
     const environment = {
       DRAWBRIDGE_HOME: '/h',
       DRAWBRIDGE_TOKEN: 't',
@@ -48,7 +48,7 @@ describe('the command of an entry', () => {
     ['--scope', 'a b'],
     ['--ca', '/my files/ca.pem'],
     ['--profile', 'a\tb'],
-  ])('has no blank in an argument: %s %s', (flag, value) => {
+  ])('refuses a blank in an argument: %s %s', (flag, value) => {
     expect(thrownBy(() => launch([{ flag, value }]))).toMatchObject({
       fault: 'usage',
       nextStep: expect.stringContaining('config.json') as string,
@@ -71,7 +71,7 @@ describe('a secret', () => {
     ['--proxy', 'http://u:s3cret@proxy.example'],
     ['--authorize-param', 'access_token=s3cret'],
     ['--resource', 'https://a.example/?key=s3cret'],
-  ])('does not get into a file: %s %s', (flag, value) => {
+  ])('is refused in a flag: %s %s', (flag, value) => {
     const error = thrownBy(() => launch([{ flag, value }]))
     expect(error?.fault).toBe('secret')
     expect(inspect(error)).not.toContain('s3cret')
@@ -83,7 +83,7 @@ describe('a secret', () => {
     'https://u@a.example/mcp',
     'https://a.example/mcp?api_key=s3cret',
     'https://a.example/mcp?access_token=s3cret',
-  ])('does not get into a file in the URL %s', (serverUrl) => {
+  ])('is refused in the URL %s', (serverUrl) => {
     const error = thrownBy(() => launch([], serverUrl))
     expect(error?.fault).toBe('secret')
     expect(error?.message).not.toContain('s3cret')
@@ -96,12 +96,12 @@ describe('a secret', () => {
     ['--authorize-param', 'audience=api'],
     ['--resource', 'https://a.example/mcp?tenant=1'],
     ['--proxy', 'http://proxy.example:3128'],
-  ])('is not seen where there is none: %s %s', (flag, value) => {
+  ])('is not found in a harmless flag: %s %s', (flag, value) => {
     expect(launch([{ flag, value }]).args).toContain(value)
   })
 })
 
-describe('a path that does not last', () => {
+describe('a temporary path', () => {
   it.each([
     ['/home/ada/.npm/_npx/1a2b/node_modules/mcp-drawbridge/launcher.cjs', 'package runner'],
     [
@@ -115,7 +115,7 @@ describe('a path that does not last', () => {
     ['/tmpx/launcher.cjs', undefined],
     ['/usr/lib/node_modules/mcp-drawbridge/launcher.cjs', undefined],
     ['/home/ada/.nvm/versions/node/v24.1.0/lib/node_modules/mcp-drawbridge/launcher.cjs', undefined],
-  ])('%s', (path, why) => {
+  ])('%s is recognized as temporary: %s', (path, why) => {
     const found = whyPassing(path, ['/tmp', ''])
     if (why === undefined) expect(found).toBeUndefined()
     else expect(found).toContain(why)
@@ -135,7 +135,7 @@ describe('the name of a server', () => {
     ['http://127.0.0.1:3000/mcp', '127-0-0-1-3000'],
     ['http://[::1]:3000/mcp', '1-3000'],
     ['https://bücher.example/mcp', 'xn--bcher-kva-example'],
-  ])('%s is %s', (serverUrl, name) => {
+  ])('of %s is %s', (serverUrl, name) => {
     expect(serverNameOf(serverUrl)).toBe(name)
     expect(() => checkServerName(name)).not.toThrow()
   })
@@ -145,7 +145,7 @@ describe('the name of a server', () => {
   })
 })
 
-describe('an entry of ours', () => {
+describe('readOwnEntry', () => {
   it.each([
     [{ command: 'node', args: ['/usr/lib/node_modules/mcp-drawbridge/launcher.cjs', url, '--ipv4'] }, url],
     [
@@ -163,7 +163,7 @@ describe('an entry of ours', () => {
     [{ command: 'drawbridge', args: [url, '--ipv4', '--profile', 'work'] }, url, 'work'],
     [{ command: ['drawbridge', url, '--profile', 'a', '--profile=b=c'] }, url, 'b=c'],
     [{ command: 'drawbridge', args: [url, '--profile'] }, url],
-  ])('%j', (entry, serverUrl, profile?: string) => {
+  ])('recognizes %j', (entry, serverUrl, profile?: string) => {
     expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toEqual({ serverUrl, profile })
   })
 
@@ -174,7 +174,7 @@ describe('an entry of ours', () => {
     [{ url: 'https://drawbridge.example/mcp' }],
     ['drawbridge'],
     [undefined],
-  ])('is not %j', (entry) => {
+  ])('ignores %j', (entry) => {
     expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toBeUndefined()
   })
 })

@@ -22,13 +22,13 @@ function longest(text: string): number {
   return Math.max(...lines.map((line) => line.length))
 }
 
-describe('help', () => {
-  it.each([40, 60, 80, 100])('on a terminal of %d columns is no wider', (width) => {
+describe('the help', () => {
+  it.each([40, 60, 80, 100])('fits a terminal of %d columns', (width) => {
     for (const name of ['', ...commandTable.map(commandName)])
       expect(longest(helpOf(name, width))).toBeLessThanOrEqual(width)
   })
 
-  it('names both words of what can be switched on and off, and how to ask', () => {
+  it('names both forms of a switch, and how to get help', () => {
     const help = helpOf('', 100)
     expect(help).toMatch(/^ {2}--open, --no-open {2}/m)
     expect(help).toMatch(/^ {2}--proxy <url>, --no-proxy {2}/m)

@@ -33,7 +33,7 @@ describe('the command line', () => {
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThan(120)
   })
 
-  it('without a word prints the help on stderr', async () => {
+  it('prints the help on stderr without arguments', async () => {
     const { code, stderr, stdout } = await runCommand([], { home })
     expect(code).toBe(2)
     expect(stderr).toContain('drawbridge login https://mcp.example.com/mcp')
@@ -42,13 +42,13 @@ describe('the command line', () => {
     expect(stdout).toBe('')
   })
 
-  it('finds the command that a wrong word may mean', async () => {
+  it('suggests the command that a misspelt word may mean', async () => {
     const { code, stderr } = await runCommand(['lgoin', 'https://mcp.example.com/mcp'], { home })
     expect(code).toBe(2)
     expect(stderr).toContain('Unknown command: lgoin. Did you mean login?')
   })
 
-  it('tells all faults of a command at once, with what to do at the end', async () => {
+  it('reports all faults of a command at once, with the next step at the end', async () => {
     const { code, stderr } = await runCommand(['login', 'mcp.example.com', '--bad', '--retry', 'x'], { home })
     expect(code).toBe(2)
     expect(stderr.split('\n')).toEqual([

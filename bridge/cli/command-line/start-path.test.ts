@@ -24,20 +24,20 @@ function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } 
   return { files, packages }
 }
 
-describe('what a connection loads before its first message', () => {
+describe('a connection, before its first message', () => {
   const { files, packages } = loadedBy('main.ts')
 
-  it('is found at all', () => {
+  it('loads the modules that this test can follow', () => {
     expect(files).toContain('proxy/proxy.ts')
     expect(files).toContain('cli/connect/connect.ts')
     expect(files).toContain('http/undici-client.ts')
   })
 
-  it('is no package but the HTTP client, the event parser and the reader of the command line', () => {
+  it('loads no packages but the HTTP client, the event parser and the command-line parser', () => {
     expect([...packages].sort()).toEqual(['commander', 'eventsource-parser', 'undici'])
   })
 
-  it('is nothing of the sign-in but its types, and no command', () => {
+  it('loads neither the sign-in nor any command', () => {
     const loaded = [...files]
     expect(loaded.filter((file) => file.startsWith('oauth/')).sort()).toEqual(['oauth/login-port.ts'])
     expect(loaded.filter((file) => file.startsWith('credentials/')).sort()).toEqual([

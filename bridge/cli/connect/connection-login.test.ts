@@ -48,7 +48,7 @@ describe('the login of a connection', () => {
 
   const refusal = { status: 401 as const, used: undefined, challenges: [] }
 
-  it('without anything stored sends nothing, and touches nothing', async () => {
+  it('sends nothing and writes nothing without a stored login', async () => {
     const login = open(configOf([]))
     expect(login.summary).toBe('no login stored')
     expect(await login.tokens.authorization()).toBeUndefined()
@@ -56,20 +56,20 @@ describe('the login of a connection', () => {
     expect(existsSync(join(home, '.drawbridge'))).toBe(false)
   })
 
-  it('sends what is stored', async () => {
+  it('sends the stored token', async () => {
     await storeLogin(home, url)
     const login = open(configOf([]))
     expect(login.summary).toBe('login stored')
     expect(await login.tokens.authorization()).toEqual({ header: 'Bearer sEcReT-access' })
   })
 
-  it('says that somebody has to sign in', async () => {
+  it('reports that a sign-in is needed', async () => {
     const login = open(configOf([]))
     expect(await login.tokens.refused(refusal)).toEqual({ kind: 'sign_in_needed' })
     expect(login.signIn).toBeTypeOf('function')
   })
 
-  it('of a token is fixed', async () => {
+  it('is fixed if a token is configured', async () => {
     const login = open(configOf([], { DRAWBRIDGE_TOKEN: 'abc' }))
     expect(await login.tokens.authorization()).toEqual({ header: 'Bearer abc' })
     expect(await login.tokens.refused(refusal)).toEqual({ kind: 'sign_in_needed' })
@@ -78,7 +78,7 @@ describe('the login of a connection', () => {
     expect(open(configOf(['--header', 'Authorization: Bearer x'])).summary).toBe('token of a header')
   })
 
-  it('has a debug log in which the values of its headers are not', async () => {
+  it('keeps the values of headers out of the debug log', async () => {
     const log = await openConnectionLog(configOf(['--debug', '--header', 'X-Key: hunter22']))
     log?.note('sent hunter22')
     const written = [...filesIn(join(home, '.drawbridge', 'logs')).values()].join()
@@ -86,14 +86,14 @@ describe('the login of a connection', () => {
     expect(written).not.toContain('hunter22')
   })
 
-  it('of another Authorization header is in that header', async () => {
+  it('comes from a configured Authorization header', async () => {
     const login = open(configOf(['--header', 'Authorization: Basic abc']))
     expect(await login.tokens.authorization()).toBeUndefined()
     expect(login.signIn).toBeUndefined()
     expect(login.summary).not.toContain('abc')
   })
 
-  it('goes by the id that the login itself has', () => {
+  it('is stored under the id of the login', () => {
     const config = configOf([
       '--profile',
       'work',
@@ -108,8 +108,8 @@ describe('the login of a connection', () => {
   })
 })
 
-describe('a prompt', () => {
-  it('opens no page by itself that nothing confirms, or that is open', () => {
+describe('the prompt of a connection', () => {
+  it('opens no unconfirmed page, and none that is open already', () => {
     const browser = { kind: 'browser' as const, url: 'https://as.example/a' }
     const unconfirmed = { page: 'as.example', namedBy: 'mcp.example' }
     expect(isOpenedByItself({ ...browser, unconfirmed })).toBe(false)

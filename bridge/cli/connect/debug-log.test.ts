@@ -13,21 +13,21 @@ describe('a redacted line', () => {
     ['client_secret: abc', 'client_secret: [redacted]'],
     ['proxy http://me:pass@proxy:1/', 'proxy http://[redacted]@proxy:1/'],
     ['401 from https://mcp.example.com, sign-in needed', '401 from https://mcp.example.com, sign-in needed'],
-  ])('%s is %s', (text, expected) => {
+  ])('shows %s as %s', (text, expected) => {
     expect(redact(text, [])).toBe(expected)
   })
 
-  it('holds none of the secrets that are known', () => {
+  it('contains no known secret', () => {
     expect(redact('a hunter22 b hunter22', ['hunter22'])).toBe('a [redacted] b [redacted]')
     expect(redact('abc', ['', 'b'])).toBe('abc')
   })
 })
 
-describe('the log', () => {
+describe('the debug log', () => {
   let folder: string
   beforeEach(() => void (folder = temporaryFolder()))
 
-  it('has a line for each note, whatever is in it, for its owner alone', () => {
+  it('has one line per note, readable only to its owner', () => {
     const path = join(folder, 'logs', 'a.log')
     const log = createDebugLog(path, [])
     log.note('one\ntwo')
@@ -39,13 +39,13 @@ describe('the log', () => {
     expect(statSync(join(folder, 'logs')).mode & 0o777).toBe(0o700)
   })
 
-  it('is redacted, whoever writes into it', () => {
+  it('is redacted in every line', () => {
     const path = join(folder, 'a.log')
     createDebugLog(path, ['hunter22']).note('sent Bearer abc.def with hunter22')
     expect(readFileSync(path, 'utf8')).toMatch(/ sent Bearer \[redacted\] with \[redacted\]\n$/)
   })
 
-  it('begins anew when it is large, and keeps the one before', () => {
+  it('is renamed when it is large, and replaces the previous one', () => {
     const path = join(folder, 'a.log')
     const log = createDebugLog(path, [])
     for (let count = 0; count < 25; count += 1) log.note('x'.repeat(100_000))
@@ -54,7 +54,7 @@ describe('the log', () => {
     expect(statSync(`${path}.1`).mode & 0o777).toBe(0o600)
   })
 
-  it('that cannot be written ends nothing', () => {
+  it('does not end the connection if it cannot be written', () => {
     const log = createDebugLog('/dev/null/nowhere/a.log', [])
     expect(() => log.note('x')).not.toThrow()
   })

@@ -5,7 +5,7 @@ import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Received } from '../../../tests/support/remote/received.ts'
 import { askFirst } from './endpoint-probe.ts'
 
-describe('asking an endpoint', () => {
+describe('the probe of an endpoint', () => {
   const http = createHttpClient(networkConfig({}, { environment: {} }))
   afterEach(() => http.close())
 
@@ -24,7 +24,7 @@ describe('asking an endpoint', () => {
     expect(answer).toMatchObject({ status: 200, message: { result: { a: 1 } } })
   })
 
-  it('takes anything for an answer', async () => {
+  it('accepts any response', async () => {
     const url = await serve(({ response }) => {
       response.writeHead(403, { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="a b"' })
       response.end('<html>')
@@ -40,7 +40,7 @@ describe('asking an endpoint', () => {
     [404, 401, 'text/plain', { status: 401, isSse: false }],
     [405, 200, 'text/html', { status: 405, isSse: false }],
     [404, 404, 'text/plain', { status: 404, isSse: false }],
-  ])('asks for the older transport where POST gets %d: GET gets %d %s', async (post, get, type, first) => {
+  ])('tries the older transport after POST got %d: GET gets %d %s', async (post, get, type, first) => {
     const url = await serve(({ method, response }) => {
       response.writeHead(method === 'POST' ? post : get, { 'Content-Type': type })
       if (get === 200 && method === 'GET') response.write('event: endpoint\ndata: /m\n\n')
@@ -49,7 +49,7 @@ describe('asking an endpoint', () => {
     expect(await askFirst(http, url, {})).toMatchObject(first)
   })
 
-  it('fails when nothing answers', async () => {
+  it('fails without a response', async () => {
     const url = await serve(({ response }) => response.destroy())
     await expect(askFirst(http, url, {})).rejects.toMatchObject({
       name: 'NetworkError',

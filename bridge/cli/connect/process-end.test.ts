@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
 const module = fileURLToPath(new URL('./process-end.ts', import.meta.url))
 
-describe('what ends a process', () => {
+describe('the end of a process', () => {
   let folder: string
   beforeEach(() => void (folder = temporaryFolder()))
 
@@ -30,7 +30,7 @@ describe('what ends a process', () => {
   }
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    '%s is told once, and a second signal ends it',
+    '%s calls stop once, and a second signal ends the process',
     async (signal) => {
       const child = spawn(process.execPath, [script()], { stdio: ['ignore', 'pipe', 'inherit'] })
       killLater(child.pid ?? 0)
@@ -46,7 +46,7 @@ describe('what ends a process', () => {
     },
   )
 
-  it.skipIf(process.platform === 'win32')('a parent that is gone is told', async () => {
+  it.skipIf(process.platform === 'win32')('a vanished parent calls stop', async () => {
     const path = script()
     // The parent in between: it starts the process and ends at a word.
     const between = spawn(

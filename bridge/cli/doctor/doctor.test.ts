@@ -36,7 +36,7 @@ describe('doctor', () => {
   const stateOf = (checks: readonly Check[]): Record<string, string> =>
     Object.fromEntries(checks.map(({ name, state }) => [name, state]))
 
-  it('finds nothing wrong with a server that wants no sign-in', async () => {
+  it('passes a server without sign-in', async () => {
     const { url, log } = await serve()
     const { code, checks } = await look([url])
     expect(code).toBe(0)
@@ -53,7 +53,7 @@ describe('doctor', () => {
     expect(log().filter((method) => method === 'DELETE')).toHaveLength(2)
   })
 
-  it('with a stored login looks at everything, and makes a real connection', async () => {
+  it('checks everything with a stored login, and makes a real connection', async () => {
     const { url, origin } = await startServer(withMetadata('sEcReT-access'))
     await storeLogin(home, url, { issuer: origin })
     const run = await look([url])
@@ -69,7 +69,7 @@ describe('doctor', () => {
     expect(run.stdout + run.stderr).not.toContain('sEcReT')
   })
 
-  it('without a login is 3, and says what to run', async () => {
+  it('exits with 3 without a login, and says what to run', async () => {
     const { url } = await startServer(withMetadata('x'))
     const { code, checks } = await look([url])
     expect(code).toBe(3)
@@ -78,7 +78,7 @@ describe('doctor', () => {
     ])
   })
 
-  it('with a login that the server refuses is 3', async () => {
+  it('exits with 3 for a login that the server refuses', async () => {
     const { url, origin } = await startServer(withMetadata('another'))
     await storeLogin(home, url, { issuer: origin })
     const { code, checks } = await look([url])
@@ -90,13 +90,13 @@ describe('doctor', () => {
     })
   })
 
-  it('of a profile says how to sign in to that one', async () => {
+  it('names the profile in the command to sign in', async () => {
     const { url } = await startServer(withMetadata('x'))
     const { checks } = await look([url, '--profile', 'work'])
     expect(checks.find(({ name }) => name === 'login')?.fix).toBe(`drawbridge login ${url} --profile work`)
   })
 
-  it('of a token of the environment that is refused says that it is that one', async () => {
+  it('says that the refused token is the one of the environment', async () => {
     const { url } = await startServer(withMetadata('another'))
     const { code, checks } = await look([url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
     expect(code).toBe(3)
@@ -107,7 +107,7 @@ describe('doctor', () => {
     })
   })
 
-  it('with a token of the environment asks with that', async () => {
+  it('uses a token of the environment', async () => {
     const { url } = await startServer(withMetadata('sEcReT'))
     const { code, checks } = await look([url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
     expect(code).toBe(0)
@@ -119,7 +119,7 @@ describe('doctor', () => {
     [{ code_challenge_methods_supported: ['plain'] }, {}, /PKCE with S256/],
     [{ registration_endpoint: undefined }, {}, /does not register clients/],
     [{}, { resource: 'https://other.example/mcp' }, /is for another resource, "https:\/\/other/],
-  ])('of metadata with %j and %j says why a sign-in is not possible', async (changes, resource, message) => {
+  ])('says why metadata with %j and %j allows no sign-in', async (changes, resource, message) => {
     const { url } = await startServer({ ...withMetadata('x', changes), ...resource })
     const { checks } = await look([url])
     expect(checks.find(({ name }) => name === 'authorization_server')).toMatchObject({
@@ -142,7 +142,7 @@ describe('doctor', () => {
     expect(stateOf(checks)).toMatchObject({ authorization_server: 'ok', login: 'ok', session: 'ok' })
   })
 
-  it('warns of a resource above the server, unless it is settled', async () => {
+  it('warns about a resource above the server, unless it is configured', async () => {
     const { url, origin, set } = await startServer(withMetadata('x'))
     set({ resource: origin })
     const { checks } = await look([url])
@@ -156,13 +156,8 @@ describe('doctor', () => {
   })
 
   it.each([
-    [
-      'names the issuer whose login page a server sends people to',
-      withMetadata(),
-      'fail',
-      'another one, "$"',
-    ],
-    ['warns of a login page that nothing confirms', withoutMetadata(), 'warn', '$'],
+    ['names the issuer of the login page of a foreign server', withMetadata(), 'fail', 'another one, "$"'],
+    ['warns about an unconfirmed login page', withoutMetadata(), 'warn', '$'],
   ])('%s', async (_, other, state, message) => {
     const { origin } = await startServer(other)
     const { url } = await startServer(withMetadata('x', { authorization_endpoint: `${origin}/authorize` }))
@@ -174,14 +169,14 @@ describe('doctor', () => {
     })
   })
 
-  it('assumes the authorization server that a sign-in assumes without any metadata', async () => {
+  it('assumes the same authorization server as a sign-in without metadata', async () => {
     const { url } = await startServer(withoutMetadata('x'))
     const { code, checks } = await look([url])
     expect(stateOf(checks)).toMatchObject({ authorization_server: 'warn', login: 'fail' })
     expect(code).toBe(3)
   })
 
-  it('of a server that is not there is 4, with that one failure and what is stored', async () => {
+  it('exits with 4 for an unreachable server, with one failure and the stored login', async () => {
     const { url, stop } = await serve()
     await stop()
     const { code, checks } = await look([url])
@@ -213,7 +208,7 @@ describe('doctor', () => {
     ['a fault of the server', 502, 'text/plain', '', { state: 'fail' }, 4],
     ['another address', 307, 'text/plain', '', { state: 'fail', fix: 'Use the URL it redirects to.' }, 1],
     ['a file', 200, 'text/plain', 'x', { state: 'fail', fix: 'Check the URL.' }, 1],
-  ])('of %s says so', async (_, status, type, body, finding, code) => {
+  ])('recognizes %s', async (_, status, type, body, finding, code) => {
     const { origin } = await serve({
       handle({ path, response }) {
         response.writeHead(path === '/other' ? status : 404, { 'Content-Type': type }).end(body)
@@ -227,7 +222,7 @@ describe('doctor', () => {
     expect(run.code).toBe(code)
   })
 
-  it('fails when the tools cannot be listed though a session opens', async () => {
+  it('fails if a session opens and the tools cannot be listed', async () => {
     const { url } = await serve({
       handle({ body, answer }) {
         if (body['method'] !== 'tools/list') return false
@@ -244,7 +239,7 @@ describe('doctor', () => {
     })
   })
 
-  it('fails where the configuration has clients speak 2026-07-28 to a server that says it has not', async () => {
+  it('fails if the configuration requires 2026-07-28 of a server that does not support it', async () => {
     const { url } = await startServer({ ...withoutMetadata(), discoverable: true })
     expect(stateOf((await look([url])).checks)).toMatchObject({ session: 'ok' })
     expect(stateOf((await look([url, '--protocol', 'modern'])).checks)).toMatchObject({ session: 'fail' })
@@ -260,7 +255,7 @@ describe('doctor', () => {
     expect(log()).not.toContain('tools/list')
   })
 
-  it('of a session that fails for another reason than the login is not 3', async () => {
+  it('does not exit with 3 if a session fails for another reason than the login', async () => {
     const { origin } = await serve({
       handle({ path, json, response }) {
         if (path !== '/odd') response.writeHead(404).end()
@@ -277,14 +272,14 @@ describe('doctor', () => {
     [0, 'ok', 0],
     [90, 'warn', 0],
     [-900, 'fail', 1],
-  ])('compares the clocks: %d s off is %s', async (seconds, state, code) => {
+  ])('reports a clock difference of %d s as %s', async (seconds, state, code) => {
     const { url } = await serve({ headers: { Date: new Date(Date.now() + seconds * 1000).toUTCString() } })
     const run = await look([url])
     expect(stateOf(run.checks)).toMatchObject({ clock: state })
     expect(run.code).toBe(code)
   })
 
-  it('says of a proxy that it is not there', async () => {
+  it('reports an unreachable proxy', async () => {
     const { checks, code } = await look(['https://mcp.example.com', '--proxy', 'http://127.0.0.1:9'])
     expect(checks.find(({ name }) => name === 'endpoint')).toMatchObject({
       state: 'fail',
@@ -293,7 +288,7 @@ describe('doctor', () => {
     expect(code).toBe(4)
   })
 
-  it('tells faults of the configuration, and where the rest was set', async () => {
+  it('reports faults of the configuration, and where the rest was set', async () => {
     const bad = await look(['mcp.example.com', '--retry', 'x'])
     expect(bad.code).toBe(2)
     expect(bad.checks.filter(({ state }) => state === 'fail')).toHaveLength(2)
@@ -315,7 +310,7 @@ describe('doctor', () => {
     ])
   })
 
-  it('is lines for people, with a summary', async () => {
+  it('prints lines with a summary', async () => {
     const { url } = await startServer(withMetadata('x'))
     const { stdout } = await runCommand(['doctor', url], { home })
     expect(stdout).toMatch(/^ok {4}node {18}Node /)

@@ -7,8 +7,8 @@ import { failed } from './finding.ts'
 
 const context = { serverUrl: 'https://mcp.example.com/a.b/mcp?c=d' }
 
-describe('a failure in doctor', () => {
-  it('keeps its words, and what it means for the exit code', () => {
+describe('a failure as a finding of doctor', () => {
+  it('keeps its text and its exit code', () => {
     const message = 'mcp.example.com refused the connection.'
     const error = new NetworkError('refused', 'https://mcp.example.com', message, { sent: false })
     const fix = 'Start the server, or correct the port in the URL.'

@@ -18,8 +18,8 @@ const found = (facts: Partial<OwnFacts>): Finding[] => findingsOf(ownChecks, { .
 const warningsOf = (facts: Partial<OwnFacts>): string[] =>
   found(facts).flatMap(({ name, state }) => (state === 'ok' ? [] : [`${name} ${state}`]))
 
-describe('checks of this side', () => {
-  it('a configuration says where it is from', () => {
+describe('doctor, on this computer', () => {
+  it('says where the configuration comes from', () => {
     expect(found({})[1]).toMatchObject({ state: 'ok', message: 'All defaults.' })
     const given = { ...none, flag: ['ca', 'proxy'], file: ['scope'] }
     expect(found({ given })[1]).toMatchObject({ message: 'By flag: ca, proxy; in config.json: scope.' })
@@ -33,12 +33,12 @@ describe('checks of this side', () => {
     [{ file: { path: '/x', mode: 0o100600 } }, []],
     [{ file: { path: '/x', mode: 0o100640 } }, ['configuration warn']],
     [{ file: { path: '/x', mode: 0o100666 }, platform: 'win32' }, []],
-  ])('%j: %j', (facts, warnings) => {
+  ])('with %j warns about %j', (facts, warnings) => {
     expect(warningsOf(facts)).toEqual(warnings)
   })
 })
 
-describe('the exit code', () => {
+describe('the exit code of doctor', () => {
   const { failed, signInNeeded, unreachable } = exitCode
   const of = (state: FindingState, exit?: ExitCode): Finding => ({
     name: 'x',
@@ -56,7 +56,7 @@ describe('the exit code', () => {
     [[unreachable, signInNeeded], 4],
     [[failed, unreachable], 4],
     [[undefined], 1],
-  ])('after failures that mean %j is %d', (exits, code) => {
+  ])('for failures with the codes %j is %d', (exits, code) => {
     expect(exitCodeOf([of('ok'), of('warn'), ...exits.map((exit) => of('fail', exit))])).toBe(code)
   })
 })

@@ -33,28 +33,24 @@ function errorOf(code: FailureCode): Error {
   return code === 'configuration' ? new ConfigError(['what happened']) : new Error('what happened')
 }
 
-it.each(codes)(
-  'the failure %s is found by its error, has a meaning, and a next step that can be taken',
-  (code) => {
-    const { meaning, nextStep, exit = exitCode.failed } = failureTable[code]
-    expect(meaning).toMatch(/^[A-Z].*\.$/)
-    expect(nextStep).toMatch(/^(?:[A-Z].*|drawbridge \w.*)$/)
-    expect(Object.values(exitCode)).toContain(exit)
-    expect(exit).not.toBe(exitCode.ok)
-    const found = { code, exit, nextStep: nextStep.replaceAll('{url}', serverUrl) }
-    expect(describeError(errorOf(code), { serverUrl })).toMatchObject(found)
-    // The same text is read on macOS and Windows.
-    expect(nextStep).not.toMatch(/gnome|secret service|apt /i)
-    const names = commandTable.map((row) => commandName(row))
-    for (const [, name = ''] of nextStep.matchAll(/drawbridge ([a-z]+)(?: |$)/g))
-      expect(names).toContain(name)
-    for (const [flag] of nextStep.matchAll(/--[a-z][\w-]+/g))
-      expect([...settingFlags, '--all', '--force', '--help', '--version']).toContain(flag)
-  },
-)
+it.each(codes)('the failure %s is found by its error, and has a meaning and a usable next step', (code) => {
+  const { meaning, nextStep, exit = exitCode.failed } = failureTable[code]
+  expect(meaning).toMatch(/^[A-Z].*\.$/)
+  expect(nextStep).toMatch(/^(?:[A-Z].*|drawbridge \w.*)$/)
+  expect(Object.values(exitCode)).toContain(exit)
+  expect(exit).not.toBe(exitCode.ok)
+  const found = { code, exit, nextStep: nextStep.replaceAll('{url}', serverUrl) }
+  expect(describeError(errorOf(code), { serverUrl })).toMatchObject(found)
+  // The same text is read on macOS and Windows.
+  expect(nextStep).not.toMatch(/gnome|secret service|apt /i)
+  const names = commandTable.map((row) => commandName(row))
+  for (const [, name = ''] of nextStep.matchAll(/drawbridge ([a-z]+)(?: |$)/g)) expect(names).toContain(name)
+  for (const [flag] of nextStep.matchAll(/--[a-z][\w-]+/g))
+    expect([...settingFlags, '--all', '--force', '--help', '--version']).toContain(flag)
+})
 
 describe('a failed command', () => {
-  it('says what failed, why, and at last what to do', () => {
+  it('says what failed, why, and what to do next', () => {
     const failure = describeError(new OAuthFailure('expired', 'the login has ended'), { serverUrl })
     expect(failureText('token', failure)).toBe(
       `drawbridge token failed.\n  - The login has ended.\ndrawbridge login ${serverUrl}`,
@@ -73,12 +69,12 @@ describe('a failed command', () => {
     ['mcp.example.com refused the connection', 'mcp.example.com refused the connection.'],
     ['localhost has no address', 'localhost has no address.'],
     ['https://mcp.example.com sent no response', 'https://mcp.example.com sent no response.'],
-  ])('makes a sentence of %j, and leaves names as they are', (message, said) => {
+  ])('turns %j into a sentence, and keeps names as they are', (message, said) => {
     const failure = describeError(new OAuthFailure('expired', message), { serverUrl })
     expect(failure.sentences).toEqual([said])
   })
 
-  it('tells every fault of a configuration', () => {
+  it('lists every fault of a configuration', () => {
     const failure = describeError(new ConfigError(['a: bad.', 'b: bad.']), { serverUrl: undefined })
     expect(failureText('', failure)).toBe(
       'drawbridge did not start.\n  - a: bad.\n  - b: bad.\nEvery flag: drawbridge --help',
@@ -86,7 +82,7 @@ describe('a failed command', () => {
     expect(failure.exit).toBe(exitCode.usage)
   })
 
-  it('has the next step of its command', () => {
+  it('ends with the next step of its command', () => {
     const error = new CommandFailure('not that', 'drawbridge login {url}', { exit: exitCode.usage })
     expect(describeError(error, { serverUrl: undefined })).toEqual({
       code: 'command',
@@ -96,7 +92,7 @@ describe('a failed command', () => {
     })
   })
 
-  it('names the profile that a login is for', () => {
+  it('names the profile of a login', () => {
     const error = new OAuthFailure('expired', 'over')
     expect(describeError(error, { serverUrl, profile: 'my work' }).nextStep).toBe(
       `drawbridge login ${serverUrl} --profile 'my work'`,
@@ -121,11 +117,11 @@ describe('a failed command', () => {
     ['https://mcp.example.com/mcp', 'https://mcp.example.com/mcp'],
     ['https://mcp.example.com/mcp?a=1&b=2', "'https://mcp.example.com/mcp?a=1&b=2'"],
     ["https://x.example/'$(id)", String.raw`'https://x.example/'\''$(id)'`],
-  ])('has %s as a word that can be pasted', (text, word) => {
+  ])('quotes %s as a word for a shell', (text, word) => {
     expect(shellWord(text)).toBe(word)
   })
 
-  it('that nobody has thought of shows where it came from, and nothing that it may quote', () => {
+  it('shows the place of an unexpected error, and none of its text', () => {
     const [sentence = ''] = describeError(new TypeError('bad token sEcReT'), { serverUrl }).sentences
     expect(sentence).toMatch(
       /^Something unexpected happened \(TypeError at failure-text\.test\.ts:\d+:\d+\)\.$/,
@@ -139,7 +135,7 @@ describe('a failed command', () => {
     })
   })
 
-  it('of the system has the words of the system', () => {
+  it('keeps the message of a system error', () => {
     const error = Object.assign(new Error('ENOSPC: no space left on device, write'), {
       code: 'ENOSPC',
       syscall: 'write',
@@ -148,8 +144,8 @@ describe('a failed command', () => {
   })
 })
 
-describe('the error of a response', () => {
-  it('says what to do, for people and for programs', () => {
+describe('the JSON-RPC error of a failure', () => {
+  it('has the next step, and a code for programs', () => {
     const error = new TransportError('rate_limited', 'the server got too many requests', {
       status: 429,
       retryAfterSeconds: 7,
@@ -166,7 +162,7 @@ describe('the error of a response', () => {
     })
   })
 
-  it('names the origin and the issuer where they are known', () => {
+  it('names origin and issuer if they are known', () => {
     const network = new NetworkError('dns', 'https://mcp.example.com', 'no address', { sent: false })
     expect(rpcFailure(network, { serverUrl }).data).toMatchObject({ origin: 'https://mcp.example.com' })
     const oauth = new OAuthFailure('unavailable', 'later', {

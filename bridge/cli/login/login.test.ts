@@ -13,7 +13,7 @@ import { until } from '../../../tests/support/until.ts'
 import { damageLogin } from '../../../tests/support/bridge/credentials/usual-login.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
-describe('login and logout', () => {
+describe('the command login', () => {
   let home: string
   let browser: string
   let server: Remote
@@ -43,7 +43,7 @@ describe('login and logout', () => {
 
   const paths = (): string[] => server.received.map(({ path }) => path)
 
-  it('at the address of a web app says that it is a page for browsers', async () => {
+  it('says that the address of a web app is a page for browsers', async () => {
     const page = await startServer({
       handle: ({ response }) =>
         response.writeHead(403, { 'content-type': 'text/html' }).end('<!doctype html>') !== undefined,
@@ -54,7 +54,7 @@ describe('login and logout', () => {
     expect(stderr).toContain('Use the URL of the MCP server')
   })
 
-  it('signs in with the browser, stores it sealed, and says so', async () => {
+  it('signs in with the browser, and stores the login encrypted', async () => {
     const url = await serve()
     const { code, stderr, stdout } = await run(['login', url])
     expect(stderr).toContain(`Signed in to ${url} at ${server.origin}.`)
@@ -69,7 +69,7 @@ describe('login and logout', () => {
     expect([...filesIn(home).values()].join()).not.toContain('sEcReT')
   })
 
-  it('is done when it was done before, unless it is forced', async () => {
+  it('does nothing if there is a login, unless forced', async () => {
     const url = await serve()
     await run(['login', url])
     const again = await run(['login', url, '--json'])
@@ -87,7 +87,7 @@ describe('login and logout', () => {
     expect(paths().filter((path) => path === '/register')).toHaveLength(1)
   })
 
-  it('that is forced does without a client that the server has forgotten since', async () => {
+  it('registers again with --force if the server has removed the client', async () => {
     const url = await serve()
     await run(['login', url])
     server.forgetClients()
@@ -124,11 +124,11 @@ describe('login and logout', () => {
     const secretsSent = (): number => server.received.filter(({ text }) => text.includes(secret)).length
 
     it.each([
-      ['where nobody can be asked', {}],
-      ['when a person says no', { isInteractive: true, stdin: 'no\n' }],
-      ['when a person says nothing', { isInteractive: true, stdin: '\n' }],
-      ['that is configured', { isInteractive: true, stdin: 'y\n', issuer: 'https://old.example' }],
-    ])('is refused, and nothing is sent, %s', async (_, options) => {
+      ['without a terminal', {}],
+      ['after a no', { isInteractive: true, stdin: 'no\n' }],
+      ['after an empty answer', { isInteractive: true, stdin: '\n' }],
+      ['if an issuer is configured', { isInteractive: true, stdin: 'y\n', issuer: 'https://old.example' }],
+    ])('refuses the new one and sends it nothing %s', async (_, options) => {
       const { code, stderr, url } = await begin(options)
       expect(code).toBe(3)
       expect(stderr).toContain(
@@ -139,7 +139,7 @@ describe('login and logout', () => {
       expect(opened()).toBe(0)
     })
 
-    it('signs in at the new one when a person says so, and is of that one from then on', async () => {
+    it('signs in at the new one after a yes, and stays there', async () => {
       const { code, stderr, url } = await begin({ isInteractive: true, stdin: 'y\n' })
       expect(code).toBe(0)
       expect(stderr).toContain(`Signed in to ${url} at ${server.origin}.`)
@@ -151,7 +151,7 @@ describe('login and logout', () => {
     })
   })
 
-  it('is not needed where the server answers anybody, or the token is fixed', async () => {
+  it('is not needed for a server without sign-in, or with a fixed token', async () => {
     server = await startServer(withoutMetadata())
     const { url } = server
     const open = await run(['login', url, '--json'])
@@ -164,7 +164,7 @@ describe('login and logout', () => {
     expect(opened()).toBe(0)
   })
 
-  it('that is refused is 3, and leaves what was stored', async () => {
+  it('exits with 3 if the sign-in is refused, and keeps the stored login', async () => {
     const url = await serve()
     await storeLogin(home, url, { issuer: server.origin })
     server.set({ approval: 'deny' })
@@ -174,7 +174,7 @@ describe('login and logout', () => {
     expect((await run(['status', url])).code).toBe(0)
   })
 
-  it('of a server that is not there is 4', async () => {
+  it('exits with 4 for an unreachable server', async () => {
     const url = await serve()
     await server.stop()
     const { code, json } = await run(['login', url, '--json'])
@@ -182,7 +182,7 @@ describe('login and logout', () => {
     expect(json()).toMatchObject({ ok: false, code: 'network_refused' })
   })
 
-  it('that nobody finishes is 3 after its time', async () => {
+  it('exits with 3 if the sign-in times out', async () => {
     const url = await serve()
     const { code, json } = await run(['login', url, '--no-open', '--timeout', '300ms', '--json'])
     expect(code).toBe(3)
@@ -190,7 +190,7 @@ describe('login and logout', () => {
     expect(opened()).toBe(0)
   })
 
-  it('without a browser that opens says so, and waits on', async () => {
+  it('reports that no browser opens, and goes on waiting', async () => {
     const url = await serve()
     const { stderr, code } = await run(['login', url, '--timeout', '1s'], { BROWSER: '/nowhere/at/all' })
     expect(stderr).toContain(
@@ -199,7 +199,7 @@ describe('login and logout', () => {
     expect(code).toBe(3)
   })
 
-  it('that is stopped says what is left, and is 3', async () => {
+  it('says what is stored when it is stopped, and exits with 3', async () => {
     const url = await serve()
     const launcher = fileURLToPath(new URL('../../main.ts', import.meta.url))
     const environment = { DRAWBRIDGE_CREDENTIAL_STORE: 'file' }
@@ -213,7 +213,7 @@ describe('login and logout', () => {
     expect(stderr.trimEnd().split('\n').at(-1)).toBe(`drawbridge login ${url}`)
   })
 
-  it('logout revokes, and forgets', async () => {
+  it('logout revokes and removes a login', async () => {
     const url = await serve()
     await run(['login', url])
     const out = await run(['logout', url, '--json'])
@@ -239,7 +239,7 @@ describe('login and logout', () => {
     expect(again.stderr).toBe(`No login is stored for ${url}.`)
   })
 
-  it('logout says what could not be revoked, and forgets it all the same', async () => {
+  it('logout removes a login that could not be revoked, and says so', async () => {
     const url = await serve({ revokes: false })
     await run(['login', url])
     const { stderr } = await run(['logout', url])
@@ -247,7 +247,7 @@ describe('login and logout', () => {
     expect((await run(['status'])).code).toBe(3)
   })
 
-  it('logout --all forgets every login, by what is stored with it', async () => {
+  it('logout --all removes every login with its stored configuration', async () => {
     const url = await serve()
     await run(['login', url])
     await run(['login', url, '--profile', 'work'])
@@ -261,7 +261,7 @@ describe('login and logout', () => {
     expect((await run(['logout', '--all'])).stderr).toBe('No login is stored.')
   })
 
-  it('logout --all revokes the good ones although one is damaged', async () => {
+  it('logout --all revokes valid logins although one is damaged', async () => {
     const url = await serve()
     await run(['login', url])
     await storeLogin(home, 'https://a.example/mcp')
@@ -283,7 +283,7 @@ describe('login and logout', () => {
     expect(readdirSync(join(home, '.drawbridge', 'credentials', 'records'))).toEqual([])
   })
 
-  it('logout --all keeps what can be read again one day, says so, and is 1', async () => {
+  it('logout --all keeps logins that may become readable, says so, and exits with 1', async () => {
     await storeLogin(home, 'https://a.example/mcp')
     await storeLogin(home, 'https://b.example/mcp')
     const [id] = damageLogin(home, 'https://a.example/mcp', '{"v":2}')
@@ -295,7 +295,7 @@ describe('login and logout', () => {
     expect(left.json()).toMatchObject({ logins: [], unreadable: [{ id }], key: 'file' })
   })
 
-  it('logout of the URL forgets what cannot be read, too', async () => {
+  it('logout of a URL removes an unreadable login too', async () => {
     await storeLogin(home, 'https://a.example/mcp')
     damageLogin(home, 'https://a.example/mcp', 'broken')
     const { code, stderr } = await run(['logout', 'https://a.example/mcp'])
@@ -303,7 +303,7 @@ describe('login and logout', () => {
     expect(stderr).toContain('as they cannot be read')
   })
 
-  it('logout wants a URL or --all, and not both', async () => {
+  it('logout requires a URL or --all, and not both', async () => {
     expect((await run(['logout'])).code).toBe(2)
     expect((await run(['logout', 'https://a.example', '--all'])).code).toBe(2)
   })

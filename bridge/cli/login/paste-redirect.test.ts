@@ -26,16 +26,16 @@ describe('a pasted address', () => {
     ['https://as.example/?code=a', undefined],
     ['http://me@127.0.0.1:4711/oauth/callback?code=a', undefined],
     ['code', undefined],
-  ])('%s is called as %s', (pasted, called) => {
+  ])('%s is requested as %s', (pasted, called) => {
     expect(redirectOf(url, pasted)).toBe(called)
   })
 
-  it('of a sign-in without redirect URI is none', () => {
+  it('is ignored if the sign-in has no redirect URI', () => {
     expect(redirectOf('https://as.example/authorize', 'http://127.0.0.1:1/?code=a')).toBeUndefined()
     expect(redirectOf('nonsense', 'http://127.0.0.1:1/?code=a')).toBeUndefined()
   })
 
-  it('is brought to the listener of the sign-in, and nothing is once that is over', async () => {
+  it('is passed to the listener of the sign-in until that ends', async () => {
     const seen: string[] = []
     const { origin } = await serveHttp((request, response) => {
       seen.push(request.url ?? '')

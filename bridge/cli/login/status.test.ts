@@ -10,14 +10,14 @@ describe('status', () => {
   let home: string
   beforeEach(() => void (home = temporaryFolder()))
 
-  it('without any login says what to run, and is 3', async () => {
+  it('says what to run without any login, and exits with 3', async () => {
     const { code, stderr, stdout } = await runCommand(['status'], { home })
     expect(code).toBe(3)
     expect(stdout).toBe('No login is stored.')
     expect(stderr).toBe('drawbridge login <url>')
   })
 
-  it('prints each login, and no secret', async () => {
+  it('prints each login without secrets', async () => {
     await storeLogin(home, 'https://b.example/mcp')
     await storeLogin(home, 'https://a.example/mcp', { profile: 'work', signInNeeded: 'invalid_grant' })
     const { code, stdout } = await runCommand(['status'], { home })
@@ -50,20 +50,16 @@ describe('status', () => {
       { accessToken: jwtOf({ email: 'b' }), idToken: jwtOf({ name: 'Ada' }) },
       'Ada',
     ],
-    ['that the server does not tell it', { accessToken: 'a' }, 'unknown'],
-    [
-      'that no token tells it',
-      { accessToken: jwtOf({ email: 5, name: '' }), idToken: 'x.y.z' },
-      'unknown',
-    ],
-  ])('says who is signed in: %s', async (_name, tokens, account) => {
+    ['no token that tells it', { accessToken: 'a' }, 'unknown'],
+    ['unusable tokens', { accessToken: jwtOf({ email: 5, name: '' }), idToken: 'x.y.z' }, 'unknown'],
+  ])('says who is signed in, by %s', async (_name, tokens, account) => {
     await storeLogin(home, 'https://a.example/mcp', { tokens: { issuedAt: now(), ...tokens } })
     expect((await runCommand(['status'], { home })).stdout).toContain(`  account  ${account}\n`)
     const { logins } = (await runCommand(['status', '--json'], { home })).json() as { logins: object[] }
     expect(logins).toEqual([expect.objectContaining({ account: account === 'unknown' ? null : account })])
   })
 
-  it('shows nothing of a server that a terminal would act on', async () => {
+  it('escapes control characters from a server', async () => {
     const evil = '\u001B]0;owned\u0007\u009B31m\nsigned in'
     const tokens = { accessToken: 'a', issuedAt: now(), scope: evil }
     await storeLogin(home, 'https://a.example/mcp', {
@@ -84,7 +80,7 @@ describe('status', () => {
     expect(stdout).not.toMatch(/[^\P{C}\n]/u)
   })
 
-  it('says every fault of the configuration file, and what to do with it', async () => {
+  it('lists every fault of the configuration file, and what to do', async () => {
     const path = join(home, '.drawbridge', 'config.json')
     mkdirSync(join(home, '.drawbridge'))
     writeFileSync(path, '{ "hedaer": ["a"], "servers": 3 }')
@@ -97,7 +93,7 @@ describe('status', () => {
     expect((await runCommand(['status'], { home })).stderr).toContain('is not valid JSON, line 2.')
   })
 
-  it('is 0 when every login that was asked for is good', async () => {
+  it('exits with 0 if every selected login is valid', async () => {
     await storeLogin(home, 'https://b.example/mcp')
     await storeLogin(home, 'https://a.example/mcp', { signInNeeded: 'invalid_grant' })
     expect((await runCommand(['status', 'https://B.example:443/mcp'], { home })).code).toBe(0)
@@ -112,7 +108,7 @@ describe('status', () => {
     ['mcp.example.com/mcp', /Did you mean https:\/\/mcp\.example\.com\/mcp\?/],
     ['ftp://a.example/mcp', /expected a URL/],
     ['a'.repeat(64), /expected a URL/],
-  ])('of %s, which is no URL and no login, is wrong usage', async (operand, sentence) => {
+  ])('refuses %s, which is not a URL', async (operand, sentence) => {
     await storeLogin(home, 'https://b.example/mcp')
     const run = await runCommand(['status', operand, '--json'], { home })
     expect(run.code).toBe(2)
@@ -121,12 +117,12 @@ describe('status', () => {
     expect(run.json()).toMatchObject({ ok: false, code: 'configuration' })
   })
 
-  it('takes plain http without a flag: nobody is asked', async () => {
+  it('accepts plain http without a flag, as it sends no request', async () => {
     await storeLogin(home, 'http://b.example/mcp')
     expect((await runCommand(['status', 'http://b.example/mcp'], { home })).code).toBe(0)
   })
 
-  it('with --json prints the same for programs', async () => {
+  it('prints the same facts with --json', async () => {
     const at = now()
     await storeLogin(home, 'https://b.example/mcp', {
       signedInAt: at,
@@ -158,7 +154,7 @@ describe('status', () => {
     expect(run.stdout).not.toContain('sEcReT')
   })
 
-  it('shows what cannot be read beside the others, with its file, the reason and what to run, and is 3', async () => {
+  it('shows unreadable logins with their file, the reason and what to run, and exits with 3', async () => {
     await storeLogin(home, 'https://b.example/mcp')
     await storeLogin(home, 'https://a.example/mcp')
     const [id, file] = damageLogin(home, 'https://a.example/mcp', 'damaged')
@@ -189,7 +185,7 @@ describe('status', () => {
     expect((await runCommand(['status'], { home })).code).toBe(0)
   })
 
-  it('of one server shows only what cannot be read of it', async () => {
+  it('shows only the unreadable login of the given server', async () => {
     await storeLogin(home, 'https://b.example/mcp')
     await storeLogin(home, 'https://a.example/mcp')
     damageLogin(home, 'https://a.example/mcp', 'damaged')
@@ -200,7 +196,7 @@ describe('status', () => {
     expect(stdout).not.toContain('b.example')
   })
 
-  it('is 1 for what a sign-in does not mend', async () => {
+  it('exits with 1 for a fault that a sign-in does not repair', async () => {
     await storeLogin(home, 'https://a.example/mcp')
     damageLogin(home, 'https://a.example/mcp', '{"v":2}')
     const { code, stdout } = await runCommand(['status'], { home })
@@ -211,7 +207,7 @@ describe('status', () => {
   it.each([
     ['the key', 'key'],
     ['the list of keys', 'index.json'],
-  ])('without %s says so of every login', async (_what, name) => {
+  ])('reports every login as unreadable without %s', async (_what, name) => {
     await storeLogin(home, 'https://a.example/mcp')
     await storeLogin(home, 'https://b.example/mcp')
     writeFileSync(join(home, '.drawbridge', 'credentials', name), 'damaged')

@@ -13,11 +13,11 @@ function jwt(claims: Record<string, unknown>): string {
   return `${part({ alg: 'none' })}.${part(claims)}.c2ln`
 }
 
-describe('token', () => {
+describe('the command token', () => {
   let home: string
   beforeEach(() => void (home = temporaryFolder()))
 
-  it('says how long it lasts, and prints it only when told to', async () => {
+  it('prints when the token expires, and the token itself only with --show', async () => {
     await storeLogin(home, url)
     const quiet = await runCommand(['token', url], { home })
     expect(quiet.code).toBe(0)
@@ -28,7 +28,7 @@ describe('token', () => {
     expect(shown.stderr).not.toContain('sEcReT')
   })
 
-  it('of a client that needs no person is told too, and is said to be renewed', async () => {
+  it('says that the token of a client without users is renewed', async () => {
     const client = { clientId: 'machine', tokenEndpointAuthMethod: 'none', origin: 'static' } as const
     await storeLogin(home, url, { client, tokens: { accessToken: 'sEcReT-own', issuedAt: now() } })
     const info = join(home, 'client.json')
@@ -39,7 +39,7 @@ describe('token', () => {
     expect(run.stderr).toContain('the bridge renews it')
   })
 
-  it('has the same facts for programs', async () => {
+  it('prints the same facts with --json', async () => {
     await storeLogin(home, url)
     expect((await runCommand(['token', url, '--json'], { home })).json()).toEqual({
       ok: true,
@@ -52,7 +52,7 @@ describe('token', () => {
     expect(shown.json()).toMatchObject({ token: 'sEcReT-access' })
   })
 
-  it('without a login says what to run, and is 3', async () => {
+  it('says what to run without a login, and exits with 3', async () => {
     const run = await runCommand(['token', url, '--json'], { home })
     expect(run.code).toBe(3)
     expect(run.json()).toMatchObject({
@@ -62,7 +62,7 @@ describe('token', () => {
     })
   })
 
-  it('of a variable is not told', async () => {
+  it('refuses a token of a variable', async () => {
     const run = await runCommand(['token', url, '--show'], {
       home,
       environment: { DRAWBRIDGE_TOKEN: 'sEcReT' },
@@ -72,11 +72,11 @@ describe('token', () => {
   })
 })
 
-describe('token set', () => {
+describe('the command token set', () => {
   let home: string
   beforeEach(() => void (home = temporaryFolder()))
 
-  it('stores what comes on stdin, sealed', async () => {
+  it('stores the token from stdin encrypted', async () => {
     const token = jwt({ iss: 'https://as.example', exp: now() + 1800 })
     const stored = await runCommand(['token', 'set', url], { home, stdin: `Bearer ${token}\n` })
     expect(stored.code).toBe(0)
@@ -89,7 +89,7 @@ describe('token set', () => {
     expect([...filesIn(home).values()].join()).not.toContain(token)
   })
 
-  it('replaces the login before', async () => {
+  it('replaces an existing login', async () => {
     await storeLogin(home, url)
     const stored = await runCommand(['token', 'set', url, '--json'], { home, stdin: 'opaque-token' })
     expect(stored.json()).toEqual({ ok: true, server: url, expires_at: null, expires_in: null })

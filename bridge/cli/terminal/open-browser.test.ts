@@ -5,13 +5,13 @@ import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { browserUrl, openBrowser } from './open-browser.ts'
 
-describe('the address for a browser', () => {
+describe('browserUrl', () => {
   it.each([
     ['https://as.example/authorize?a=1&b=2', 'https://as.example/authorize?a=1&b=2'],
     ['HTTPS://AS.example', 'https://as.example/'],
     ["https://as.example/$(calc)?a='b'`c`", 'https://as.example/%24%28calc%29?a=%27b%27%60c%60'],
     ['http://127.0.0.1:1/x y', 'http://127.0.0.1:1/x%20y'],
-  ])('%s is %s', (text, url) => {
+  ])('opens %s as %s', (text, url) => {
     expect(browserUrl(text)).toBe(url)
   })
 
@@ -25,11 +25,11 @@ describe('the address for a browser', () => {
     '',
     'https://user:password@as.example/',
     'a:$(calc)',
-  ])('%s is none', (text) => {
+  ])('refuses %s', (text) => {
     expect(browserUrl(text)).toBeUndefined()
   })
 
-  it('holds no character that a shell acts on, whatever the server says', () => {
+  it('contains no character that is special to a shell', () => {
     assertProperty(
       property(
         constantFrom('https://as.example', 'http://127.0.0.1:1/', 'https://'),
@@ -42,14 +42,14 @@ describe('the address for a browser', () => {
     )
   })
 
-  it('means the same to the server', () => {
+  it('keeps its meaning for the server', () => {
     const made = new URL(browserUrl("https://as.example/a?redirect_uri=http%3A%2F%2F127.0.0.1&x=('$')") ?? '')
     expect(made.searchParams.get('redirect_uri')).toBe('http://127.0.0.1')
     expect(made.searchParams.get('x')).toBe("('$')")
   })
 })
 
-describe('opening a browser on Linux', () => {
+describe('openBrowser on Linux', () => {
   let folder: string
   beforeEach(() => void (folder = temporaryFolder()))
 
@@ -74,13 +74,13 @@ describe('opening a browser on Linux', () => {
     expect(browser.seen()).toBe('https://as.example/?a=1&b=%24%28id%29\n')
   })
 
-  it('puts it in place of %s', async () => {
+  it('puts the address in place of %s', async () => {
     const browser = script('template', 'exit 0')
     await open(`${browser.path} --new-window %s --flag`, 'https://as.example/')
     expect(browser.seen()).toBe('--new-window\nhttps://as.example/\n--flag\n')
   })
 
-  it('says so when it does not work', async () => {
+  it('reports a failure', async () => {
     const bad = script('failing', 'exit 3')
     expect(await open(bad.path, 'https://as.example/')).toEqual({
       kind: 'failed',
@@ -100,7 +100,7 @@ describe('opening a browser on Linux', () => {
     await vi.waitFor(() => expect(browser.seen()).not.toBe(''))
   })
 
-  it('starts nothing for an address that is none', async () => {
+  it('starts nothing for an invalid address', async () => {
     const browser = script('never', 'exit 0')
     expect(await open(browser.path, 'file:///etc/passwd')).toMatchObject({ kind: 'failed' })
     expect(browser.seen()).toBe('')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { asTyped } from './program-name.ts'
 
-describe('commands that are advised', () => {
+describe('asTyped', () => {
   const npx = '/home/me/.npm/_npx/ab12/node_modules/.bin/drawbridge'
 
   it.each([
@@ -11,7 +11,7 @@ describe('commands that are advised', () => {
     ['Use drawbridge <url> alone.', 'Use npx mcp-drawbridge <url> alone.'],
     ['Wait for another drawbridge. Then go on.', 'Wait for another drawbridge. Then go on.'],
     ['/opt/drawbridge login', '/opt/drawbridge login'],
-  ])('%s under npx are: %s', (text, typed) => {
+  ])('turns %s under npx into %s', (text, typed) => {
     expect(asTyped(text, npx)).toBe(typed)
     expect(asTyped(text, String.raw`C:\Users\me\AppData\Local\npm-cache\_npx\ab\node_modules\x`)).toBe(typed)
     expect(asTyped(text, '/usr/lib/node_modules/mcp-drawbridge/launcher.cjs')).toBe(text)

@@ -11,8 +11,8 @@ function fakeTerminal(isInteractive: boolean): {
   return { shown, overwrite: (text) => void shown.push(text), isInteractive }
 }
 
-describe('a wait', () => {
-  it('that is short says nothing', async () => {
+describe('waitFor', () => {
+  it('prints nothing during a short wait', async () => {
     const terminal = fakeTerminal(true)
     expect(
       await waitFor(terminal, () => 'waiting', Promise.resolve(7), { afterMs: 1000, everyMs: 1000 }),
@@ -20,7 +20,7 @@ describe('a wait', () => {
     expect(terminal.shown).toEqual([])
   })
 
-  it('that lasts says what it waits for, again and again, and leaves nothing behind', async () => {
+  it('updates a line during a long wait, and removes it', async () => {
     const terminal = fakeTerminal(true)
     const work = createSignal<string>()
     let asked = 0
@@ -34,7 +34,7 @@ describe('a wait', () => {
     expect(terminal.shown.at(-1)).toBe('')
   })
 
-  it('that fails leaves nothing behind either', async () => {
+  it('removes the line if the work fails', async () => {
     const terminal = fakeTerminal(true)
     const { given, give } = createSignal()
     const work = given.then(() => Promise.reject(new Error('no')))
@@ -43,7 +43,7 @@ describe('a wait', () => {
     expect(terminal.shown).toEqual(['x ...', ''])
   })
 
-  it('is silent where nobody looks', async () => {
+  it('prints nothing without a terminal', async () => {
     const terminal = fakeTerminal(false)
     const work = createSignal()
     setTimeout(() => work.give(), 20)
@@ -52,7 +52,7 @@ describe('a wait', () => {
   })
 })
 
-describe('a duration for people', () => {
+describe('durationText', () => {
   it.each([
     [-5, '0 s'],
     [0, '0 s'],
@@ -66,7 +66,7 @@ describe('a duration for people', () => {
     [90_061, '1 d 1 h'],
     [86_400 * 30, '30 d'],
     [86_400 + 59, '1 d'],
-  ])('%d seconds is %s', (seconds, text) => {
+  ])('formats %d seconds as %s', (seconds, text) => {
     expect(durationText(seconds)).toBe(text)
   })
 })
