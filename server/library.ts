@@ -27,13 +27,13 @@ export interface Drawbridge {
   fetch(request: Request, peer?: { address?: string | undefined }): Promise<Response>
   /** Answers the requests for APP_URL; only there while the embedded provider is in use. */
   fetchApp?(request: Request): Promise<Response>
-  /** Lets go of the store. Requests that still run may fail. */
+  /** Closes the store. Requests in progress may fail. */
   close(): Promise<void>
 }
 
-/** What is handed over as values, and not as settings. */
+/** Options that are values rather than settings. */
 export interface DrawbridgeOptions {
-  /** What /mcp offers, as a file of TOOLS exports it; instead of the tools for trying out. */
+  /** The tools of /mcp, as a TOOLS file exports them; replaces the demo tools. */
   tools?: ToolModule
 }
 

@@ -139,7 +139,7 @@ it('names all faults at once, each with its entry', () => {
 })
 
 it.each<[rule: string, path: () => string, expected: RegExp]>([
-  ['is not there', () => join(folder, 'missing.json'), /^there is no file .*missing\.json\.$/],
+  ['is not there', () => join(folder, 'missing.json'), /^file not found: .*missing\.json\.$/],
   ['is a folder', () => folder, /is a folder, not a file\.$/],
   ['is no JSON', () => write(`[{"client_secret": "${secret}"`), /is not valid JSON(?:, line 1)?\.$/],
   ['is no array', () => write({ client_secret: secret }), /the document must be an array\.$/],

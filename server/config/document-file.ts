@@ -42,7 +42,7 @@ export function unreadableText(path: string, code: string): string {
     case 'ENOENT':
     case 'ENOTDIR':
       // Many a relative path is meant from somewhere else.
-      return `there is no file ${resolve(path)}.`
+      return `file not found: ${resolve(path)}.`
     case 'EISDIR':
       return `${path} is a folder, not a file.`
     case 'EACCES':
@@ -79,17 +79,17 @@ function readDocumentText<Value>(
 
 const readAccess = (document: unknown): AccessReading => readAccessDocument(document, toolScope)
 
-/** The rules of the file that ACCESS names. */
+/** Reads the rules in the file of ACCESS. */
 export function readAccessFile(path: string): AccessReading {
   return readDocumentFile(path, readAccess)
 }
 
-/** The same of the text of the file at `path`. */
+/** Reads the rules from `text`, the content of the file at `path`. */
 export function readAccessText(text: string, path: string): AccessReading {
   return readDocumentText(text, path, readAccess)
 }
 
-/** The upstream that UPSTREAM names by its URL or by a file. */
+/** Reads the value of UPSTREAM, a URL or a file. */
 export function readUpstream(
   given: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -101,11 +101,11 @@ export function readUpstream(
 const maxTextLength = 16_384
 const textFault = `must be a text of 1 to ${maxTextLength} characters.`
 
-/** Documents that this server makes itself, and what others could be taken for them, are nobody else's. */
+/** Excludes names the server uses, and names that could be mistaken for them. */
 const wellKnownTexts = named(z.string(textFault).min(1, textFault).max(maxTextLength, textFault), {
   form: /^(?!(?:oauth-.*|openid-configuration)$)[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
   fault:
-    'is no name: write what follows /.well-known/, letters, digits, dots, _ and - only, and nothing that is served by this server itself.',
+    'is not allowed: write the part after /.well-known/, with letters, digits, dots, _ and - only. The names of documents of this server are reserved.',
 })
 
 /** The texts of the file that WELL_KNOWN names, by what follows `/.well-known/`. What they mean is not checked. */

@@ -38,7 +38,7 @@ describe('a key file', () => {
   it('is a fault when it is a folder or not there, but for the one that the server makes itself', () => {
     expect(texts({ secretKeys: `file:${folder}` })).toEqual([expect.stringMatching(/is a folder/)])
     expect(texts({ secretKeys: `file:${folder}/none` })).toEqual([
-      expect.stringMatching(/there is no file .*none\. .*keys generate > /),
+      expect.stringMatching(/file not found: .*none\. .*keys generate > /),
     ])
     expect(texts({ store: `sqlite:${folder}/server.db` })).toEqual([])
     mkdirSync(join(folder, 'secret-keys'))
@@ -108,7 +108,7 @@ it('a logo that is missing, too large or no image is a fault with the next step'
       ),
     ),
   ]
-  expect(texts({ appLogo: path })).toEqual(said('there is no file .*logo\\.'))
+  expect(texts({ appLogo: path })).toEqual(said('file not found: .*logo\\.'))
   expect(texts({ appLogo: folder })).toEqual(said('is a folder, not a file\\.'))
   writeFileSync(path, 'GIF89a')
   expect(texts({ appLogo: path })).toEqual(said('is no SVG, PNG, JPEG or WebP image\\.'))
@@ -155,7 +155,7 @@ describe('the file of the admin token', () => {
     const { adminTokenFile = '' } = tokenFile(token)
     expect(texts({ adminTokenFile })).toEqual([])
     expect(texts({ adminTokenFile: join(folder, 'none') })).toEqual([
-      expect.stringMatching(/^adminTokenFile: there is no file /),
+      expect.stringMatching(/^adminTokenFile: file not found: /),
     ])
     expect(texts({ adminTokenFile: folder })).toEqual([expect.stringMatching(/is a folder/)])
   })

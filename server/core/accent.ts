@@ -3,12 +3,12 @@ export type Accent = Readonly<Record<Mode, string>>
 
 export type Mode = 'light' | 'dark'
 
-/** What the pages' buttons and links stand on. */
+/** The background of the pages' buttons and links. */
 export const pageGround: Accent = { light: '#fcfdfc', dark: '#131918' }
 
-/** Of a button against the page behind it (WCAG 2.2, 1.4.11). */
+/** Minimum contrast of a button and the page behind it (WCAG 2.2, 1.4.11). */
 const minButtonContrast = 3
-/** Of text (WCAG 2.2, 1.4.3). */
+/** Minimum contrast of text (WCAG 2.2, 1.4.3). */
 const minTextContrast = 4.5
 
 /** Reads one colour, or `light,dark`. Throws a `TypeError` with advice for a button that would not stand out from the page. */
@@ -38,10 +38,10 @@ function checkButton(accent: Accent, mode: Mode): void {
 /** The colour of the pages of an app that has a logo and no accent. */
 export const neutralAccent: Accent = { light: '#374151', dark: '#d1d5db' }
 
-/** The colours of the dark side of a page. Text has at least 4.5:1 to the ground in each, what is large or drawn too. */
+/** The colours of the dark side of a page. Text, large text and drawings contrast at least 4.5:1 with each background. */
 export interface Panel {
   ground: string
-  /** Of a button under the mouse. */
+  /** A button under the mouse. */
   raised: string
   line: string
   text: string
@@ -50,7 +50,7 @@ export interface Panel {
   bright: string
 }
 
-/** Of white to the panel: leaves room for quieter text. */
+/** Contrast of white and the panel, which leaves room for quieter text. */
 const minPanelContrast = { light: 13, dark: 15 }
 const minBrightContrast = 9
 
@@ -89,7 +89,7 @@ export function textOn(colour: string): '#000000' | '#ffffff' {
   return contrastOf(colour, '#000000') > contrastOf(colour, '#ffffff') ? '#000000' : '#ffffff'
 }
 
-/** Whether text may have the accent. */
+/** Returns whether text may have the accent. */
 export function isTextColour(accent: Accent, mode: Mode): boolean {
   return contrastOf(accent[mode], pageGround[mode]) >= minTextContrast
 }

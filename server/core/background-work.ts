@@ -2,7 +2,7 @@
 export class BackgroundWork {
   readonly #running = new Set<Promise<void>>()
 
-  /** `work` must end by itself. Whoever needs its result, or its error, has to look at it as well. */
+  /** `work` must end by itself. Its result and its error are ignored here. */
   add(work: Promise<unknown>): void {
     const ended: Promise<void> = work.then(
       () => void this.#running.delete(ended),

@@ -128,7 +128,7 @@ function deviceSteps(answered: AnsweredRequest): SeenStep[] {
   return [{ step: 'client', ok: clientId !== undefined, clientId, detail: refusalOf(answered) }]
 }
 
-/** What a device is told while its user is busy. */
+/** Errors that a device gets while its user is busy. */
 const pending: ReadonlySet<string | undefined> = new Set(['authorization_pending', 'slow_down'])
 
 function tokenSteps(answered: AnsweredRequest): SeenStep[] {

@@ -8,7 +8,7 @@ export interface RemoteSocket {
 /** Responds to every request. Without `peer` the origin of the request is unknown. */
 export type FetchHandler = (request: Request, peer?: RemoteSocket) => Promise<Response>
 
-/** Context of a request. `id` is what users quote to support, and what the log lists. */
+/** Context of a request. Users quote its `id` to support, and the log has it. */
 export interface RequestContext {
   id: string
   /**
@@ -51,7 +51,7 @@ export interface Endpoint {
   otherMethods?: EndpointHandler
   /** Pages that may read the responses; `none` for pages opened in a browser. */
   cors: 'none' | ((request: Request) => CorsAudience)
-  /** Headers that it reads beside those of MCP clients, in lower case: pages that may read the responses may send them. */
+  /** Further headers that it reads besides those of MCP clients, in lower case: pages that may read its responses may send them. */
   readsHeaders?: readonly string[]
   /** Liveness probes use the address: the Host header is not checked. */
   anyHost?: boolean

@@ -9,7 +9,7 @@ export interface ErrorText {
   nextStep: string
 }
 
-/** Errors that are shown as a page, of any request and of the login flow; what they say is in the table of texts. */
+/** Errors that are shown as a page, of any request and of the login flow; their texts are in the table of texts. */
 export type PageErrorCode = keyof typeof english.errors
 
 /** Errors of this server that are not in the OAuth registry. */

@@ -7,7 +7,7 @@ const bareHeaders = {
   'referrer-policy': 'no-referrer',
 }
 
-/** Pages that a client may open in a window of its own, which must find its way back to the page that opened it. */
+/** Pages that a client may open in a separate window, which must reach the page that opened it. */
 const openedByClients = /\/(?:authorize|oauth\/callback)$/
 
 const exposedHeaders = 'WWW-Authenticate, Retry-After, MCP-Protocol-Version, Mcp-Session-Id'

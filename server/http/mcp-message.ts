@@ -15,7 +15,7 @@ import { readBody } from './middleware/body.ts'
 import type { TextResponse } from '@drawbridge/shared/text-response.ts'
 import { httpError, json } from './response.ts'
 
-// Far more than any tool needs. Whatever processes a message traverses all of it, sometimes more than once.
+// Far more than any tool needs. Each step traverses the whole message, some more than once.
 const maxDepth = 100
 
 /** Counts members, objects and arrays. Each takes a hundred times as long as a byte of text. */

@@ -44,7 +44,7 @@ export interface McpPorts {
   /** Names of the tools that can be called without a credential. If empty, every request needs one. */
   publicTools: ReadonlySet<string>
   callLimit: CallLimit
-  /** Headers that go on to an upstream, in lower case. */
+  /** Client headers that are passed on to an upstream, in lower case. */
   forwardedHeaders: readonly string[]
   grantUses: Pick<GrantUses, 'note' | 'noteTool'>
 }
@@ -82,7 +82,7 @@ function audienceOf(request: Request, allowedOrigins: readonly string[]): CorsAu
 
 /**
  * Checks the origin first, then the caller, and only then the request itself. So every request without a valid credential gets 401
- * with a challenge, whatever its method or body.
+ * with a challenge, with any method and body.
  */
 async function answer(
   request: Request,

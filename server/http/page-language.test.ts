@@ -131,7 +131,7 @@ describe('a file of TEXTS that cannot be used', () => {
       `texts: ${lacking}: texts.login.or is missing.`,
       `texts: ${lacking}: texts.login has an unknown member "extra".`,
       expect.stringContaining(`texts: ${broken} is not valid JSON`),
-      `texts: there is no file ${join(folder, 'none.json')}. docs/languages.md says what it holds.`,
+      `texts: file not found: ${join(folder, 'none.json')}. docs/languages.md says what it holds.`,
     ])
   })
 

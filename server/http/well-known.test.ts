@@ -67,15 +67,15 @@ describe('a file that cannot be used', () => {
     ['a number', { a: 1 }, 'a must be a text of 1 to'],
     ['an empty text', { a: '' }, 'a must be a text of 1 to'],
     ['too long a text', { a: 'x'.repeat(16_385) }, 'a must be a text of 1 to'],
-    ['an empty name', { '': 'x' }, '"" is no name'],
-    ['a path', { 'a/b': 'x' }, '"a/b" is no name'],
-    ['a way up', { '..': 'x' }, '".." is no name'],
-    ['a pattern', { ':name': 'x' }, '":name" is no name'],
+    ['an empty name', { '': 'x' }, '"" is not allowed'],
+    ['a path', { 'a/b': 'x' }, '"a/b" is not allowed'],
+    ['a way up', { '..': 'x' }, '".." is not allowed'],
+    ['a pattern', { ':name': 'x' }, '":name" is not allowed'],
     ...['oauth-authorization-server', 'oauth-protected-resource', 'openid-configuration', 'oauth-x'].map(
       (name): [string, unknown, string] => [
         `the server's own ${name}`,
         { [name]: 'x' },
-        'by this server itself',
+        'documents of this server are reserved',
       ],
     ),
   ])('because of %s', (_title, content, fault) => {
@@ -89,7 +89,7 @@ describe('a file that cannot be used', () => {
       production: false,
     })
     expect(faultTexts(fileFaults(checked, ['wellKnown'], 0), checked.nameOf).join()).toContain(
-      'there is no file',
+      'file not found',
     )
   })
 })

@@ -2,8 +2,8 @@ import { everyone } from './middleware/cors.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * Serves the operator's texts below `/.well-known/`, by name: proofs of ownership of the host. At the root of the origin, where
- * they are looked for, whatever the path of the base URL.
+ * Serves the operator's texts below `/.well-known/`, by name: proofs of ownership of the host. Served at the origin's root, even if
+ * BASE_URL has a path.
  */
 export function createWellKnownEndpoints(texts: ReadonlyMap<string, string>): Endpoint[] {
   const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }

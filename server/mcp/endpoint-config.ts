@@ -53,8 +53,8 @@ export interface ModuleEndpoint extends McpEndpoint {
 }
 
 /**
- * The purpose of a {@link Peer}: a single message, of 2026-07-28 or `stateless` of an earlier revision, or a whole
- * session. `incoming` returns what is being served at the moment of the call.
+ * The purpose of a {@link Peer}: a single message, of 2026-07-28 or `stateless` of an earlier revision, or a whole session. `incoming`
+ * returns the request being served at the moment.
  */
 export interface ServingContext {
   kind: '2026-07-28' | 'session' | 'stateless'
@@ -66,7 +66,7 @@ export interface Peer {
   connect(transport: Transport): Promise<void>
   close(): Promise<void>
   /**
-   * Called before each message. Resolves with what is called when its response has begun; rejects when the message cannot be served
+   * Called before each message. Resolves with a function to call once the response has begun; rejects if the message cannot be served
    * now.
    */
   hold?(incoming: Incoming): Promise<() => void>

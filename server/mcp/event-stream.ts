@@ -45,7 +45,7 @@ export function openEventStream(onCancel: () => void): EventStream {
   }
 }
 
-/** A message, as an object or as JSON, framed as an event. */
+/** Frames a message, an object or JSON, as an event. */
 export function messageEvent(message: object | string): string {
   return `event: message\ndata: ${typeof message === 'string' ? message : JSON.stringify(message)}\n\n`
 }

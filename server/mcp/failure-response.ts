@@ -9,14 +9,14 @@ import {
 import { transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { messagesIn } from './incoming.ts'
 
-/** Next step for people when an upstream fails. */
+/** Next step for users when an upstream fails. */
 export const nextStep = 'Try again in a minute; if it keeps failing, tell the operator of this server.'
 
 function requestIds(body: unknown): JsonRpcId[] {
   return messagesIn(body).flatMap((message) => requestIdOf(message) ?? [])
 }
 
-/** The answer to a message that failed: `error` for each request, with its id. Never cached. */
+/** Returns an error for each request of a message or batch, with its id. Never cached. */
 export function failureResponse(
   status: number,
   { code, message, data }: JsonRpcErrorObject,
@@ -29,24 +29,24 @@ export function failureResponse(
   return Response.json(answer, { status, headers: { 'cache-control': 'no-store', ...headers } })
 }
 
-/** The error for what is not the client's fault. */
+/** Returns an error that is not the client's fault. */
 export function internalError(message: string): JsonRpcErrorObject {
   return { code: jsonRpcCode.internalError, message }
 }
 
-/** The answer to a message of a session that is not there, or not the caller's. */
+/** Answers a message in a session that does not exist, or is not the caller's. */
 export function sessionNotFound(body: unknown): Response {
   const message = 'Session not found. Send initialize without Mcp-Session-Id to open a new one.'
   return failureResponse(404, { code: transportErrorCode.sessionNotFound, message }, body)
 }
 
-/** The answer to somebody who has as many streams open as one person may. */
+/** Answers a user who has reached the limit of open streams. */
 export function tooManyStreams(body: unknown): Response {
   const message = 'You have too many streams open. End one, then try again.'
   return failureResponse(429, { code: transportErrorCode.refused, message }, body, { 'retry-after': '5' })
 }
 
-/** The answer to a message about a task that is not there, or not the caller's. */
+/** Answers a message about a task that does not exist, or is not the caller's. */
 export function taskNotFound(body: unknown): Response {
   const message = 'There is no such task. Call the tool again to start one.'
   return failureResponse(200, { code: jsonRpcCode.invalidParams, message }, body)

@@ -6,14 +6,14 @@ import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
 import type { IncomingCalls } from '../core/access/call-record.ts'
 import type { Caller } from '../core/tokens/caller.ts'
 
-/** The request that is being served: its caller, and the parsed message or batch; undefined for a GET. */
+/** The request being served. `body` is the parsed message or batch; undefined for a GET. */
 export interface Incoming {
   caller: Caller
   body: unknown
   calls: IncomingCalls
 }
 
-/** The maximum length, as JSON, of a message that stays in memory as long as the stream or session that it opened. */
+/** Maximum length, as JSON, of a message that stays in memory with the stream or session it opens. */
 export const maxKeptLength: number = 64 * 1024
 
 /**
@@ -24,7 +24,7 @@ export function isTooLongToKeep(message: unknown): boolean {
   return JSON.stringify(message).length > maxKeptLength
 }
 
-/** The objects in a message or batch. */
+/** Returns the objects in a message or batch. */
 export function messagesIn(body: unknown): JsonObject[] {
   return (Array.isArray(body) ? body : [body]).filter(isJsonObject)
 }
@@ -40,9 +40,8 @@ export function hasRequest(body: unknown): boolean {
 }
 
 /**
- * The headers, corrected where clients of earlier revisions are known to be wrong: hosted assistants send the newest
- * version header with an otherwise old message, hand-written calls send no Accept header, and others write it in other ways
- * than the readers below expect.
+ * Corrects headers that clients of earlier revisions are known to get wrong: hosted assistants send the newest version header with an
+ * otherwise old message, hand-written calls send no `Accept`, and others write it in forms that the SDK does not expect.
  */
 export function lenientHeaders(given: Headers, body: unknown): Headers {
   const isModern = isRevision2026(given, body)
@@ -58,8 +57,8 @@ export function lenientHeaders(given: Headers, body: unknown): Headers {
 const types = ['application/json', 'text/event-stream'] as const
 
 /**
- * Names the types of MCP that an `Accept` means, for readers that look for the names alone. An earlier revision is not kept from
- * streams. Undefined: it stays.
+ * Rewrites an `Accept` to the names of the MCP types that it covers, since the SDK looks for the names only. Lets earlier revisions
+ * have streams. Undefined: no change.
  */
 function canonicalAccept(accept: string | null, isModern: boolean): string | undefined {
   const ranges = readMediaRanges(accept)
@@ -70,8 +69,8 @@ function canonicalAccept(accept: string | null, isModern: boolean): string | und
 }
 
 /**
- * The request with {@link lenientHeaders}. A changed one has no signal, which a copied request would lose to the garbage
- * collector: where the end of the client matters, the original signal is passed on beside it.
+ * Returns the request with {@link lenientHeaders}. A changed copy has no signal, as it could lose it to the garbage collector: callers
+ * that need it pass the original signal on.
  */
 export function withLenientHeaders(request: Request, body: unknown): Request {
   const headers = lenientHeaders(request.headers, body)
@@ -84,14 +83,13 @@ function isRevision2026(headers: Headers, body: unknown): boolean {
   return discovers || eraOfMessage(body) === 'modern' || headers.has(mcpHeader.method)
 }
 
-/** Returns whether a message asks for progress, which earlier revisions can only send in a stream. */
+/** Returns whether a message requests progress, which earlier revisions can only send in a stream. */
 export function asksForProgress(body: unknown): boolean {
   return (metaOf(paramsOf(body))[mcpMetaKey.progressToken] ?? null) !== null
 }
 
 /**
- * The form in which the SDK passes a caller on to handlers. It requires a token, but handlers get the caller instead, so
- * the credential itself is left out.
+ * Returns the caller in the form that the SDK passes to handlers. Leaves out the token, which it requires: handlers get the caller.
  */
 export function authInfoOf(
   caller: Caller,

@@ -18,7 +18,7 @@ export interface StreamTerms {
   until?: AbortSignal
   /** Written before the server ends the stream. */
   closeFrame?: string
-  /** Called once when the stream ends; `refused`: because the caller's credential is no longer valid. */
+  /** Called once when the stream ends; `refused`: the caller's credential is no longer valid. */
   ended?: (how: 'over' | 'refused') => void
 }
 
@@ -63,7 +63,7 @@ export class OpenStreams {
     }
   }
 
-  /** Ends the streams that wait for notifications, now and from now on. Calls go on. */
+  /** Ends the streams that wait for notifications, and those that open from now on. Calls continue. */
   endNotificationStreams(): void {
     this.#endAll('notifications')
   }
@@ -170,7 +170,7 @@ export function repeatChecks(check: () => Promise<void>): () => void {
   return () => clearInterval(timer)
 }
 
-/** An identifier for user and grant together. The provider's own credentials have no grant. All anonymous callers have the same. */
+/** Returns an id for user and grant together. The provider's own credentials have no grant. Anonymous callers share one id. */
 export function ownerOf({ user, grantId, credential }: Caller): string {
   return JSON.stringify([user?.id, grantId ?? credential])
 }

@@ -21,7 +21,7 @@ const schemas: Readonly<Record<string, keyof typeof specTypeSchemas | undefined>
   'logging/setLevel': 'SetLevelRequest',
 }
 
-/** Returns what is wrong with the parameters of a request, in words. Undefined if nothing is, and for methods that MCP does not define. */
+/** Describes the fault in the parameters of a request. Undefined without one, and for methods that MCP does not define. */
 export function paramsFault(message: Pick<JSONRPCRequest, 'method' | 'params'>): string | undefined {
   const schema = Object.hasOwn(schemas, message.method) ? schemas[message.method] : undefined
   const { issues = [] } = schema === undefined ? {} : specTypeSchemas[schema]['~standard'].validate(message)
@@ -33,12 +33,12 @@ export function paramsFault(message: Pick<JSONRPCRequest, 'method' | 'params'>):
   return `The parameters of ${message.method} are wrong. ${[...new Set(faults)].join('; ')}.`
 }
 
-/** Members that hold what a model gives to a tool, or gets from it, where null is a value. */
+/** Members with a tool's input or output, where null is a value. */
 const toolValues: ReadonlySet<string> = new Set(['input', 'structuredContent'])
 
 /**
- * Returns a message or batch without the members that are null: clients whose JSON library writes null for what they do not set mean
- * that it is not there. Arguments of tools stay as they are.
+ * Returns a message or batch without members that are null: some clients' JSON libraries write null for unset members. Keeps the
+ * arguments of tools unchanged.
  */
 export function dropNulls(body: unknown): unknown {
   if (Array.isArray(body)) return body.map(dropNulls)

@@ -74,7 +74,7 @@ export class SubscriptionSlots {
   }
 }
 
-/** The entries of the user who has the most. Empty if there are none. */
+/** Returns the entries of the user with the most; empty without entries. */
 export function largestGroup<Entry extends { userId: string }>(entries: Iterable<Entry>): Entry[] {
   const groups = new Map<string, Entry[]>()
   for (const entry of entries) {
@@ -85,7 +85,7 @@ export function largestGroup<Entry extends { userId: string }>(entries: Iterable
   return [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most), [])
 }
 
-/** Serves a `subscriptions/listen` request with what `open` answers: a stream, or a refusal. */
+/** Serves a `subscriptions/listen` request with the response of `open`: a stream, or a refusal. */
 export type Subscribe = (
   id: JsonRpcId,
   incoming: Incoming,

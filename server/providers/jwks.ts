@@ -21,8 +21,8 @@ export interface KeySet {
 }
 
 /**
- * The key is not in the set as it is known here: `invalid_token`, or `transient` when the set cannot be read. It may be a new one all
- * the same: caches in front of a key set serve an old one for minutes, and a set is not fetched for each token.
+ * The key is not in the cached set: `invalid_token`, or `transient` if the set cannot be read. It may still be a new one: caches in
+ * front of a key set serve an old version for minutes, and the set is not fetched for each token.
  */
 export class UnknownKeyError extends ProviderError {}
 

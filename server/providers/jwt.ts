@@ -23,7 +23,7 @@ export type Vouch = (jwt: string, claims: JWTPayload) => Promise<void>
 
 /**
  * Verifies a JWT of the provider: signature, and what `options` requires. Rejects with `invalid_token`, or as `findKey` does. Where
- * the key is not known here, which is no fault of the JWT, `vouch` decides in place of the signature.
+ * the key is unknown here, which is not the JWT's fault, `vouch` decides in place of the signature.
  */
 export async function verifyProviderJwt(
   jwt: string,
@@ -34,7 +34,7 @@ export async function verifyProviderJwt(
   try {
     return await verifySignature(jwt, findKey, options).catch(async (error: unknown) => {
       if (!isUnknownKey(error, jwt)) throw error
-      // The claims alone: they are checked before anybody is asked.
+      // Check the claims alone before the provider is asked.
       const unsigned = `eyJhbGciOiJub25lIn0.${jwt.split('.')[1]}.`
       const { payload } = UnsecuredJWT.decode(unsigned, options)
       await vouch(jwt, payload)

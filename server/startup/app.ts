@@ -170,9 +170,9 @@ interface ReadinessPorts {
   tools: Pick<Tools, 'ping'>
 }
 
-/** Returns what has to work before a balancer sends requests here. */
+/** Returns the checks that must pass before a balancer sends requests here. */
 function readinessChecks({ store, ring, provider, tools }: ReadinessPorts): ReadinessChecks {
-  // A disk that takes long to flush is no outage.
+  // A slow disk is not an outage.
   const writes = createSteadyCheck(() => store.proveWritable(), 0)
   return {
     // The read first: it gets over a connection that broke.

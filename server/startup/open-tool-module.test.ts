@@ -135,7 +135,7 @@ describe('a file that cannot be used says what to do', () => {
   })
 
   it('is not there', async () => {
-    await expect(loadToolModule('./missing.mjs', folder)).rejects.toThrow(/there is no file .*missing\.mjs\./)
+    await expect(loadToolModule('./missing.mjs', folder)).rejects.toThrow(/file not found: .*missing\.mjs\./)
   })
 
   it('has two tools of one name', async () => {

@@ -21,13 +21,13 @@ import { version } from '../config/version.ts'
 export interface Tools {
   endpoint: McpEndpoint
   scopesOfCalls: ScopesOfCalls
-  /** Headers of clients that go on to an upstream, in lower case. */
+  /** Client headers that are passed on to an upstream, in lower case. */
   forwardedHeaders?: readonly string[]
   /** Returns the key set for verifying assertions; undefined without an upstream. */
   keySet?: () => object
   /** Rejects if the upstream does not respond; undefined if there is none to check. */
   ping?: () => Promise<unknown>
-  /** Returns whether the upstream was seen to refuse anonymous callers, whatever its document says. */
+  /** Returns whether the upstream has refused anonymous callers, even if its file names public tools. */
   refusesAnonymous?: () => boolean
   /** Resolves when the module has started; rejects if it failed to. */
   started: Promise<unknown>
@@ -35,7 +35,7 @@ export interface Tools {
   close(): Promise<void>
 }
 
-/** What `/mcp` serves. */
+/** The tools or the upstream that `/mcp` serves. */
 export interface Served {
   /** Scopes besides the one for all tools, with a description of each. */
   scopes: Readonly<Record<string, string>>

@@ -43,7 +43,7 @@ export function createRequestContexts(
       address,
     }
     const report = nameTokenRefusals(reportTo(log, bindings), request.url, pathsOfTokens)
-    // The message's own context comes first: that of the headers may be of a hop in between.
+    // The context in the message comes first: the headers may have that of a proxy in between.
     const trace: RequestContext['trace'] = ({ message, traceparent }) => {
       bindings.trace_id = traceIdOf(traceparent) ?? bindings.trace_id
       return message

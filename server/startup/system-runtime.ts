@@ -16,7 +16,7 @@ export const systemRuntime: Runtime = {
   },
 }
 
-/** Random bytes that have not been handed out yet. A request needs several dozen, and each draw has a price of its own. */
+/** A buffer of random bytes: a request needs several dozen, and each call of the generator is expensive. */
 const pool = new Uint8Array(4096)
 let used = pool.length
 
@@ -27,7 +27,7 @@ function drawRandomBytes(length: number): Uint8Array<ArrayBuffer> {
     used = 0
   }
   const drawn = pool.slice(used, used + length)
-  // What is a secret elsewhere is not kept here.
+  // Do not keep bytes here that become secrets elsewhere.
   pool.fill(0, used, used + length)
   used += length
   return drawn

@@ -56,7 +56,7 @@ const client = {
 it.each<[setting: keyof Settings, name: string, text: string | undefined, found: RegExp]>([
   ['clients', 'clients.json', JSON.stringify([{ ...client, redirect_uris: [] }]), /^fail clients: .*entry 1/],
   ['clients', 'clients.json', '{', /^fail clients: .* is not valid JSON/],
-  ['clients', 'clients.json', undefined, /^fail clients: there is no file /],
+  ['clients', 'clients.json', undefined, /^fail clients: file not found: /],
   [
     'tools',
     'one.mjs',
@@ -64,10 +64,10 @@ it.each<[setting: keyof Settings, name: string, text: string | undefined, found:
     /^ok .* offers 1 plain tool\.$/,
   ],
   ['appLogo', 'logo', 'GIF89a', /^fail appLogo: .*logo is no SVG, PNG, JPEG or WebP image\./],
-  ['wellKnown', 'well-known.json', '{"oauth-x":"x"}', /^fail wellKnown: .*by this server itself/],
+  ['wellKnown', 'well-known.json', '{"oauth-x":"x"}', /^fail wellKnown: .*documents of this server are reserved/],
   ['texts', 'fr.json', '{"language":"fr","texts":7}', /^fail texts: .*fr\.json: texts must be an object\./],
   ['tools', 'empty.mjs', 'export const nothing = 1', /^fail tools: .*exports only nothing/],
-  ['tools', 'missing.mjs', undefined, /^fail tools: there is no file /],
+  ['tools', 'missing.mjs', undefined, /^fail tools: file not found: /],
 ])('doctor reports the fault of the file in %s, as %s', async (setting, name, text, found) => {
   expect(await findings(setting, name, text)).toEqual([expect.stringMatching(found)])
 })

@@ -60,7 +60,7 @@ export interface CallEnd {
   responseBytes?: number
 }
 
-/** Who made the calls of a request, and whom to tell of their ends. */
+/** The caller of a request's calls, and the listeners for their ends. */
 export interface IncomingCallsPorts {
   caller: {
     user: { sub: string } | undefined
@@ -97,7 +97,7 @@ export class IncomingCalls {
     this.#record(call, end, 0)
   }
 
-  /** The response is complete, or the client has gone. */
+  /** Called when the response is complete, or the client has disconnected. */
   over(): void {
     if (this.#isOver) return
     this.#isOver = true

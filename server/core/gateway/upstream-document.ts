@@ -97,7 +97,7 @@ class Filling {
     this.#environment = environment
   }
 
-  /** Throws a `TypeError` for what is not known or not set. */
+  /** Replaces `${env:NAME}`. Throws a `TypeError` for other names and unset variables. */
   fill(given: string): string {
     return given.replaceAll(/\$\{([^}]*)\}/g, (place, name: string) => {
       const variable = /^env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(name)?.[1]
@@ -110,7 +110,7 @@ class Filling {
     })
   }
 
-  /** As {@link fill}; `${user:...}` stays a place for what the caller has. */
+  /** Does the same as {@link fill}, and leaves `${user:...}` to be filled for each caller. */
   template(given: string): Template {
     return given.split(/(\$\{user:[^}]*\})/).flatMap((part): Template => {
       const name = /^\$\{user:([^}]*)\}$/.exec(part)?.[1]
@@ -136,7 +136,7 @@ const policyMembers = {
 type Named = z.output<z.ZodObject<typeof policyMembers>>
 type Context = z.core.$RefinementCtx
 
-/** The policy of a document, and its faults. */
+/** Reads the policy of a document, and reports its faults. */
 function policyOf(
   { name, tools, scopes }: Named,
   context: Context,

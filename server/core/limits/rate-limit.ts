@@ -50,7 +50,7 @@ export interface SourceShare {
   atOnce?: number | undefined
 }
 
-/** Call `leave` once when admitted work is done. `key` is that of the exceeded share. */
+/** Call `leave` once when admitted work is done. `key` is the key of the exceeded share. */
 export type Admission =
   | { kind: 'admitted'; leave: () => void }
   | { kind: 'refused'; key: string; retryAfterSeconds: number }

@@ -32,7 +32,7 @@ export interface ResealCounts {
   resealed: number
   /** In use by another process, or due in the next round. */
   skipped: number
-  /** An earlier refresh may have brought a server newer tokens, which writing would void. Its next refresh seals them anew. */
+  /** An earlier refresh may have brought a server newer tokens, which writing would void. Its next refresh seals them with the new key. */
   unsettled: number
   /** No key of the ring opens it. Left unchanged: its key may come back. */
   unreadable: number

@@ -61,7 +61,7 @@ export class Liveness {
     return started
   }
 
-  /** Of the last probe; undefined if it had none. */
+  /** Claims of the last probe; undefined if it had none. */
   claimsOf(key: string): { claims: Claims; at: number } | undefined {
     const { claims, at = 0 } = this.#answers.get(key) ?? {}
     return claims && { claims, at }

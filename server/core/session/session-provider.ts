@@ -70,7 +70,7 @@ export interface Captcha {
   siteKey: string
 }
 
-/** What a sign-in mail has in it: a code to type, a link to open, or both. */
+/** The content of a sign-in mail: a code to type, a link to open, or both. */
 export type EmailMethod = 'code' | 'link' | 'both'
 
 /** The ways to sign in, in the order of the login page unless the operator sets another. */
@@ -156,7 +156,7 @@ export interface SessionProbe {
   claims?: Claims
 }
 
-/** Signs the web app's users in. Every method rejects with {@link ProviderError}. What a provider does not support is absent. */
+/** Signs the web app's users in. Every method rejects with {@link ProviderError}. Unsupported methods are absent. */
 export interface SessionProvider {
   issuer: string
   capabilities(): Promise<ProviderCapabilities>

@@ -48,7 +48,7 @@ export type SignOutEvent =
 export interface SignOutWorkerPorts {
   store: SignOutStore & Pick<GrantStore, 'saveProviderSession'>
   provider: Pick<SessionProvider, 'signOut' | 'refresh'>
-  /** Returns whether live connections use the session too; it is then left alone. Undefined: none ever does. */
+  /** Returns whether live connections use the session, too; it is then not ended. Undefined: sessions are never shared. */
   isInUse?: ((session: ProviderSession) => Promise<boolean>) | undefined
   providerIssuer: string
   sealer: Sealer

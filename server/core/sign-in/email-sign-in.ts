@@ -46,19 +46,19 @@ interface EmailFailure {
   isForAll: boolean
 }
 
-// What a provider says of one account: GoTrue pauses a minute between its mails.
+// Failures that concern one account: GoTrue pauses a minute between its mails.
 const ofAccount: ReadonlySet<ProviderFailure> = new Set(['invalid_credentials', 'mail_limited'])
-// What it finds out before it looks for the account.
+// Failures of the request, found before the account is looked up.
 const ofRequest: ReadonlySet<ProviderFailure> = new Set(['captcha', 'bad_email', 'rate_limited'])
 
 /**
- * Asks the provider for a mail with a code or a link, without waiting for its answer: one that sends mail while it is asked takes
- * seconds for an address with an account, and none for others. Resolves alike whether or not the address has one. Rejects with
- * {@link ProviderError}: `bad_email`, `captcha`, `mail_pause`, `mail_limited` or `rate_limited` over a limit of this server, or when the provider cannot be asked.
+ * Asks the provider for a mail with a code or a link, without waiting for its answer: a provider that sends the mail first takes
+ * seconds for an address with an account, and no time for others. Resolves alike with or without an account. Rejects with
+ * {@link ProviderError}: `bad_email`, `captcha`, `mail_pause`, `mail_limited`, `rate_limited`, or when the provider cannot be asked.
  *
- * Limits: one mail a minute and five an hour to an email address, which a browser that has signed in to it before has for itself; ten an
- * hour for one address of a network; and a total, besides those of every sign-in. All are counted before anything is sent, and given
- * back when the provider refused for all addresses alike, or, but for the pause, when the mail is used.
+ * Limits: one mail a minute and five an hour to an email address, counted separately for each browser that has signed in to it; ten an
+ * hour from one IP address; a total; and those of every sign-in. All are counted before anything is sent, and given back if the
+ * provider refused for all addresses alike or, except for the pause, once the mail is used.
  */
 export async function requestEmail(
   posted: { email: string; captchaToken: string | undefined },
@@ -69,7 +69,7 @@ export async function requestEmail(
   const { provider, runtime, callbackUrl, background } = ports
   const { email, captchaToken, method, send } = await checkedRequest(posted, provider)
   const mail = await countMail(accountOf(email), visitor, ports)
-  // It is no guess, and what is left to a visitor is the same with an account and without.
+  // Requesting a mail is not a guess. Given back for every address, so that the remaining count reveals no account.
   await giveBack(await countSignInAttempt(attemptAt(undefined, visitor, provider.issuer), ports), ports)
   const counted = mail.filter(({ key }) => !key.startsWith(pauseKind))
   const prompt = { id: encodeBase64url(runtime.randomBytes(16)), email, sentAt: runtime.now(), counted }
@@ -99,7 +99,7 @@ function orProviderError(error: unknown): ProviderError {
   throw error
 }
 
-/** Sending may have failed for this account alone, unless the provider does not work at all. */
+/** Decides whether any address would have failed. An unclear failure counts as one account's, unless the provider is down. */
 async function isForAll({ failure }: ProviderError, provider: SessionProvider): Promise<boolean> {
   if (ofAccount.has(failure) || ofRequest.has(failure)) return ofRequest.has(failure)
   try {

@@ -13,7 +13,7 @@ import { keepOrSignOut } from './sign-in-orphan.ts'
 
 const pendingTtlSeconds = 600
 const maxWrongCodes = 5
-/** Twice the wrong codes: an outage costs nobody the sign-in, and a hundred codes posted at once still hit a limit. */
+/** Twice the wrong codes: an outage does not end a sign-in, and a hundred codes posted at once still hit a limit. */
 const maxPosts = 10
 
 const pendingKind = 'second factor'

@@ -18,7 +18,7 @@ import { requireOurResource } from './resource.ts'
 import { requireScopeText, type ScopeCatalogue } from './scope.ts'
 import { hashSecret, openUnderSecret, sealUnderSecret } from '../seal.ts'
 
-/** So long a used token returns its unused successor: the response may be lost, or the client killed before it stored it. */
+/** How long a used token still returns its unused successor: the response may be lost, or the client killed before it stored it. */
 export const replaySeconds: number = 120
 
 /** The same once the successor is in use: only concurrent refreshes may still arrive. */

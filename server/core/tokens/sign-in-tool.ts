@@ -2,8 +2,8 @@ import { offersTool } from '../access/access-rules.ts'
 import type { Caller } from './caller.ts'
 
 /**
- * A tool that strangers are shown beside the public ones where access rules hide the others: clients sign in when a call of theirs is
- * challenged, and they call nothing that is not listed. There is nothing to run.
+ * A tool that is listed for anonymous callers where access rules hide tools from them: clients sign in when a call is challenged, and
+ * call only listed tools. It never runs.
  */
 export const signInTool = {
   name: 'sign_in',
@@ -14,12 +14,11 @@ export const signInTool = {
   annotations: { readOnlyHint: true },
 }
 
-/** Says to a client that has signed in, and sends its call of {@link signInTool} again, what comes next. */
+/** The result of {@link signInTool} for a client that repeats its call after signing in. */
 export const signedInText = 'You are signed in. List the tools again: more of them are there now.'
 
 /**
- * Returns whether this caller has not signed in, and could see a hidden one of `tools` after that. With `mayBeMore` they are not all
- * of them.
+ * Returns whether this anonymous caller could see a hidden one of `tools` after signing in. `mayBeMore`: `tools` is not complete.
  */
 export function offersSignIn(
   caller: Caller,

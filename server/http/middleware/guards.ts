@@ -5,7 +5,7 @@ const extensionSchemes = new Set(['chrome-extension:', 'moz-extension:', 'safari
 
 /**
  * Cuts host and path out of the URL of a request, which is normalised: a `new URL` would take longer than finding the route. An
- * encoded character stays encoded, so that it is decoded once, by whoever uses it.
+ * encoded character stays encoded, and callers decode it once.
  */
 export function splitUrl(url: string): { host: string; path: string } {
   const start = url.indexOf('://') + 3

@@ -12,7 +12,7 @@ type PlainAnswer<Result = object | string> = { result: Result } | { error: JsonR
 
 export type PlainCallAnswer = PlainAnswer<CallToolResult>
 
-/** A request, what it came with, and the channel by which its tool talks to the client. */
+/** A request, its context, and the channel by which its tool talks to the client. */
 export interface PlainRequest {
   message: JSONRPCRequest
   incoming: Incoming

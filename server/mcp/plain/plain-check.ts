@@ -76,7 +76,7 @@ export function checkMessage(
 function classify(headers: Headers, body: unknown): InboundClassificationOutcome | { kind: 'legacy' } {
   const version = headers.get(mcpHeader.protocolVersion)
   const method = headers.get(mcpHeader.method)
-  // Most messages. The classifier takes 8 us for each, mainly to learn that it is no response.
+  // Most messages: the classifier would take 8 us for each, mainly to find that it is not a response.
   if ((version ?? '') < modernRevision && isJSONRPCRequest(body) && eraOfMessage(body) === 'legacy')
     return { kind: 'legacy' }
   return classifyInboundRequest({

@@ -29,8 +29,8 @@ import {
 const methodNotFound: JsonRpcErrorObject = { code: jsonRpcCode.methodNotFound, message: 'Method not found' }
 
 /**
- * Creates the endpoint for a module that offers plain tools alone: a closed set of methods, for all revisions, without the
- * SDK's servers and sessions. The SDK's classifier and schemas still say what is wrong with a message.
+ * Creates the endpoint for a module that offers only plain tools: a closed set of methods, for all revisions, without the
+ * SDK's servers and sessions. The SDK's classifier and schemas still find the faults of a message.
  */
 export function createPlainEndpoint(
   config: McpEndpointConfig,

@@ -12,7 +12,7 @@ import { paramsFault } from '../request-params.ts'
 import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
 import { signInListing } from '../tools/tool-scope.ts'
 
-/** The methods of an endpoint that offers tools alone, by name, for each revision. */
+/** The methods of an endpoint that offers only tools, by name, for each revision. */
 export interface PlainMethods {
   earlier: ReadonlyMap<string, PlainMethod>
   revision2026: ReadonlyMap<string, PlainMethod>
@@ -85,7 +85,7 @@ export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
   return { earlier, revision2026 }
 }
 
-/** `tools/list`: without what the access rules hide from the caller. */
+/** `tools/list`, without the tools that the access rules hide from the caller. */
 function listOf(tools: readonly ToolDefinition[], more: object): PlainMethod {
   const resultOf = (shown: readonly Tool[]): string => JSON.stringify({ tools: shown, ...more })
   const all = resultOf(tools.map(({ listing }) => listing))

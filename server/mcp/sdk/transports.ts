@@ -19,7 +19,7 @@ export interface TransportPorts {
   limits: SessionLimits
   streams: OpenStreams
   transport2026: Transport2026
-  /** Creates what answers a session, or a single message of a revision up to 2025-11-25. */
+  /** Creates the server for a session, or for a single message of a revision up to 2025-11-25. */
   createPeer: CreatePeer
   /** True when clients of the revisions up to 2025-11-25 can open sessions. */
   hasSessions: boolean
@@ -82,7 +82,7 @@ export function serveOnTransports({
       const incoming = { caller, body, calls }
       // As it came: its signal ends the call.
       if (!(await isLegacyRequest(request, body))) return transport2026.handle(given, incoming)
-      // A session belongs to somebody.
+      // A session belongs to a user.
       const isOfSession = request.headers.has(mcpHeader.sessionId) || opensSession(body)
       if (caller.user && sessions && isOfSession) return sessions.handle(request, incoming)
       return request.method === 'POST' ? serveAlone(request, incoming, given.signal) : methodNotAllowed()

@@ -20,7 +20,7 @@ export function headerMismatchError(mismatch: HeaderMismatch): JsonRpcErrorObjec
   return { code: mcpErrorCode.headerMismatch, message, data: { mismatch } }
 }
 
-/** {@link nameParameters}, and those of the tasks extension. */
+/** The {@link nameParameters}, and the ones of the tasks extension. */
 const allNameParameters: ReadonlyMap<string, string> = new Map([
   ...nameParameters,
   ['tasks/get', 'taskId'],

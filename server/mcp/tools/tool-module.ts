@@ -51,7 +51,7 @@ export interface ToolModule {
    * of changes. Clients of the revisions up to 2025-11-25 then get sessions.
    */
   asksClient?: boolean
-  /** Called once, before the first request. What it returns is called at the end. */
+  /** Called once, before the first request. The returned function is called at the end. */
   start?(host: ModuleHost): ModuleStop | void | Promise<ModuleStop | void>
 }
 
@@ -90,7 +90,7 @@ export interface ModuleNotifications {
 /** A JSON Schema document of any dialect from draft-06 to 2020-12; without `$schema` it is 2020-12. */
 type JsonSchema = Readonly<Record<string, unknown>>
 
-/** A schema of a plain tool: JSON Schema, or what a library makes that speaks Standard Schema (zod 4.2, ArkType, Valibot). */
+/** A schema of a plain tool: JSON Schema, or a schema of a Standard Schema library (zod 4.2, ArkType, Valibot). */
 export type ToolSchema = JsonSchema | StandardSchemaWithJSON
 
 /** One plain tool. `call` gets arguments that `inputSchema` has accepted. */
@@ -108,11 +108,11 @@ export interface ProtectedToolDeclaration extends ToolListing {
   call(input: unknown, context: ToolContext): ToolAnswer | Promise<ToolAnswer>
 }
 
-/** A tool that anybody on the network may call, without signing in. */
+/** A tool that anyone may call without signing in. */
 interface PublicToolDeclaration extends ToolListing {
   public: true
   scope?: undefined
-  /** As in {@link ProtectedToolDeclaration}; `context.user` is undefined when nobody has signed in. */
+  /** As in {@link ProtectedToolDeclaration}; `context.user` is undefined for a caller who has not signed in. */
   call(input: unknown, context: PublicToolContext): ToolAnswer | Promise<ToolAnswer>
 }
 
@@ -128,7 +128,7 @@ interface ToolListing {
   outputSchema?: ToolSchema
   annotations?: Tool['annotations']
   icons?: Tool['icons']
-  /** Passed on as it is, such as `ui` of MCP Apps. Keys that this server sets itself are refused. */
+  /** Passed on unchanged, such as `ui` of MCP Apps. Keys that this server sets itself are refused. */
   _meta?: Tool['_meta']
 }
 
@@ -169,7 +169,7 @@ export interface ToolContext extends CallerContext {
   log(level: LoggingLevel, data: unknown): void
 }
 
-/** The context of a running public tool. Without a user, `fetch` carries the API key alone, and `providerToken` throws. */
+/** The context of a running public tool. Without a user, `fetch` sends only the API key, and `providerToken` throws. */
 export interface PublicToolContext extends Omit<ToolContext, 'user' | 'credential'> {
   user: Readonly<User> | undefined
   credential: CredentialKind | 'none'

@@ -4,7 +4,7 @@ import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts
 import { toolScope } from '../../core/tokens/scope.ts'
 import { signInTool } from '../../core/tokens/sign-in-tool.ts'
 
-/** The scopes that calls need in addition to that of all tools. */
+/** Returns the scopes that calls need in addition to the one for all tools. */
 export type ScopesOfCalls = (calls: readonly Call[]) => readonly string[]
 
 const none: readonly string[] = []
@@ -31,15 +31,15 @@ export const signInListing: typeof signInTool = withSecuritySchemes(signInTool, 
 })
 
 export interface ToolNeeds {
-  /** Nothing: anybody may. */
+  /** Anyone may call it. */
   isPublic: boolean
   /** A scope in addition to the one for all tools. */
   scope: string | undefined
 }
 
 /**
- * A tool of `tools/list` with what calling it takes, for clients that sign in only when they must (SEP-1488): `noauth` for a public
- * tool, and `oauth2` with the scopes. Twice, since some clients keep only what the protocol knows, `_meta`.
+ * Adds its security schemes to a listed tool, for clients that sign in only when they must (SEP-1488): `noauth` for a public tool, and
+ * `oauth2` with the scopes. Also in `_meta`, since some clients keep only members that the protocol defines.
  */
 export function withSecuritySchemes<Tool extends JsonObject | { _meta?: unknown }>(
   tool: Tool,

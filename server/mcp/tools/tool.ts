@@ -14,9 +14,9 @@ import { emptySchema, type PreparedSchema, prepareSchema } from './tool-schema.t
 export interface ToolDefinition {
   /** Its entry in `tools/list`. */
   listing: Tool
-  /** A scope that callers need in addition to that of all tools. */
+  /** A scope that callers need in addition to the one for all tools. */
   scope: string | undefined
-  /** True when anybody may call it without signing in. */
+  /** True if anyone may call it without signing in. */
   isPublic: boolean
   /** Arguments that clients of 2026-07-28 repeat in headers. */
   headerParameters: readonly HeaderParameter[]

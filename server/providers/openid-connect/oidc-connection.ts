@@ -30,7 +30,7 @@ export interface OidcConnection {
   /** For a refresh: leaves the ID token unchecked, under another name. */
   refreshConfiguration: Configuration
   metadata: ServerMetadata
-  /** For requests that the library does not support. Has no time-out of its own. */
+  /** For requests that the library does not support. Sets no time-out. */
   fetch: CustomFetch
 }
 

@@ -26,7 +26,7 @@ export async function readOidcFailure(error: unknown): Promise<OidcFailure> {
   const answer = [response, cause].find((value) => value instanceof Response)
   if (answer && !answer.ok) {
     const code = errorCode(error) ?? errorCode(await readJson(answer))
-    // There is no clock here to compare a date with.
+    // A date is ignored: there is no clock here.
     const retryAfter = answer.headers.get('retry-after')
     const retryAfterSeconds = /^\d/.test(retryAfter ?? '') ? parseRetryAfter(retryAfter, 0) : undefined
     return { kind: 'refused', status: answer.status, code, retryAfterSeconds }
@@ -61,7 +61,7 @@ export function plainFailure(failure: OidcFailure, what: string): ProviderError 
   }
 }
 
-/** Accepts only text that looks like a code: anything longer may repeat what was sent. */
+/** Accepts only text that looks like a code: longer text may repeat the request. */
 function errorCode(value: unknown): string | undefined {
   const { error } = asRecord(value)
   return typeof error === 'string' && /^[\w.-]{1,60}$/.test(error) ? error : undefined

@@ -14,7 +14,7 @@ export interface GotrueRequest {
   path: string
   body?: unknown
   bearer?: string
-  /** How long to wait for the response, where it is not that of every call. */
+  /** How long to wait for the response, if not as long as usual. */
   timeoutMs?: number
 }
 

@@ -20,7 +20,7 @@ export interface OfferedMethods {
   captcha: Captcha | undefined
   /** Whether to offer a password where the provider has them. */
   password: boolean
-  /** What its mails have in them, which the provider does not report; undefined offers none. */
+  /** The content of its mails, which the provider does not report; undefined offers none. */
   email: EmailMethod | undefined
 }
 
@@ -47,7 +47,7 @@ export function createCapabilities(
         social: social.map(describeSocialMethod),
         sso: isJsonObject(settings) && settings['saml_enabled'] === true,
         captcha: offered.captcha,
-        // With autoconfirm every address counts as confirmed, whoever typed it.
+        // With autoconfirm every address counts as confirmed, even a mistyped one.
         confirmsEmail: isJsonObject(settings) && settings['mailer_autoconfirm'] === false,
       }
       known = { askedAt: runtime.now(), capabilities }

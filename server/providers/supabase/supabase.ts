@@ -98,7 +98,7 @@ export function createGotrueProvider(
   }
 }
 
-/** Scopes without which a provider says too little about a person, beside those that the API asks for by itself. */
+/** Scopes that a provider needs to identify the user, besides the ones the API requests by itself. */
 const neededScopes: ReadonlyMap<string, string> = new Map([
   ['azure', 'email'],
   ['keycloak', 'openid'],
@@ -194,7 +194,7 @@ function createApi(config: GotrueConfig, runtime: Pick<Runtime, 'now' | 'fetch'>
     runtime,
   )
 
-  /** The auth API verifies a token with the key itself, whatever its published set says. */
+  /** Asks the auth API, which verifies a token with the key itself, to vouch for one with an unpublished key. */
   async function vouch(accessToken: string, { sub }: JWTPayload): Promise<void> {
     const answer = await send({ method: 'GET', path: '/user', bearer: accessToken })
     const life = readLife(answer, runtime.now())

@@ -51,7 +51,7 @@ export function createTokenVerifier(
         currentDate: new Date(runtime.now() * 1000),
         requiredClaims: ['exp', 'sub'],
       },
-      // Sign-ins have a limit of their own.
+      // Sign-ins are limited separately.
       isFromProvider ? vouch : limitedVouch,
     )
     return identityOf(payload, runtime.now())

@@ -77,7 +77,7 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
 type Outcome<Result> = { result: Result } | { failure: PostgresFailure; sent: boolean }
 
 interface Connections {
-  /** Runs `work` on a connection of its own, and returns the failure if it fails. */
+  /** Runs `work` on a separate connection, and returns the failure if it fails. */
   use<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Outcome<Result>>
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import type { AttemptStepStore, StoredStep } from '../../core/attempts/attempt.ts'
 import type { SqlDatabase } from './sql.ts'
 
-/** Steps in one row at most, and rows read at once: what is held in memory is bounded by both. */
+/** Maximum steps in a row, and rows read at once: both bound the memory used. */
 const rowSize = 100
 const rowsAtOnce = 100
 

@@ -26,7 +26,7 @@ const live = 'taken_up AND sign_out_due_at IS NULL'
 /** Selects the session of a grant that has not ended. */
 const selectSession = `SELECT ${sessionColumns} FROM provider_session WHERE grant_id = $1 AND ${live}`
 
-/** Selects the session with this id, whatever has it. */
+/** Selects the session with this id, of a grant, a code or a pending sign-in. */
 export const selectAnySession: string = `SELECT ${sessionColumns} FROM provider_session WHERE grant_id = $1`
 
 /** Adds a session: the values from `$first` on are those of {@link sessionValues}. */

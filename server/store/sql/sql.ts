@@ -2,7 +2,7 @@
 export type Values = readonly (string | number | null | undefined)[]
 
 /**
- * Runs statements of SQL, each in a transaction of its own. What SQLite and Postgres do with the same statement is written once,
+ * Runs SQL statements, each in its own transaction. Statements that SQLite and Postgres share are written once,
  * against this interface; each driver adds what takes it several statements or its own SQL. In rows, a boolean of SQLite is 0 or 1.
  */
 export interface SqlDatabase {
@@ -27,7 +27,7 @@ export type WithoutNulls<Row> = {
   [Name in keyof Row]: null extends Row[Name] ? Exclude<Row[Name], null> | undefined : Row[Name]
 }
 
-/** Returns `row` as a plain object, with undefined for NULL. Costs more than the query of one row: not for what is read often. */
+/** Returns `row` as a plain object, with undefined for NULL. Costs more than the query of one row: do not use it for frequent reads. */
 export function withoutNulls<Row extends object>(row: Row): WithoutNulls<Row> {
   const entries = Object.entries(row).map(([name, value]: [string, unknown]) => [name, value ?? undefined])
   return Object.fromEntries(entries) as WithoutNulls<Row>
