@@ -1,4 +1,4 @@
-import { createSignal, settledWithin } from '@drawbridge/shared/async.ts'
+import { createSignal, settledWithin, type Signal } from '@drawbridge/shared/async.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { intercepted, unheard, type Context, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
@@ -8,163 +8,198 @@ import { cachedOpening, knownOpening } from './cached-answer.ts'
 import { isSignInNeeded, type SignInAttempt } from './sign-in-attempt.ts'
 import type { SignInPorts } from './sign-in-answers.ts'
 
-/** Nobody has a reason to say more before the session is there. */
+/** Far more than a client sends before initialize completes. */
 const maxKept = 1000
 
-/** A server that was there the last time is answered for after that long without a word. */
+/** A known server that stays silent for this long is answered for. */
 const silentWaitMs = 2000
 
 /** How long messages wait for a server to accept `notifications/initialized`. */
 const maxConfirmMs = 10_000
 
+type SessionState =
+  /** Client and server agree: they have a session, or the client waits for the server's own answer. */
+  | { kind: 'agreed' }
+  /** `notifications/initialized` is on its way. */
+  | { kind: 'confirming'; accepted: Promise<unknown> }
+  /** The client was answered in place of the server, and believes in a session that does not exist yet. */
+  | MissingSession
+
+interface MissingSession {
+  kind: 'missing'
+  first: WireMessage
+  /** The notifications that the client has sent since. */
+  kept: WireMessage[]
+  attempt: OpeningAttempt | undefined
+}
+
+/** The first request, on its way to the server. */
+interface OpeningAttempt {
+  /** Given while the request waits for a person to sign in. */
+  asking: Signal
+  isOver: boolean
+  /** The server's JSON-RPC error; undefined once the session is open. Rejects if the server did not answer. */
+  outcome: Promise<WireMessage | undefined>
+}
+
 /**
- * The first request to a server, `initialize` or `server/discover`, and what makes up for it when it was answered from memory.
- * Whatever else the client sends waits for it, and for the `notifications/initialized` that follows: clients send their
- * first requests right behind that, and Python servers answer with an error what overtakes it.
+ * Sends the first request to a server, `initialize` or `server/discover`, and opens the session later if the request was answered
+ * from memory. Everything else waits for it and for the `notifications/initialized` that follows: clients send their first
+ * requests right behind that, and Python servers refuse requests that overtake it.
  */
 export class SessionOpening {
-  /** The client believes in a session that is not there yet. */
-  isMissing = false
-  /** Pending while the server has not accepted `notifications/initialized`. */
-  confirming: Promise<unknown> | undefined
   readonly #era: McpEra
   readonly #ports: SignInPorts
   readonly #closed = new AbortController()
-  #message: WireMessage | undefined
-  #making: Promise<void> | undefined
-  #kept: WireMessage[] = []
-  /** The JSON-RPC error that the server answered with last. */
-  #refusal: WireMessage | undefined
-  /** Given while the first request waits for a person. */
-  #asking = createSignal()
+  #state: SessionState = { kind: 'agreed' }
 
   constructor(era: McpEra, ports: SignInPorts) {
     this.#era = era
     this.#ports = ports
   }
 
+  get isMissing(): boolean {
+    return this.#state.kind === 'missing'
+  }
+
+  /** False: {@link SessionOpening.ready} comes before the next request. */
+  get isReady(): boolean {
+    return this.#state.kind === 'agreed'
+  }
+
   /**
-   * Sends the first request. When the server wants a sign-in, or is silent and known from before, the client gets a stand-in in
-   * time; resolves when the server itself has answered.
+   * Sends the first request. If the server wants a sign-in, or is known and silent, the client gets an answer from memory in time.
+   * Resolves when the server itself has answered.
    */
   async open(first: WireMessage, context: Context, next: Send): Promise<void> {
-    this.#message = first
-    const askedMs = performance.now()
     const { memory, signIns, version } = this.#ports
+    const { signal } = context
+    const askedMs = performance.now()
     let isAnswered = false
-    const standInNow = async (): Promise<void> => {
-      isAnswered = true
-      this.isMissing = this.#era === 'legacy'
-      await context.deliver(cachedOpening(first, memory(), version))
-    }
     const watched = intercepted(context, (answer, deliver) => {
-      if (answer.envelope.kind === 'response') isAnswered = true
+      isAnswered ||= answer.envelope.kind === 'response'
       return deliver(answer)
     })
-    const { signal } = context
-    const exchanged = this.#exchange(first, watched, next, (attempt) => void standInAfter(attempt))
-    const isSilent = (): boolean => !isAnswered && this.#making === exchanged && signal?.aborted !== true
-    async function standInAfter(attempt: SignInAttempt): Promise<void> {
-      if ((await attempt.settled(signal, askedMs)) === 'waiting' && isSilent()) await standInNow()
+    const standIn = async (): Promise<void> => {
+      isAnswered = true
+      if (this.#era === 'legacy') this.#state = { kind: 'missing', first, kept: [], attempt }
+      await context.deliver(cachedOpening(first, memory(), version))
     }
-    this.#watch(exchanged)
-    await settledWithin(exchanged, Math.min(signIns.waitMs, silentWaitMs), { signal })
-    if (isSilent() && signIns.pending === undefined && knownOpening(memory()) !== undefined)
-      await standInNow()
-    await exchanged.catch((error: unknown) => {
+    const isSilent = (): boolean => !isAnswered && !attempt.isOver && signal?.aborted !== true
+    const standInLater = async (signIn: SignInAttempt): Promise<void> => {
+      if ((await signIn.settled(signal, askedMs)) === 'waiting' && isSilent()) await standIn()
+    }
+    const attempt = this.#begin(first, watched, next, (signIn) => void standInLater(signIn))
+    if (this.#state.kind === 'missing') this.#state = { ...this.#state, first, attempt }
+    await settledWithin(attempt.outcome, Math.min(signIns.waitMs, silentWaitMs), { signal })
+    if (isSilent() && signIns.pending === undefined && knownOpening(memory()) !== undefined) await standIn()
+    await attempt.outcome.catch((error: unknown) => {
       if (isAnswered || !isSignInNeeded(error) || !signIns.canSignIn) throw error
-      return standInNow()
+      return standIn()
     })
   }
 
-  /** Opens a session, at the next request, for a client that has long believed in one. */
+  /** Opens a session, at the next request, for a client that has believed in one for long. */
   assume(initialize: WireMessage, isInitialized: boolean): void {
-    this.#message = initialize
-    this.isMissing = true
-    if (isInitialized) this.#kept = [toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' })]
+    const kept = isInitialized
+      ? [toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' } as const)]
+      : []
+    this.#state = { kind: 'missing', first: initialize, kept, attempt: undefined }
   }
 
-  /** Waits for the session; tries again to open one if the last try failed. */
-  async made(next: Send): Promise<void> {
-    const { signal } = this.#closed
-    if (this.#message === undefined) return
-    if (this.#making === undefined)
-      this.#watch(this.#exchange(this.#message, { ...unheard, signal }, next, () => {}))
-    if (this.#making !== undefined) await this.#madeOrAsking(this.#making)
-    if (this.#refusal !== undefined)
-      throw new TransportError('refused', 'The server did not open a session.', { response: this.#refusal })
-    if (this.isMissing) throw new TransportError('unavailable', 'The server did not open a session.')
+  /** Waits for the session. Tries again to open one if the last attempt failed. */
+  async ready(next: Send): Promise<void> {
+    if (this.#state.kind === 'missing') await this.#make(this.#state, next)
+    if (this.#state.kind === 'confirming') await this.#state.accepted
   }
 
-  /** Keeps a notification until the session is there; drops one that cancels what never got there. */
+  /** Keeps a notification for the session that is missing. Drops a cancellation: its request was never sent. */
   later({ envelope, text }: WireMessage): void {
     const isCancel = envelope.kind === 'notification' && envelope.method === 'notifications/cancelled'
-    if (!isCancel && this.#kept.length < maxKept) this.#kept.push({ envelope, text })
+    const state = this.#state
+    if (state.kind === 'missing' && !isCancel && state.kept.length < maxKept)
+      state.kept.push({ envelope, text })
   }
 
   /** Holds everything else until this is over, however it ends, and for ten seconds at most. */
   confirm(sending: Promise<void>): Promise<void> {
-    const confirming = settledWithin(sending, maxConfirmMs).finally(() => {
-      if (this.confirming === confirming) this.confirming = undefined
+    if (this.#state.kind === 'missing') return sending
+    const accepted = settledWithin(sending, maxConfirmMs).finally(() => {
+      if (this.#state === confirming) this.#state = { kind: 'agreed' }
     })
-    this.confirming = confirming
+    const confirming: SessionState = { kind: 'confirming', accepted }
+    this.#state = confirming
     return sending
   }
 
   close(): void {
     this.#closed.abort()
-    this.#kept = []
+    if (this.#state.kind === 'missing') this.#state.kept = []
   }
 
-  /** Sends the first request, again after each sign-in that it takes. */
-  async #exchange(
+  async #make(missing: MissingSession, next: Send): Promise<void> {
+    const { signal } = this.#closed
+    if (missing.attempt?.isOver !== false)
+      missing.attempt = this.#begin(missing.first, { ...unheard, signal }, next, () => {})
+    const { asking, outcome } = missing.attempt
+    const end = await settledWithin(outcome, Infinity, { signal, when: asking.given })
+    if (end === 'waiting') throw new TransportError('sign_in_needed', 'The server needs a sign-in.')
+    const response = await outcome
+    if (response !== undefined)
+      throw new TransportError('refused', 'The server did not open a session.', { response })
+    if (this.isMissing) throw new TransportError('unavailable', 'The server did not open a session.')
+  }
+
+  #begin(
     first: WireMessage,
     context: Context,
     next: Send,
-    began: (attempt: SignInAttempt) => void,
-  ): Promise<void> {
-    this.#refusal = undefined
+    onSignIn: (attempt: SignInAttempt) => void,
+  ): OpeningAttempt {
+    const progress = { asking: createSignal(), isOver: false }
+    const outcome = this.#send(first, context, next, async (signIn) => {
+      onSignIn(signIn)
+      progress.asking.give()
+      const end = await settledWithin(signIn.done, Infinity, { signal: context.signal })
+      progress.asking = createSignal()
+      return end === 'done'
+    })
+    const over = (): void => void (progress.isOver = true)
+    outcome.then(over, over)
+    return Object.assign(progress, { outcome })
+  }
+
+  /** Sends the first request, and again after each sign-in that it takes: `isSignedIn` waits for one. */
+  async #send(
+    first: WireMessage,
+    context: Context,
+    next: Send,
+    isSignedIn: (attempt: SignInAttempt) => Promise<boolean>,
+  ): Promise<WireMessage | undefined> {
+    let refusal: WireMessage | undefined
     const watched = intercepted(context, (answer, deliver) => {
-      if (answer.envelope.kind === 'response' && answer.envelope.isError) this.#refusal = answer
+      if (answer.envelope.kind === 'response' && answer.envelope.isError) refusal = answer
       return deliver(answer)
     })
     for (let round = 0; ; round++) {
       try {
         await next(first, watched)
-        if (this.#refusal === undefined) await this.#opened(next)
-        return
+        if (refusal === undefined) await this.#opened(next)
+        return refusal
       } catch (error) {
         if (!isSignInNeeded(error) || !mayRepeat('sign_in_needed', first.envelope, round)) throw error
         const attempt = this.#ports.signIns.begin(false)
-        if (attempt === undefined) throw error
-        began(attempt)
-        this.#asking.give()
-        const end = await settledWithin(attempt.done, Infinity, { signal: context.signal })
-        this.#asking = createSignal()
-        if (end !== 'done') throw error
+        if (attempt === undefined || !(await isSignedIn(attempt))) throw error
       }
     }
   }
 
-  /** The session is there: what the client has sent since it believed so goes first. */
+  /** Sends the notifications of a client that has believed in the session for a while. */
   async #opened(next: Send): Promise<void> {
-    const waiting = this.#kept
-    this.#kept = []
-    for (const notification of waiting) await next(notification, unheard)
-    this.isMissing = false
-  }
-
-  /** Once the stand-in is out, a first request that fails is tried again when the client next wants something. */
-  #watch(exchanged: Promise<void>): void {
-    this.#making = exchanged
-    const over = (): void => void (this.#making = undefined)
-    exchanged.then(over, over)
-  }
-
-  async #madeOrAsking(made: Promise<void>): Promise<void> {
-    const { signal } = this.#closed
-    const end = await settledWithin(made, Infinity, { signal, when: this.#asking.given })
-    if (end === 'waiting') throw new TransportError('sign_in_needed', 'The server needs a sign-in.')
-    await made
+    const state = this.#state
+    if (state.kind !== 'missing') return
+    for (let kept = state.kept.shift(); kept !== undefined; kept = state.kept.shift())
+      await next(kept, unheard)
+    this.#state = { kind: 'agreed' }
   }
 }

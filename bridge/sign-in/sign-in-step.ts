@@ -59,8 +59,7 @@ export class SignInStep implements Step {
     if (answers.isSignInTool(message, method))
       return answers.callTool(request, context, () => this.#isRefusedNow(next))
     if (answers.isResumed(message)) return this.#resume(message, context, next)
-    if (this.opening.isMissing || this.opening.confirming !== undefined)
-      return this.#goOn(message, context, next)
+    if (!this.opening.isReady) return this.#goOn(message, context, next)
     // This is where all calls of a signed-in client go.
     return next(message, context).catch((error: unknown) => this.#goOn(message, context, next, { error }))
   }
@@ -78,8 +77,8 @@ export class SignInStep implements Step {
       const isWaiting = this.opening.isMissing && this.#ports.signIns.pending !== undefined
       if (refusal === undefined && !isWaiting) {
         try {
-          if (this.opening.isMissing) await this.opening.made(next)
-          return await this.#pass(message, context, next)
+          await this.opening.ready(next)
+          return await next(message, context)
         } catch (error) {
           refusal = { error }
         }
@@ -93,12 +92,6 @@ export class SignInStep implements Step {
   #leadsToSignIn(error: unknown, { envelope }: WireMessage, round: number): boolean {
     const canGoOn = isSignInNeeded(error) && this.#ports.signIns.canSignIn
     return canGoOn && mayRepeat('sign_in_needed', envelope, round)
-  }
-
-  /** Sends, behind the `notifications/initialized` that is on its way. */
-  async #pass(message: WireMessage, context: Context, next: Send): Promise<void> {
-    await this.opening.confirming
-    return next(message, context)
   }
 
   /** Answers what can be answered without a sign-in, and waits for one with the rest. */
@@ -143,7 +136,7 @@ export class SignInStep implements Step {
   async #isRefusedNow(next: Send): Promise<boolean> {
     if (this.#ports.signIns.lastFailure !== undefined) return true
     try {
-      if (this.opening.isMissing) await this.opening.made(next)
+      await this.opening.ready(next)
       return false
     } catch (error) {
       if (!isSignInNeeded(error)) throw error
@@ -155,8 +148,11 @@ export class SignInStep implements Step {
   async #notify(message: WireMessage, context: Context, next: Send): Promise<void> {
     const { envelope } = message
     const isConfirming = envelope.kind === 'notification' && envelope.method === 'notifications/initialized'
-    const send = (): Promise<void> =>
-      isConfirming ? this.opening.confirm(next(message, context)) : this.#pass(message, context, next)
+    const send = async (): Promise<void> => {
+      if (isConfirming) return this.opening.confirm(next(message, context))
+      await this.opening.ready(next)
+      return next(message, context)
+    }
     try {
       await send()
     } catch (error) {
