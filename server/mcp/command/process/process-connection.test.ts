@@ -229,6 +229,92 @@ describe('an answer that names no request', () => {
   })
 })
 
+describe('an answer without an id that says that no method was found', () => {
+  const unknown = { id: null, error: { code: -32_601, message: 'Method not found' } }
+  const failed = { code: -32_603, message: expect.stringContaining('cannot be read') }
+
+  it('is that to the last notification, not to one before a request that was answered', async () => {
+    connection.notify('notifications/initialized', {})
+    const first = connection.request('tools/call', {})
+    receive({ id: 1, result: {} })
+    await first
+    connection.notify('notifications/roots/list_changed', {})
+    const second = connection.request('tools/call', {})
+    receive(unknown)
+    receive({ id: 2, result: { of: 2 } })
+    expect(await second).toEqual({ of: 2 })
+  })
+
+  it('is that to a request if later requests than the notification have been answered', async () => {
+    const [first, second] = [connection.request('tools/call', {}), connection.request('tools/call', {})]
+    connection.notify('notifications/roots/list_changed', {})
+    const third = connection.request('tools/call', {})
+    receive({ id: 3, result: {} })
+    receive({ id: 1, result: {} })
+    await Promise.all([first, third])
+    receive(unknown)
+    await expect(second).rejects.toMatchObject(failed)
+  })
+
+  it('is that to a request if another error was meant', async () => {
+    connection.notify('notifications/initialized', {})
+    const only = connection.request('tools/call', {})
+    receive({ id: null, error: { code: -32_600, message: 'Invalid' } })
+    await expect(only).rejects.toMatchObject(failed)
+  })
+})
+
+describe('the silence of a request', () => {
+  const params = { _meta: { progressToken: 'mine' } }
+  const progress = (token: number): boolean =>
+    receive({ method: 'notifications/progress', params: { progressToken: token, progress: 1 } })
+
+  it('is not broken by the progress of another', async () => {
+    const settled = vi.fn()
+    const silent = connection.request('tools/call', params).catch(settled)
+    void connection.request('tools/call', params).catch(() => {})
+    vi.advanceTimersByTime(halfAnHour - 1)
+    progress(2)
+    vi.advanceTimersByTime(1)
+    await silent
+    expect(settled).toHaveBeenCalledOnce()
+    expect(sent.at(-1)).toMatchObject({ method: 'notifications/cancelled', params: { requestId: 1 } })
+  })
+
+  it('ends with its answer: nothing is cancelled later', async () => {
+    const answered = connection.request('tools/call', params)
+    receive({ id: 1, result: {} })
+    await answered
+    vi.advanceTimersByTime(2 * halfAnHour)
+    expect(sent).toHaveLength(1)
+  })
+})
+
+describe('a notification that names a subscription', () => {
+  const subscriptionId = 'io.modelcontextprotocol/subscriptionId'
+  const changed = 'notifications/tools/list_changed'
+
+  it('is for that lasting request alone, as it came', () => {
+    const got: JsonRpcNotification[][] = [[], []]
+    for (const each of got)
+      void connection
+        .request('subscriptions/listen', {}, { isLasting: true, onMessage: (told) => each.push(told) })
+        .catch(() => {})
+    const params = { a: 1, _meta: { [subscriptionId]: 2 } }
+    receive({ method: changed, params })
+    expect(got).toEqual([[], [{ jsonrpc: '2.0', method: changed, params }]])
+    expect(notified).toEqual([])
+  })
+
+  it('is handed on if it names another request, or none that is open', () => {
+    const onMessage = vi.fn()
+    void connection.request('tools/call', {}, { onMessage }).catch(() => {})
+    for (const id of [1, 7]) receive({ method: changed, params: { _meta: { [subscriptionId]: id } } })
+    expect(onMessage).not.toHaveBeenCalled()
+    expect(notified).toEqual([changed, changed])
+  })
+})
+
 it('the progress of a request is told whether its token comes back as a number or as text', async () => {
   const heard: unknown[] = []
   const params = { _meta: { progressToken: 'x' } }

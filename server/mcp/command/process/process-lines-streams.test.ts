@@ -1,0 +1,176 @@
+import { PassThrough } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ProcessConnection } from './process-connection.ts'
+import { ProcessLines } from './process-lines.ts'
+
+let stdin: PassThrough
+let stdout: PassThrough
+let strays: string[]
+let faults: string[]
+let lines: ProcessLines
+let connection: ProcessConnection
+let heard: string[]
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  stdin = new PassThrough({ highWaterMark: 64 })
+  stdout = new PassThrough()
+  strays = []
+  faults = []
+  heard = []
+  connection = new ProcessConnection((message) => lines.send(message), {
+    onNotification: ({ method }) => void heard.push(method),
+    onRequest() {},
+  })
+  lines = new ProcessLines({ stdin, stdout } as never, {
+    connection,
+    onStray: (line) => void strays.push(line),
+    onFault: (reason) => void faults.push(reason),
+  })
+})
+afterEach(() => vi.useRealTimers())
+
+/** Resolves when the streams have passed on what they hold. */
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
+async function say(text: string): Promise<void> {
+  stdout.write(text)
+  await turn()
+}
+/** The outcome of a call, once it has one. */
+function call(): { outcome: unknown } {
+  const state: { outcome: unknown } = { outcome: 'open' }
+  connection.request('tools/call', {}).then(
+    (result) => (state.outcome = result),
+    (error: Error) => (state.outcome = error.message),
+  )
+  return state
+}
+const unreadable = expect.stringContaining('cannot be read') as unknown
+const good = '{"jsonrpc":"2.0","id":1,"result":{"of":1}}'
+/** Not JSON, as a program in Python logs what it answers. */
+const logged = "{'jsonrpc': '2.0', 'id': 1, 'result': {'of': 1}}"
+
+describe('an answer that is not JSON', () => {
+  it('gives way to the answer itself for 250 ms: some programs log what they answer', async () => {
+    const only = call()
+    await say(`${logged}\n`)
+    await vi.advanceTimersByTimeAsync(249)
+    await say(`${good}\n`)
+    await vi.advanceTimersByTimeAsync(10)
+    expect([only.outcome, strays]).toEqual([{ of: 1 }, [logged]])
+  })
+
+  it('fails its call after 250 ms', async () => {
+    const only = call()
+    await say(`${logged}\n`)
+    await vi.advanceTimersByTimeAsync(249)
+    expect(only.outcome).toBe('open')
+    await vi.advanceTimersByTimeAsync(1)
+    expect(only.outcome).toEqual(unreadable)
+  })
+})
+
+describe('an answer that belongs to no open request', () => {
+  it('fails the only open one if it has an id that none had', async () => {
+    const only = call()
+    await say('{"jsonrpc":"2.0","id":9,"result":{}}\n')
+    expect(only.outcome).toEqual(unreadable)
+  })
+
+  it('is dropped if its request has been answered', async () => {
+    const [first, second] = [call(), call()]
+    await say(`${good}\n${good}\n`)
+    expect([first.outcome, second.outcome]).toEqual([{ of: 1 }, 'open'])
+  })
+
+  it('fails every open request that its line names', async () => {
+    const [first, second, third] = [call(), call(), call()]
+    await say(`${good}\n`)
+    await say('{"jsonrpc":"2.0","id":1,"result":{}}{"jsonrpc":"2.0","id":2,"result":{}}\n')
+    await vi.advanceTimersByTimeAsync(250)
+    expect([first.outcome, second.outcome, third.outcome]).toEqual([{ of: 1 }, unreadable, 'open'])
+  })
+})
+
+it('output without a line end is read after a second of silence, if it is whole', async () => {
+  const only = call()
+  await say(good.slice(0, 20))
+  await vi.advanceTimersByTimeAsync(1000)
+  expect([only.outcome, strays]).toEqual(['open', []])
+  await say(good.slice(20))
+  await vi.advanceTimersByTimeAsync(999)
+  expect(only.outcome).toBe('open')
+  await vi.advanceTimersByTimeAsync(1)
+  expect(only.outcome).toEqual({ of: 1 })
+})
+
+it('the last line of a process needs no line end', async () => {
+  const only = call()
+  stdout.end(good)
+  await turn()
+  expect(only.outcome).toEqual({ of: 1 })
+})
+
+it('blank lines are skipped, and other rubbish is logged', async () => {
+  await say('\n  \nWelcome!\n{"jsonrpc":"2.0","method":"notifications/x"}\n')
+  expect([strays, heard]).toEqual([['Welcome!'], ['notifications/x']])
+})
+
+it('a line of more than 16 MiB fails its call, and is logged without its text', async () => {
+  const only = call()
+  await say(`{"jsonrpc":"2.0","id":1,"result":{"of":"${'x'.repeat(16 * 1024 * 1024)}"}}\n`)
+  expect(only.outcome).toMatch(/too long/)
+  expect(strays).toEqual(['A message of the process was too long, and was skipped.'])
+})
+
+it('a message waits until the process has read the one before', async () => {
+  const sent = [1, 2, 3].map((n) => lines.send({ jsonrpc: '2.0', method: `notifications/${n}`, params: {} }))
+  let isSent = false
+  void sent[2]?.then(() => (isSent = true))
+  await turn()
+  expect(isSent).toBe(false)
+  stdin.resume()
+  await Promise.all(sent)
+  expect(isSent).toBe(true)
+})
+
+it('more than 64 MiB of messages that the process does not read are a fault', () => {
+  const params = { of: 'x'.repeat(32 * 1024 * 1024) }
+  void lines.send({ jsonrpc: '2.0', method: 'notifications/x', params })
+  expect(faults).toEqual([])
+  void lines.send({ jsonrpc: '2.0', method: 'notifications/x', params })
+  expect(faults).toEqual(['The process does not read its input.'])
+})
+
+it('messages that the process has read do not count as unread', async () => {
+  stdin.resume()
+  const params = { of: 'x'.repeat(32 * 1024 * 1024) }
+  for (let count = 0; count < 3; count += 1)
+    await lines.send({ jsonrpc: '2.0', method: 'notifications/x', params })
+  expect(faults).toEqual([])
+})
+
+it('input that is closed is a fault after half a second, output after 50 ms', async () => {
+  stdin.emit('error', new Error('EPIPE'))
+  vi.advanceTimersByTime(499)
+  expect(faults).toEqual([])
+  vi.advanceTimersByTime(1)
+  expect(faults).toEqual(['The process closed its input.'])
+  stdout.end()
+  await turn()
+  vi.advanceTimersByTime(49)
+  expect(faults).toHaveLength(1)
+  vi.advanceTimersByTime(1)
+  expect(faults.at(-1)).toBe('The process closed its output.')
+})
+
+it('nothing is read or written after the end', async () => {
+  const only = call()
+  await turn()
+  const written = (stdin.read() as Buffer).toString()
+  expect(written).toBe('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}\n')
+  lines.close()
+  await say(`${good}\nWelcome!\n`)
+  await lines.send({ jsonrpc: '2.0', method: 'notifications/x' })
+  expect([only.outcome, strays, stdin.read()]).toEqual(['open', [], null])
+})
