@@ -229,6 +229,33 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     await stream.cancel()
   })
 
+  it('hands a session every other notification of its process, except of tasks', async () => {
+    const client = open(['--era', era]).client()
+    const [session, other] = [await client.open(), await client.open()]
+    const streams = [await session.listen(), await other.listen()] as const
+    for (const method of ['tasks/status', 'example', 'elicitation/complete'])
+      await session.call('say', { method: `notifications/${method}`, params: { of: method } })
+    await client.call('say', { method: 'notifications/example', params: { of: 'no session' } })
+    expect((await streams[0].next())?.message.params).toEqual({ of: 'example' })
+    expect((await streams[0].next())?.message.params).toEqual({ of: 'elicitation/complete' })
+    await other.call('say', { method: 'notifications/example', params: { of: 'the other' } })
+    expect((await streams[1].next())?.message.params).toEqual({ of: 'the other' })
+    for (const stream of streams) await stream.cancel()
+  })
+
+  it('gets the notifications of its session, except what is between the client and the door', async () => {
+    const session = await open(['--era', era])
+      .client()
+      .open({ roots: { listChanged: true } })
+    const roots = 'notifications/roots/list_changed'
+    await session.post(notification(roots))
+    const told = async (): Promise<string> => JSON.stringify(await session.call('told'))
+    if (era === 'legacy')
+      await expect.poll(told).toContain(`[\\"notifications/initialized\\",\\"${roots}\\"]`)
+    // 2026-07-28 has none.
+    else expect(await told()).toContain('[]')
+  })
+
   it('reports changes of resources that the process before it was asked to watch', async () => {
     const session = await open(['--era', era]).client().open()
     const stream = await session.listen()
@@ -333,6 +360,9 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
       expect(await session.request(method, params)).toMatchObject({ error: { code: -32_601 } })
     const stream = await session.listen()
     await eve.call('log', { level: 'error', data: 'of eve' })
+    const ofEve = { uri: 'test://of/eve', taskId: 'of eve' }
+    for (const method of ['resources/updated', 'elicitation/complete', 'tasks/status', 'example'])
+      await eve.call('say', { method: `notifications/${method}`, params: ofEve })
     await eve.call('add_tool')
     expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
     await stream.cancel()

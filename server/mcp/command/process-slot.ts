@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts
 import { CallError } from '@drawbridge/shared/mcp/adapter/call-error.ts'
 import { mapServerCapabilities, withoutNotifications } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
 import type { ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { isChangeNotification } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import {
   jsonRpcCode,
   type JsonRpcId,
@@ -203,7 +204,8 @@ export class ProcessSlot implements ProcessClients {
     this.#onChange(notification)
     if (method === 'notifications/message') this.#passLog(params)
     else if (method === 'notifications/cancelled') this.questions.cancel(params['requestId'])
-    else if (this.#greeted?.era === 'modern') this.changes.report(notification)
+    else if (this.#greeted?.era === 'modern' && isChangeNotification(notification))
+      this.changes.report(notification)
     else if (this.isShared ? method.endsWith('/list_changed') : !method.startsWith('notifications/tasks/'))
       for (const client of this.sessions) void client.send(notification)
   }

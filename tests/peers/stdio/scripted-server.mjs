@@ -14,6 +14,7 @@ const era = settings.get('era')?.[0] ?? 'both'
 const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 const open = new Map()
 const cancelled = []
+const told = []
 const watched = new Set()
 const listens = new Map()
 const asked = new Map()
@@ -116,6 +117,11 @@ const tools = {
   touch: ({ uri }) => {
     if (isModern || watched.has(uri)) notify('notifications/resources/updated', { uri })
     return text('touched')
+  },
+  told: () => text(told),
+  say: ({ method, params }) => {
+    send({ method, params })
+    return text('said')
   },
   add_tool: () => {
     extraTool = true
@@ -284,7 +290,7 @@ function receive(line) {
     listens.delete(requestId)
   } else if (message.method === 'notifications/initialized' && is('die', 'initialized')) {
     process.exit(1)
-  }
+  } else told.push(message.method)
 }
 
 if (is('die', 'start')) process.exit(1)

@@ -306,12 +306,12 @@ describe('a notification that names a subscription', () => {
     expect(notified).toEqual([])
   })
 
-  it('is handed on if it names another request, or none that is open', () => {
+  it('is dropped if it names another request, or none that is open', () => {
     const onMessage = vi.fn()
     void connection.request('tools/call', {}, { onMessage }).catch(() => {})
     for (const id of [1, 7]) receive({ method: changed, params: { _meta: { [subscriptionId]: id } } })
     expect(onMessage).not.toHaveBeenCalled()
-    expect(notified).toEqual([changed, changed])
+    expect(notified).toEqual([])
   })
 })
 

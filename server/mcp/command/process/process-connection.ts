@@ -211,9 +211,9 @@ export class ProcessConnection {
     const { method, params } = notification
     const isProgress = method === 'notifications/progress'
     const token = isProgress ? params?.['progressToken'] : metaOf(params)[mcpMetaKey.subscriptionId]
+    if (!isProgress && token === undefined) return this.#clients?.onNotification(notification)
     const request = this.#open.get(requestId(token) ?? 0)
     if (request?.isLasting === !isProgress) request.onMessage(notification)
-    else if (!isProgress) this.#clients?.onNotification(notification)
   }
 }
 

@@ -22,7 +22,7 @@ beforeEach(() => {
     onNotification: ({ method }) => void heard.push(method),
     onRequest() {},
   })
-  lines = new ProcessLines({ stdin, stdout } as never, {
+  lines = new ProcessLines({ stdin, stdout }, {
     connection,
     onStray: (line) => void strays.push(line),
     onFault: (reason) => void faults.push(reason),
