@@ -5,7 +5,7 @@ import { createManifest } from './manifest.ts'
 type Options = Parameters<typeof createManifest>[0]
 
 const make = (options: Partial<Options> & { isFirefox: boolean }): ReturnType<typeof createManifest> =>
-  createManifest({ team: undefined, key: undefined, geckoId: undefined, ...options })
+  createManifest({ key: undefined, geckoId: undefined, ...options })
 
 describe('the id', () => {
   it('in Chromium follows from the key, and is the one that the documents name', () => {

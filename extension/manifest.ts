@@ -1,6 +1,4 @@
 import type { UserManifest } from 'wxt'
-import type { Profile } from './core/profile.ts'
-import { originPatterns } from './core/site.ts'
 
 /** Fixes the id of unpacked builds in Chromium, so that permissions and tests survive a move of the folder. Public. */
 const developmentKey =
@@ -20,24 +18,22 @@ const contentSecurityPolicy = [
 
 /**
  * Creates the manifest, except for what the tool adds: version, icons, pages and background script. Installing shows
- * no warnings: no permission here triggers one, and sites are requested one at a time when needed. The only exception
- * is a team build, whose app may be read from the start. `key` replaces the public key that fixes the id in Chromium;
- * empty omits it, as the store requires for the first upload. `geckoId` replaces the id in Firefox.
+ * no warnings: no permission here triggers one, and sites are requested one at a time when needed. `key` replaces the
+ * public key that fixes the id in Chromium; empty omits it, as the store requires for the first upload. `geckoId`
+ * replaces the id in Firefox.
  */
 export function createManifest(options: {
   isFirefox: boolean
-  team: Profile | undefined
   key: string | undefined
   geckoId: string | undefined
 }): UserManifest {
-  const { isFirefox, team, key = developmentKey, geckoId = 'drawbridge@drawbridge.example' } = options
+  const { isFirefox, key = developmentKey, geckoId = 'drawbridge@drawbridge.example' } = options
   return {
     name: '__MSG_extensionName__',
     description: '__MSG_extensionDescription__',
     default_locale: 'en',
-    permissions: ['activeTab', 'alarms', 'cookies', 'scripting', 'storage'],
+    permissions: ['activeTab', 'cookies', 'scripting', 'storage'],
     optional_host_permissions: ['https://*/*', 'http://*/*'],
-    ...(team !== undefined && { host_permissions: originPatterns(team.appUrl) }),
     content_security_policy: { extension_pages: contentSecurityPolicy },
     action: { default_title: '__MSG_extensionName__' },
     commands: { _execute_action: { suggested_key: { default: 'Alt+Shift+D' } } },

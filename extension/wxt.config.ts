@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'wxt'
 import { createInlineStyles, nativeInterface } from './build-plugins.ts'
 import { createManifest } from './manifest.ts'
-import { readTeam } from './team.ts'
 
 const inlineStyles = createInlineStyles()
 
@@ -13,32 +12,27 @@ export default defineConfig({
   manifestVersion: 3,
   // Read by tests and the release. Tests that build use a different folder.
   outDir: process.env.EXTENSION_OUT_DIR ?? '../dist/extension',
-  manifest: ({ browser, mode }) =>
+  manifest: ({ browser }) =>
     createManifest({
       isFirefox: browser === 'firefox',
-      team: readTeam(mode, process.env),
       key: process.env.EXTENSION_KEY,
       geckoId: process.env.EXTENSION_GECKO_ID,
     }),
-  vite: ({ browser, mode }) => {
-    const team = readTeam(mode, process.env)
-    return {
-      plugins: [nativeInterface(), inlineStyles.plugin()],
-      define: { 'import.meta.env.TEAM': JSON.stringify(team === undefined ? '' : JSON.stringify(team)) },
-      build: {
-        target: browser === 'firefox' ? 'firefox142' : 'chrome127',
-        minify: true,
-        sourcemap: false,
-        // Omits a polyfill for preload links, which every supported browser has.
-        modulePreload: { polyfill: false },
-        reportCompressedSize: false,
-        // Property reads have no side effects in this code, so unused ones can be removed.
-        rolldownOptions: {
-          treeshake: { propertyReadSideEffects: false, manualPureFunctions: ['Uint8Array.from'] },
-        },
+  vite: ({ browser }) => ({
+    plugins: [nativeInterface(), inlineStyles.plugin()],
+    build: {
+      target: browser === 'firefox' ? 'firefox142' : 'chrome127',
+      minify: true,
+      sourcemap: false,
+      // Omits a polyfill for preload links, which every supported browser has.
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+      // Property reads have no side effects in this code, so unused ones can be removed.
+      rolldownOptions: {
+        treeshake: { propertyReadSideEffects: false, manualPureFunctions: ['Uint8Array.from'] },
       },
-    }
-  },
+    },
+  }),
   hooks: {
     'build:manifestGenerated': (_wxt, manifest) => {
       // Our pages need room, and Firefox would draw permission prompts over a frame.

@@ -71,7 +71,7 @@ const allowed: typeof refused = [
   ['extension/ui/x.ts', '../core/session/expiry.ts'],
   ['extension/platform/x.ts', '../core/ports.ts'],
   ['extension/platform/web-extension.ts', 'webextension-polyfill'],
-  ['extension/background/x.ts', '../core/session/badge.ts'],
+  ['extension/background/x.ts', '../core/session/expiry.ts'],
   ['extension/entrypoints/popup/x.ts', '../../core/popup/popup.ts'],
 ]
 

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fakeBrowser } from 'wxt/testing/fake-browser'
+import background from '../entrypoints/background.ts'
 import { createBrowser } from '../platform/browser.ts'
-import { provide } from '../../tests/support/extension/platform/fake-web-extension.ts'
+import { storeIntent } from '../platform/intent.ts'
+import { provide, provideEvent } from '../../tests/support/extension/platform/fake-web-extension.ts'
 import { resumePopup } from './resume.ts'
 
 vi.mock('webextension-polyfill', async () => ({
@@ -71,4 +73,16 @@ describe('when a permission was given', () => {
     await resumed
     expect(openPopup).not.toHaveBeenCalled()
   })
+})
+
+it('the background listens for a new permission from its first turn on, and then opens the popup again', async () => {
+  const added = provideEvent('permissions.onAdded')
+  background.main()
+  expect(added.listeners).toBe(1)
+  const openPopup = provide('action.openPopup', async () => {})
+  provide('tabs.get', async () => ({ active: true, windowId: 3 }))
+  storeIntent({ kind: 'read', tabId: 7 })
+  added.emit({})
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(openPopup).toHaveBeenCalledOnce()
 })

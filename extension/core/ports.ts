@@ -1,5 +1,5 @@
 import type { WireCookie } from '@drawbridge/shared/session-cookie/cookie-header.ts'
-import type { Profile, Settings } from './profile.ts'
+import type { Settings } from './profile.ts'
 
 /** A tab as far as the extension can see it. */
 export interface Tab {
@@ -52,8 +52,6 @@ export interface EndpointResponse {
 export interface Browser {
   /** Firefox shows permission prompts below the popup, so the settings page requests them. */
   readonly asksInTab: boolean
-  /** The profile built into a team's build. */
-  readonly builtInProfile: Profile | undefined
   now(): number
   /** Calls back once after a delay; returns a function that cancels it. */
   setTimer(callback: () => void, milliseconds: number): () => void
@@ -101,8 +99,8 @@ export interface Browser {
 export interface SettingsBrowser extends Browser {
   /** Match patterns of the allowed sites. */
   allowed(): Promise<readonly string[]>
-  /** Revokes a permission. False when the browser keeps it, as for the site of a team's build. */
-  forget(patterns: readonly string[]): Promise<boolean>
+  /** Revokes a permission. Does nothing when the browser keeps it, as with permission for all sites. */
+  forget(patterns: readonly string[]): Promise<void>
   /** Shows that tab and closes this page; false, and the page stays, when the tab is gone. */
   returnTo(tabId: number): Promise<boolean>
   /** The popup's keyboard shortcut as the browser writes it (`Alt+Shift+D`); undefined without one. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { allProfiles, chooseProfile, emptySettings, parseSettings, type Profile } from './profile.ts'
+import { chooseProfile, emptySettings, parseSettings, type Profile } from './profile.ts'
 
 const profile = (id: string, appUrl: string): Profile => {
   return { id, label: id, appUrl, baseUrl: undefined, cookieName: undefined }
@@ -28,15 +28,6 @@ test.each([
   [undefined, undefined],
 ])('%s is of %s', (url, id) => {
   expect(chooseProfile(profiles, url)?.id).toBe(id)
-})
-
-test('the profile of the build is among all, unless it was changed', () => {
-  const builtIn = profile('team', 'https://team.example.com')
-  const settings = { version: 1, profiles } as const
-  expect(allProfiles(settings, undefined)).toEqual(profiles)
-  expect(allProfiles(settings, builtIn)).toEqual([...profiles, builtIn])
-  const changed = { ...builtIn, label: 'changed' }
-  expect(allProfiles({ version: 1, profiles: [changed] }, builtIn)).toEqual([changed])
 })
 
 const stored = {

@@ -48,14 +48,6 @@ export function chooseProfile(profiles: readonly Profile[], url: string | undefi
     .toSorted((one, other) => other.appUrl.length - one.appUrl.length)[0]
 }
 
-/** Returns all profiles: those of the settings, then the built-in one unless its id is among them. */
-export function allProfiles(settings: Settings, builtIn: Profile | undefined): readonly Profile[] {
-  const { profiles } = settings
-  return builtIn === undefined || profiles.some(({ id }) => id === builtIn.id)
-    ? profiles
-    : [...profiles, builtIn]
-}
-
 /** Adds a profile to the settings, or replaces the one with its id. */
 export function putProfile(settings: Settings, profile: Profile): Settings {
   const { profiles } = settings

@@ -1,6 +1,6 @@
 import type { Permissions, Tabs } from 'webextension-polyfill'
 import type { Browser, Intent, PageView, Tab } from '../core/ports.ts'
-import { parseSettings, type Profile } from '../core/profile.ts'
+import { parseSettings } from '../core/profile.ts'
 import { isHostOf, readCookies } from './cookies.ts'
 import { fetchEndpoint } from './endpoint-fetch.ts'
 import { storeIntent, takeIntent } from './intent.ts'
@@ -14,7 +14,6 @@ const quietMs = 150
 export function createBrowser(): Browser {
   return {
     asksInTab: import.meta.env.FIREFOX,
-    builtInProfile: import.meta.env.TEAM ? (JSON.parse(import.meta.env.TEAM) as Profile) : undefined,
     now: () => Date.now() / 1000,
     setTimer(callback, milliseconds) {
       const timer = setTimeout(callback, milliseconds)

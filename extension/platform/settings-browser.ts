@@ -9,12 +9,7 @@ export function createSettingsBrowser(): SettingsBrowser {
     ...createBrowser(),
     allowed: async () => (await permissions.getAll()).origins ?? [],
     async forget(patterns) {
-      try {
-        return await permissions.remove({ origins: [...patterns] })
-      } catch {
-        // The browser keeps permissions granted by the manifest.
-        return false
-      }
+      await permissions.remove({ origins: [...patterns] })
     },
     async returnTo(tabId) {
       try {

@@ -129,9 +129,10 @@ describe('the first view', () => {
 
   it.each([
     ['none: the host, and no server', undefined, 'app.example.com', undefined, 3],
-    ['that of a build for a team', app, 'The app', 'https://mcp.example.com/mcp', 13],
-  ])('a profile: %s', async (_case, builtInProfile, label, server, formats) => {
-    const { ready } = await open({ cookies: sessionCookies(token), builtInProfile })
+    ['that of the settings', app, 'The app', 'https://mcp.example.com/mcp', 13],
+  ])('a profile: %s', async (_case, profile, label, server, formats) => {
+    const settings = { version: 1, profiles: profile ? [profile] : [] } as const
+    const { ready } = await open({ cookies: sessionCookies(token), settings })
     expect(ready().profile).toEqual({ label, server })
     expect(ready().formats).toHaveLength(formats)
   })

@@ -1,5 +1,5 @@
 import type { Browser, Tab } from '../ports.ts'
-import { allProfiles, chooseProfile, type Profile } from '../profile.ts'
+import { chooseProfile, type Profile } from '../profile.ts'
 import { readSessions, type SessionsReading } from './session-reader.ts'
 import { originPatterns } from '../site.ts'
 
@@ -33,11 +33,10 @@ export function announcedIn({ profile, reading }: Look): string | undefined {
 
 /** Reads the current tab and settings. `last` is the previously known tab. */
 export async function lookAtTab(browser: Browser, last: Tab): Promise<Look> {
-  const [found = unknownTab.tab, settings] = await Promise.all([browser.tab(), browser.loadSettings()])
+  const [found = unknownTab.tab, { profiles }] = await Promise.all([browser.tab(), browser.loadSettings()])
   // A reload may revoke what a click on the toolbar granted; assume that it is still the same site.
   const url = found.url ?? (found.id === last.id ? last.url : undefined)
   const tab = { ...found, url }
-  const profiles = allProfiles(settings, browser.builtInProfile)
   const profile = chooseProfile(profiles, url)
   const { appUrl } = profile ?? profiles[0] ?? unknownTab
   const reading = await readSessions(browser, tab, profile)

@@ -47,7 +47,7 @@ async function open(
     ...memory,
     allowed: async () => [...memory.world.allowed],
     async forget(patterns) {
-      return patterns.map((pattern) => memory.world.allowed.delete(pattern)).every(Boolean)
+      for (const pattern of patterns) memory.world.allowed.delete(pattern)
     },
     async returnTo(tabId) {
       if (tabs.includes(tabId)) returned.push(tabId)
@@ -75,7 +75,6 @@ describe('the list of profiles', () => {
       profiles: [
         {
           ...notes,
-          builtIn: false,
           app: { host: 'notes.example.com', state: 'allowed' },
           server: { host: 'mcp.example.com', state: 'not-allowed' },
         },
@@ -86,23 +85,6 @@ describe('the list of profiles', () => {
       notice: { kind: 'none' },
       shortcut: 'Alt+Shift+D',
     })
-  })
-
-  it('has the one that came with the build, which can be changed and so becomes deletable', async () => {
-    const builtInProfile: Profile = { ...notes, id: 'team', label: 'Team' }
-    const { profiles, page } = await open('', { builtInProfile })
-    expect(profiles().profiles.map(({ id, builtIn }) => [id, builtIn])).toEqual([
-      ['notes', false],
-      ['team', true],
-    ])
-    await page.act({ kind: 'edit', id: 'team' })
-    const { form } = profiles()
-    expect(form?.isNew).toBe(false)
-    await page.act({ kind: 'save', draft: { ...(form?.draft as ProfileDraft), label: 'Ours' } })
-    expect(profiles().profiles.map(({ id, label, builtIn }) => [id, label, builtIn])).toEqual([
-      ['notes', 'Notes', false],
-      ['team', 'Ours', false],
-    ])
   })
 
   it('names the hosts that were allowed and belong to no profile, each once', async () => {

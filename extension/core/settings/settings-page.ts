@@ -1,6 +1,6 @@
 import { discoverEndpoint } from '../endpoint/endpoint-discovery.ts'
 import type { SettingsBrowser } from '../ports.ts'
-import { allProfiles, type Profile, putProfile, type Settings } from '../profile.ts'
+import { type Profile, putProfile, type Settings } from '../profile.ts'
 import { type SettingsRequest, parseSettingsHash } from '../settings-hash.ts'
 import type {
   AllowOutcome,
@@ -53,14 +53,14 @@ export class SettingsPage {
 
   async #load(): Promise<Settings> {
     const settings = await this.#browser.loadSettings()
-    this.#profiles = allProfiles(settings, this.#browser.builtInProfile)
+    this.#profiles = settings.profiles
     return settings
   }
 
   async #showProfiles(notice: SettingsNotice = { kind: 'none' }): Promise<void> {
-    const settings = await this.#load()
+    await this.#load()
     const [views, allowed, shortcut] = await Promise.all([
-      Promise.all(this.#profiles.map((profile) => viewOf(this.#browser, profile, settings))),
+      Promise.all(this.#profiles.map((profile) => viewOf(this.#browser, profile))),
       this.#browser.allowed(),
       this.#browser.shortcut(),
     ])
@@ -120,7 +120,7 @@ export class SettingsPage {
 
   async #takeBack(patterns: readonly string[], host: string): Promise<void> {
     await this.#browser.forget(patterns)
-    // With permission for all sites, or a team's build, this one stays allowed.
+    // With permission for all sites, this one stays allowed.
     const isKept = await this.#browser.mayRead(patterns, 'read')
     await this.#showProfiles({ kind: isKept ? 'kept' : 'taken-back', host })
   }
@@ -197,11 +197,10 @@ function urlOf(profiles: readonly Profile[], id: string, purpose: Purpose): stri
   return purpose === 'read' ? profile?.appUrl : profile?.baseUrl
 }
 
-async function viewOf(browser: SettingsBrowser, profile: Profile, settings: Settings): Promise<ProfileView> {
+async function viewOf(browser: SettingsBrowser, profile: Profile): Promise<ProfileView> {
   const { appUrl, baseUrl } = profile
   return {
     ...profile,
-    builtIn: !settings.profiles.includes(profile),
     app: await accessTo(browser, appUrl, 'read'),
     server: baseUrl === undefined ? undefined : await accessTo(browser, baseUrl, 'test'),
   }

@@ -13,8 +13,6 @@ export interface SiteAccess {
 
 /** A profile as displayed. */
 export interface ProfileView extends Profile {
-  /** Part of the build: it can be changed, but not deleted. */
-  builtIn: boolean
   /** Permission to read the app's site. */
   app: SiteAccess
   /** Permission to send tokens to the MCP server's site in tests; undefined without a server. */

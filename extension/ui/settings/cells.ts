@@ -26,14 +26,8 @@ export function profileCells(
   row: Element,
   translate: Translate,
 ): Record<string, string> {
-  const { id, label, appUrl, baseUrl, cookieName, builtIn, app, server } = profile
-  const setButton = (
-    cell: string,
-    name: string,
-    value: string,
-    ariaLabel: string,
-    isThere: boolean,
-  ): void => {
+  const { id, label, appUrl, baseUrl, cookieName, app, server } = profile
+  const setButton = (cell: string, name: string, value: string, ariaLabel: string, isThere = true): void => {
     const button = row.querySelector(`[data-cell=${cell}]`) as HTMLButtonElement
     Object.assign(button, { name, value, ariaLabel, hidden: !isThere })
   }
@@ -44,8 +38,8 @@ export function profileCells(
     setButton(cell, name, `${purpose}:${id}`, translate(`${kind}_name`, host), access !== undefined)
     return translate(kind)
   }
-  setButton('edit', 'edit', id, translate('edit_name', label), true)
-  setButton('delete', 'delete', id, translate('delete_name', label), !builtIn)
+  setButton('edit', 'edit', id, translate('edit_name', label))
+  setButton('delete', 'delete', id, translate('delete_name', label))
   return {
     label,
     edit: translate('edit'),

@@ -10,7 +10,6 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const pages = ['docs/extension.md', ...globSync('docs/store/*.md', { cwd: root })]
 const { permissions = [], optional_host_permissions: hosts } = createManifest({
   isFirefox: true,
-  team: undefined,
   key: undefined,
   geckoId: undefined,
 })

@@ -131,28 +131,6 @@ describe.each(browsers)('the manifest of %s', (browser) => {
   })
 })
 
-describe('a build for a team', () => {
-  const team = { APP_URL: 'https://notes.example.com/app', BASE_URL: 'https://mcp.example.com' }
-  const folder = temporaryFolder(afterAll)
-  beforeAll(() => runWxt(folder, ['build', '--mode', 'team'], team), 60_000)
-
-  it('differs by the one site that is allowed from the start', () => {
-    const built = readFileSync(join(folder, 'chrome-mv3-team/manifest.json'), 'utf8')
-    const { host_permissions: sites, ...others } = JSON.parse(built) as Record<string, unknown>
-    expect(sites).toEqual(['https://notes.example.com/*', 'http://notes.example.com/*'])
-    expect(others).toEqual(JSON.parse(textOf('chrome', 'manifest.json')))
-  })
-
-  it('knows app and server', () => {
-    const code = globSync(join(folder, 'chrome-mv3-team/**/*.js')).map((path) => readFileSync(path, 'utf8'))
-    for (const url of Object.values(team)) expect(code.some((text) => text.includes(url))).toBe(true)
-    const others = filesOf('chrome', '**/*.js').filter((path) =>
-      textOf('chrome', path).includes('example.com'),
-    )
-    expect(others).toEqual([])
-  })
-})
-
 describe.each(browsers)('the code for %s', (browser) => {
   it('of the popup is at most 32 kB, whenever it is loaded', () => {
     const parts = loadedBy(browser, 'popup.html')

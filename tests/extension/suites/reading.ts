@@ -60,8 +60,6 @@ export function describeReading(shared: SharedBrowser): void {
           await untilGone(settings)
           expect(await view(await browser.clickToolbar(tab))).toBe('ready')
         }
-        await until(async () => (await browser.badge(tab)) !== '', 'the badge')
-        expect(await browser.badge(tab)).toMatch(/^(?:59|60)$/)
       })
 
       it('a page without permission is a tab without an app until the icon is clicked; the popup fits', async () => {
@@ -69,7 +67,6 @@ export function describeReading(shared: SharedBrowser): void {
         const tab = await browser.openTab('https://other.app.example/')
         const popup = await browser.openPopupFor(tab)
         expect(await popup.$eval('body', (body) => body.dataset['view'])).toBe('no-web-page')
-        expect(await browser.badge(tab)).toBe('')
         const clicked = await browser.clickToolbar(tab)
         expect(await view(clicked)).toBe('ready')
         const size = await clicked.read(({ innerWidth, innerHeight, document }) => ({

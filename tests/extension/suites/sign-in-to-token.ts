@@ -63,7 +63,7 @@ export function describeSignIn(shared: SharedBrowser): void {
       expect(await listed.text()).toContain('list_notes')
       expect(await browser.stored()).not.toContain('profiles')
       // The browser has asked the person for nothing so far.
-      expect(await browser.badge(tab)).toBe('')
+      expect(await browser.allowed()).toEqual([])
     })
 
     it('the server that the app announces is named, and is looked up and saved in the settings', async () => {

@@ -67,11 +67,13 @@ export async function openTabIn(within: Page, opener: PageOpener, url: string): 
 }
 
 /** Returns what tests ask of the extension itself, inside one of its pages. */
-export function extensionState(helper: () => Promise<Page>): Pick<TestBrowser, 'badge' | 'stored' | 'store'> {
+export function extensionState(
+  helper: () => Promise<Page>,
+): Pick<TestBrowser, 'allowed' | 'stored' | 'store'> {
   return {
-    async badge(tab) {
+    async allowed() {
       const within = await helper()
-      return within.evaluate((tabId) => chrome.action.getBadgeText({ tabId }), tab.id)
+      return within.evaluate(async () => (await chrome.permissions.getAll()).origins)
     },
     async stored() {
       const within = await helper()

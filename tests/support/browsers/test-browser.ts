@@ -55,8 +55,8 @@ export interface TestBrowser {
   grant(...hosts: readonly string[]): Promise<void>
   /** Makes a page see this user preference. */
   prefer(page: Page, colorScheme: 'light' | 'dark'): Promise<void>
-  /** Returns the text of the badge for that tab. */
-  badge(tab: Tab): Promise<string>
+  /** Returns the match patterns of the sites that the extension may read. */
+  allowed(): Promise<readonly string[]>
   /** Returns everything that the extension stored, as JSON. */
   stored(): Promise<string>
   /** Stores settings like the settings page. */
@@ -79,8 +79,10 @@ export interface BrowserOptions {
 /** The part of the extension interface that tests call inside its pages; the same names in both browsers. */
 export interface ExtensionApi {
   tabs: { query(query: object): Promise<{ id: number }[]> }
-  permissions: { request(permissions: object): Promise<boolean> }
-  action: { getBadgeText(details: { tabId: number }): Promise<string> }
+  permissions: {
+    request(permissions: object): Promise<boolean>
+    getAll(): Promise<{ origins: string[] }>
+  }
   storage: Record<
     'local' | 'session' | 'sync',
     { get(keys: null): Promise<object>; set(items: object): Promise<void> }

@@ -6,7 +6,7 @@ import {
   type Intent,
   type Tab,
 } from '../../../../extension/core/ports.ts'
-import type { Profile, Settings } from '../../../../extension/core/profile.ts'
+import type { Settings } from '../../../../extension/core/profile.ts'
 
 /** A stored cookie. Its visibility follows Chromium's rules, the narrower ones, as measured in release 156. */
 export interface MemoryCookie {
@@ -90,9 +90,9 @@ export interface MemoryBrowser extends Browser {
 
 /** Creates a browser with one clicked https tab, no cookies and no permissions. */
 export function createMemoryBrowser(
-  start: Partial<MemoryWorld> & Partial<Pick<Browser, 'asksInTab' | 'builtInProfile'>> = {},
+  start: Partial<MemoryWorld> & Partial<Pick<Browser, 'asksInTab'>> = {},
 ): MemoryBrowser {
-  const { asksInTab = false, builtInProfile, ...given } = start
+  const { asksInTab = false, ...given } = start
   const world: MemoryWorld = { ...newWorld(), ...given }
   const timers = new Map<number, { at: number; callback: () => void }>()
   const listeners = new Set<() => void>()
@@ -104,7 +104,6 @@ export function createMemoryBrowser(
     world,
     ...clockOf(),
     asksInTab,
-    builtInProfile: builtInProfile satisfies Profile | undefined,
     async tab() {
       const tab = world.tabs.find(({ id }) => id === world.activeTab)
       if (tab === undefined) return undefined

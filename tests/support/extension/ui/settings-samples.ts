@@ -11,7 +11,6 @@ const notes: ProfileView = {
   appUrl: 'https://notes.example.com',
   baseUrl: 'https://mcp.example.com',
   cookieName: undefined,
-  builtIn: false,
   app: { host: 'notes.example.com', state: 'allowed' },
   server: { host: 'mcp.example.com', state: 'not-allowed' },
 }
@@ -22,7 +21,6 @@ const staging: ProfileView = {
   appUrl: 'http://staging.internal:3000/notes',
   baseUrl: undefined,
   cookieName: 'notes-session',
-  builtIn: true,
   app: { host: 'staging.internal:3000', state: 'not-allowed' },
   server: undefined,
 }
