@@ -341,6 +341,6 @@ describe('HTTP+SSE', () => {
 it('answers with an error while the server is down, whatever is remembered of it, and goes on', async () => {
   // A port of a server that has closed is soon another's.
   const memory = { ...legacyMemory, initializeResult: { protocolVersion: '2025-11-25', capabilities: {} } }
-  const rig = startProxy({ url: 'http://127.0.0.1:9/mcp' }, { memory })
+  const rig = startProxy({ url: 'http://127.0.0.1:9/mcp' }, { memory, signInWaitMs: 20_000 })
   for (const _ of [1, 2]) expect((await initialize(rig))['error'].data.fault).toBe('refused')
 })

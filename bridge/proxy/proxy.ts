@@ -6,7 +6,8 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { type AnyStep, pipeline } from '@drawbridge/shared/mcp/pipeline.ts'
+import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { type AnyStep, pipeline, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpClient } from '../http/http-client.ts'
 import { subscriptionNotice } from '../sign-in/authorization-prompt.ts'
@@ -20,6 +21,7 @@ import { ClientInput, InitializeOrder, paramsOf, PendingCalls, type ClientContex
 import { Liveness, type LivenessConfig } from './liveness.ts'
 import { RevisionStep } from './revision-step.ts'
 import { ServerConnections } from './server-connections.ts'
+import type { RevisionPorts } from './server-revision.ts'
 import { ToolFilter } from './tool-filter.ts'
 
 /** How messages are carried. Times in milliseconds. */
@@ -72,68 +74,60 @@ export class McpProxy {
   readonly #pending: PendingCalls
   readonly #remembered: RememberedServer
   readonly #signIns: SignIns
-  readonly #revision: RevisionStep
+  readonly #server: RevisionStep
   readonly #liveness: Liveness
-  readonly #start: () => void
+  readonly #send: Send<ClientContext>
   readonly #ended = createSignal()
   #isRunning = false
   #isEnding = false
 
   constructor(config: McpProxyConfig, ports: McpProxyPorts) {
+    const { describeFailure, input, note, output, tracing } = ports
     this.#ports = ports
-    const { describeFailure, input, note, output, say: warn, tracing } = ports
-    const stdio = (this.#stdio = new Stdio(input, output))
-    const inFlight = (this.#inFlight = new InFlight(stdio, output))
-    const { write } = inFlight
-    const client = this.#client
-    const filter = new ToolFilter(config.tools)
-    const pending = (this.#pending = new PendingCalls({ describeFailure, note, write, wallMs: Date.now }))
-    const remembered = (this.#remembered = new RememberedServer(ports))
+    this.#stdio = new Stdio(input, output)
+    this.#inFlight = new InFlight(this.#stdio, output)
+    const { write } = this.#inFlight
+    this.#pending = new PendingCalls({ describeFailure, note, write, wallMs: Date.now })
+    this.#remembered = new RememberedServer(ports)
     const succeeded = (): void => this.#toolsChanged()
-    const signIns = (this.#signIns = new SignIns({
-      ...ports,
-      waitMs: config.signInWaitMs,
-      succeeded,
-      randomId,
-    }))
-    const { version } = config
-    const memory = (): ServerMemory | undefined => remembered.known()
-    const offered = (toolName: string): void => filter.exempt(toolName)
-    const signInPorts = { signIns, version, callWaitMs, memory, describeFailure, offered }
-    const servers = new ServerConnections(config, {
-      transport: {
-        ...ports,
-        tracing: tracing?.toServer,
-        randomId,
-        warn,
-        unsolicited: pending.unsolicited,
-      },
-      remembered,
-      signIn: (era) => new SignInStep(era, signInPorts),
+    this.#signIns = new SignIns({ ...ports, waitMs: config.signInWaitMs, succeeded, randomId })
+    const filter = new ToolFilter(config.tools)
+    this.#server = connectServer(config, ports, {
+      client: this.#client,
+      filter,
+      pending: this.#pending,
+      remembered: this.#remembered,
+      signIns: this.#signIns,
     })
-    const parts = { servers, pending, client, remembered, signIns }
-    const revision = new RevisionStep(config.protocol, { ...ports, ...parts, warn, randomId })
-    this.#revision = revision
-    const origin = new URL(config.serverUrl).origin
-    const dropConnections = (): void => ports.http.close()
     this.#liveness = new Liveness(
-      { ...config, origin },
-      { calls: pending, server: revision, clocks, dropConnections, note },
+      { ...config, origin: new URL(config.serverUrl).origin },
+      {
+        calls: this.#pending,
+        server: this.#server,
+        clocks,
+        dropConnections: () => ports.http.close(),
+        note,
+      },
     )
 
-    /** A line of stdin passes these, in this order, and then the steps of the server that it goes to. */
-    const rules = filter.hasRules ? [filter] : []
-    const spans = tracing ? [tracing.fromClient] : []
-    const steps = [inFlight, client, ...spans, ...rules, pending, new InitializeOrder()]
-    const send = pipeline<ClientContext>(steps, revision.send)
-    this.#start = () => stdio.start(send, { era: 'legacy', deliver: write }, () => void this.#inputEnded())
+    // A line of stdin passes these steps in this order, and then those of its connection to the server.
+    const steps: Step<ClientContext>[] = [
+      this.#inFlight,
+      this.#client,
+      ...(tracing ? [tracing.fromClient] : []),
+      ...(filter.hasRules ? [filter] : []),
+      this.#pending,
+      new InitializeOrder(),
+    ]
+    this.#send = pipeline(steps, this.#server.send)
   }
 
   /** Resolves with the exit code when stdin ended or {@link McpProxy.stop} was called, and everything is closed. */
   async run(): Promise<number> {
     if (!this.#isEnding && !this.#isRunning) {
       this.#isRunning = true
-      this.#start()
+      const context: ClientContext = { era: 'legacy', deliver: this.#inFlight.write }
+      this.#stdio.start(this.#send, context, () => void this.#inputEnded())
       this.#liveness.start()
     }
     await this.#ended.given
@@ -176,11 +170,38 @@ export class McpProxy {
     this.#remembered.flush()
     this.#liveness.stop()
     this.#signIns.close()
-    const closing = Promise.all([this.#stdio.close(), this.#revision.close(Math.min(graceMs, leftMs))])
+    const closing = Promise.all([this.#stdio.close(), this.#server.close(Math.min(graceMs, leftMs))])
     this.#pending.close()
     // A client that reads no more, or too slowly, does not hold the end: what is left for it is lost.
     await settledWithin(closing, leftMs)
   }
+}
+
+interface ProxyParts extends Pick<RevisionPorts, 'client' | 'pending' | 'remembered' | 'signIns'> {
+  filter: ToolFilter
+}
+
+/** Makes the connections to the server, each behind a sign-in, and the step that chooses between them. */
+function connectServer(
+  config: McpProxyConfig,
+  ports: McpProxyPorts,
+  { filter, ...parts }: ProxyParts,
+): RevisionStep {
+  const { describeFailure, say: warn, tracing } = ports
+  const { pending, remembered, signIns } = parts
+  const signIn = (era: McpEra): SignInStep =>
+    new SignInStep(era, {
+      signIns,
+      version: config.version,
+      callWaitMs,
+      memory: () => remembered.known(),
+      describeFailure,
+      offered: (toolName) => filter.exempt(toolName),
+    })
+  const { unsolicited } = pending
+  const transport = { ...ports, tracing: tracing?.toServer, randomId, warn, unsolicited }
+  const servers = new ServerConnections(config, { transport, remembered, signIn })
+  return new RevisionStep(config.protocol, { ...ports, ...parts, servers, randomId })
 }
 
 const clocks = {

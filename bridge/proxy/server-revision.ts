@@ -25,7 +25,6 @@ export interface RevisionPorts {
   signIns: SignIns
   runtime: Runtime
   describeFailure: DescribeFailure
-  warn(text: string): void
   note(text: string): void
   randomId(): string
 }
