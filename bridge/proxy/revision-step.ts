@@ -14,6 +14,7 @@ import { TransportError } from '../transport/transport.ts'
 import { withholdError, type WithheldError } from '../transport/withheld-error.ts'
 import { AdaptedConnection } from './adapted-connection.ts'
 import { paramsOf, type CallCarrier, type ClientContext, type PendingCall } from './client-calls.ts'
+import type { ServerConnection } from './server-connections.ts'
 import { claimsOf, ServerRevision, type RevisionPorts } from './server-revision.ts'
 
 /** A remembered 2025 server that says nothing for this long is not asked for 2026-07-28 any further. */
@@ -28,6 +29,7 @@ export class RevisionStep {
   readonly #pin: 'auto' | McpEra
   readonly #revision: ServerRevision
   readonly #carriers: Record<McpEra, CallCarrier>
+  #sessions: ServerConnection | undefined
   #adapted: AdaptedConnection | undefined
   /** The revision of the last request to the server. */
   #used: McpEra | undefined
@@ -97,7 +99,7 @@ export class RevisionStep {
   /** Sends as it is, or by the adapter. Changes between the two once, if the server turns out to need it. */
   async #requestLegacy(message: WireMessage, context: ClientContext, call: PendingCall): Promise<void> {
     const revision = this.#revision
-    this.#used = revision.serving
+    this.#used = revision.proven ?? revision.serving
     if (this.#used === 'modern') {
       const adapted = (this.#adapted ??= this.#adapt())
       call.carrier = adapted
@@ -106,7 +108,7 @@ export class RevisionStep {
       return
     }
     call.carrier = this.#carriers.legacy
-    const { send } = this.#ports.servers.of('legacy')
+    const { send } = (this.#sessions ??= this.#ports.servers.of('legacy'))
     if (revision.proven === 'legacy') return send(message, context)
     const error = await this.#sendInDoubt(send, message, context, 'legacy')
     if (error === undefined) return

@@ -48,23 +48,15 @@ interface OpeningAttempt {
  * requests right behind that, and Python servers refuse requests that overtake it.
  */
 export class SessionOpening {
+  /** Set here only. {@link SessionOpening.ready} comes before a request unless client and server agree. */
+  state: SessionState = { kind: 'agreed' }
   readonly #era: McpEra
   readonly #ports: SignInPorts
   readonly #closed = new AbortController()
-  #state: SessionState = { kind: 'agreed' }
 
   constructor(era: McpEra, ports: SignInPorts) {
     this.#era = era
     this.#ports = ports
-  }
-
-  get isMissing(): boolean {
-    return this.#state.kind === 'missing'
-  }
-
-  /** False: {@link SessionOpening.ready} comes before the next request. */
-  get isReady(): boolean {
-    return this.#state.kind === 'agreed'
   }
 
   /**
@@ -82,7 +74,7 @@ export class SessionOpening {
     })
     const standIn = async (): Promise<void> => {
       isAnswered = true
-      if (this.#era === 'legacy') this.#state = { kind: 'missing', first, kept: [], attempt }
+      if (this.#era === 'legacy') this.state = { kind: 'missing', first, kept: [], attempt }
       await context.deliver(cachedOpening(first, memory(), version))
     }
     const isSilent = (): boolean => !isAnswered && !attempt.isOver && signal?.aborted !== true
@@ -90,7 +82,7 @@ export class SessionOpening {
       if ((await signIn.settled(signal, askedMs)) === 'waiting' && isSilent()) await standIn()
     }
     const attempt = this.#begin(first, watched, next, (signIn) => void standInLater(signIn))
-    if (this.#state.kind === 'missing') this.#state = { ...this.#state, first, attempt }
+    if (this.state.kind === 'missing') this.state = { ...this.state, first, attempt }
     await settledWithin(attempt.outcome, Math.min(signIns.waitMs, silentWaitMs), { signal })
     if (isSilent() && signIns.pending === undefined && knownOpening(memory()) !== undefined) await standIn()
     await attempt.outcome.catch((error: unknown) => {
@@ -104,37 +96,37 @@ export class SessionOpening {
     const kept = isInitialized
       ? [toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' } as const)]
       : []
-    this.#state = { kind: 'missing', first: initialize, kept, attempt: undefined }
+    this.state = { kind: 'missing', first: initialize, kept, attempt: undefined }
   }
 
   /** Waits for the session. Tries again to open one if the last attempt failed. */
   async ready(next: Send): Promise<void> {
-    if (this.#state.kind === 'missing') await this.#make(this.#state, next)
-    if (this.#state.kind === 'confirming') await this.#state.accepted
+    if (this.state.kind === 'missing') await this.#make(this.state, next)
+    if (this.state.kind === 'confirming') await this.state.accepted
   }
 
   /** Keeps a notification for the session that is missing. Drops a cancellation: its request was never sent. */
   later({ envelope, text }: WireMessage): void {
     const isCancel = envelope.kind === 'notification' && envelope.method === 'notifications/cancelled'
-    const state = this.#state
+    const state = this.state
     if (state.kind === 'missing' && !isCancel && state.kept.length < maxKept)
       state.kept.push({ envelope, text })
   }
 
   /** Holds everything else until this is over, however it ends, and for ten seconds at most. */
   confirm(sending: Promise<void>): Promise<void> {
-    if (this.#state.kind === 'missing') return sending
+    if (this.state.kind === 'missing') return sending
     const accepted = settledWithin(sending, maxConfirmMs).finally(() => {
-      if (this.#state === confirming) this.#state = { kind: 'agreed' }
+      if (this.state === confirming) this.state = { kind: 'agreed' }
     })
     const confirming: SessionState = { kind: 'confirming', accepted }
-    this.#state = confirming
+    this.state = confirming
     return sending
   }
 
   close(): void {
     this.#closed.abort()
-    if (this.#state.kind === 'missing') this.#state.kept = []
+    if (this.state.kind === 'missing') this.state.kept = []
   }
 
   async #make(missing: MissingSession, next: Send): Promise<void> {
@@ -147,7 +139,8 @@ export class SessionOpening {
     const response = await outcome
     if (response !== undefined)
       throw new TransportError('refused', 'The server did not open a session.', { response })
-    if (this.isMissing) throw new TransportError('unavailable', 'The server did not open a session.')
+    if (this.state.kind === 'missing')
+      throw new TransportError('unavailable', 'The server did not open a session.')
   }
 
   #begin(
@@ -196,10 +189,10 @@ export class SessionOpening {
 
   /** Sends the notifications of a client that has believed in the session for a while. */
   async #opened(next: Send): Promise<void> {
-    const state = this.#state
+    const state = this.state
     if (state.kind !== 'missing') return
     for (let kept = state.kept.shift(); kept !== undefined; kept = state.kept.shift())
       await next(kept, unheard)
-    this.#state = { kind: 'agreed' }
+    this.state = { kind: 'agreed' }
   }
 }

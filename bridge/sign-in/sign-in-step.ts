@@ -39,7 +39,7 @@ export class SignInStep implements Step {
     if (envelope.kind === 'request') return this.#request(message, envelope, context, next)
     if (envelope.kind === 'response')
       return this.#answers.takesResponse(message) ? Promise.resolve() : next(message, context)
-    if (!this.opening.isMissing) return this.#notify(message, context, next)
+    if (this.opening.state.kind !== 'missing') return this.#notify(message, context, next)
     this.opening.later(message)
     return Promise.resolve()
   }
@@ -59,7 +59,7 @@ export class SignInStep implements Step {
     if (answers.isSignInTool(message, method))
       return answers.callTool(request, context, () => this.#isRefusedNow(next))
     if (answers.isResumed(message)) return this.#resume(message, context, next)
-    if (!this.opening.isReady) return this.#goOn(message, context, next)
+    if (this.opening.state.kind !== 'agreed') return this.#goOn(message, context, next)
     // This is where all calls of a signed-in client go.
     return next(message, context).catch((error: unknown) => this.#goOn(message, context, next, { error }))
   }
@@ -74,7 +74,7 @@ export class SignInStep implements Step {
   ): Promise<void> {
     let refusal = refused
     for (let round = signIns; ; round += 1) {
-      const isWaiting = this.opening.isMissing && this.#ports.signIns.pending !== undefined
+      const isWaiting = this.opening.state.kind === 'missing' && this.#ports.signIns.pending !== undefined
       if (refusal === undefined && !isWaiting) {
         try {
           await this.opening.ready(next)
