@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { readMessageText, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { PendingResponses } from './session.ts'
-import { BodyBudget, readAnswer } from './streamable-http.ts'
+import { readAnswer } from './streamable-http.ts'
 
 describe('a large answer', () => {
   const fill = (item: string, count: number): string => Array.from({ length: count }, () => item).join(',')
@@ -101,60 +101,5 @@ describe('requests whose responses come elsewhere', () => {
     pending.fail(new Error('The stream has ended.'))
     await expect(lost).rejects.toThrow('The stream has ended.')
     expect(await pending.take(response(3))).toBe(false)
-  })
-})
-
-describe('what answers hold in memory at once', () => {
-  const megabyte = 1024 * 1024
-  const turns = async (): Promise<void> => {
-    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
-  }
-
-  it('is one large answer beyond 16 MB, and any small ones', async () => {
-    const budget = new BodyBudget()
-    const [first, second, third, small] = [{}, {}, {}, {}]
-    const done: string[] = []
-    await budget.add(first, 16 * megabyte)
-    const later = [
-      budget.add(second, megabyte).then(() => done.push('second')),
-      budget.add(third, 65_537).then(() => done.push('third')),
-    ]
-    await budget.add(small, 65_536)
-    await budget.add(first, megabyte)
-    await turns()
-    expect(done).toEqual([])
-    budget.release(first)
-    await Promise.all(later)
-    expect(done).toEqual(['second', 'third'])
-  })
-
-  it('is the next one when the first was taken, and not the others', async () => {
-    const budget = new BodyBudget()
-    const [first, second, third] = [{}, {}, {}]
-    const done: string[] = []
-    await budget.add(first, megabyte)
-    await budget.add(second, 15 * megabyte)
-    const waiting = [second, third].map((body, index) =>
-      budget.add(body, 2 * megabyte).then(() => done.push(index === 0 ? 'second' : 'third')),
-    )
-    await turns()
-    expect(done).toEqual([])
-    budget.release(first)
-    await turns()
-    expect(done).toEqual(['second'])
-    budget.release(second)
-    await Promise.all(waiting)
-  })
-
-  it('holds no answer whose request is over', async () => {
-    const budget = new BodyBudget()
-    const [first, gone] = [{}, {}]
-    await budget.add(first, 16 * megabyte)
-    const waiting = budget.add(gone, megabyte)
-    budget.release(gone)
-    await waiting
-    budget.release(gone)
-    budget.release(first)
-    await budget.add(gone, 16 * megabyte)
   })
 })

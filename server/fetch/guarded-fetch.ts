@@ -1,4 +1,3 @@
-import { Resolver } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { unlessAborted } from '@drawbridge/shared/async.ts'
 import { decodeUtf8 } from '@drawbridge/shared/base64url.ts'
@@ -6,10 +5,8 @@ import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 import type { Dispatcher } from 'undici'
 import type { FetchFailure, FetchOutcome, FetchQuery, GuardedFetch } from '../core/clients/client-fetch.ts'
+import { createHostResolver, type ResolveHost } from './host-resolver.ts'
 import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
-
-/** Every address of a host name. `signal` aborts the lookup. */
-export type ResolveHost = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>
 
 /** Ends a fetch with a named failure. */
 class FetchError extends Error {
@@ -174,23 +171,4 @@ function isPlainJson(headers: Headers): boolean {
   const encoding = headers.get('content-encoding') ?? 'identity'
   const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   return encoding.toLowerCase() === 'identity' && /^application\/(?:[a-z0-9.-]+\+)?json$/.test(type)
-}
-
-/**
- * Queries the name servers of this machine, or `servers`, for A and AAAA records. Ignores the hosts file and search domains,
- * which lead to names of the internal network. If one query fails, the other's answer is used.
- */
-export function createHostResolver(servers?: readonly string[]): ResolveHost {
-  return async (hostname, signal) => {
-    const resolver = new Resolver({ timeout: 1000, tries: 2 })
-    if (servers) resolver.setServers(servers)
-    const cancel = (): void => resolver.cancel()
-    signal.addEventListener('abort', cancel, { once: true })
-    try {
-      const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
-      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-    } finally {
-      signal.removeEventListener('abort', cancel)
-    }
-  }
 }

@@ -21,7 +21,7 @@ import type { Peer, ServingContext } from '../endpoint-config.ts'
 import { unknownTool } from '../tools/tool-result.ts'
 import { AdaptedProcess, type CallContext } from './adapted-process.ts'
 import { describeFailure } from './process/process-connection.ts'
-import { unreadable } from './process/process-lines.ts'
+import { unreadable } from './process/process-output.ts'
 import type { ProcessPool } from './process-pool.ts'
 import type { ProcessSlot, SlotClient } from './process-slot.ts'
 

@@ -1,4 +1,3 @@
-import type { JSONRPCMessage } from '@modelcontextprotocol/server'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod/v4'
 import type { SignedInCaller } from '../../core/tokens/caller.ts'
@@ -15,7 +14,6 @@ import {
 import { callerSample, endpointConfigSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
 import type { ModuleEndpoint } from '../endpoint-config.ts'
 import { createSdkEndpoint } from './sdk-endpoint.ts'
-import { createEventStore } from './sessions.ts'
 import type { ToolModule } from '../tools/tool-module.ts'
 
 const ada: SignedInCaller = callerSample
@@ -357,65 +355,3 @@ async function firstChunk(response: Response): Promise<string> {
   await reader?.cancel()
   return new TextDecoder().decode(value)
 }
-
-const logged = (text: string): JSONRPCMessage => ({
-  jsonrpc: '2.0',
-  method: 'notifications/message',
-  params: { text },
-})
-
-async function replay(store: ReturnType<typeof createEventStore>, after: string): Promise<unknown[]> {
-  const sent: unknown[] = []
-  await store.replayEventsAfter(after, {
-    async send(id, stored) {
-      sent.push([id, (stored as { params?: { text?: string } }).params?.text])
-    },
-  })
-  return sent
-}
-
-describe('the events of a session (MCP 2025-11-25 resumability)', () => {
-  it('are sent again in order, those of the same stream alone', async () => {
-    const store = createEventStore({ events: 10, bytes: 10_000 })
-    const first = await store.storeEvent('a', logged('1'))
-    await store.storeEvent('b', logged('2'))
-    const third = await store.storeEvent('a', logged('3'))
-    const fourth = await store.storeEvent('a', logged('4'))
-    expect(await replay(store, first)).toEqual([
-      [third, '3'],
-      [fourth, '4'],
-    ])
-    expect(await replay(store, fourth)).toEqual([])
-  })
-
-  it.each<[string, { events: number; bytes: number }]>([
-    ['number', { events: 2, bytes: 10_000 }],
-    ['bytes', { events: 10, bytes: 2 * JSON.stringify(logged('1')).length }],
-  ])('beyond the %s that is kept are gone, and the rest is sent', async (_limit, limits) => {
-    const store = createEventStore(limits)
-    const first = await store.storeEvent('a', logged('1'))
-    for (const text of ['2', '3', '4']) await store.storeEvent('a', logged(text))
-    expect((await replay(store, first)).map((sent) => (sent as string[])[1])).toEqual(['3', '4'])
-  })
-
-  it('larger than all that is kept are not, and their stream cannot be taken up from before them', async () => {
-    const store = createEventStore({ events: 10, bytes: 2 * JSON.stringify(logged('1')).length })
-    const other = await store.storeEvent('b', logged('1'))
-    const before = await store.storeEvent('a', logged('2'))
-    const large = await store.storeEvent('a', logged('x'.repeat(1000)))
-    for (const id of [before, large]) expect(await store.getStreamIdForEventId?.(id)).toBeUndefined()
-    expect(await store.getStreamIdForEventId?.(other)).toBe('b')
-    const after = await store.storeEvent('a', logged('3'))
-    expect(await replay(store, large)).toEqual([[after, '3']])
-  })
-
-  it.each(['', '1', '1_b', 'x_a', '1_a_', `1_${'a'.repeat(200)}`, '99999999999999999_a'])(
-    'are not known by the id %j',
-    async (id) => {
-      const store = createEventStore({ events: 10, bytes: 10_000 })
-      await store.storeEvent('a', logged('1'))
-      expect(await store.getStreamIdForEventId?.(id)).toBeUndefined()
-      await expect(replay(store, id)).rejects.toThrow('unknown')
-    },
-  )
-})

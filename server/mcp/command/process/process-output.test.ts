@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answeredIds, isWholeLine, readOutput, unreadable } from './process-lines.ts'
+import { answeredIds, isWholeLine, readOutput, unreadable } from './process-output.ts'
 
 describe('a line of a process', () => {
   it.each([

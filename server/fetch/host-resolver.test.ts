@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, expect, it } from 'vitest'
-import { createHostResolver } from './guarded-fetch.ts'
+import { createHostResolver } from './host-resolver.ts'
 
 /** Record types of DNS (RFC 1035 section 3.2.2, RFC 3596 section 2.1). */
 const [typeA, typeAaaa] = [1, 28]

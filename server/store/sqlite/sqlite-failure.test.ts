@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
-import { commitFailure, sqliteFailure } from './work.ts'
+import { commitFailure, sqliteFailure } from './sqlite-failure.ts'
 
 /** Creates an error as node:sqlite throws it. */
 function sqliteError(errcode: number): Error {

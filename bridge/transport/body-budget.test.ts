@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { BodyBudget } from './body-budget.ts'
+
+describe('BodyBudget', () => {
+  const megabyte = 1024 * 1024
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  it('lets one large answer grow beyond 16 MB in all, and any small ones', async () => {
+    const budget = new BodyBudget()
+    const [first, second, third, small] = [{}, {}, {}, {}]
+    const done: string[] = []
+    await budget.add(first, 16 * megabyte)
+    const later = [
+      budget.add(second, megabyte).then(() => done.push('second')),
+      budget.add(third, 65_537).then(() => done.push('third')),
+    ]
+    await budget.add(small, 65_536)
+    await budget.add(first, megabyte)
+    await turns()
+    expect(done).toEqual([])
+    budget.release(first)
+    await Promise.all(later)
+    expect(done).toEqual(['second', 'third'])
+  })
+
+  it('lets the next one grow when the first was taken, and not the others', async () => {
+    const budget = new BodyBudget()
+    const [first, second, third] = [{}, {}, {}]
+    const done: string[] = []
+    await budget.add(first, megabyte)
+    await budget.add(second, 15 * megabyte)
+    const waiting = [second, third].map((body, index) =>
+      budget.add(body, 2 * megabyte).then(() => done.push(index === 0 ? 'second' : 'third')),
+    )
+    await turns()
+    expect(done).toEqual([])
+    budget.release(first)
+    await turns()
+    expect(done).toEqual(['second'])
+    budget.release(second)
+    await Promise.all(waiting)
+  })
+
+  it('forgets an answer whose request is over', async () => {
+    const budget = new BodyBudget()
+    const [first, gone] = [{}, {}]
+    await budget.add(first, 16 * megabyte)
+    const waiting = budget.add(gone, megabyte)
+    budget.release(gone)
+    await waiting
+    budget.release(gone)
+    budget.release(first)
+    await budget.add(gone, 16 * megabyte)
+  })
+})
