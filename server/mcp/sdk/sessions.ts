@@ -1,9 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import {
-  type EventStore,
-  type JSONRPCMessage,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
