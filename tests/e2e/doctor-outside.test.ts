@@ -115,6 +115,21 @@ const setUps: Readonly<Record<string, SetUp>> = {
       says: 'differently: Claude-User answers 200, text/html at /mcp.',
     },
   },
+  'answers a page with 200 for the documents to one program': {
+    site: () =>
+      `location /.well-known/ { default_type text/html; if ($http_user_agent ~ python) { return 200 '<html>wait</html>'; } ${pass} } ${all}`,
+    expected: {
+      findings: ['answers-programs fail'],
+      says: 'differently: python-httpx/0.28 answers 200, text/html.',
+    },
+  },
+  'has no document where clients can look elsewhere': {
+    site: () => `location = /.well-known/openid-configuration { return 404; } ${all}`,
+    expected: {
+      findings: ['exact-paths warn'],
+      says: '/.well-known/openid-configuration answers 404, text/html.',
+    },
+  },
   'takes the path of BASE_URL away': {
     path: '/base',
     site: () =>

@@ -426,6 +426,18 @@ fs.writeFileSync(file, JSON.stringify(config))`
     expect(readFileSync(join(home, '.gemini', 'settings.json'), 'utf8')).toContain(url)
   })
 
+  it('loses nothing that it wrote before it failed', async () => {
+    const folder = join(home, '.gemini')
+    const file = join(folder, 'settings.json')
+    writeProgram(
+      'gemini',
+      `fs.mkdirSync(${JSON.stringify(folder)}); fs.writeFileSync(${JSON.stringify(file)}, '{"seen":1}'); process.exit(1)`,
+    )
+    expect((await run(['gemini', url], { environment: environment() })).code).toBe(0)
+    const written: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    expect(written).toMatchObject({ seen: 1, mcpServers: { 'example-com': { command: place.node } } })
+  })
+
   it('is not run for an existing entry, a project, or a read-only file', async () => {
     writeProgram('gemini', '')
     const given = { environment: environment() }
