@@ -99,13 +99,13 @@ describe('a file that is left to the user', () => {
     ['a trailing comma', '{ "mcpServers": { "b": { "command": "y", }, }, }'],
     ['comments alone', '// mine\n'],
     ['a comment behind the last comma', '{ "mcpServers": { "b": { "command": "y" }, /* c */ \n // d\n } }'],
-  ])('is read with %s', (_, text) => {
+  ])('is read and not written with %s', (_, text) => {
     const { entries, write } = listIn(text)
     expect(write).toBe('it has comments or trailing commas, which would be lost')
     expect([...(entries ?? [])]).toEqual(text.includes('"b"') ? [['b', { command: 'y' }]] : [])
   })
 
-  it('keeps what looks like a comment inside a string', () => {
+  it('is read with strings that look like comments', () => {
     const text = '{ "mcpServers": { "b": { "url": "https://a.example/*x*/", "q": "\\", ]//" } }, }'
     expect(listIn(text).entries?.get('b')).toEqual({ url: 'https://a.example/*x*/', q: '", ]//' })
   })
@@ -114,11 +114,11 @@ describe('a file that is left to the user', () => {
     ['a key twice', '{"a":1,"a":2}'],
     ['a key twice, far down', '{"a":[{"b":1,"b":1}]}'],
     ['keys that JavaScript sorts', '{"10":1,"2":2}'],
-  ])('has %s', (_, text) => {
+  ])('is not written with %s', (_, text) => {
     expect(listIn(text).write).toBe('it has repeated keys or numbers, which writing it would change')
   })
 
-  it('is TOML, of which no entry is read', () => {
+  it('is not read if it is TOML', () => {
     const { entries, write } = listIn('a = 1', findClient('codex'))
     expect([entries, write]).toEqual([undefined, 'it is TOML, which is not edited here'])
   })
@@ -137,7 +137,7 @@ describe('an invalid file', () => {
     expect(error?.message).not.toContain('s3cret')
   })
 
-  it('has comments, where the client does not accept any', () => {
+  it('is one with comments for a client that accepts none', () => {
     const text = '{ "a": 1, /* c */ "b": 2 }'
     expect(thrownBy(() => listIn(text, findClient('claude-desktop')))?.message).toContain('not valid JSON')
     expect(thrownBy(() => listIn(text))).toBeUndefined()
