@@ -1,5 +1,7 @@
 import {
   type Implementation,
+  isJSONRPCRequest,
+  type JSONRPCRequest,
   McpServer,
   ProtocolError,
   ProtocolErrorCode,
@@ -9,7 +11,9 @@ import {
   Server,
   type ServerContext,
   type ServerOptions,
+  type Transport,
 } from '@modelcontextprotocol/server'
+import type { JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
 import { toolFailure } from '../tools/tool-result.ts'
 
@@ -23,6 +27,8 @@ export interface ServerHooks {
   onTool(name: string): void
   /** Returns the handler to set for `method` instead of this one. */
   wrap(method: string, handler: Callback): Callback
+  /** Returns the error that answers a request instead of its handler. */
+  refuse(message: JSONRPCRequest): JsonRpcErrorObject | undefined
 }
 
 /**
@@ -40,6 +46,18 @@ export class GuardedMcpServer extends McpServer {
     this.server = new WrappingServer(info, options, (method, handler) =>
       hooks.wrap(method, this.#guard(handler, fail)),
     )
+  }
+
+  override async connect(transport: Transport): Promise<void> {
+    await super.connect(transport)
+    const { onmessage } = transport
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it has no other way
+    transport.onmessage = (message, extra) => {
+      const error = isJSONRPCRequest(message) ? this.#hooks.refuse(message) : undefined
+      if (!error || !isJSONRPCRequest(message)) return onmessage?.(message, extra)
+      // A client that has left gets no answer.
+      transport.send({ jsonrpc: '2.0', id: message.id, error }).catch(() => {})
+    }
   }
 
   override registerTool(name: string, ...rest: unknown[]): RegisteredTool {

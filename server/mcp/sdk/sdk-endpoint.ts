@@ -1,18 +1,17 @@
 import { createMcpHandler, isJSONRPCRequest } from '@modelcontextprotocol/server'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { isClientRequest } from '@drawbridge/shared/mcp/methods.ts'
 import { type JsonRpcId, jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Reply } from '@drawbridge/shared/text-response.ts'
-import { callOf, type IncomingCalls } from '../../core/access/call-record.ts'
+import type { IncomingCalls } from '../../core/access/call-record.ts'
 import type { McpEndpointConfig, ModuleEndpoint } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
 import { authInfoOf, type Incoming } from '../incoming.ts'
-import { paramsFault, dropNulls } from '../request-params.ts'
+import { dropNulls } from '../request-params.ts'
 import { errorResponse } from '../plain/plain-answer.ts'
 import { checkMessage } from '../plain/plain-check.ts'
 import { OpenStreams } from '../open-streams.ts'
 import { createSubscribe, type SubscriptionLimits, subscriptionLimits } from '../subscriptions.ts'
-import { createServerFactory, type ServerFactory } from './sdk-server.ts'
+import { createServerFactory, invalidParams, type ServerFactory } from './sdk-server.ts'
 import { SessionChanges } from './session-changes.ts'
 import { type SessionLimits, sessionLimits } from './sessions.ts'
 import { serveOnTransports, type Transport2026 } from './transports.ts'
@@ -55,7 +54,8 @@ export function createSdkEndpoint(
     async handle(request, given, caller, calls) {
       const body = dropNulls(given)
       return (
-        refuseParams(request.headers, body, { calls, servers }) ?? served.handle(request, body, caller, calls)
+        refuseParams(request.headers, body, { calls, has: servers.has }) ??
+        served.handle(request, body, caller, calls)
       )
     },
     notify: {
@@ -68,22 +68,19 @@ export function createSdkEndpoint(
   }
 }
 
-/** Refuses a request with wrong parameters in words. The SDK would call them an internal error, and show its validator. */
+/** Refuses a single request with wrong parameters. Those of a batch are refused one by one, by {@link ServerFactory}. */
 function refuseParams(
   headers: Headers,
   body: unknown,
-  { calls, servers }: { calls: IncomingCalls; servers: ServerFactory },
+  ports: { calls: IncomingCalls; has: ServerFactory['has'] },
 ): Reply | undefined {
   const checked = checkMessage(headers, body, new Map())
   if (checked.kind === 'refused' && checked.error.code === jsonRpcCode.invalidParams)
     return errorResponse(checked.status, checked.error, checked.id)
   if (!isJSONRPCRequest(body) || (checked.kind !== 'revision_2026' && checked.kind !== 'earlier'))
     return undefined
-  const fault = isClientRequest(body.method, checked.kind) ? paramsFault(body) : undefined
-  if (fault === undefined) return undefined
-  const call = callOf(body)
-  if (call) calls.refuse(call, { outcome: 'failed', isKnown: servers.has(call) })
-  return errorResponse(200, { code: jsonRpcCode.invalidParams, message: fault }, body.id)
+  const error = invalidParams(body, checked.kind, ports)
+  return error && errorResponse(200, error, body.id)
 }
 
 /** Creates the {@link Transport2026} on the SDK's handler, which tells subscribers of changes by `notify`. */

@@ -1,4 +1,5 @@
 import {
+  type JSONRPCRequest,
   type McpServer,
   ProtocolError,
   ProtocolErrorCode,
@@ -15,12 +16,15 @@ import {
   requireScopes,
 } from '@modelcontextprotocol/server'
 import { withoutNotifications } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
+import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { isClientRequest } from '@drawbridge/shared/mcp/methods.ts'
 import { GuardedMcpServer } from './guarded-mcp-server.ts'
 import { offersTool } from '../../core/access/access-rules.ts'
-import { type Call, type CallEnd, callOf } from '../../core/access/call-record.ts'
+import { type Call, type CallEnd, callOf, type IncomingCalls } from '../../core/access/call-record.ts'
 import { SignInNeededError, signedIn } from '../../core/tokens/caller.ts'
 import { offersSignIn } from '../../core/tokens/sign-in-tool.ts'
 import type { McpEndpointConfig, ServingContext } from '../endpoint-config.ts'
+import { paramsFault } from '../request-params.ts'
 import { signInListing, type ToolNeeds, withSecuritySchemes } from '../tools/tool-scope.ts'
 import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
 import { RequestStateCodec } from './request-state.ts'
@@ -42,6 +46,7 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
   const publicTools = new Set(
     config.tools.filter(({ isPublic }) => isPublic).map(({ listing }) => listing.name),
   )
+  const has: ServerFactory['has'] = ({ event, name }) => event !== 'tool_called' || names.has(name)
   const create = (serving: ServingContext): McpServer => {
     // Between independent requests there is no way to send notifications or log messages.
     const lasting = serving.kind !== 'stateless'
@@ -62,6 +67,11 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
         names.add(name)
       },
       wrap: (method, handler) => guards[method]?.(handler as never) ?? handler,
+      // The endpoint has looked at a message that came alone.
+      refuse(message) {
+        const { body, calls } = serving.incoming()
+        return Array.isArray(body) ? invalidParams(message, 'earlier', { calls, has }) : undefined
+      },
     })
     for (const { listing, call } of config.tools) {
       const { title, description, annotations, icons, inputSchema, outputSchema, _meta } = listing
@@ -89,7 +99,23 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       server.server.registerCapabilities(withoutNotifications({ ...server.server.getCapabilities() }))
     return server
   }
-  return { create, has: ({ event, name }) => event !== 'tool_called' || names.has(name) }
+  return { create, has }
+}
+
+/**
+ * Returns the error for a request whose parameters are wrong, in words, and records it if it is a call. The SDK would call it an
+ * internal error, and show its validator.
+ */
+export function invalidParams(
+  message: JSONRPCRequest,
+  revision: 'earlier' | 'revision_2026',
+  { calls, has }: { calls: IncomingCalls; has: ServerFactory['has'] },
+): JsonRpcErrorObject | undefined {
+  const fault = isClientRequest(message.method, revision) ? paramsFault(message) : undefined
+  if (fault === undefined) return undefined
+  const call = callOf(message)
+  if (call) calls.refuse(call, { outcome: 'failed', isKnown: has(call) })
+  return { code: jsonRpcCode.invalidParams, message: fault }
 }
 
 /**
