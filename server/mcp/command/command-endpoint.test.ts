@@ -114,7 +114,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     },
   )
 
-  it('opens sessions in its own name, and ends them', async () => {
+  it('opens a session under its own name and instructions, and ends it', async () => {
     const session = await client.open()
     expect(session.initialized).toMatchObject({
       result: {
@@ -139,7 +139,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     expect(await client.call('fail')).toMatchObject({ result: { isError: true } })
   })
 
-  it('says that a resource is missing with the code of the revision of the client', async () => {
+  it("reports a missing resource with the error code of the client's revision", async () => {
     const error = { data: { uri: 'test://none' } }
     const earlier = await client.request('resources/read', error.data)
     expect(earlier).toMatchObject({ error: { ...error, code: -32_002 } })
@@ -148,7 +148,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     expect(of2026).toMatchObject({ error: { ...error, code: -32_602 } })
   })
 
-  it('tells of progress with the token of the call', async () => {
+  it("reports progress with the token of the client's call", async () => {
     const params = { name: 'echo', arguments: { value: 'x' }, _meta: { progressToken: 'mine' } }
     const progress = (step: number): object => ({
       method: 'notifications/progress',
@@ -292,7 +292,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
   })
 
   it.runIf(era === 'modern')(
-    'has arguments that are repeated in headers agree with them, once it has listed its tools',
+    'refuses arguments that differ from the headers that repeat them, once it has listed its tools',
     async () => {
       const fixture = open(['--era', era], {
         policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
@@ -310,7 +310,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     },
   )
 
-  it('logs to the call that is open, from its level on', async () => {
+  it('sends log messages to the only open call, from its level on', async () => {
     const client = open(['--era', era]).client()
     const session = await client.open()
     const log = (level: string): object => toolCall('log', { level, data: 1 }, level)
@@ -335,7 +335,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     })
   })
 
-  it('is not asked for what would outlive its call', async () => {
+  it('gets no request for tasks or events, which would outlive its call', async () => {
     const session = await client.open()
     for (const method of ['tasks/list', 'events/list']) {
       const answers = [session.request(method), client.request(method)]
@@ -344,7 +344,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     }
   })
 
-  it('and is for everybody tells one nothing of another, and is asked for nothing that lasts', async () => {
+  it('keeps people apart when all of them share it, and gets no request with a lasting effect', async () => {
     const fixture = open(['--era', era], { process: 'shared' })
     const [ada, eve] = [fixture.client(), fixture.client(callerOf('eve'))]
     const session = await ada.open({ elicitation: {} })
@@ -381,7 +381,7 @@ it('a client that names the newest revision in a header of an older message keep
   expect(await responseOf(response)).toMatchObject({ result: {} })
 })
 
-it('endStreams ends what waits for notifications, now and from now on, and no call', async () => {
+it('endStreams ends streams that wait for notifications, open and future ones, and no call', async () => {
   const fixture = open()
   const client = fixture.client()
   const stream = await (await client.open()).listen()
@@ -393,13 +393,13 @@ it('endStreams ends what waits for notifications, now and from now on, and no ca
   expect(await (await later.listen()).next()).toBeUndefined()
 })
 
-it('a message that asks for nothing starts no process outside of a session', async () => {
+it('a notification without a session starts no process', async () => {
   const fixture = open()
   expect((await fixture.client().post(notification('notifications/initialized'))).status).toBe(202)
   expect(fixture.endpoint.processCount()).toBe(0)
 })
 
-it('log messages that could be of several calls go to the stream of the session, from its level on, and to nobody else', async () => {
+it('log messages of a session with several open calls go to its GET stream alone, from its level on', async () => {
   const fixture = open(['--era', 'legacy'])
   const client = fixture.client()
   const [session, other] = [await client.open(), await client.open()]
@@ -419,7 +419,7 @@ it('log messages that could be of several calls go to the stream of the session,
   await hanging.body?.cancel()
 })
 
-it('a process for everybody, with a public tool, serves callers who have not signed in, without sessions', async () => {
+it('a shared process with a public tool serves callers who have not signed in, without sessions', async () => {
   const policy = { allow: ['*'], deny: [], publicTools: new Set(['echo']), scopes: [] }
   const fixture = open([], { process: 'shared', policy })
   const anonymous = fixture.client(anonymousCaller(fullAccess))
@@ -438,7 +438,7 @@ it('a process for everybody, with a public tool, serves callers who have not sig
   }
 })
 
-it('a process for everybody offers strangers to sign in where access rules hide tools from them, in every revision', async () => {
+it('a shared process lists sign_in for strangers from whom access rules hide tools, in every revision', async () => {
   const publicTools = new Set(['echo'])
   const policy = { allow: ['*'], deny: [], publicTools, scopes: [] }
   const fixture = open([], { process: 'shared', policy })
@@ -453,7 +453,7 @@ it('a process for everybody offers strangers to sign in where access rules hide 
   for (const listed of await namesFor(callerOf('ada'))) expect(listed).not.toContain('sign_in')
 })
 
-describe('what the policy and the access rules hide', () => {
+describe('a tool that the policy or the access rules hide', () => {
   const policy = {
     allow: ['*'],
     deny: ['secret_*'],
@@ -464,7 +464,7 @@ describe('what the policy and the access rules hide', () => {
     access: { ...fullAccess, scopes: ['mcp'], allowsTool: (name) => name !== 'hang' },
   })
 
-  it('is neither listed nor callable, and answered as what does not exist', async () => {
+  it('is left out of lists, and a call of it is answered as one of an unknown tool', async () => {
     const fixture = open([], { policy })
     const client = fixture.client(reader)
     const first = await client.request('tools/list')
@@ -481,7 +481,7 @@ describe('what the policy and the access rules hide', () => {
     expect(fixture.processes()).toHaveLength(1)
   })
 
-  it('is recorded as such, and every call with its outcome', async () => {
+  it('is recorded as refused_rule, and every other call with its outcome', async () => {
     const fixture = open([], { policy })
     const client = fixture.client(reader)
     const has = (name: string): boolean | undefined =>
@@ -534,7 +534,7 @@ it('calls of a process that cannot list its tools are recorded as unlisted, what
   expect(fixture.endpoint.has({ event: 'tool_called', field: 'tool', name: 'echo' })).toBeUndefined()
 })
 
-describe('questions of a process in the middle of a call', () => {
+describe('a question of a process in the middle of a call', () => {
   const elicitation = { elicitation: {} }
   it.each([
     ['legacy', 'ask'],
@@ -558,7 +558,7 @@ describe('questions of a process in the middle of a call', () => {
     expect(fixture.processes()).toHaveLength(2)
   })
 
-  it('are refused with the reason where nobody can be asked', async () => {
+  it('is refused with the reason where no client can be asked', async () => {
     const client = open(['--era', 'legacy']).client()
     const reason = 'this process serves no session that can be asked'
     expect(JSON.stringify(await client.call('ask'))).toContain(reason)
@@ -566,7 +566,7 @@ describe('questions of a process in the middle of a call', () => {
     expect(JSON.stringify(await session.call('ask'))).toContain('the client has not declared it')
   })
 
-  it('of a process of 2026-07-28 are results, whose state nobody else can use', async () => {
+  it('of a process of 2026-07-28 is a result whose state belongs to one person', async () => {
     const fixture = open(['--era', 'modern'], { process: 'shared' })
     const client = fixture.client()
     const asked = await client.request2026('tools/call', { name: 'input' }, elicitation)
@@ -581,7 +581,7 @@ describe('questions of a process in the middle of a call', () => {
     })
   })
 
-  it('end with their call', async () => {
+  it('ends with its call', async () => {
     const client = open(['--era', 'legacy']).client()
     const session = await client.open(elicitation)
     const stream = readMessages(await session.post(toolCall('ask')))

@@ -33,13 +33,13 @@ export interface CommandEndpointConfig extends Pick<
 export interface CommandEndpoint extends McpEndpoint {
   /** Returns the number of processes, including those that start or end. */
   processCount(): number
-  /** Starts one process for nobody and ends it again: see {@link ProcessPool.tryStart}. Resolves with how the server presents itself. */
+  /** Starts and stops one process, as {@link ProcessPool.tryStart} does. Resolves with how the server presents itself. */
   tryStart(): Promise<Implementation | undefined>
 }
 
 /**
- * Creates the endpoint that serves `/mcp` by processes of a command that speaks MCP over stdio, of either era, to clients of
- * both. Which process serves a client is decided by {@link ProcessPool}; {@link ForwardedClient} takes the client's messages there.
+ * Creates the endpoint that serves `/mcp` by processes of a command that speaks MCP over stdio. {@link ProcessPool} decides which process
+ * serves a client; {@link ForwardedClient} takes the client's messages there.
  */
 export function createCommandEndpoint(config: CommandEndpointConfig): CommandEndpoint {
   const { upstream, environment, version, sealer, runtime, resourceMetadata } = config

@@ -70,7 +70,7 @@ describe('a reply', () => {
     expect(await textOf(await ids.restore({ status: 499, headers: {}, body: null }))).toBe('')
   })
 
-  it('of another server stays as it is: nobody can guess the texts', async () => {
+  it('with the stand-ins of another server stays as it is: they cannot be guessed', async () => {
     const body = JSON.stringify({ id })
     expect(await textOf(await new ExactIds(runtime).restore({ status: 200, headers: {}, body }))).toBe(body)
   })

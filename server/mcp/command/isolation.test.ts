@@ -93,7 +93,7 @@ describe.each([
   }, 120_000)
 })
 
-it('of 40 sessions, of which 16 are never heard of again, no process is left', async () => {
+it('40 sessions, 16 of which are abandoned, leave no process behind', async () => {
   const fixture = open([], { idleSeconds: 1, maxProcesses: 20, maxPerUser: 4 })
   const people = [...Array(5).keys()].map((index) => fixture.client(callerOf(`person ${index}`)))
   const once = async (client: CommandClient, index: number): Promise<void> => {

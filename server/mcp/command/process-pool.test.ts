@@ -39,7 +39,7 @@ const hang = toolCall('hang', {}, 'hang')
 
 // Much of it waits, so the tests do it at the same time.
 describe.concurrent('a process', () => {
-  it('is started once, with the first use, for each person', async ({ expect }) => {
+  it('is started once for each person, with the first call', async ({ expect }) => {
     const fixture = open()
     expect(fixture.endpoint.processCount()).toBe(0)
     const [ada, bob] = [fixture.client(), fixture.client(callerOf('bob'))]
@@ -53,7 +53,7 @@ describe.concurrent('a process', () => {
     expect({ revision, sub }).toEqual({ revision: '2026-07-28', sub: expect.stringMatching(/^(?:ada|bob)$/) })
   })
 
-  it('gets nothing of the environment but what is declared, and nothing of a person in its arguments', async ({
+  it('gets only the declared variables of the environment, and no fact about a person in its arguments', async ({
     expect,
   }) => {
     const env = {
@@ -85,7 +85,7 @@ describe.concurrent('a process', () => {
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toMatch(/\bada\b|a@b|provider-token/)
   })
 
-  it('is one for everybody when it is declared so', async ({ expect }) => {
+  it('is shared by all people when the file says so', async ({ expect }) => {
     const fixture = open(['--era', 'legacy'], { process: 'shared' })
     const [ada, bob] = [fixture.client(), fixture.client(callerOf('bob'))]
     const pids = [await about(ada), await about(bob)].map(({ pid }) => pid)
@@ -98,7 +98,7 @@ describe.concurrent('a process', () => {
     expect((await bob.post(hang, headers)).status).toBe(404)
   })
 
-  it('of its own gets exactly what its client has declared, and ends with the session', async ({
+  it('of a session gets exactly the capabilities that the client has declared, and ends with the session', async ({
     expect,
   }) => {
     const fixture = open(['--era', 'legacy'])
@@ -117,8 +117,8 @@ describe.concurrent('a process', () => {
   })
 })
 
-describe.concurrent('the limits', () => {
-  it('end the process of a client that is gone, or else the one idle for the longest, whose session comes back', async ({
+describe.concurrent('the limits of processes', () => {
+  it('end the process of a client that is gone, or else the one idle for the longest, and its session goes on with another', async ({
     expect,
   }) => {
     const fixture = open([], { maxPerUser: 2, startTimeoutSeconds: 3 })
@@ -154,7 +154,7 @@ describe.concurrent('the limits', () => {
     await expect.poll(fixture.processes).toEqual([])
   })
 
-  it('end the one idle for the longest of several that may be ended', async ({ expect }) => {
+  it('end the process that has been idle for the longest', async ({ expect }) => {
     const fixture = open([], { maxPerUser: 2 })
     const client = fixture.client()
     const first = await client.open({ roots: {} })
@@ -168,7 +168,7 @@ describe.concurrent('the limits', () => {
     expect((await about(first)).pid).toBe(kept.pid)
   })
 
-  it('have clients that come together wait for the start of the others', async ({ expect }) => {
+  it('let clients that arrive together wait for the starts of the others', async ({ expect }) => {
     const fixture = open([], { ...smallServer, maxPerUser: 8, maxProcesses: 8 })
     const client = fixture.client()
     const sessions = await Promise.all([...Array(8).keys()].map(() => client.open({ elicitation: {} })))
@@ -177,7 +177,7 @@ describe.concurrent('the limits', () => {
     expect(fixture.reported('upstream_full')).toEqual([])
   })
 
-  it('refuse a client when nothing has become free within the time of a start', async ({ expect }) => {
+  it('refuse a client if no process becomes free within start_timeout', async ({ expect }) => {
     const fixture = open([], { maxProcesses: 1, startTimeoutSeconds: 1 })
     const busy = fixture.client()
     const call = await (await busy.open({ roots: {} })).post(hang)
@@ -192,7 +192,7 @@ describe.concurrent('the limits', () => {
     await call.body?.cancel()
   })
 
-  it('hold for people together too', async ({ expect }) => {
+  it('apply to all people together, too', async ({ expect }) => {
     const fixture = open(['--ignore', 'eof'], { maxProcesses: 2 })
     const people = ['a', 'b', 'c'].map((name) => fixture.client(callerOf(name)))
     let most = 0
@@ -215,7 +215,7 @@ describe.concurrent('the limits', () => {
     return response.status
   }
 
-  it('hold for how often one person has processes started, and leave a process that was to be replaced', async ({
+  it('apply to how often one person starts processes, and leave a process that was to be replaced', async ({
     expect,
   }) => {
     const env = { TOKEN: [{ user: 'provider_token' }] } as const
@@ -238,7 +238,7 @@ describe.concurrent('the limits', () => {
 })
 
 it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
-  'processes of one time run as different users of the operating system, where there are several',
+  'processes that run at the same time run as different users of the operating system, if there are several',
   async () => {
     const fixture = open([], { ...smallServer, user: { firstUid: 20_000, lastUid: 20_007, gid: 20_000 } })
     const uidOf = async (name: string): Promise<string | undefined> => {
@@ -249,9 +249,7 @@ it.skipIf(process.getuid?.() !== 0 || process.platform !== 'linux')(
   },
 )
 
-it.concurrent('an idle process ends, whether or not a stream is open, and not while a call is', async ({
-  expect,
-}) => {
+it.concurrent('an idle process ends although a stream is open, but not during a call', async ({ expect }) => {
   const fixture = open([], { idleSeconds: 1 })
   const client = fixture.client()
   const session = await client.open()
@@ -287,7 +285,7 @@ describe.concurrent("the provider's token", () => {
   const withToken = (token: string, more: Partial<SignedInCaller> = {}): SignedInCaller =>
     callerOf('ada', { providerToken: () => token, ...more })
 
-  it('ends an idle process with the next call when it has changed', async ({ expect }) => {
+  it('ends an idle process with the next call after it has changed', async ({ expect }) => {
     const fixture = open([], { env })
     const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
     expect((await about(before)).env['TOKEN']).toBe('one')
@@ -296,14 +294,14 @@ describe.concurrent("the provider's token", () => {
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'replaced' }])
   })
 
-  it('that has changed while a process starts is not served by that process', async ({ expect }) => {
+  it('that changes while a process starts is served by another one', async ({ expect }) => {
     const fixture = open([], { ...smallServer, env })
     const former = about(fixture.client(withToken('one')))
     expect((await about(fixture.client(withToken('two')))).env['TOKEN']).toBe('two')
     await former
   })
 
-  it('leaves the calls that are open to the process with the former one', async ({ expect }) => {
+  it('leaves open calls to the process that has the former one', async ({ expect }) => {
     const fixture = open([], { env })
     const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
     const { headers, post } = await before.open({ elicitation: {} })
@@ -320,7 +318,7 @@ describe.concurrent("the provider's token", () => {
     await expect.poll(fixture.processes).toHaveLength(2)
   })
 
-  it('keeps the grants of a person apart, which share a process otherwise', async ({ expect }) => {
+  it('gives each grant of a person a process, which share one otherwise', async ({ expect }) => {
     for (const [given, processes] of [
       [env, 2],
       [{}, 1],
@@ -338,7 +336,7 @@ describe.concurrent("the provider's token", () => {
     }
   })
 
-  it('refuses the call when there is none', async ({ expect }) => {
+  it('makes a call fail if there is none', async ({ expect }) => {
     const fixture = open([], { env })
     const providerToken = (): string => {
       throw new Error('The session is gone.')
@@ -360,7 +358,7 @@ describe.concurrent("the provider's token", () => {
 })
 
 describe.concurrent('a process that dies', () => {
-  it('ends every open call with an error at once, and the next call starts another', async ({ expect }) => {
+  it('fails every open call at once, and the next call starts another', async ({ expect }) => {
     const fixture = open()
     const client = fixture.client()
     const hanging = [client.post(request('tools/call', { name: 'hang', _meta: { progressToken: 1 } }, 2))]
@@ -382,7 +380,7 @@ describe.concurrent('a process that dies', () => {
       .toMatchObject([{ reason: 'exited', code: 3, signal: null }])
   })
 
-  it('and is of a session ends the calls of that session alone, whose next call starts another', async ({
+  it('during a session fails the calls of that session alone, and its next call starts another', async ({
     expect,
   }) => {
     const client = open().client()
@@ -395,14 +393,14 @@ describe.concurrent('a process that dies', () => {
       expect(await each).toMatchObject({ result: {} })
   })
 
-  it('is followed by one that logs from the same level on', async ({ expect }) => {
+  it('is followed by one with the same log level', async ({ expect }) => {
     const session = await open(['--era', 'legacy']).client().open()
     await session.request('logging/setLevel', { level: 'error' })
     await session.call('die')
     expect(await about(session)).toMatchObject({ logLevel: 'error' })
   })
 
-  it('still gives the answers that it has written', async ({ expect }) => {
+  it('still delivers the answers that it has written', async ({ expect }) => {
     expect(await open().client().call('answer_and_die')).toMatchObject({
       result: { content: [{ text: 'last words' }] },
     })
@@ -426,7 +424,9 @@ describe.concurrent('a process that dies', () => {
     },
   )
 
-  it('at server/discover gets initialize alone, as the next ones do', async ({ expect }) => {
+  it('at server/discover is started again with initialize, as the next ones are at once', async ({
+    expect,
+  }) => {
     const fixture = open(['--era', 'legacy', '--die', 'discover'])
     await about(fixture.client())
     await about(fixture.client(callerOf('bob')))
@@ -434,7 +434,7 @@ describe.concurrent('a process that dies', () => {
     expect(fixture.reported('upstream_not_started')).toEqual([])
   })
 
-  it('three times within a minute is not started again for the rest of it, and the operator reads its last words', async ({
+  it('three times within a minute is not started again for the rest of it, and its last error output is reported', async ({
     expect,
   }) => {
     const fixture = open()
@@ -456,7 +456,7 @@ describe.concurrent('a process that dies', () => {
     expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
   })
 
-  it('is refused to the one whose calls end it, and started again for the others', async ({ expect }) => {
+  it('is refused to the person whose calls end it, and started again for the others', async ({ expect }) => {
     const fixture = open([], { process: 'shared' })
     const [ada, bob] = [fixture.client(), fixture.client(callerOf('bob'))]
     for (let death = 0; death < 3; death += 1) {
@@ -474,7 +474,7 @@ describe.concurrent('a process that dies', () => {
     expect(await ada.call('echo', { value: 1 })).toMatchObject({ result: {} })
   })
 
-  it('at each start tells the operator why with the last of its error output', async ({ expect }) => {
+  it('at each start is reported with the last of its error output', async ({ expect }) => {
     const fixture = open([], { command: '/bin/sh', args: ['-c', 'echo "no database" >&2; exit 1'] })
     for (let death = 0; death < 3; death += 1) await fixture.client().post(hang)
     expect(fixture.reported('upstream_broken')).toMatchObject([{ sub: 'ada', stderr: 'no database\n' }])
@@ -487,7 +487,7 @@ it.concurrent('a process that is silent on server/discover gets initialize', asy
 })
 
 describe.concurrent('close', () => {
-  it('ends every process, and answers what is open', async ({ expect }) => {
+  it('ends every process, and answers open calls', async ({ expect }) => {
     const fixture = open()
     const client = fixture.client()
     const call = client.call('hang')
@@ -499,7 +499,7 @@ describe.concurrent('close', () => {
     expect((await client.post(hang)).status).toBe(503)
   })
 
-  it('ends one that is still starting', async ({ expect }) => {
+  it('ends a process that is still starting', async ({ expect }) => {
     const fixture = open(['--silent', 'all'])
     const response = fixture.client().post(hang)
     await expect.poll(fixture.processes).toHaveLength(1)

@@ -23,7 +23,7 @@ const roomCheckMs = 50
 
 /**
  * The processes of this server, within the upstream's limits. A session owns a process; the calls of a person without a session share
- * one. Where processes hold the provider's token, which belongs to a grant, those of different grants share none. Sessions outlive
+ * one. Where processes hold the provider's token, which belongs to a grant, each grant has its own. Sessions outlive
  * processes: their next call starts another one.
  */
 export class ProcessPool {

@@ -40,7 +40,7 @@ describe('processes that die again and again', () => {
     expect(refusalOf('ada')).toBeUndefined()
   })
 
-  it('of everybody are counted against who called last, once where that is the same', () => {
+  it('are counted against the last caller of a shared process', () => {
     const { limits, refusalOf } = create()
     const shared = slotOf('everybody', true)
     for (let death = 0; death < 3; death += 1) limits.recordDeath('everybody', 'ada')

@@ -69,7 +69,7 @@ export class Unavailable extends Error {
 
 const fullRetrySeconds = 5
 
-/** The reasons why there is no process for a message. */
+/** The refusals of messages that get no process. */
 export const refusals = {
   stopped: (): Unavailable =>
     new Unavailable(503, 'The server behind this one was stopped. Try again in a moment.', 1),

@@ -165,9 +165,7 @@ export class ProcessSlot implements ProcessClients {
 
   leave(client: SlotClient): void {
     this.sessions.delete(client)
-    if (this.sessions.size > 0) return
-    this.questions.close()
-    this.terms.onUnused()
+    if (this.sessions.size === 0) this.terms.onUnused()
   }
 
   /** The result of a request. Rejects as the process's connection does. */

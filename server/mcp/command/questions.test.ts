@@ -82,19 +82,6 @@ it('a question without an answer within ten minutes is withdrawn, and gets an er
   expect(questions.answer(resultFor('drawbridge-1', 'late'))).toBe(false)
 })
 
-it('every question of a client that leaves gets an error, once', () => {
-  ask('a')
-  ask('b')
-  questions.answer(resultFor('drawbridge-1', 'client'))
-  questions.close()
-  vi.advanceTimersByTime(600_000)
-  expect(answers).toMatchObject([
-    { id: 'a', result: {} },
-    { id: 'b', error: { code: -32_603 } },
-  ])
-  expect(questions.answer({ jsonrpc: '2.0', id: null, error: { code: 1, message: '' } })).toBe(false)
-})
-
 it.each<[what: string, session: AskedSession | undefined, method: string, reason: string]>([
   ['without a session', undefined, 'roots/list', 'this process serves no session that can be asked'],
   [

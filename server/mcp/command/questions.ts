@@ -68,11 +68,6 @@ export class Questions {
     if (id !== undefined) this.#withdraw(id, 'The answer is no longer needed.')
   }
 
-  /** Answers every question with an error: the client has left. */
-  close(): void {
-    for (const id of this.#open.keys()) this.answer(notAnswered(id))
-  }
-
   #withdraw(requestId: JsonRpcId, reason: string): void {
     const { client, relatedTo } = this.#open.get(requestId)?.session ?? {}
     const params = { requestId, reason }

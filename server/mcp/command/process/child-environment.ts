@@ -15,8 +15,8 @@ export interface ChildEnvironment {
 }
 
 /**
- * All of a process's environment: {@link inherited} and what is declared, nothing else of `environment`. What is unknown of a
- * person is empty.
+ * Returns the whole environment of a process: {@link inherited} and the declared variables, nothing else of `environment`. Unknown
+ * facts about a person are empty.
  */
 export function childEnvironment(
   upstream: Pick<CommandUpstream, 'env' | 'user'>,
@@ -48,8 +48,8 @@ function fill(template: Template, places: Places): string {
 }
 
 /**
- * PATH without what npm puts in front of it for its scripts. The command is somebody's own: it runs with the programs that they have
- * installed, not with those of this package.
+ * Removes the folders that npm puts in front of PATH for its scripts: the command runs with the operator's programs, not with those
+ * of this package.
  */
 export function userPath(path: string): string {
   const folders = path.split(delimiter)

@@ -6,7 +6,7 @@ afterAll(async () => expect(await end()).toEqual([]))
 
 // Stopping waits, so the tests do it at the same time.
 describe.concurrent('stopping', () => {
-  it('is the end of its input, after 2 s SIGTERM, and after 3 s more SIGKILL', async ({ expect }) => {
+  it('ends the input, after 2 s sends SIGTERM, and after 3 s more SIGKILL', async ({ expect }) => {
     const ignored = [[], ['--ignore', 'eof'], ['--ignore', 'eof', '--ignore', 'term']]
     const stopped = ignored.map(async (args): Promise<Record<string, unknown>> => {
       const fixture = open(args)

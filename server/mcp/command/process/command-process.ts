@@ -48,7 +48,7 @@ export interface ProcessTerms {
   environment: ChildEnvironment
   /** Undefined for a trial start, which serves no client. */
   clients: ProcessClients | undefined
-  /** User of the operating system; undefined for that of this server. */
+  /** User of the operating system; undefined: the user of this server. */
   user: { uid: number; gid: number } | undefined
   /** The person it serves; undefined for everybody. */
   sub: string | undefined
@@ -219,7 +219,7 @@ export class CommandProcess {
     )
     const how = fault ? { code: null, signal: null, error: fault } : { code: exitCode, signal: signalCode }
     this.#report('upstream_ended', { reason: this.#reason, ...how })
-    // What it has started may live on.
+    // Processes that it has started may live on.
     void this.stop(this.#reason)
     if (isDeath && this.isServing) this.terms.onDeath()
   }

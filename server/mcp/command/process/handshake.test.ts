@@ -85,6 +85,12 @@ describe('a process is known', () => {
     expect(found.era).toBe('legacy')
   })
 
+  it('by server/discover, when it does not answer initialize, which was tried first', async () => {
+    const { found, sent } = await meet({ initialize: null, 'server/discover': discovery }, 'legacy')
+    expect(sent).toEqual(['initialize', 'server/discover'])
+    expect(found.era).toBe('modern')
+  })
+
   it('by server/discover after all, when it refuses initialize', async () => {
     const { found, sent } = await meet({ 'server/discover': discovery }, 'legacy')
     expect(sent).toEqual(['initialize', 'server/discover'])

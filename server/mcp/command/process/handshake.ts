@@ -13,7 +13,7 @@ import {
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { ProcessConnection } from './process-connection.ts'
 
-/** A process that has said what it is. */
+/** A process that has completed its handshake. */
 export interface GreetedProcess {
   connection: ProcessConnection
   revision: string
@@ -36,8 +36,8 @@ export interface GreetingTerms {
 }
 
 /**
- * Learns what a process is. One that offers both eras is taken by what is tried first; one that offers neither known revision
- * rejects. The other attempt follows when the first one fails, or has had no answer for a while: its answer counts even then.
+ * Learns which revision a process speaks. If it offers both eras, the first attempt decides; if it offers no known revision, the
+ * promise rejects. The second attempt begins when the first one fails, or has no answer for a while. The first answer counts.
  */
 export async function greet(connection: ProcessConnection, terms: GreetingTerms): Promise<GreetedProcess> {
   const [first, second] = terms.first === 'modern' ? [discover, initialize] : [initialize, discover]

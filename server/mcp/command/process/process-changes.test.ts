@@ -99,7 +99,7 @@ it('the next process is asked for the subscriptions that are left', async () => 
   expect([gone.got, left.got]).toEqual([[], ['test://one']])
 })
 
-it('what the process does not offer is neither asked for nor acknowledged', async () => {
+it('changes that the process does not offer are neither asked for nor acknowledged', async () => {
   const { process, sent } = createProcess()
   changes.attach(process, { resources: { subscribe: false } })
   const { listener } = await listen({ ...tools, ...one })
@@ -107,7 +107,7 @@ it('what the process does not offer is neither asked for nor acknowledged', asyn
   expect(sent).toEqual([])
 })
 
-it('serves an adapter with an acknowledgement and changes, until its signal is aborted', async () => {
+it('an adapter gets an acknowledgement and changes, until its signal is aborted', async () => {
   const { process, sent, say } = createProcess()
   changes.attach(process, offered)
   const got: JsonRpcNotification[] = []

@@ -49,7 +49,7 @@ describe('a request', () => {
     expect(JSON.stringify(sent)).not.toContain('progressToken')
   })
 
-  it('is cancelled by its own id', async () => {
+  it('is cancelled at the process by its own id', async () => {
     const controller = new AbortController()
     const answer = connection.request('tools/call', {}, { signal: controller.signal })
     controller.abort()
@@ -59,7 +59,7 @@ describe('a request', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('that is initialize is not cancelled at the process, and ends all the same', async () => {
+  it('for initialize is not cancelled at the process, but ends for the client', async () => {
     const controller = new AbortController()
     const answer = connection.request('initialize', {}, { signal: controller.signal })
     controller.abort(new RangeError('the reason'))
@@ -67,20 +67,20 @@ describe('a request', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('is not sent when its client has left already', async () => {
+  it('is not sent if its client has left already', async () => {
     const signal = AbortSignal.abort(new RangeError('the reason'))
     await expect(connection.request('tools/call', {}, { signal })).rejects.toThrow('the reason')
     expect(sent).toEqual([])
   })
 
-  it('rejects with an error whatever the reason of its cancelling is', async () => {
+  it('rejects with an error if it is cancelled with some other reason', async () => {
     const controller = new AbortController()
     const answer = connection.request('tools/call', {}, { signal: controller.signal })
     controller.abort('no error')
     await expect(answer).rejects.toThrow('The call was cancelled.')
   })
 
-  it('is waited for until it has settled, unless it lasts', async () => {
+  it('delays settled() until it has ended, unless it is lasting', async () => {
     const steps: string[] = []
     await connection.settled()
     void connection.request('subscriptions/listen', {}, { isLasting: true }).catch(() => {})
@@ -96,7 +96,7 @@ describe('a request', () => {
     expect(steps).toHaveLength(3)
   })
 
-  it('that lasts is not given up, however silent it is', async () => {
+  it('for a subscription is not given up, however silent it is', async () => {
     const settled = vi.fn()
     void connection.request('subscriptions/listen', {}, { isLasting: true }).then(settled, settled)
     await vi.advanceTimersByTimeAsync(10 * halfAnHour)
@@ -104,7 +104,7 @@ describe('a request', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('whose answer cannot be read fails with the words that are given, or others', async () => {
+  it('whose answer cannot be read fails with the given text, or a default one', async () => {
     const [one, other] = [1, 2].map(() => connection.request('tools/call', {}))
     connection.failAnswer(1, 'It is too large.')
     connection.failAnswer(2)
@@ -116,7 +116,7 @@ describe('a request', () => {
     })
   })
 
-  it('is given up after half an hour without a word', async () => {
+  it('is given up after half an hour of silence', async () => {
     const settled = vi.fn()
     const answer = connection.request('tools/call', { _meta: { progressToken: 1 } }).catch(settled)
     vi.advanceTimersByTime(halfAnHour - 1)
@@ -205,7 +205,7 @@ describe('an answer that names no request', () => {
     expect(await others[0]).toEqual({ of: 2 })
   })
 
-  it("is nobody's when no request is open, and never a lasting one's", async () => {
+  it('is dropped when no request is open, and never fails a lasting one', async () => {
     receive(unnamed)
     const settled = vi.fn()
     void connection.request('subscriptions/listen', {}, { isLasting: true }).then(settled, settled)
@@ -216,7 +216,7 @@ describe('an answer that names no request', () => {
     expect(settled).not.toHaveBeenCalled()
   })
 
-  it('is that to a notification if no method was found and nothing sent after the notification was answered', async () => {
+  it('is taken for that of a notification, if no method was found and no later request was answered', async () => {
     const unknown = { id: null, error: { code: -32_601, message: 'Method not found' } }
     connection.notify('notifications/initialized', {})
     const first = connection.request('tools/call', {})
@@ -233,7 +233,7 @@ describe('an answer without an id that says that no method was found', () => {
   const unknown = { id: null, error: { code: -32_601, message: 'Method not found' } }
   const failed = { code: -32_603, message: expect.stringContaining('cannot be read') }
 
-  it('is that to the last notification, not to one before a request that was answered', async () => {
+  it('is taken for that of the last notification, if no request after it was answered', async () => {
     connection.notify('notifications/initialized', {})
     const first = connection.request('tools/call', {})
     receive({ id: 1, result: {} })
@@ -245,7 +245,7 @@ describe('an answer without an id that says that no method was found', () => {
     expect(await second).toEqual({ of: 2 })
   })
 
-  it('is that to a request if later requests than the notification have been answered', async () => {
+  it('fails a request if requests after the notification have been answered', async () => {
     const [first, second] = [connection.request('tools/call', {}), connection.request('tools/call', {})]
     connection.notify('notifications/roots/list_changed', {})
     const third = connection.request('tools/call', {})
@@ -256,7 +256,7 @@ describe('an answer without an id that says that no method was found', () => {
     await expect(second).rejects.toMatchObject(failed)
   })
 
-  it('is that to a request if another error was meant', async () => {
+  it('fails a request if the error is another one', async () => {
     connection.notify('notifications/initialized', {})
     const only = connection.request('tools/call', {})
     receive({ id: null, error: { code: -32_600, message: 'Invalid' } })
@@ -315,7 +315,7 @@ describe('a notification that names a subscription', () => {
   })
 })
 
-it('the progress of a request is told whether its token comes back as a number or as text', async () => {
+it('progress reaches its request whether its token comes back as a number or as text', async () => {
   const heard: unknown[] = []
   const params = { _meta: { progressToken: 'x' } }
   const onMessage = ({ params: told }: JsonRpcNotification): void => void heard.push(told)
@@ -328,7 +328,7 @@ it('the progress of a request is told whether its token comes back as a number o
   expect(heard).toEqual([1, 2].map((progress) => ({ progressToken: 'x', progress })))
 })
 
-it('a request of the process is answered as long as it is there', () => {
+it('a request of the process is answered as long as the process is there', () => {
   receive({ id: 'a', method: 'roots/list' })
   receive({ id: 'b', method: 'ping' })
   expect(sent).toEqual([
@@ -340,13 +340,13 @@ it('a request of the process is answered as long as it is there', () => {
   expect(sent).toHaveLength(2)
 })
 
-it('hands every other notification on', () => {
+it('other notifications are handed on', () => {
   receive({ method: 'notifications/message' })
   receive({ method: 'notifications/cancelled', params: { requestId: 'a' } })
   expect(notified).toEqual(['notifications/message', 'notifications/cancelled'])
 })
 
-it('what the process asked is withdrawn when it ends, unless it was answered', () => {
+it('open questions of a process are withdrawn when it ends', () => {
   const questions: ((response: never) => void)[] = []
   const asking = new ProcessConnection(() => {}, {
     onNotification: ({ method, params }) => void notified.push(`${method} ${String(params?.['requestId'])}`),
@@ -361,7 +361,7 @@ it('what the process asked is withdrawn when it ends, unless it was answered', (
   expect(notified).toEqual(['notifications/cancelled b'])
 })
 
-it('nothing is told to a process that has ended', async () => {
+it('a process that has ended gets no message', async () => {
   connection.notify('notifications/initialized', { a: 1 })
   expect(sent).toEqual([{ jsonrpc: '2.0', method: 'notifications/initialized', params: { a: 1 } }])
   connection.fail(new Error('It is over.'))

@@ -14,14 +14,14 @@ import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { requestId, unreadable } from './process-output.ts'
 
-/** A call that stays without any message for so long is given up: nobody waits for it any more. */
+/** Gives a call up after this long without any message: no client waits longer. */
 const maxSilenceMs = 30 * 60 * 1000
 
 export interface ProcessClients {
   /** The capabilities that each has declared; undefined when none can be asked. */
   readonly declared: JsonObject | undefined
   onNotification(notification: JsonRpcNotification): void
-  /** Takes a request of the process, and what it is answered with. */
+  /** Takes a request of the process. `answer` sends the response. */
   onRequest(request: JsonRpcRequest, answer: (response: JsonRpcResponse) => void): void
 }
 
@@ -48,7 +48,7 @@ interface OpenRequest {
  */
 export class ProcessConnection {
   readonly #write: (message: JsonRpcMessage) => unknown
-  /** Undefined for a process that serves nobody. */
+  /** Undefined for a trial start, which serves no client. */
   readonly #clients: Pick<ProcessClients, 'onNotification' | 'onRequest'> | undefined
   readonly #open = new Map<number, OpenRequest>()
   readonly #asked = new Set<JsonRpcId>()
@@ -222,7 +222,7 @@ export function failure(text: string): CallError {
   return new CallError(jsonRpcCode.internalError, text)
 }
 
-/** The error for what is neither an answer of the process nor an error of ours. */
+/** The error for any failure but an error of the process or of this server. */
 export function describeFailure(): JsonRpcErrorObject {
   return { code: jsonRpcCode.internalError, message: 'The call was cancelled. Start it again.' }
 }

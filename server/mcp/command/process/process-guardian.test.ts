@@ -41,7 +41,7 @@ it('a server that is killed leaves nothing after 3 s, whatever its processes ign
   await expect.poll(() => processesWith(mark), { timeout: underLoad(3000), interval: 50 }).toEqual([])
 })
 
-it('leaves the groups alone that it was told to forget', async () => {
+it('the guardian leaves groups alone that it was told to forget', async () => {
   const failures: unknown[] = []
   const guardian = createProcessGuardian(process.env['PATH'], (error) => failures.push(error))
   const sleepers = [1, 2, 3].map(() => spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' }))

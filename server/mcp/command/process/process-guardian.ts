@@ -62,7 +62,7 @@ export function createProcessGuardian(
       if (process.platform === 'win32') return
       groups.add(group)
       if (shell) tell(`+ ${group}`)
-      // One that somebody killed is replaced with the next group.
+      // A guardian that was killed is replaced with the next group.
       else start()
     },
     forget(group) {

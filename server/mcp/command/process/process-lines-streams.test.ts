@@ -22,11 +22,14 @@ beforeEach(() => {
     onNotification: ({ method }) => void heard.push(method),
     onRequest() {},
   })
-  lines = new ProcessLines({ stdin, stdout }, {
-    connection,
-    onStray: (line) => void strays.push(line),
-    onFault: (reason) => void faults.push(reason),
-  })
+  lines = new ProcessLines(
+    { stdin, stdout },
+    {
+      connection,
+      onStray: (line) => void strays.push(line),
+      onFault: (reason) => void faults.push(reason),
+    },
+  )
 })
 afterEach(() => vi.useRealTimers())
 

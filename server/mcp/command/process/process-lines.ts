@@ -116,7 +116,7 @@ export class ProcessLines {
   #receive(message: JsonRpcMessage | undefined, line: string): void {
     const { connection } = this.#ports
     if (!message || connection.receive(message)) return
-    // Its id may be there twice, or be that of no request.
+    // The line may have its id twice, or name no open request.
     const [id = null, ...others] = answeredIds(line, line)
     for (const each of [id ?? ('id' in message ? Number(message.id) : null), ...others])
       connection.failAnswer(each)

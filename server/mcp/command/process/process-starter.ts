@@ -29,8 +29,8 @@ export class ProcessStarter {
   }
 
   /**
-   * Starts a process and learns what it is; rejects when it cannot. Some servers end at a first message that they do not know: until
-   * the command has answered once, such a process is started twice.
+   * Starts a process and learns its revision; rejects when it cannot. Some servers exit at a first message that they do not know:
+   * until the command has answered once, it is then started again with the other one.
    */
   async start({ preferred, ...terms }: StartTerms): Promise<GreetedProcess> {
     const known = this.#answered.get(preferred)
