@@ -91,16 +91,16 @@ export class AdaptedConnection implements CallCarrier {
 
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
 
-/** Takes the JSON-RPC error that a server sent as the body of a 4xx; undefined if something else failed. */
+/** Returns the JSON-RPC error in the body of a 4xx; undefined for any other failure. */
 export function errorResponse(failure: unknown): JsonRpcResponse | undefined {
   if (!(failure instanceof TransportError) || failure.response === undefined) return undefined
-  // Signing in settles 401 and 403, whatever their body says.
+  // 401 and 403 lead to a sign-in, whatever their body says.
   if (failure.fault !== 'refused' && failure.fault !== 'not_found') return undefined
   const parsed = parseJsonRpcMessage(parseJsonObject(failure.response.text))
   return parsed.kind === 'response' && 'error' in parsed.message ? parsed.message : undefined
 }
 
-/** Resolves at the response, even if the stream stays open after it. */
+/** Resolves with the response, even if the stream stays open after it. */
 function request(
   send: Send,
   message: JsonRpcRequest,

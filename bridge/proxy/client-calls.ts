@@ -36,29 +36,29 @@ export interface PendingCall {
   heardAtMs: number
   /** Undefined while the call waits for its turn. */
   carrier: CallCarrier | undefined
-  /** Ends what is done for it at the server. */
+  /** Aborting it ends the work for this call. */
   abort: AbortController
 }
 
-/** Takes a call to the server. */
+/** Carries a call to the server. */
 export interface CallCarrier {
-  /** Tells the server, as far as that is done by a message, that nobody wants the answer any more. */
+  /** Sends the cancellation, if this transport has one. */
   cancel(notice: WireMessage): Promise<void>
-  /** Forgets the call, which is made again. */
+  /** Forgets the call, which is about to be sent again. */
   drop(call: PendingCall): void
 }
 
 const batchRevision = '2025-03-26'
 
-/** Found in every message that may claim the newer era, however its JSON escapes a slash. */
+/** Part of every message that may be of 2026-07-28, however its JSON escapes a slash. */
 const metaMark = 'io.modelcontextprotocol'
 
 /**
- * Reads each message of the client: finds its era, splits batches, answers with an error what is no message, and remembers how
- * the client has introduced itself. Whether parameters make sense is for the server to say.
+ * Reads each message of the client: finds its revision, splits batches, rejects invalid messages and remembers the client's
+ * `initialize`. Does not check parameters: the server does.
  */
 export class ClientInput implements Step<ClientContext> {
-  /** As it came, so that a session can be opened again in the name of the client. */
+  /** Unchanged, to open another session for the client. */
   initialize: { id: JsonRpcId; message: WireMessage; params: JsonObject } | undefined
   /** The client has sent `notifications/initialized` since. */
   isInitialized = false
@@ -71,7 +71,7 @@ export class ClientInput implements Step<ClientContext> {
         return next(message, { ...context, era: this.#readRequest(message, envelope) })
       case 'notification': {
         if (envelope.method === 'notifications/initialized') this.isInitialized = true
-        // The newer era asks for claims in requests only.
+        // 2026-07-28 requires its `_meta` in requests only.
         const isModern = this.#hasModernClient && this.initialize === undefined
         return next(message, { ...context, era: isModern ? 'modern' : eraOf(message) })
       }
@@ -98,7 +98,7 @@ export class ClientInput implements Step<ClientContext> {
     return era
   }
 
-  /** Messages of a batch are answered one by one: a client tells answers apart by their ids. */
+  /** Answers the messages of a batch one by one: a client matches responses by their ids. */
   async #readBatch(batch: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
     const isAllowed = this.initialize?.params['protocolVersion'] === batchRevision
     const messages = isAllowed ? splitBatch(batch) : []
@@ -167,7 +167,7 @@ export class PendingCalls implements Step<ClientContext> {
     return [...this.#calls.values()]
   }
 
-  /** Delivers a message that belongs to no call, or whose call only its id tells. */
+  /** Delivers a message that belongs to no call, or to the call that its id names. */
   readonly unsolicited = async (message: WireMessage): Promise<void> => {
     const { envelope } = message
     if (envelope.kind === 'request' || envelope.kind === 'notification') return this.#ports.write(message)
@@ -176,7 +176,7 @@ export class PendingCalls implements Step<ClientContext> {
     if (call !== undefined) await this.#answer(call, withId(message, call.id))
   }
 
-  /** Answers a call with what went wrong: in the server's own words if it had any. */
+  /** Answers a call with the server's own error, or else a description of the failure. */
   fail(call: PendingCall, error: unknown): void {
     const open = this.#calls.get(call.id)
     if (open !== call) return
@@ -190,7 +190,7 @@ export class PendingCalls implements Step<ClientContext> {
    */
   repeat(call: PendingCall): boolean {
     const { carrier } = call
-    // It waits for its turn, and has no connection.
+    // Not sent yet, so it has no connection.
     if (carrier === undefined) return true
     const open = this.#calls.get(call.id)
     if (open !== call || !mayRepeat('slept', call.wire.envelope)) return false
@@ -267,13 +267,13 @@ export class PendingCalls implements Step<ClientContext> {
       call.settle()
       await delivered
     } catch (error) {
-      // What cannot be filtered is not shown.
+      // Do not show a result that could not be filtered.
       await call.deliver(this.#describe(call.id, error))
       call.settle()
     }
   }
 
-  /** A call that is over needs no cancelling, and a server that is told nevertheless may take it for another one. */
+  /** Ignores the cancellation of a call that is over: the server could apply it to another one. */
   async #cancel(message: WireMessage): Promise<void> {
     const id = plainNumber(paramsOf(message)?.['requestId'])
     const call = typeof id === 'string' || typeof id === 'number' ? this.#calls.get(id) : undefined
@@ -294,7 +294,7 @@ export class PendingCalls implements Step<ClientContext> {
   }
 }
 
-/** Returns an answer under the id as the client wrote it: one beyond 2^53 was rounded on the way. */
+/** Restores the id as the client wrote it: numbers beyond 2^53 were rounded on the way. */
 function withOwnId(answer: WireMessage, { text, envelope }: WireMessage): WireMessage {
   const isRounded =
     envelope.kind === 'request' && Number.isInteger(envelope.id) && !Number.isSafeInteger(envelope.id)
@@ -305,8 +305,8 @@ function withOwnId(answer: WireMessage, { text, envelope }: WireMessage): WireMe
 }
 
 /**
- * Lets nothing overtake `initialize`: scripts write all their lines at once, and no server takes what comes before its session
- * is there. A ping may come at any time (MCP 2025-11-25 lifecycle), and so may a response.
+ * The initialize barrier: scripts write all their lines at once, and servers refuse messages that arrive before the session exists.
+ * Pings (MCP 2025-11-25 lifecycle) and responses pass at any time.
  */
 export class InitializeOrder implements Step<ClientContext> {
   #opening: Promise<void> | undefined
@@ -321,7 +321,7 @@ export class InitializeOrder implements Step<ClientContext> {
     return next(message, context)
   }
 
-  /** Those that wait go on in the order in which they came; the first may be another `initialize`. */
+  /** Waiting messages go on in their order; the first may be another `initialize`. */
   async #sendLater(message: WireMessage, context: ClientContext, next: Send<ClientContext>): Promise<void> {
     while (this.#opening !== undefined) await this.#opening
     if (context.signal?.aborted !== true) return this.send(message, context, next)

@@ -4,9 +4,9 @@ import type { PendingCall, PendingCalls } from './client-calls.ts'
 import type { RevisionStep } from './revision-step.ts'
 
 export interface LivenessConfig {
-  /** Silence within a call after which the server is asked whether it lives; 0 never. */
+  /** Silence within a call before the server is pinged; 0 never pings. */
   watchdogMs: number
-  /** Silence on the whole connection after which it is asked too; 0 never. */
+  /** Silence on the whole connection before the server is pinged; 0 never pings. */
   pingMs: number
   /** Scheme, host and port of the server, for errors. */
   origin: string
@@ -21,7 +21,7 @@ export interface LivenessPorts {
 }
 
 interface Ping {
-  /** By the clock on the wall. */
+  /** Wall clock. */
   at: number
   /** Monotonic; undefined while it waits for a token. */
   askedMs: number | undefined
@@ -30,15 +30,15 @@ interface Ping {
   silent: readonly PendingCall[]
 }
 
-/** A timer that rings every second at least rings this soon after the computer wakes. Much less than the shortest sleep. */
+/** The timer fires within this time after the computer wakes. Much shorter than the shortest sleep. */
 const latestTickMs = 10_000
 
-/** How long the server may take to answer a ping before it counts as gone. */
+/** A server that does not answer a ping within this time counts as gone. */
 const pingWaitMs = 5000
 
 /**
- * Watches for silence and for sleep, with one coarse timer. A server that is silent for too long is asked whether it lives,
- * and its calls fail if it does not; after a sleep, calls whose connection is gone are sent again or fail.
+ * Watches for silence and for sleep, with one coarse timer. Pings a server that is silent for too long, and fails its calls if it
+ * does not answer. After a sleep, sends calls again whose connection is gone, or fails them.
  */
 export class Liveness {
   readonly #config: LivenessConfig
@@ -48,7 +48,7 @@ export class Liveness {
   #pinging: Ping | undefined
   #hasLeapt = false
   #wokeAt: number | undefined
-  /** When the server last gave a sign of life, by the clock on the wall. */
+  /** When the server last sent anything, by the wall clock. */
   #heardMs: number
 
   constructor(config: LivenessConfig, ports: LivenessPorts) {
@@ -91,7 +91,7 @@ export class Liveness {
     return this.#ports.calls.calls()
   }
 
-  /** A ping that is under way may be so on a connection that is dead: another one tells more. */
+  /** Replaces a ping that is under way: its connection may be dead. */
   #woke(isSure: boolean, now: number): void {
     this.#ports.note(isSure ? 'the computer has slept' : 'the clock has leapt')
     this.#pinging?.abort.abort()
@@ -134,7 +134,7 @@ export class Liveness {
     const hasSlept = this.#wokeAt !== undefined
     if (this.#hasLeapt) this.#afterLeap(answered)
     if (hasSlept) return
-    // The server works on: the calls have another while.
+    // The server is alive: give the calls another period.
     if (answered) for (const call of by.silent) call.heardAtMs = this.#ports.clocks.wallMs()
     else this.#dead(by)
   }
@@ -154,11 +154,11 @@ export class Liveness {
     this.#ports.server.reopen(answered)
   }
 
-  /** Ends calls from before the sleep that are still silent: their connection is gone. */
+  /** Ends calls from before the sleep that have been silent since: their connection is gone. */
   #endOld(since: number, answered: boolean): void {
     const calls = this.#calls()
     const isOld = ({ heardAtMs }: PendingCall): boolean => heardAtMs < since
-    // Idle connections may be dead as well: none was of use to the ping.
+    // Idle connections may be dead as well, since the ping failed.
     if (!answered && calls.every(isOld)) this.#ports.dropConnections()
     const message = `the computer slept while ${this.#config.origin} worked, and the connection is gone`
     for (const call of calls.filter(isOld))
@@ -171,23 +171,22 @@ export class Liveness {
   }
 }
 
-/** The clocks of a computer, in milliseconds. None of them alone tells whether it has slept. */
+/** The computer's clocks, in milliseconds. No single one shows whether it has slept. */
 interface Clocks {
-  /** Is never set. Goes on during a sleep on macOS and Windows, and stands still on Linux. */
+  /** Never set. Runs during a sleep on macOS and Windows; stops on Linux. */
   monotonicMs(): number
-  /** Since the computer was started, its sleep included. Is never set. */
+  /** Since the computer was started, including sleep. Never set. */
   uptimeMs(): number
-  /** The one that people read, and put right. */
+  /** Wall clock: users and NTP set it. */
   wallMs(): number
 }
 
-/** Shorter sleeps do no harm to a connection, and timers are late for many reasons. */
+/** Shorter sleeps do not harm a connection, and timers are late for many reasons. */
 const longMs = 30_000
 
 /**
- * Finds out whether time has passed in which this process could do nothing. A process that was stopped has slept too. `leapt`: only
- * the wall clock went ahead. Somebody has set it, or this is a virtual machine whose host has slept: its other clocks knew
- * nothing of that.
+ * Finds out whether this process was suspended for a while: the computer slept, or the process was stopped. `leapt`: only the wall
+ * clock advanced. The clock was set, or the VM's host slept and only the wall clock noticed.
  */
 class SleepWatch {
   readonly #clocks: Clocks

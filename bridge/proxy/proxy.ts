@@ -24,12 +24,12 @@ import { ServerConnections } from './server-connections.ts'
 import type { RevisionPorts } from './server-revision.ts'
 import { ToolFilter } from './tool-filter.ts'
 
-/** How messages are carried. Times in milliseconds. */
+/** Times in milliseconds. */
 export interface McpProxyConfig extends TransportConfig, Omit<LivenessConfig, 'origin'> {
-  /** The bridge's own: it stands in for a server that nothing is known of yet. */
+  /** The bridge's own, shown in place of an unknown server's. */
   version: string
   transport: TransportOrder
-  /** `auto` finds out; the others say what the server speaks. */
+  /** The revision of the server; `auto` detects it. */
   protocol: 'auto' | 'legacy' | 'modern'
   /** Globs with `*`. A tool that `deny` matches, or that `allow` is not empty and does not match, is hidden and refused. */
   tools: { allow: readonly string[]; deny: readonly string[] }
@@ -43,9 +43,9 @@ export interface McpProxyPorts {
   http: HttpClient
   runtime: Runtime
   login: TransportPorts['login']
-  /** Left out where nobody can sign in: refusals are told to the client then. */
+  /** Absent if signing in is impossible: the client gets the server's refusals. */
   signIn?: () => PendingSignIn
-  /** Returns whether a browser is going to show it. */
+  /** Returns true if a browser will open it. */
   openBrowser(url: string): boolean
   memory: { read(): ServerMemory | undefined; write(memory: ServerMemory): void }
   describeFailure: DescribeFailure
@@ -55,14 +55,14 @@ export interface McpProxyPorts {
   note(text: string): void
 }
 
-/** Hosts grant a second before they kill: the part of it that is used, from the first sign of the end on. */
+/** Clients kill their servers after a second: how long ending may take, from its first sign. */
 const endMs = 850
 
-/** The parts of it for answers that are on their way when stdin ends, and then for the DELETE of a session. */
+/** Parts of {@link endMs}: for responses on their way when stdin ends, and for the DELETE of a session. */
 const lastAnswersMs = 700
 const graceMs = 500
 
-/** Hosts give a call 60 s and more, and some of that goes by before there is a link. */
+/** Clients give a call 60 s or more, and some of that passes before the link is known. */
 const callWaitMs = 40_000
 
 /** Carries one local client to one server. */
@@ -122,7 +122,7 @@ export class McpProxy {
     this.#send = pipeline(steps, this.#server.send)
   }
 
-  /** Resolves with the exit code when stdin ended or {@link McpProxy.stop} was called, and everything is closed. */
+  /** Resolves with the exit code once stdin has ended, or {@link McpProxy.stop} was called, and everything is closed. */
   async run(): Promise<number> {
     if (!this.#isEnding && !this.#isRunning) {
       this.#isRunning = true
@@ -138,7 +138,7 @@ export class McpProxy {
     this.#end(reason, performance.now() + endMs)
   }
 
-  /** Tells the client, in each era in which it wants to know, that it should list the tools again. */
+  /** Notifies the client, in each revision that it uses, that the tools have changed. */
   #toolsChanged(): void {
     const method = 'notifications/tools/list_changed'
     if (this.#client.isInitialized) void this.#inFlight.write(toWireMessage({ jsonrpc: '2.0', method }))
@@ -149,7 +149,7 @@ export class McpProxy {
     }
   }
 
-  /** Ends sign-ins: nobody is there for them any more. */
+  /** Ends sign-ins, too: their user has gone. */
   async #inputEnded(): Promise<void> {
     const now = performance.now()
     this.#signIns.close()
@@ -172,7 +172,7 @@ export class McpProxy {
     this.#signIns.close()
     const closing = Promise.all([this.#stdio.close(), this.#server.close(Math.min(graceMs, leftMs))])
     this.#pending.close()
-    // A client that reads no more, or too slowly, does not hold the end: what is left for it is lost.
+    // A client that has stopped reading, or is too slow, does not delay the end: it loses the rest.
     await settledWithin(closing, leftMs)
   }
 }

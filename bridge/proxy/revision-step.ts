@@ -39,7 +39,7 @@ export class RevisionStep {
     this.#pin = pin
     this.#revision = new ServerRevision(pin, ports)
     this.#carriers = {
-      // In 2026-07-28 the end of the request is what cancels it.
+      // In 2026-07-28, ending the request cancels it.
       modern: { drop() {}, cancel: () => Promise.resolve() },
       legacy: { drop() {}, cancel: (notice) => ports.servers.of('legacy').send(notice, unheard) },
     }
@@ -67,7 +67,7 @@ export class RevisionStep {
     this.#adapted?.adapter.reopen()
   }
 
-  /** Resolves when the server answers anything at all, rejects when it does not. */
+  /** Resolves if the server answers anything at all; rejects if it does not. */
   ping(signal: AbortSignal, asked: () => void): Promise<void> {
     const { client, servers } = this.#ports
     return servers.ping(this.#used, claimsOf(client, undefined), signal, asked)

@@ -44,7 +44,7 @@ export class ServerConnections {
     ))
   }
 
-  /** Asks for any answer at all. Calls `asked` when the question goes out: a late token says nothing of the server. */
+  /** Requests any answer at all. Calls `asked` when the request goes out: waiting for a token says nothing about the server. */
   async ping(
     era: McpEra = 'legacy',
     meta: JsonObject,
@@ -86,7 +86,7 @@ export class ServerConnections {
     return new StatelessTransport(this.#config, ports)
   }
 
-  /** Lists what a message to the server passes: the sign-in, and its transport. */
+  /** A message to the server passes the sign-in, and then its transport. */
   #connect(era: McpEra, transport: Transport): ServerConnection {
     const signIn = this.#ports.signIn(era)
     const sendBare: Send = transport.send.bind(transport)

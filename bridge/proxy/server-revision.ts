@@ -29,7 +29,7 @@ export interface RevisionPorts {
   randomId(): string
 }
 
-/** `_meta` of a request of our own in 2026-07-28: what the client claims in `about`, or else in its `initialize`. */
+/** `_meta` of the bridge's own requests in 2026-07-28: the client's claims in `about`, or else in its `initialize`. */
 export function claimsOf(client: ClientInput, about: WireMessage | undefined): JsonObject {
   const said = client.initialize?.params
   const meta = about && paramsOf(about)?.['_meta']

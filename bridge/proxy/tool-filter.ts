@@ -7,7 +7,7 @@ import { matchesGlob } from '@drawbridge/shared/glob.ts'
 
 /**
  * Hides tools of the server from the client, and refuses their calls. `deny` wins over `allow`; an empty `allow` allows all.
- * Globs know `*` only and are matched against the whole name.
+ * Globs know `*` only and match whole names.
  */
 export class ToolFilter implements Step<ClientContext> {
   readonly #rules: { allow: readonly string[]; deny: readonly string[] }
@@ -35,7 +35,7 @@ export class ToolFilter implements Step<ClientContext> {
     return refuse(context, envelope.id, jsonRpcCode.invalidParams, reason)
   }
 
-  /** Undefined when the tool may be used, else why not, with the flag that says so. */
+  /** Returns why a tool may not be used, with the flag that forbids it; undefined if it may. */
   reasonAgainst(toolName: string): string | undefined {
     const { allow, deny } = this.#rules
     if (this.#exempted.has(toolName)) return undefined
@@ -46,7 +46,7 @@ export class ToolFilter implements Step<ClientContext> {
     return `The tool ${quoted} is not among those of --allow-tool.`
   }
 
-  /** Lets a tool of the bridge itself through. */
+  /** Allows a tool of the bridge itself. */
   exempt(toolName: string): void {
     this.#exempted.add(toolName)
   }

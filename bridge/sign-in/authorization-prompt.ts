@@ -10,12 +10,12 @@ import { mcpMetaKey, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { AuthorizationPrompt } from '../http/http-client.ts'
 import { linkOf, signInLine, unconfirmedText } from './sign-in-attempt.ts'
 
-/** The name of the tool that hands out the link, unless the server has one of that name. */
+/** Returns the name of the sign-in tool; another one if the server has a tool of that name. */
 export function signInToolName(tools: readonly JsonObject[]): string {
   return tools.some((tool) => tool['name'] === 'sign_in') ? 'drawbridge_sign_in' : 'sign_in'
 }
 
-/** Makes a result of `tools/list`: what the server had when it was last seen, and the tool to sign in. */
+/** Makes a result of `tools/list`: the remembered tools and the sign-in tool. */
 export function toolsWithSignIn(tools: readonly JsonObject[], era: McpEra): JsonObject {
   const signIn = {
     name: signInToolName(tools),
@@ -31,18 +31,18 @@ export function toolText(text: string, isError: boolean, era: McpEra): JsonObjec
   return inEra({ content: [{ type: 'text', text }], ...(isError ? { isError } : {}) }, era, false)
 }
 
-/** A request of the server to open the link (MCP 2025-11-25 elicitation, URL mode), under that id. */
+/** Makes an elicitation of the link in URL mode (MCP 2025-11-25), with this id. */
 export function elicitationRequest(id: string, prompt: AuthorizationPrompt): JsonRpcRequest {
   const params = { ...urlElicitation(prompt), elicitationId: id }
   return { jsonrpc: '2.0', id, method: 'elicitation/create', params }
 }
 
-/** Tells that the person is through (MCP 2025-11-25). */
+/** Makes the notification that the sign-in has ended (MCP 2025-11-25). */
 export function elicitationComplete(elicitationId: string): JsonRpcNotification {
   return { jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId } }
 }
 
-/** A result that asks for the same, in the era of 2026-07-28. */
+/** Makes the result that asks for the same in 2026-07-28. */
 export function inputRequired(requestState: string, prompt: AuthorizationPrompt): JsonObject {
   const request = { method: 'elicitation/create', params: urlElicitation(prompt) }
   return { resultType: 'input_required', inputRequests: { [requestState]: request }, requestState }
@@ -55,7 +55,7 @@ export function isAcknowledgement({ envelope }: WireMessage): boolean {
   return envelope.kind === 'notification' && envelope.method === acknowledgedMethod
 }
 
-/** Takes a subscription to everything that was asked for. */
+/** Acknowledges a subscription to everything requested. */
 export function subscriptionAcknowledged({ id, params }: JsonRpcRequest): JsonRpcNotification {
   const notifications = params?.['notifications'] ?? {}
   return subscriptionNotice(acknowledgedMethod, id, { notifications })
@@ -70,10 +70,10 @@ export function subscriptionNotice(
   return { jsonrpc: '2.0', method, params: { ...params, _meta: { [mcpMetaKey.subscriptionId]: listenId } } }
 }
 
-/** How our own `requestState` begins, and the ids of our own elicitations. */
+/** Marks our own values of `requestState` and our own elicitation ids. */
 export const signInStatePrefix = 'drawbridge-sign-in-'
 
-/** A request as it was before the client was asked for the sign-in: what it says of that is not for the server. */
+/** Removes our own `requestState` and its input responses from a request: the server must not see them. */
 export function withoutSignInState(message: JsonRpcMessage): JsonRpcMessage {
   if (!('method' in message) || message.params === undefined) return message
   const { requestState, inputResponses: _, ...params } = message.params
@@ -81,7 +81,7 @@ export function withoutSignInState(message: JsonRpcMessage): JsonRpcMessage {
   return isOurs ? { ...message, params } : message
 }
 
-/** Returns the text for a person. `failure` is what the last sign-in failed with; `toolName` the tool to sign in, where it is listed. */
+/** Returns the text for a user. `failure`: the last sign-in's error; `toolName`: the sign-in tool, if it is listed. */
 export function signInText(
   prompt: AuthorizationPrompt | undefined,
   failure: string | undefined,
@@ -107,7 +107,7 @@ function elicitationText(prompt: AuthorizationPrompt): string {
   return `${warning}${prompt.askedBy} asks you to sign in.${code}`
 }
 
-/** A result with the members that the revision of the server wants; `isCacheable` of a list. */
+/** Adds the members that the revision requires; `isCacheable` for lists. */
 export function inEra(result: JsonObject, era: McpEra, isCacheable: boolean): JsonObject {
   if (era === 'legacy') return result
   return {
@@ -117,14 +117,14 @@ export function inEra(result: JsonObject, era: McpEra, isCacheable: boolean): Js
   }
 }
 
-/** Returns whether a client can be asked to open a link: by its `initialize` (MCP 2025-11-25), or by this request (2026-07-28). */
+/** Returns whether a client supports URL elicitation, by its `initialize` (MCP 2025-11-25) or this request (2026-07-28). */
 export function offersUrlElicitation({ method, params }: JsonRpcRequest): boolean {
   if (method === 'initialize') return hasUrlMode(params?.['capabilities'])
   const meta = params?.['_meta']
   return isJsonObject(meta) && hasUrlMode(meta[mcpMetaKey.clientCapabilities])
 }
 
-/** Returns whether an answer to an elicitation says that the link is open. */
+/** Returns whether the user accepted an elicitation. */
 export function isAccepted(answer: unknown): boolean {
   return isJsonObject(answer) && answer['action'] === 'accept'
 }

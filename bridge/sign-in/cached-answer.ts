@@ -16,8 +16,8 @@ import type { ServerMemory } from '../transport/server-memory.ts'
 import { inEra } from './authorization-prompt.ts'
 
 /**
- * Answers the first request before the server was reached: with what the last connection saw, in either era, else with
- * tools alone. Capabilities that this leaves out cannot be announced later.
+ * Answers the first request before the server is reached: from the memory of either revision, or else with tools alone.
+ * Capabilities that are left out here cannot be announced later.
  */
 export function cachedOpening(
   message: WireMessage,
@@ -32,14 +32,14 @@ export function cachedOpening(
   return answerTo(request, result)
 }
 
-/** The capabilities that {@link cachedOpening} tells a client of that era. */
+/** The capabilities that {@link cachedOpening} announces in that revision. */
 function announcedCapabilities(era: McpEra, memory: ServerMemory | undefined): JsonObject {
   const own = era === 'legacy' ? memory?.initializeResult : memory?.discoverResult
   const known = own ?? memory?.initializeResult ?? memory?.discoverResult
   return withToolNotices(known, known === own)
 }
 
-/** The empty result of a list that {@link cachedOpening} does not announce; undefined for every other request. */
+/** Returns an empty result for a list that {@link cachedOpening} does not announce; undefined for any other request. */
 export function emptyList(
   method: string,
   era: McpEra,
@@ -50,7 +50,7 @@ export function emptyList(
   return inEra({ [list.member]: [] }, era, true)
 }
 
-/** Lists that a client may ask for though the opening did not announce them. */
+/** Lists that clients request even if they are not announced. */
 const lists: ReadonlyMap<string, { capability: string; member: string }> = new Map([
   ['resources/list', { capability: 'resources', member: 'resources' }],
   ['resources/templates/list', { capability: 'resources', member: 'resourceTemplates' }],
@@ -86,7 +86,7 @@ function cachedDiscoverResult(memory: ServerMemory | undefined, version: string)
   }
 }
 
-/** The list of tools changes when somebody has signed in, whatever the server itself does. Tasks do not cross eras. */
+/** A sign-in changes the list of tools, whatever the server announces. Tasks do not exist in both revisions. */
 function withToolNotices(known: JsonObject | undefined, isSameEra: boolean): JsonObject {
   const capabilities = isJsonObject(known?.['capabilities']) ? known['capabilities'] : {}
   const tools = isJsonObject(capabilities['tools']) ? capabilities['tools'] : {}
@@ -109,12 +109,12 @@ function instructionsOf(known: JsonObject | undefined): JsonObject {
   return typeof instructions === 'string' ? { instructions } : {}
 }
 
-/** The server's answer to the first message of an earlier client. */
+/** The server's remembered answer to a first request. */
 export function knownOpening(memory: ServerMemory | undefined): JsonObject | undefined {
   return memory?.initializeResult ?? memory?.discoverResult
 }
 
-/** A response that does not come from the server. */
+/** Makes a response in place of the server. */
 export function answerTo({ id }: Pick<JsonRpcRequest, 'id'>, result: JsonObject): WireMessage {
   return { ...toWireMessage({ jsonrpc: '2.0', id, result } satisfies JsonRpcMessage), isStandIn: true }
 }

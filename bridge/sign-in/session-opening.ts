@@ -91,7 +91,7 @@ export class SessionOpening {
     })
   }
 
-  /** Opens a session, at the next request, for a client that has believed in one for long. */
+  /** Makes the next request open a session for a client that believes in one. */
   assume(initialize: WireMessage, isInitialized: boolean): void {
     const kept = isInitialized
       ? [toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' } as const)]
@@ -113,7 +113,7 @@ export class SessionOpening {
       state.kept.push({ envelope, text })
   }
 
-  /** Holds everything else until this is over, however it ends, and for ten seconds at most. */
+  /** Holds everything else until `sending` has ended either way, for ten seconds at most. */
   confirm(sending: Promise<void>): Promise<void> {
     if (this.state.kind === 'missing') return sending
     const accepted = settledWithin(sending, maxConfirmMs).finally(() => {

@@ -30,36 +30,37 @@ import {
 import { answerTo } from './cached-answer.ts'
 import type { SignInAttempt, SignIns } from './sign-in-attempt.ts'
 
-/** The needs of one connection to the server; its `signIns` are those of all connections. */
+/** The ports of one connection to the server. All connections share `signIns`. */
 export interface SignInPorts {
   signIns: SignIns
-  /** How long a call waits for a person who has the link in front of them, in milliseconds. */
+  /** How long a call waits while the user has the link in a browser, in milliseconds. */
   callWaitMs: number
-  /** The bridge's own: it stands in for a server that nothing is known of yet. */
+  /** The bridge's own, shown in place of an unknown server's. */
   version: string
   memory(): ServerMemory | undefined
   describeFailure: DescribeFailure
-  /** The tool that hands out the link was listed under this name. */
+  /** The sign-in tool was listed under this name. */
   offered(toolName: string): void
 }
 
-/** The link is known after discovery and registration: worth that wait to calls that hand it to a person. */
+/** How long calls wait for the link, which needs discovery and registration. */
 const promptWaitMs = 10_000
 
 /**
- * Asks the client, as a server itself might, to open the link (URL elicitation), or else answers with the link. No request is
- * held longer than {@link SignInAttempt.settled} says, except a call: while the link is in a browser in front of the
- * person, up to `callWaitMs`, and as long as it takes when the client has asked the person to open it.
+ * Asks the client to open the link by URL elicitation, or else answers with the link. Holds requests as long as
+ * {@link SignInAttempt.settled} says; calls longer: up to `callWaitMs` while the link is in the user's browser, and without
+ * limit while the client is asking the user to open it.
  */
 export class SignInAnswers {
   readonly #era: McpEra
   readonly #ports: SignInPorts
-  /** Elicitations that the client has not answered, by id; of 2026-07-28 by `requestState`. */
+  /** Elicitations that the client has not answered, by id. */
   readonly #elicitations = new Map<string, SignInAttempt>()
+  /** The same of 2026-07-28, by `requestState`. */
   readonly #inputStates = new Map<string, SignInAttempt>()
-  /** The client can be asked to open a link, by its `initialize`. */
+  /** The client's `initialize` declares URL elicitation. */
   isUrlCapable = false
-  /** The name under which the client was told of the tool to sign in. */
+  /** The name under which the sign-in tool was listed. */
   #offeredTool: string | undefined
 
   constructor(era: McpEra, ports: SignInPorts) {
@@ -71,7 +72,7 @@ export class SignInAnswers {
     return signInToolName(this.#ports.memory()?.tools ?? [])
   }
 
-  /** Returns whether the client calls the tool to sign in. A new list of tools takes its name back. */
+  /** Returns whether the client calls the sign-in tool. A new list of tools withdraws it. */
   isSignInTool(message: WireMessage, method: string): boolean {
     if (method === 'tools/list') this.#offeredTool = undefined
     const name = this.#offeredTool
@@ -84,7 +85,7 @@ export class SignInAnswers {
     return this.#inputStates.size > 0 && message.text.includes(signInStatePrefix)
   }
 
-  /** Takes the response to an elicitation of ours. */
+  /** Handles the response to one of our elicitations; returns false for any other response. */
   takesResponse({ envelope, text }: WireMessage): boolean {
     const id = envelope.kind === 'response' && typeof envelope.id === 'string' ? envelope.id : ''
     const attempt = this.#elicitations.get(id)
@@ -94,7 +95,7 @@ export class SignInAnswers {
     return true
   }
 
-  /** Waits for the sign-in as long as this client can be made to; else answers with what there is. */
+  /** Waits for the sign-in as long as this client can, and then answers with the link or the failure. */
   async wait(request: JsonRpcRequest, context: Context): Promise<'again' | 'answered'> {
     const { callWaitMs, signIns } = this.#ports
     const { signal } = context
@@ -112,7 +113,7 @@ export class SignInAnswers {
     return this.#tell(request, context, end === 'failed' ? undefined : prompt)
   }
 
-  /** Asks the client to open the link, once for all requests, and holds this one if a person is behind it. */
+  /** Asks the client to open the link, once for all requests. Holds calls, which have a user behind them. */
   async #elicit(
     request: JsonRpcRequest,
     context: Context,
@@ -131,14 +132,14 @@ export class SignInAnswers {
       await context.deliver(toWireMessage(elicitationRequest(key, prompt)))
       attempt.done.then(() => context.deliver(toWireMessage(elicitationComplete(key)))).catch(() => {})
     }
-    // Clients list at their start, often before they can show anything to a person.
+    // Clients list at startup, often before they can show anything to a user.
     if (!isCall) return this.#tell(request, context, prompt)
     const { declined, done } = attempt
     const end = await settledWithin(done, Infinity, { signal: context.signal, when: declined.given })
     return end === 'done' ? 'again' : this.#tell(request, context, end === 'waiting' ? prompt : undefined)
   }
 
-  /** Answers a request that came back with its input, or returns it as it was, to be sent now. */
+  /** Answers a request that came back with its input, or returns the original request, to be sent now. */
   async resume(message: WireMessage, context: Context): Promise<WireMessage | undefined> {
     const request = parseWireMessage(message) as JsonRpcRequest
     const { requestState, inputResponses } = request.params ?? {}
@@ -157,7 +158,7 @@ export class SignInAnswers {
     return undefined
   }
 
-  /** Hands out the link. Calling the tool is a person's doing, so it may begin a sign-in at any time. */
+  /** Runs the sign-in tool: returns the link. A user is behind this call, so it may always begin a sign-in. */
   async callTool(
     request: Pick<JsonRpcRequest, 'id'>,
     context: Context,
@@ -183,7 +184,7 @@ export class SignInAnswers {
     return say(signInText(prompt, undefined, this.toolName()), prompt === undefined)
   }
 
-  /** Answers a client that cannot be asked to open a link. */
+  /** Answers a client without URL elicitation. */
   async #tell(
     request: JsonRpcRequest,
     context: Context,
@@ -209,7 +210,7 @@ export class SignInAnswers {
     return { ...toWireMessage(jsonRpcError(id, described.code, text, data)), isStandIn: true }
   }
 
-  /** From now on a call of that name is for us: the client has it in its list. */
+  /** Lists the sign-in tool: from now on the bridge answers calls of that name. */
   #offerTool(): void {
     this.#offeredTool = this.toolName()
     this.#ports.offered(this.#offeredTool)

@@ -4,28 +4,28 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AuthorizationPrompt } from '../http/http-client.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
-/** A sign-in as the proxy is given it. */
+/** A sign-in that has begun. */
 export interface PendingSignIn {
   prompt: Promise<AuthorizationPrompt>
   done: Promise<void>
   cancel(): void
 }
 
-/** One sign-in from its beginning to its end. */
+/** One sign-in, from start to end. */
 export class SignInAttempt {
-  /** Resolves with where to go; never rejects, but stays open when the sign-in fails before. */
+  /** Resolves with the link. Never rejects: stays pending if the sign-in fails first. */
   readonly prompt: Promise<AuthorizationPrompt>
-  /** Rejects with what the sign-in failed with. */
+  /** Rejects with the error of the sign-in. */
   readonly done: Promise<void>
-  /** Random: names the attempt to clients. */
+  /** Random; identifies the attempt to clients. */
   readonly id: string
-  /** Given when the client would not open the link. */
+  /** Given when the user declined to open the link. */
   readonly declined = createSignal()
-  /** Some client was asked to open the link by elicitation. */
+  /** The client was asked to open the link by elicitation. */
   isElicited = false
-  /** The link was handed out as text. */
+  /** The link was returned as text. */
   wasShown = false
-  /** The link is in a browser in front of the person. Not so a device code, which is seen in answers only. */
+  /** The link is open in the user's browser. False for a device code, which only appears in answers. */
   isInBrowser = false
   readonly #waitMs: number
   readonly #startedMs = performance.now()
@@ -40,8 +40,8 @@ export class SignInAttempt {
   }
 
   /**
-   * Waits for the sign-in, but not longer than a request may be held: `waitMs` from the beginning of the attempt or, if that is
-   * earlier, from `askedMs` (monotonic milliseconds), and not at all once a device code is shown, which nobody enters that fast.
+   * Waits for the sign-in as long as a request may be held: `waitMs` from the start of the attempt or from `askedMs` (monotonic
+   * milliseconds), whichever is earlier. Does not wait once a device code is shown: entering it takes longer.
    */
   settled(signal: AbortSignal | undefined, askedMs: number = this.#startedMs): Promise<Settled> {
     const endMs = Math.min(this.#startedMs, askedMs) + this.#waitMs
@@ -49,7 +49,7 @@ export class SignInAttempt {
     return settledWithin(this.done, leftMs, { signal, when: this.#deviceCode.given })
   }
 
-  /** Returns the link, if it is known within that time. */
+  /** Returns the link if it is known within that time. */
   async promptWithin(
     timeMs: number,
     signal: AbortSignal | undefined,
@@ -61,13 +61,13 @@ export class SignInAttempt {
 
 export interface SignInsPorts {
   waitMs: number
-  /** Left out where nobody can sign in: refusals are told to the client then. */
+  /** Absent if signing in is impossible: the client gets the server's refusals. */
   signIn?: (() => PendingSignIn) | undefined
-  /** Returns whether a browser is going to show it. */
+  /** Returns true if a browser will open it. */
   openBrowser(url: string): boolean
-  /** For the person at the terminal. */
+  /** Writes to the user's terminal. */
   say(line: string): void
-  /** Called each time somebody has signed in. */
+  /** Called after each successful sign-in. */
   succeeded(): void
   randomId(): string
   runtime: Pick<Runtime, 'now'>
@@ -76,13 +76,13 @@ export interface SignInsPorts {
 const pauseSeconds = 30
 
 /**
- * The sign-ins of this process: at most one at a time. Each opens the browser once, and says the link too: the browser may be on
- * another computer. A page that is not confirmed is not opened.
+ * The sign-ins of this process, at most one at a time. Each opens the browser once and prints the link as well: the browser may be
+ * on another computer. A page that is not confirmed is not opened.
  */
 export class SignIns {
   /** The failure of the last sign-in, until another one works. */
   lastFailure: unknown
-  /** False: refusals go through as they are. */
+  /** False: refusals are passed on unchanged. */
   readonly canSignIn: boolean
   /** How long requests wait for a sign-in, in milliseconds. */
   readonly waitMs: number
@@ -102,14 +102,14 @@ export class SignIns {
     return this.#current?.attempt
   }
 
-  /** Resolves when somebody has signed in, by whatever sign-in that is. */
+  /** Resolves after the next successful sign-in. */
   get success(): Promise<void> {
     return this.#signedIn.given
   }
 
   /**
    * Returns the pending sign-in, or a new one. Undefined if there is no way to sign in, or if one failed within the last 30
-   * seconds and no person asked: a host that calls in a loop must not open a tab each time.
+   * seconds and the user did not ask: a client that calls in a loop must not open a tab each time.
    */
   begin(byPerson: boolean): SignInAttempt | undefined {
     if (this.#current !== undefined) return this.#current.attempt
@@ -119,7 +119,7 @@ export class SignIns {
     return isTooSoon && !byPerson ? undefined : this.#start(signIn())
   }
 
-  /** Ends the pending one, for good. */
+  /** Cancels the pending sign-in. No other one can begin. */
   close(): void {
     this.#isClosed = true
     this.#current?.cancel()
@@ -128,7 +128,7 @@ export class SignIns {
   #start(begun: PendingSignIn): SignInAttempt {
     const { prompt, done } = begun
     const followed = this.#follow(done)
-    // Nobody may be waiting when it fails; those who come later are told.
+    // Handles a failure that no request waits for; later requests are told.
     followed.catch(() => {})
     const attempt = new SignInAttempt({ prompt, done: followed }, this.#ports.randomId(), this.#ports.waitMs)
     this.#announce(attempt).catch(() => this.#ports.say('The browser could not be opened.'))
@@ -163,33 +163,33 @@ export class SignIns {
   }
 }
 
-/** Returns the link to open: with the code in it where the server offers that. */
+/** Returns the link to open, with the code in it if the server offers that. */
 export function linkOf(prompt: AuthorizationPrompt): string {
   return prompt.kind === 'device' ? (prompt.completeUrl ?? prompt.url) : prompt.url
 }
 
-/** Tells a person in one line where to go, and what to type there; first what they should know about the page. */
+/** One line for the user: a warning about an unconfirmed page, the link, and the code to enter. */
 export function signInLine(prompt: AuthorizationPrompt): string {
   return `${unconfirmedText(prompt)}${prompt.kind === 'browser' ? `Sign in here: ${prompt.url}` : deviceLine(prompt)}`
 }
 
 function deviceLine(prompt: Extract<AuthorizationPrompt, { kind: 'device' }>): string {
   const link = linkOf(prompt)
-  // A page of this computer is out of reach for a phone.
+  // A phone cannot reach a page of this computer.
   const isHere = isUrl(link) && isLoopbackHostname(new URL(link).hostname)
   const where = isHere ? 'in a browser on this computer' : 'on any device'
   const what = prompt.completeUrl === undefined ? 'enter' : 'check that it shows'
   return `${prompt.askedBy} asks you to open ${link} ${where} and ${what} the code ${prompt.userCode}`
 }
 
-/** Warns of a page that is not confirmed, with a space behind it; empty for one that is. */
+/** Returns a warning about a page that is not confirmed, followed by a space; empty if it is confirmed. */
 export function unconfirmedText({ unconfirmed }: Pick<AuthorizationPrompt, 'unconfirmed'>): string {
   if (unconfirmed === undefined) return ''
   const { page, namedBy } = unconfirmed
   return `${namedBy} sends you to ${page} to sign in. Nothing at ${page} confirms that the two belong together, so the page is not opened for you. Go there only if you know that they do. `
 }
 
-/** Returns whether the only way on is a person. Errors of the token source look like those of the transports. */
+/** Returns whether only a sign-in helps. The token source and the transports throw errors of the same shape. */
 export function isSignInNeeded(error: unknown): boolean {
   return error instanceof Error && 'fault' in error && error.fault === 'sign_in_needed'
 }

@@ -16,9 +16,9 @@ import { isSignInNeeded } from './sign-in-attempt.ts'
 import { SignInAnswers, type SignInPorts } from './sign-in-answers.ts'
 
 /**
- * Does not fail when the server wants a sign-in: asks the client to open the link or answers with it ({@link SignInAnswers}),
- * and goes on when somebody has signed in. The opening request is answered in time from memory, and is made up for
- * afterwards without the client.
+ * Handles a server that requires a sign-in: asks the client to open the link or answers with it ({@link SignInAnswers}), and
+ * continues after the sign-in. Answers the first request from memory in time, and opens the session later
+ * ({@link SessionOpening}).
  */
 export class SignInStep implements Step {
   readonly opening: SessionOpening
@@ -60,11 +60,11 @@ export class SignInStep implements Step {
       return answers.callTool(request, context, () => this.#isRefusedNow(next))
     if (answers.isResumed(message)) return this.#resume(message, context, next)
     if (this.opening.state.kind !== 'agreed') return this.#goOn(message, context, next)
-    // This is where all calls of a signed-in client go.
+    // The path of every call of a signed-in client.
     return next(message, context).catch((error: unknown) => this.#goOn(message, context, next, { error }))
   }
 
-  /** Sends what a client would have sent now, once the session is there, and again after each sign-in that it takes. */
+  /** Sends a request once the session is open, and again after each sign-in that it needs. */
   async #goOn(
     message: WireMessage,
     context: Context,
@@ -94,14 +94,14 @@ export class SignInStep implements Step {
     return canGoOn && mayRepeat('sign_in_needed', envelope, round)
   }
 
-  /** Answers what can be answered without a sign-in, and waits for one with the rest. */
+  /** Answers a request that needs no sign-in, and waits for one otherwise. */
   async #waitForSignIn(message: WireMessage, context: Context, next: Send): Promise<'again' | 'answered'> {
     const request = parseWireMessage(message) as JsonRpcRequest
     const { method, params } = request
     const answers = this.#answers
     const empty = method === 'ping' ? {} : emptyList(method, this.#era, this.#ports.memory())
     if (empty !== undefined) await context.deliver(answerTo(request, empty))
-    // A host may know the tool from an earlier start.
+    // The client may know the tool from an earlier start.
     else if (method === 'tools/call' && params?.['name'] === answers.toolName())
       await answers.callTool(request, context, async () => true)
     else if (method === 'subscriptions/listen') await this.#subscribe(request, message, context, next)
@@ -109,7 +109,7 @@ export class SignInStep implements Step {
     return 'answered'
   }
 
-  /** Accepts a subscription at once: the notice that somebody has signed in comes by it. */
+  /** Acknowledges a subscription at once: it will carry the notification of the sign-in. */
   async #subscribe(
     request: JsonRpcRequest,
     message: WireMessage,
@@ -126,13 +126,13 @@ export class SignInStep implements Step {
     )
   }
 
-  /** The client comes back with what it did about `input_required`. */
+  /** Resumes a request that the client repeats after `input_required`. */
   async #resume(message: WireMessage, context: Context, next: Send): Promise<void> {
     const bare = await this.#answers.resume(message, context)
     if (bare !== undefined) await this.#goOn(bare, context, next, undefined, bare === message ? 0 : 1)
   }
 
-  /** A session that is missing may be missing only because nobody wanted it since somebody signed in. */
+  /** The session may be missing only because no request has been made since the sign-in. */
   async #isRefusedNow(next: Send): Promise<boolean> {
     if (this.#ports.signIns.lastFailure !== undefined) return true
     try {
@@ -144,7 +144,7 @@ export class SignInStep implements Step {
     }
   }
 
-  /** Sends a notification, again after a sign-in: not every server that serves `initialize` takes notifications before. */
+  /** Sends a notification, and again after a sign-in: some servers allow `initialize` without one, but no notifications. */
   async #notify(message: WireMessage, context: Context, next: Send): Promise<void> {
     const { envelope } = message
     const isConfirming = envelope.kind === 'notification' && envelope.method === 'notifications/initialized'
