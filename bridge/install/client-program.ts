@@ -56,7 +56,8 @@ export function findProgram({ program }: Client, system: InstallSystem): string 
   const { delimiter, isAbsolute, join } = platform === 'win32' ? win32 : posix
   const search = Object.entries(environment).find(([name]) => name.toUpperCase() === 'PATH')?.[1] ?? ''
   const file = platform === 'win32' ? `${program.name}.exe` : program.name
-  const folders = search.split(delimiter).filter((folder) => isAbsolute(folder))
+  // npx puts the programs of the project in this folder first.
+  const folders = search.split(delimiter).filter((at) => isAbsolute(at) && !/[\\/]node_modules[\\/]/.test(at))
   return folders.map((folder) => join(folder, file)).find((path) => exists(path))
 }
 

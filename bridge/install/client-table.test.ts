@@ -101,9 +101,11 @@ describe('the program of a client', () => {
       exists: (path) => path === file,
     })
 
-  it('is the first one in an absolute folder of PATH', () => {
+  it('is the first one in an absolute folder of PATH that belongs to no project', () => {
     expect(find(linux, '/a::b:/usr/bin', '/usr/bin/gemini')).toBe('/usr/bin/gemini')
     expect(find(linux, 'b:.:', 'b/gemini')).toBeUndefined()
+    const local = '/project/node_modules/.bin'
+    expect(find(linux, `${local}:/a`, `${local}/gemini`)).toBeUndefined()
     expect(findProgram(findClient('cursor'), { ...linux, exists: () => true })).toBeUndefined()
   })
 
