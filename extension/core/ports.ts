@@ -103,8 +103,6 @@ export interface SettingsBrowser extends Browser {
   forget(patterns: readonly string[]): Promise<void>
   /** Shows that tab and closes this page; false, and the page stays, when the tab is gone. */
   returnTo(tabId: number): Promise<boolean>
-  /** The popup's keyboard shortcut as the browser writes it (`Alt+Shift+D`); undefined without one. */
-  shortcut(): Promise<string | undefined>
 }
 
 /** The popup's action when a permission prompt closed it. */

@@ -285,12 +285,4 @@ describe('the page of settings', () => {
     expect(await createSettingsBrowser().returnTo(99)).toBe(false)
     expect(remove).not.toHaveBeenCalled()
   })
-
-  it.each([
-    ['Alt+Shift+D', 'Alt+Shift+D'],
-    ['', undefined],
-  ])('knows the shortcut %j', async (shortcut, expected) => {
-    provide('commands.getAll', async () => [{ name: 'other' }, { name: '_execute_action', shortcut }])
-    expect(await createSettingsBrowser().shortcut()).toBe(expected)
-  })
 })

@@ -4,7 +4,7 @@ import { webExtension } from './web-extension.ts'
 
 /** Creates the real browser for the settings page. See `SettingsBrowser` for the contract of each member. */
 export function createSettingsBrowser(): SettingsBrowser {
-  const { permissions, tabs, windows, commands } = webExtension
+  const { permissions, tabs, windows } = webExtension
   return {
     ...createBrowser(),
     allowed: async () => (await permissions.getAll()).origins ?? [],
@@ -21,10 +21,6 @@ export function createSettingsBrowser(): SettingsBrowser {
       const { id } = await tabs.getCurrent()
       if (id !== undefined) await tabs.remove(id)
       return true
-    },
-    async shortcut() {
-      const all = await commands.getAll()
-      return all.find(({ name }) => name === '_execute_action')?.shortcut || undefined
     },
   }
 }

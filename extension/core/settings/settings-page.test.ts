@@ -53,18 +53,12 @@ async function open(
       if (tabs.includes(tabId)) returned.push(tabId)
       return tabs.includes(tabId)
     },
-    shortcut: async () => 'Alt+Shift+D',
   }
   const views: SettingsView[] = []
   const page = new SettingsPage(browser, (view) => views.push(view))
   await page.start(hash)
   const view = (): SettingsView => views.at(-1) ?? { kind: 'loading' }
   return { memory, page, views, view, profiles: () => view() as ProfilesView, returned }
-}
-
-const metadata = {
-  status: 200,
-  body: JSON.stringify({ resource: 'https://mcp.example.com/mcp', resource_name: 'Notes server' }),
 }
 
 describe('the list of profiles', () => {
@@ -83,7 +77,6 @@ describe('the list of profiles', () => {
       form: undefined,
       deleting: undefined,
       notice: { kind: 'none' },
-      shortcut: 'Alt+Shift+D',
     })
   })
 
@@ -177,74 +170,6 @@ describe('the form', () => {
     })
     expect(memory.world.settings.profiles).toEqual([notes])
   })
-
-  it('looks a server up: its address and, where none was typed, its name', async () => {
-    const { profiles, page, views, memory } = await open('', { respond: () => metadata })
-    await page.act({ kind: 'add' })
-    await page.act({ kind: 'look-up', draft })
-    expect(views.map((view) => (view as ProfilesView).form?.lookup.kind)).toEqual([
-      undefined,
-      'none',
-      'running',
-      'found',
-    ])
-    expect(profiles().form?.draft).toEqual({
-      ...draft,
-      baseUrl: 'https://mcp.example.com',
-      label: 'Notes server',
-    })
-    await page.act({ kind: 'look-up', draft: { ...draft, label: 'Mine' } })
-    expect(profiles().form?.draft.label).toBe('Mine')
-    expect(memory.world.requests.every(({ headers }) => !('Authorization' in headers))).toBe(true)
-  })
-
-  it('takes no address from the answer of a server that speaks for another', async () => {
-    const other = { ...metadata, body: metadata.body.replaceAll('mcp.example.com', 'evil.example') }
-    const { profiles, page } = await open('', { respond: () => other })
-    await page.act({ kind: 'add' })
-    await page.act({ kind: 'look-up', draft })
-    expect(profiles().form).toMatchObject({
-      draft,
-      lookup: { kind: 'other-resource', resource: 'https://evil.example/mcp' },
-    })
-  })
-
-  it('looks at the app itself when no server was typed', async () => {
-    const { page, memory } = await open('', { respond: () => ({ status: 404 }) })
-    await page.act({ kind: 'add' })
-    await page.act({ kind: 'look-up', draft: { ...draft, baseUrl: '' } })
-    expect(memory.world.requests[0]?.url).toMatch(/^https:\/\/app\.example\.com\/\.well-known\//)
-  })
-
-  it('forgets an answer that comes after the form was closed', async () => {
-    const { profiles, page } = await open('', { respond: () => metadata })
-    await page.act({ kind: 'add' })
-    const answer = page.act({ kind: 'look-up', draft })
-    await page.act({ kind: 'cancel' })
-    await answer
-    expect(profiles().form).toBeUndefined()
-  })
-
-  it('asks for permission where the server does not answer, and looks again', async () => {
-    const { profiles, page, memory } = await open('')
-    await page.act({ kind: 'add' })
-    await page.act({ kind: 'look-up', draft })
-    expect(profiles().form?.lookup).toEqual({ kind: 'no-permission', host: 'mcp.example.com' })
-    memory.world.respond = () => metadata
-    await page.act({ kind: 'allow-look-up', draft })
-    expect(memory.world.questions).toEqual([
-      { patterns: originPatterns('https://mcp.example.com'), purpose: 'read' },
-    ])
-    expect(profiles().form?.lookup.kind).toBe('found')
-  })
-})
-
-it.each([
-  ['its address', 'https://app.example.com', { isNew: true, draft: { appUrl: 'https://app.example.com' } }],
-  ['the profile that there is', notes.appUrl, { isNew: false, draft: { id: 'notes', label: 'Notes' } }],
-])('opened for an app from the popup, it has the form with %s', async (_what, url, form) => {
-  const { profiles } = await open(settingsHash('new', url, 7))
-  expect(profiles().form).toMatchObject(form)
 })
 
 describe('opened to allow one site', () => {

@@ -1,4 +1,3 @@
-import { discoverEndpoint } from '../endpoint/endpoint-discovery.ts'
 import type { SettingsBrowser } from '../ports.ts'
 import { type Profile, putProfile, type Settings } from '../profile.ts'
 import { type SettingsRequest, parseSettingsHash } from '../settings-hash.ts'
@@ -59,10 +58,9 @@ export class SettingsPage {
 
   async #showProfiles(notice: SettingsNotice = { kind: 'none' }): Promise<void> {
     await this.#load()
-    const [views, allowed, shortcut] = await Promise.all([
+    const [views, allowed] = await Promise.all([
       Promise.all(this.#profiles.map((profile) => viewOf(this.#browser, profile))),
       this.#browser.allowed(),
-      this.#browser.shortcut(),
     ])
     this.#show({
       kind: 'profiles',
@@ -71,7 +69,6 @@ export class SettingsPage {
       form: this.#form,
       deleting: this.#deleting && { id: this.#deleting.id, label: this.#deleting.label },
       notice,
-      shortcut,
     })
   }
 
@@ -82,7 +79,6 @@ export class SettingsPage {
       isNew,
       draft: { id, label, appUrl, baseUrl, cookieName },
       faults: {},
-      lookup: { kind: 'none' },
     }
     return this.#showProfiles()
   }
@@ -101,21 +97,6 @@ export class SettingsPage {
     await this.#browser.saveSettings(putProfile(await this.#load(), checked.profile))
     this.#closeForms()
     await this.#showProfiles({ kind: 'saved', label: checked.profile.label })
-  }
-
-  /** Queries the entered server, or else that of the app's own site. Keeps a name that the user entered. */
-  async #lookUp(draft: ProfileDraft): Promise<void> {
-    if (this.#form === undefined) return
-    const running: ProfileForm = { ...this.#form, draft, lookup: { kind: 'running' } }
-    this.#form = running
-    await this.#showProfiles()
-    const url = draft.baseUrl.trim() || draft.appUrl.trim()
-    const lookup = await discoverEndpoint(this.#browser, url)
-    if (this.#form !== running) return
-    const label = draft.label.trim() || ('name' in lookup && lookup.name) || ''
-    const filled = lookup.kind === 'found' ? { ...draft, baseUrl: lookup.baseUrl, label } : draft
-    this.#form = { ...running, draft: filled, lookup }
-    await this.#showProfiles()
   }
 
   async #takeBack(patterns: readonly string[], host: string): Promise<void> {
@@ -145,11 +126,6 @@ export class SettingsPage {
       return this.#showProfiles()
     },
     save: ({ draft }) => this.#save(draft),
-    'look-up': ({ draft }) => this.#lookUp(draft),
-    'allow-look-up': async ({ draft }) => {
-      await this.#browser.requestRead(originPatterns(draft.baseUrl.trim() || draft.appUrl.trim()), 'read')
-      await this.#lookUp(draft)
-    },
     delete: ({ id }) => {
       this.#deleting = this.#profiles.find((profile) => profile.id === id)
       return this.#showProfiles()

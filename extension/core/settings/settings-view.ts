@@ -1,4 +1,3 @@
-import type { Discovery } from '../endpoint/endpoint-discovery.ts'
 import type { Profile } from '../profile.ts'
 import type { ProfileDraft, ProfileFault, ProfileField } from './profile-form.ts'
 
@@ -25,7 +24,6 @@ export interface ProfileForm {
   /** Current content of the fields. */
   draft: ProfileDraft
   faults: Partial<Record<ProfileField, ProfileFault>>
-  lookup: Discovery | { kind: 'none' | 'running' }
 }
 
 /** The most recent event. Shown once, until the next action. */
@@ -59,14 +57,12 @@ export interface ProfilesView {
   /** The profile to delete, awaiting confirmation. */
   deleting: { id: string; label: string } | undefined
   notice: SettingsNotice
-  /** The popup's keyboard shortcut. */
-  shortcut: string | undefined
 }
 
 /** The user's actions on this page. */
 export type SettingsAction =
   | { kind: 'add' | 'cancel' | 'return' | 'allow-asked' | 'confirm-delete' }
   | { kind: 'edit' | 'delete'; id: string }
-  | { kind: 'save' | 'look-up' | 'allow-look-up'; draft: ProfileDraft }
+  | { kind: 'save'; draft: ProfileDraft }
   | { kind: 'allow' | 'take-back'; purpose: Purpose; id: string }
   | { kind: 'take-back-site'; host: string }

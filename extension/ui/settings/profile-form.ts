@@ -37,36 +37,15 @@ export function createProfileDialog(root: HTMLElement) {
   }
 }
 
-/** Returns the texts of the form: its title, the faults of fields, and the result of a lookup. */
+/** Returns the texts of the form: its title, and the faults of fields. */
 export function formContents(form: ProfileForm | undefined, translate: Translate): Contents {
-  if (form === undefined) return { lookup: '' }
+  if (form === undefined) return {}
   const faults = fields.map((field) => {
     const fault = form.faults[field]
     return [`fault-${field}`, fault && translate(`fault_${messagePart(fault)}`)] as const
   })
-  const { lookup } = form
   return {
     'form-title': translate(form.isNew ? 'form_new' : 'form_edit'),
     ...Object.fromEntries(faults),
-    lookup: lookupText(lookup, translate),
-    'allow-look-up': lookup.kind === 'no-permission' && translate('action_allow', lookup.host),
-  }
-}
-
-function lookupText(lookup: ProfileForm['lookup'], translate: Translate): string {
-  switch (lookup.kind) {
-    case 'none':
-      return ''
-    case 'running':
-      return translate('lookup_running')
-    case 'found':
-      return translate('lookup_found', lookup.name ?? lookup.baseUrl)
-    case 'not-found':
-      return translate('lookup_not_found', String(lookup.status))
-    case 'other-resource':
-      return translate('lookup_other_resource', lookup.resource)
-    case 'no-permission':
-    case 'unreachable':
-      return translate(`lookup_${messagePart(lookup.kind)}`, lookup.host)
   }
 }

@@ -82,7 +82,6 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     expect(await focused()).toBe('appUrl')
     await page.type('#label', 'My notes')
     await page.type('#cookieName', 'my-session')
-    await page.click('[name=look-up]')
     await page.focus('#cookieName')
     await page.keyboard.press('Enter')
     const draft = {
@@ -92,10 +91,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
       label: 'My notes',
       cookieName: 'my-session',
     }
-    expect(await actions()).toEqual([
-      expect.objectContaining({ kind: 'look-up', draft }),
-      { kind: 'save', draft },
-    ])
+    expect(await actions()).toEqual([{ kind: 'save', draft }])
   })
 
   it('leads to the first field that is wrong, and says at each what is', async () => {
@@ -115,16 +111,14 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     ])
   })
 
-  it('fills in what was looked up, and leaves alone what was typed meanwhile', async () => {
+  it('keeps what was typed when the same form is shown again', async () => {
     await show(samples['form-new'])
     await page.type('#cookieName', 'typed meanwhile')
-    await show(samples['form-found'])
-    expect([await value('baseUrl'), await value('label'), await value('cookieName')]).toEqual([
-      'https://mcp.example.com',
-      'Notes',
+    await show(samples['form-new'])
+    expect([await value('appUrl'), await value('cookieName')]).toEqual([
+      'https://notes.example.com',
       'typed meanwhile',
     ])
-    expect(await seen()).toContain('Found: Notes.')
   })
 
   it.each(['form-new', 'deletion'])(
@@ -152,15 +146,14 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
 
   it('shows what strangers wrote as text', async () => {
     const markup = '<img src=x onerror="document.title=1">'
-    const sample = samples['form-new'] as Extract<SettingsView, { kind: 'profiles' }>
+    const sample = samples['profiles'] as Extract<SettingsView, { kind: 'profiles' }>
     const [first] = sample.profiles
-    if (first === undefined || sample.form === undefined) throw new Error('The sample is empty.')
+    if (first === undefined) throw new Error('The sample is empty.')
     await show({
       ...sample,
       profiles: [{ ...first, label: markup, appUrl: markup, baseUrl: markup, cookieName: markup }],
       otherSites: [markup],
       notice: { kind: 'saved', label: markup },
-      form: { ...sample.form, lookup: { kind: 'other-resource', resource: markup } },
     })
     expect(await page.title()).toBe('Drawbridge · Settings')
     expect(await page.$('img')).toBeNull()

@@ -70,14 +70,11 @@ function actionOf(name: string, value: string, draft: ProfileDraft): SettingsAct
 function contentsOf(view: SettingsView, translate: Translate): Contents {
   if (view.kind === 'loading') return {}
   if (view.kind === 'profiles') {
-    const { profiles, otherSites, form, deleting, notice, shortcut } = view
+    const { profiles, otherSites, form, deleting, notice } = view
     return {
       title: translate('settings_title'),
       detail: translate('settings_detail'),
       privacy: true,
-      'shortcut-hint': shortcut && translate('shortcut_hint'),
-      shortcut,
-      'shortcut-none': !shortcut,
       notice: noticeText(notice, translate),
       profiles: true,
       'no-profiles': profiles.length === 0,

@@ -29,7 +29,6 @@ const form: ProfileForm = {
   isNew: true,
   draft: { id: 'new', label: '', appUrl: 'https://notes.example.com', baseUrl: '', cookieName: '' },
   faults: {},
-  lookup: { kind: 'none' },
 }
 
 function profiles(changes: Partial<ProfilesView> = {}): ProfilesView {
@@ -40,14 +39,13 @@ function profiles(changes: Partial<ProfilesView> = {}): ProfilesView {
     form: undefined,
     deleting: undefined,
     notice: { kind: 'none' },
-    shortcut: 'Alt+Shift+D',
     ...changes,
   }
 }
 
 /** Every screen of the settings page, by the name of its screenshot. */
 export const settingsSamples: Readonly<Record<string, SettingsView>> = {
-  empty: profiles({ profiles: [], shortcut: undefined }),
+  empty: profiles({ profiles: [] }),
   profiles: profiles({ otherSites: ['app.example.org', 'localhost'] }),
   saved: profiles({ notice: { kind: 'saved', label: 'Notes' } }),
   'form-new': profiles({ form }),
@@ -56,20 +54,6 @@ export const settingsSamples: Readonly<Record<string, SettingsView>> = {
       ...form,
       draft: { ...form.draft, appUrl: '', baseUrl: 'http://mcp.example.com', cookieName: 'a b' },
       faults: { appUrl: 'missing', baseUrl: 'not-secure', cookieName: 'bad-name' },
-    },
-  }),
-  'form-found': profiles({
-    form: {
-      ...form,
-      draft: { ...form.draft, label: 'Notes', baseUrl: 'https://mcp.example.com' },
-      lookup: { kind: 'found', baseUrl: 'https://mcp.example.com', name: 'Notes' },
-    },
-  }),
-  'form-no-permission': profiles({
-    form: {
-      ...form,
-      draft: { ...form.draft, baseUrl: 'https://mcp.example.com' },
-      lookup: { kind: 'no-permission', host: 'mcp.example.com' },
     },
   }),
   deletion: profiles({ deleting: { id: 'notes', label: 'Notes' } }),
