@@ -7,7 +7,7 @@ import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { type AnyStep, pipeline, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
+import { pipeline, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpClient } from '../http/http-client.ts'
 import { subscriptionNotice } from '../sign-in/authorization-prompt.ts'
@@ -49,8 +49,6 @@ export interface McpProxyPorts {
   openBrowser(url: string): boolean
   memory: { read(): ServerMemory | undefined; write(memory: ServerMemory): void }
   describeFailure: DescribeFailure
-  /** Spans of the client's messages, and of the requests to the server. */
-  tracing?: { fromClient: AnyStep; toServer: AnyStep } | undefined
   say(line: string): void
   note(text: string): void
 }
@@ -82,7 +80,7 @@ export class McpProxy {
   #isEnding = false
 
   constructor(config: McpProxyConfig, ports: McpProxyPorts) {
-    const { describeFailure, input, note, output, tracing } = ports
+    const { describeFailure, input, note, output } = ports
     this.#ports = ports
     this.#stdio = new Stdio(input, output)
     this.#inFlight = new InFlight(this.#stdio, output)
@@ -114,7 +112,6 @@ export class McpProxy {
     const steps: Step<ClientContext>[] = [
       this.#inFlight,
       this.#client,
-      ...(tracing ? [tracing.fromClient] : []),
       ...(filter.hasRules ? [filter] : []),
       this.#pending,
       new InitializeOrder(),
@@ -187,7 +184,7 @@ function connectServer(
   ports: McpProxyPorts,
   { filter, ...parts }: ProxyParts,
 ): RevisionStep {
-  const { describeFailure, say: warn, tracing } = ports
+  const { describeFailure, say: warn } = ports
   const { pending, remembered, signIns } = parts
   const signIn = (era: McpEra): SignInStep =>
     new SignInStep(era, {
@@ -199,7 +196,7 @@ function connectServer(
       offered: (toolName) => filter.exempt(toolName),
     })
   const { unsolicited } = pending
-  const transport = { ...ports, tracing: tracing?.toServer, randomId, warn, unsolicited }
+  const transport = { ...ports, randomId, warn, unsolicited }
   const servers = new ServerConnections(config, { transport, remembered, signIn })
   return new RevisionStep(config.protocol, { ...ports, ...parts, servers, randomId })
 }

@@ -44,19 +44,7 @@ export class StreamableHttp extends ServerRequests {
   readonly #budget = new BodyBudget()
 
   /** Posts a message and delivers what comes back; again when the response broke off and that is safe. */
-  post(message: WireMessage, context: Sending, begin: () => Promise<PostAttempt>): Promise<void> {
-    const { tracing } = this.ports
-    if (!tracing) return this.#postUntilAnswered(message, context, begin)
-    return tracing.send(message, context, (traced, watched) =>
-      this.#postUntilAnswered(traced, watched, begin),
-    )
-  }
-
-  async #postUntilAnswered(
-    message: WireMessage,
-    context: Sending,
-    begin: () => Promise<PostAttempt>,
-  ): Promise<void> {
+  async post(message: WireMessage, context: Sending, begin: () => Promise<PostAttempt>): Promise<void> {
     const { signal } = context
     let retries: Retries | undefined
     for (;;) {
@@ -115,7 +103,6 @@ export class StreamableHttp extends ServerRequests {
         'Content-Type': 'application/json',
         Accept: 'application/json, text/event-stream',
         ...headers,
-        ...message.trace,
       },
       body: message.text,
       signal,

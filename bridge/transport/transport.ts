@@ -1,5 +1,5 @@
 import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { AnyStep, Context } from '@drawbridge/shared/mcp/pipeline.ts'
+import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
   type Authorization,
@@ -50,8 +50,6 @@ export interface TransportPorts {
   unsolicited(message: WireMessage): void | Promise<void>
   /** The server has answered `initialize`, `server/discover` or `tools/list` with a result. */
   answered(kind: 'http' | 'sse', request: WireMessage, answer: WireMessage): void
-  /** Makes a span of each request to the server that carries a message. */
-  tracing?: AnyStep | undefined
   /** Logs for debugging. Never contains a header, a body, a path or a query. */
   note(text: string): void
 }

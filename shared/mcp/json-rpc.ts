@@ -162,8 +162,6 @@ export interface WireMessage {
   envelope: Envelope
   /** The HTTP status of a response that arrived in the body of an error; undefined otherwise. */
   status?: number
-  /** Headers with the context of its span; undefined without tracing. */
-  trace?: Readonly<Record<string, string>>
   /** The bridge made it for a server that requires a sign-in, so it is no evidence about the server. */
   isStandIn?: true
 }

@@ -25,11 +25,6 @@ export interface Step<C extends Context<never> = Context, Message = WireMessage>
   send(message: Message, context: C, next: Send<C, Message>): Promise<void>
 }
 
-/** A step of any pipeline, to which its context does not matter. */
-export interface AnyStep {
-  send<C extends Context>(message: WireMessage, context: C, next: Send<C>): Promise<void>
-}
-
 /** Joins the steps, in order, into one function that ends with `last`. */
 export function pipeline<C extends Context<never>, Message = WireMessage>(
   steps: readonly Step<C, Message>[],

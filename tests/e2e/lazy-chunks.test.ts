@@ -7,10 +7,8 @@ import { freePort } from '../support/server/free-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const folder = temporaryFolder(afterAll)
-const bridgeFolder = temporaryFolder(afterAll)
 beforeAll(() => {
   cpSync(fileURLToPath(new URL('../../server/dist', import.meta.url)), folder, { recursive: true })
-  cpSync(fileURLToPath(new URL('../../bridge/dist', import.meta.url)), bridgeFolder, { recursive: true })
   const unused = [
     'sandbox',
     'doctor',
@@ -21,7 +19,6 @@ beforeAll(() => {
     'open-telemetry',
   ]
   for (const chunk of unused) remove(folder, (name) => name.startsWith(`${chunk}-`))
-  remove(bridgeFolder, (name) => name.startsWith('open-tracing-'))
 })
 
 function remove(from: string, which: (name: string) => boolean): void {
@@ -78,7 +75,7 @@ it('the embedded provider loads it', async () => {
 
 const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
 
-it('OTEL_EXPORTER_OTLP_ENDPOINT alone loads OpenTelemetry in the server', async () => {
+it('OTEL_EXPORTER_OTLP_ENDPOINT alone loads OpenTelemetry', async () => {
   const settings = {
     DRAWBRIDGE_PROVIDER_URL: 'https://auth.example.com/auth/v1',
     DRAWBRIDGE_PROVIDER_KEY: 'k',
@@ -87,22 +84,6 @@ it('OTEL_EXPORTER_OTLP_ENDPOINT alone loads OpenTelemetry in the server', async 
   const missing = /Cannot find module .*open-telemetry-/
   expect(await start(given)).toMatch(missing)
   expect(await start({ ...given, OTEL_SDK_DISABLED: 'true' })).not.toMatch(missing)
-})
-
-it('and in the bridge', async () => {
-  const run = async (environment: Record<string, string>): Promise<string> => {
-    const child = spawn(process.execPath, [join(bridgeFolder, 'main.mjs'), 'http://127.0.0.1:1/mcp'], {
-      env: { PATH: process.env['PATH'], HOME: folder, ...environment },
-    })
-    let text = ''
-    child.stderr.on('data', (chunk: Buffer) => (text += chunk.toString()))
-    child.stdin.end()
-    return new Promise((resolve) => void child.on('close', (code) => resolve(`${text}${code}`)))
-  }
-  expect(await run({})).toMatch(/0$/)
-  // Its texts name no file.
-  expect(await run(collector)).toMatch(/Something unexpected happened .*1$/s)
-  expect(await run({ ...collector, OTEL_SDK_DISABLED: 'true' })).toMatch(/0$/)
 })
 
 it('a gateway in front of an HTTP server does without the MCP SDK', async () => {

@@ -10,7 +10,6 @@ import type { DebugLog } from './debug-log.ts'
 import { failureContextOf, placeOf, rpcFailure, shellWord } from '../failure/failure-text.ts'
 import { memoryOf } from './memory-file.ts'
 import { watchProcessEnd } from './process-end.ts'
-import { openTracing } from './tracing.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
 interface ConnectPorts {
@@ -26,7 +25,6 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
   const failureContext = failureContextOf(config)
   const log = await openConnectionLog(config)
   const note = log?.note ?? ((): void => {})
-  const tracing = await openTracing(ports.environment, note)
   const http = createHttpClient(config.network)
   const login = createConnectionLogin(config, {
     http,
@@ -50,7 +48,6 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     },
     memory: memoryOf(config, note),
     describeFailure: (error) => rpcFailure(error, failureContext),
-    tracing,
     say,
     note,
   })
@@ -61,7 +58,7 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
   try {
     return await proxy.run()
   } finally {
-    await Promise.all([login.settle(), tracing?.close()])
+    await login.settle()
     http.close()
     end.release()
     faults.release()

@@ -15,7 +15,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { isKnownRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { type McpOperation, mcpOperation } from '@drawbridge/shared/mcp/trace-meta.ts'
+import { type McpOperation, mcpOperation } from './trace-meta.ts'
 import { redactLine } from '../log-redaction.ts'
 import type { TracedMessage } from './telemetry.ts'
 

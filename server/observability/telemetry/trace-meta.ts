@@ -1,7 +1,7 @@
-import type { JsonObject } from '../json-object.ts'
-import { endOfString } from '../json-structure.ts'
-import { isMcpMethod } from './methods.ts'
-import { metaOf, paramsOf } from './params.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { endOfString } from '@drawbridge/shared/json-structure.ts'
+import { isMcpMethod } from '@drawbridge/shared/mcp/methods.ts'
+import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
 
 /** The members of `_meta` that carry a W3C trace context (SEP-414), and the headers of the same names. */
 export type TraceCarrier = Readonly<Record<string, string>>
