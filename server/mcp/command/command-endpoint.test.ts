@@ -320,6 +320,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     expect(await methodsOf(await session.post(log('debug')))).toEqual(logged)
     const set = await session.request('logging/setLevel', { level: 'error' })
     expect(set).toMatchObject({ result: {} })
+    await session.request('logging/setLevel', { level: 'loud' })
     expect(await methodsOf(await session.post(log('info')))).toEqual([undefined])
     expect(await methodsOf(await session.post(log('alert')))).toEqual(logged)
 
@@ -358,6 +359,8 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     }
     for (const [method, params] of Object.entries(lasting))
       expect(await session.request(method, params)).toMatchObject({ error: { code: -32_601 } })
+    await session.post(notification('notifications/roots/list_changed'))
+    expect(JSON.stringify(await session.call('told'))).not.toContain('roots')
     const stream = await session.listen()
     await eve.call('log', { level: 'error', data: 'of eve' })
     const ofEve = { uri: 'test://of/eve', taskId: 'of eve' }

@@ -143,7 +143,8 @@ export class ForwardedClient implements Peer, SlotClient {
     const { id, method, params } = request
     // A second request of one id could not be answered.
     if (!this.#send || this.#open.has(id)) return
-    if (method === 'logging/setLevel') this.#logLevel = params?.['level']
+    const level = params?.['level']
+    if (method === 'logging/setLevel' && logSeverity(level) !== undefined) this.#logLevel = level
     if (this.kind === '2026-07-28') this.#logLevel = metaOf(params)[mcpMetaKey.logLevel]
     const controller = new AbortController()
     const { signal } = controller

@@ -271,14 +271,17 @@ it.concurrent('an idle process ends although a stream is open, but not during a 
   await stream.cancel()
 })
 
-it.concurrent('a process whose client has used an id twice still becomes idle', async ({ expect }) => {
-  const fixture = open([], { idleSeconds: 1 })
-  const session = await fixture.client().open()
-  const both = [await session.post(hang), await session.post(hang)]
-  await session.post(notification('notifications/cancelled', { requestId: 'hang' }))
-  for (const each of both) await each.body?.cancel()
-  await expect.poll(fixture.processes, { timeout: 10_000 }).toEqual([])
-})
+it.concurrent.for(['legacy', 'modern'])(
+  'a process of %s whose client has used an id twice still becomes idle',
+  async (era, { expect }) => {
+    const fixture = open(['--era', era], { idleSeconds: 1 })
+    const session = await fixture.client().open()
+    const both = [await session.post(hang), await session.post(hang)]
+    await session.post(notification('notifications/cancelled', { requestId: 'hang' }))
+    for (const each of both) await each.body?.cancel()
+    await expect.poll(fixture.processes, { timeout: 10_000 }).toEqual([])
+  },
+)
 
 describe.concurrent("the provider's token", () => {
   const env = { TOKEN: [{ user: 'provider_token' }] } as const

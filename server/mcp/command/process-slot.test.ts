@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { SlotUse } from './process-slot.ts'
+import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { upstreamSample } from '../../../tests/support/server/mcp/command-fixture.ts'
+import { KnownTools } from '../known-tools.ts'
+import type { GreetedProcess } from './process/handshake.ts'
+import { ProcessConnection } from './process/process-connection.ts'
+import { ProcessSlot, type SlotClient, SlotUse } from './process-slot.ts'
 
 it.each<[whose: string, isOwn: boolean, happens: (use: SlotUse) => void, seconds: number]>([
   ['that serves several clients', false, () => {}, 120],
@@ -69,5 +74,69 @@ describe('a process becomes idle', () => {
     expect(onIdle).not.toHaveBeenCalled()
     vi.advanceTimersByTime(1)
     expect(onIdle).toHaveBeenCalledOnce()
+  })
+})
+
+describe('the next process in a slot', () => {
+  /** A process that answers everything, and the requests that it gets. */
+  function createProcess(era: GreetedProcess['era'] = 'legacy'): {
+    process: GreetedProcess
+    asked: string[]
+  } {
+    const asked: string[] = []
+    const connection: ProcessConnection = new ProcessConnection((message: JsonRpcMessage) => {
+      if (!('method' in message) || !('id' in message)) return
+      const { level, uri } = message.params ?? {}
+      asked.push(`${message.method} ${String(level ?? uri)}`)
+      connection.receive({ jsonrpc: '2.0', id: message.id, result: {} })
+    }, undefined)
+    const revision = era === 'legacy' ? '2025-11-25' : '2026-07-28'
+    const process = { connection, era, revision, serverInfo: { name: 'of a test', version: '1' } }
+    return { asked, process: { ...process, presentation: {}, envelope: {} } }
+  }
+
+  const createSlot = (): ProcessSlot =>
+    new ProcessSlot(
+      {
+        upstream: upstreamSample(),
+        runtime: createFakeRuntime(),
+        known: new KnownTools({ learnsFromCalls: false }),
+        clientInfo: { name: 'drawbridge', version: '0' },
+        guardian: { watch() {}, forget() {}, close() {} },
+        report() {},
+      },
+      { userId: 'ada', sub: 'ada', declared: {}, serve: async () => {}, onUnused() {}, onIdle() {} },
+    )
+
+  it('gets the last log level, and the subscriptions that have not ended', async () => {
+    const [slot, next] = [createSlot(), createProcess()]
+    slot.attach(createProcess().process)
+    for (const level of ['info', 'error']) await slot.request('logging/setLevel', { level })
+    for (const uri of ['a:1', 'a:2']) await slot.request('resources/subscribe', { uri })
+    await slot.request('resources/unsubscribe', { uri: 'a:1' })
+    await slot.request('resources/read', { uri: 'a:3' })
+    slot.attach(next.process)
+    expect(next.asked).toEqual(['logging/setLevel error', 'resources/subscribe a:2'])
+  })
+
+  it.each<[what: string, uris: string[], repeated: number]>([
+    ['1024', Array.from({ length: 1030 }, (_, index) => `a:${index}`), 1024],
+    ['256 Ki characters of', ['a', 'b', 'c'].map((name) => name.repeat(100 * 1024)), 2],
+  ])('gets at most %s subscriptions', async (_what, uris, repeated) => {
+    const [slot, next] = [createSlot(), createProcess()]
+    slot.attach(createProcess().process)
+    for (const uri of uris) await slot.request('resources/subscribe', { uri })
+    slot.attach(next.process)
+    expect(next.asked).toHaveLength(repeated)
+  })
+
+  it('ends the sessions that began with another revision', () => {
+    const slot = createSlot()
+    const close = vi.fn<SlotClient['close']>()
+    slot.sessions.add({ kind: 'session', send: async () => {}, log() {}, close })
+    for (const _ of ['first', 'same']) slot.attach(createProcess().process)
+    expect(close).not.toHaveBeenCalled()
+    slot.attach(createProcess('modern').process)
+    expect(close).toHaveBeenCalledOnce()
   })
 })
