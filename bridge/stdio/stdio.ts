@@ -12,10 +12,10 @@ import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
 
 const maxLineBytes = 64 * 1024 * 1024
 
-/** Read ahead while paused: nothing but reading tells that a pipe has ended. A client that sends more is held back. */
+/** Read ahead while paused: only reading shows that a pipe has ended. A client that sends more is held back. */
 const maxAheadBytes = 4 * 1024 * 1024
 
-/** The stdio side of the bridge: one message a line (MCP transports, stdio). `output` must have no other writer. */
+/** The stdio side of the bridge: one message per line (MCP transports, stdio). `output` must have no other writer. */
 export class Stdio {
   readonly #input: Readable
   readonly #output: Writable
@@ -32,8 +32,8 @@ export class Stdio {
   }
 
   /**
-   * Sends each line that is not empty; an invalid message has an `invalid` envelope. Calls `end` once: the client has closed its
-   * end, or does not read any more. Messages that are kept while it is paused still come when it is resumed.
+   * Sends each line that is not empty; an invalid message has an `invalid` envelope. Calls `end` once, when the client has closed its
+   * end or stopped reading. Messages read while paused still come after {@link Stdio.resume}.
    */
   start<C extends Context>(send: Send<C>, context: C, end: () => void): void {
     this.#onEnd = end
@@ -48,7 +48,7 @@ export class Stdio {
     this.#input
       .on('end', () => this.#isPaused && ended())
       .on('error', ended)
-      // Closed without an end: what was read still comes, and no more.
+      // Closed without an end: deliver what was read, and nothing more.
       .on('close', () => (!this.#input.readableEnded || this.#isPaused) && ended())
     this.#ahead.on('data', (chunk: Buffer) => lines.push(chunk))
     this.#ahead.on('end', () => {
@@ -62,7 +62,7 @@ export class Stdio {
       .on('close', breakOff)
   }
 
-  /** Messages were read that will come with {@link Stdio.resume}. */
+  /** True if messages were read that {@link Stdio.resume} delivers. */
   get isKeeping(): boolean {
     return this.#ahead.readableLength > 0 && !this.#isClosed
   }
@@ -80,7 +80,7 @@ export class Stdio {
     return this.#drained.given
   }
 
-  /** Gives no more messages until {@link Stdio.resume}; those of the piece that is read just now still come. */
+  /** Delivers no more messages until {@link Stdio.resume}, except those of the current chunk. */
   pause(): void {
     this.#isPaused = true
     this.#ahead.pause()
@@ -92,7 +92,7 @@ export class Stdio {
     this.#ahead.resume()
   }
 
-  /** Stops reading. Resolves when everything is out, or can never be. */
+  /** Stops reading. Resolves when everything is written, or cannot be. */
   close(): Promise<void> {
     this.#onEnd = undefined
     this.#isClosed = true
@@ -106,7 +106,7 @@ export class Stdio {
     end?.()
   }
 
-  /** EPIPE and the like: the process that started this one is gone, or has closed its end of stdout. */
+  /** Handles EPIPE and the like: the client has gone or closed its end of stdout. */
   #breakOff(): void {
     this.#isBroken = true
     this.#isClosed = true
@@ -128,7 +128,7 @@ const tooLong = toWireMessage(
   ),
 )
 
-/** A byte order mark alone is blank too. */
+/** A lone byte order mark counts as blank. */
 function isBlank(bytes: Uint8Array): boolean {
   return bytes.length < 64 && Buffer.from(bytes).toString().trim() === ''
 }
@@ -138,20 +138,20 @@ const maxBytes = 64 * 1024 * 1024
 const maxUnwrittenBytes = 16 * 1024 * 1024
 
 /**
- * Counts what has been read and is not done yet, and stops reading from a client that asks faster than the server answers, or
- * that does not read its answers, so that memory stays bounded. Reading goes on when half of it is done.
+ * Counts the messages under way, and stops reading from a client that sends faster than the server answers or does not read its
+ * responses, so that memory stays bounded. Continues when half of them are done.
  */
 export class InFlight implements Step {
   readonly #stdio: Stdio
   readonly #output: Writable
   #count = 0
   #bytes = 0
-  /** Messages that nobody waits for at the end: a subscription is open as long as its client. */
+  /** Messages that the end does not wait for: a subscription lasts as long as its client. */
   #subscriptions = 0
-  /** Requests of the server that the client has not answered. Its answer has to be read, whatever waits. */
+  /** Requests of the server that the client has not answered. Its response must be read even when input is paused. */
   #questions = 0
   #isPaused = false
-  /** Given when a message is done, for who waits for the last of them. */
+  /** Given when a message is done, for {@link InFlight.drained}. */
   #changed: Signal | undefined
   #isGivenUp = false
 
@@ -183,8 +183,8 @@ export class InFlight implements Step {
   }
 
   /**
-   * Waits, after the client has said its last word, for the answers to what it has said. Resolves with the monotonic time
-   * since when no more is to come, after `maxMs` at the latest; each answer that makes room for another call begins it again.
+   * Waits for the outstanding responses after stdin has ended. Resolves with the monotonic time since when none is outstanding, after
+   * `maxMs` at the latest; a response that makes room for another call restarts the time.
    */
   async drained(maxMs: number): Promise<number> {
     let since = performance.now()
@@ -210,7 +210,7 @@ export class InFlight implements Step {
     this.#check()
   }
 
-  /** Pauses or resumes the input, as there is much or little under way. */
+  /** Pauses or resumes the input by the number of messages under way. */
   #check(): void {
     const share = this.#isPaused ? 0.5 : 1
     const isMuch =

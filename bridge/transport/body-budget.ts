@@ -1,9 +1,9 @@
-/** Beyond that the bodies that arrive at the same time, or wait for a slow client, are not all read on. */
+/** Limit of all bodies that arrive at the same time or wait for a slow client. */
 const maxHeldBytes = 16 * 1024 * 1024
-/** Less is not held back: most answers are shorter. */
+/** Shorter bodies are never held back: most are. */
 const smallBytes = 64 * 1024
 
-/** Bounds what all answers hold in memory. Beyond that only the first large one is read on, one after the other. */
+/** Bounds the memory of all responses. Beyond the limit, large ones are read one after the other. */
 export class BodyBudget {
   readonly #held = new Map<object, number>()
   #total = 0
@@ -19,7 +19,7 @@ export class BodyBudget {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
   }
 
-  /** Forgets what has come of a body: it was taken. */
+  /** Releases the bytes of a body that were delivered. */
   release(body: object): void {
     this.#total -= this.#held.get(body) ?? 0
     this.#held.delete(body)

@@ -5,31 +5,31 @@ import { discard, maxMessageBytes, type HttpResponse } from '../http/http-client
 import { answerTooLarge, TransportError } from './transport.ts'
 
 export interface StreamEvent {
-  /** `message` unless the stream named another. */
+  /** `message` unless the stream names another type. */
   type: string
   data: Buffer
 }
 
-/** How far a stream of events came. */
+/** How far an event stream was read. */
 export interface EventStreamEnd {
-  /** The id of the last event that was taken; undefined if there was none that could go back in a header. */
+  /** The id of the last event; undefined without one that fits in a header. */
   lastEventId: string | undefined
-  /** How long the server wants to be left alone before the stream is resumed. */
+  /** The delay that the server asked for before resuming, in milliseconds. */
   retryMs: number | undefined
-  /** Why it ended, when it did not end as it should. */
+  /** Why the stream broke; undefined if it ended properly. */
   cause: unknown
 }
 
 export interface EventReader {
-  /** Takes one event, in order. While a promise is pending nothing more is read from the connection. */
+  /** Receives the events in order. While its promise is pending, nothing more is read from the connection. */
   take(event: StreamEvent): void | Promise<void>
-  /** Takes the size of each piece that was read. The next one is read when the promise has resolved. */
+  /** Receives the size of each chunk. The next one is read when the promise has resolved. */
   received?(bytes: number): Promise<void>
-  /** Asked after each event: whether nothing more is wanted. */
+  /** Called after each event; true stops reading. */
   isDone(): boolean
 }
 
-/** Rejects only with what the reader throws and with {@link TransportError} `too_large`; the stream is cut off then. */
+/** Rejects only with the reader's errors and with {@link TransportError} `too_large`, and closes the stream then. */
 export async function readEventStream(
   response: Pick<HttpResponse, 'body'>,
   reader: EventReader,
@@ -54,7 +54,7 @@ export async function readEventStream(
 /** U+FEFF in UTF-8, as Latin-1. */
 const byteOrderMark = '\u00EF\u00BB\u00BF'
 
-/** Events as Latin-1 text, one character for each byte: whether an event is UTF-8 is checked for each by itself. */
+/** Parses events as Latin-1 text, one character for each byte, so that each event is checked for UTF-8 by itself. */
 async function* eventsOf(
   body: Readable,
   end: EventStreamEnd,
@@ -76,7 +76,7 @@ async function* eventsOf(
       let text = (chunk as Buffer).toString('latin1')
       if (start !== undefined) {
         text = start + text
-        // The parser knows a mark only if it comes in one piece.
+        // The parser only recognizes a byte order mark within one chunk.
         start = text.length < byteOrderMark.length ? text : undefined
         if (start !== undefined) continue
         if (text.startsWith(byteOrderMark)) text = text.slice(byteOrderMark.length)

@@ -9,17 +9,17 @@ import { isUrl } from '@drawbridge/shared/url.ts'
 /** The body of a response other than 2xx. */
 export interface RefusedPost {
   status: number
-  /** The body as it is; empty when it could not be read. */
+  /** The body unchanged; empty if it could not be read. */
   text: string
-  /** The response that it holds for exactly this request. */
+  /** The response in it to exactly this request. */
   answer: WireMessage | undefined
-  /** The JSON-RPC error that it holds, under the id of the request, even if it names another. */
+  /** The JSON-RPC error in it, under the id of the request, even if it names another id. */
   error: WireMessage | undefined
 }
 
 const maxRefusalBytes = 1024 * 1024
 
-/** Reads the body of a refusal. A body that is too large or breaks off counts as empty: the status says enough. */
+/** Reads the body of a refusal. A body that is too large or breaks off counts as empty: the status is enough. */
 export async function readRefusedPost(response: HttpResponse, message: WireMessage): Promise<RefusedPost> {
   const bytes = await readBody(response, maxRefusalBytes).catch((error: unknown) => {
     const isOurs = error instanceof NetworkError && error.fault === 'aborted'
@@ -36,7 +36,7 @@ export async function readRefusedPost(response: HttpResponse, message: WireMessa
   return { ...refused, error: errorIn(answer, id) }
 }
 
-/** The error for a status other than 2xx. */
+/** Returns the error for a status other than 2xx. */
 export function refusedPostError({ status, error }: RefusedPost): TransportError {
   const known = { status, ...(error !== undefined && { response: error }) }
   if (status === 403) return new TransportError('forbidden', 'The server does not allow this request.', known)
@@ -53,7 +53,7 @@ export function refusedPostError({ status, error }: RefusedPost): TransportError
   return new TransportError('refused', `The server refused the request with HTTP ${status}.`, known)
 }
 
-/** Returns the error for an answer of something in front of the server that wants a browser. */
+/** Returns the error for a challenge that only a browser passes, from a service in front of the server. */
 export function wallOf(response: HttpResponse): TransportError | undefined {
   const what = browserWall(response)
   if (what === undefined) return undefined
@@ -62,12 +62,12 @@ export function wallOf(response: HttpResponse): TransportError | undefined {
   })
 }
 
-/** Returns whether the server took the request. Some protections answer with 202. */
+/** Returns whether the server accepted the request. Some browser challenges come with 202. */
 export function isSuccess(response: HttpResponse): boolean {
   return response.status < 300 && !isBrowserChallenge(response)
 }
 
-/** Returns whether only another token helps. */
+/** Returns whether only a different token helps. */
 export function isTokenRefusal(response: HttpResponse): boolean {
   if (response.status === 401) return true
   if (response.status !== 403) return false
@@ -79,7 +79,7 @@ export function challengesOf(response: HttpResponse): Refusal['challenges'] {
   return parseWwwAuthenticate(Array.isArray(header) ? header.join(', ') : (header ?? ''))
 }
 
-/** Returns the error for a server that is away, busy or elsewhere; undefined if the response says something about the message. */
+/** Returns the error for a server that is down, busy or redirects; undefined if the response is about the message. */
 export function absenceOf(response: HttpResponse, url: string, now: number): TransportError | undefined {
   const { status } = response
   const wall = wallOf(response)
@@ -93,10 +93,10 @@ export function absenceOf(response: HttpResponse, url: string, now: number): Tra
     : new TransportError('unavailable', `The server is not available (HTTP ${status}).`, known)
 }
 
-/** Longer than an address that a person could go to. */
+/** Longer addresses are not shown: no user could type them. */
 const maxLocationLength = 300
 
-/** One that is not followed: the token and the message are for the origin that was configured. */
+/** A redirect that is not followed: token and message are for the configured origin only. */
 function movedError(response: HttpResponse, url: string): TransportError {
   const { status, headers, url: base } = response
   const { location } = headers
@@ -104,7 +104,7 @@ function movedError(response: HttpResponse, url: string): TransportError {
   const target = isTarget ? new URL(location, base) : undefined
   const isWeb = target?.protocol === 'https:' || target?.protocol === 'http:'
   const where = isWeb ? `${target.origin}${target.pathname}`.slice(0, maxLocationLength) : 'another address'
-  // Where it leads to itself, its address does not help.
+  // A redirect to itself: its address does not help.
   const isUseful = isWeb && where !== `${new URL(url).origin}${new URL(url).pathname}`
   const advice = isUseful ? ' If that is the endpoint, and no page to sign in at, give it as the URL.' : ''
   return new TransportError('refused', `The server says that the endpoint has moved to ${where}.${advice}`, {

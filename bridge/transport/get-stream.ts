@@ -6,31 +6,31 @@ import { isEventStream, readAnswer } from './streamable-http.ts'
 import { TransportError, type TransportFault, type TransportPorts } from './transport.ts'
 
 export interface GetStreamPorts extends Pick<TransportPorts, 'runtime' | 'note'> {
-  /** One GET, which continues after that event. Rejects with `TransportError` or `NetworkError`. */
+  /** Sends a GET that continues after that event. Rejects with `TransportError` or `NetworkError`. */
   open(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpResponse>
   message(message: WireMessage): void | Promise<void>
-  /** The server says that it does not know the session any more. */
+  /** Called when the server no longer knows the session. */
   sessionLost(): void
-  /** Nothing comes on it, for now at least. */
+  /** Called when nothing arrives on the stream, at least for now. */
   silent(): void
 }
 
-/** These end by themselves. */
+/** Temporary refusals. */
 const passing: ReadonlySet<TransportFault> = new Set(['unavailable', 'rate_limited', 'lost'])
 
 /**
- * The stream of a session on which a server sends messages of its own (MCP 2025-11-25 transports, listening for messages).
- * Opened at once, and again whenever it ends, until it is closed or the server says that there is none.
+ * The GET stream of a session, on which a server sends messages of its own (MCP 2025-11-25 transports, listening for messages).
+ * Opens at once, and again whenever it ends, until it is closed or the server refuses it.
  */
 export class GetStream {
-  /** Given up for want of a token. */
+  /** The server refused it because the token was missing or invalid. */
   isRefused = false
-  /** It is open or about to be, so that responses can come on it. */
+  /** Responses can arrive on it: it is open or about to be. */
   mayAnswer = true
   readonly #ports: GetStreamPorts
   readonly #waits = new StreamWaits()
   #isClosed = false
-  /** Ends the request, or the wait, that is under way. */
+  /** Aborts the current request or wait. */
   #turn = new AbortController()
   #wasOpen = false
   #lastEventId: string | undefined
@@ -45,13 +45,13 @@ export class GetStream {
     this.#turn.abort()
   }
 
-  /** Opens it again, at the event where it is: its connection may be dead without a sign of it. */
+  /** Opens it again after its last event: its connection may be dead unnoticed. */
   reopen(): void {
     this.#waits.reset()
     this.#turn.abort()
   }
 
-  /** Opens it again if it was given up for want of a token. */
+  /** Opens it again if it was refused for its token. */
   revive(): void {
     if (!this.isRefused || this.#isClosed) return
     this.isRefused = false
@@ -74,12 +74,12 @@ export class GetStream {
     }
   }
 
-  /** Returns whether the stream is worth another try. */
+  /** Returns whether to try again. */
   async #readOnce(signal: AbortSignal): Promise<boolean> {
     const response = await this.#ports.open(this.#lastEventId, signal)
     if (response.status >= 300 || !isEventStream(response)) {
       discard(response)
-      // A server without such a stream may say 404 too, in a session that lives.
+      // Servers without this stream may also answer 404 within a live session.
       if (response.status === 404 && this.#wasOpen) this.#ports.sessionLost()
       this.#ports.note(`no GET stream: status ${response.status}`)
       return response.status >= 500
@@ -101,7 +101,7 @@ export class GetStream {
 
   async #take(message: WireMessage): Promise<void> {
     for (const one of messagesIn(message)) {
-      // A response too: its request may have been sent on a stream that broke.
+      // Responses too: their requests may have come on a stream that broke.
       if (!this.#isClosed) await this.#ports.message(one)
     }
   }

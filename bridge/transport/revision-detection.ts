@@ -11,16 +11,15 @@ import { TransportError } from './transport.ts'
 import { answeredError } from './withheld-error.ts'
 
 /**
- * Judges a server by a failed request in the modern era. Undefined means no evidence: a sign-in request, an
- * outage, a limit. A server that knows the era names it by its error codes; any other 4xx, and a body other than JSON-RPC,
- * is a server of the 2025 era (MCP 2026-07-28 versioning).
+ * Judges a server by a failed request of 2026-07-28. Undefined is no evidence: a sign-in, an outage, a rate limit. Error codes of
+ * 2026-07-28 prove that revision; any other 4xx, and a body other than JSON-RPC, means a 2025 server (MCP 2026-07-28 versioning).
  */
 export function eraByModernFailure(failure: unknown, method: string): McpEra | undefined {
   if (!(failure instanceof TransportError)) return undefined
   const { fault, status } = failure
   const byCode = eraByCode(failure, method)
   if (byCode !== undefined) return byCode
-  // A JSON-RPC error with 200 is about the request. A call that got some other 200 may have been executed.
+  // A JSON-RPC error with 200 is about the request. A call with another body in a 200 may have been executed.
   const mayBeDone = status === undefined || (fault === 'no_mcp' && method === 'tools/call')
   if (mayBeDone && method !== 'server/discover') return undefined
   return isAnswerOfAnotherKind(failure) ? 'legacy' : undefined
@@ -34,17 +33,17 @@ function eraByCode({ status, response }: TransportError, method: string): McpEra
     case mcpErrorCode.unsupportedProtocolVersion:
       return eraByVersions(supportedVersions(response) ?? [])
     case jsonRpcCode.methodNotFound:
-      // An unknown method is a 404 with this code in the modern era. `server/discover` is known to all of that era.
+      // In 2026-07-28 an unknown method is a 404 with this code. All servers of that revision know `server/discover`.
       return status === 404 && method !== 'server/discover' ? 'modern' : undefined
     case jsonRpcCode.invalidParams:
-      // With 200, this is how either era answers a request that it does not like.
+      // With 200, both revisions reject invalid requests with it.
       return status === undefined ? undefined : 'modern'
     default:
       return isModernCode(code) ? 'modern' : undefined
   }
 }
 
-/** Judges a server of which the modern era was assumed by a response. */
+/** Judges a server by its response to a request of 2026-07-28. */
 export function eraByModernAnswer(answer: WireMessage, method: string): McpEra | undefined {
   if (method === 'server/discover') return eraByDiscoverAnswer(answer)
   const body = parseJsonObject(answer.text)
@@ -64,22 +63,22 @@ export function eraByDiscoverAnswer(answer: WireMessage): McpEra {
   return code !== undefined && code !== jsonRpcCode.invalidParams && isModernCode(code) ? 'modern' : 'legacy'
 }
 
-/** By the versions in a -32022. A server that names none of ours still knows the code, which is of the modern era. */
+/** Judges by the versions in a -32022. A server that names none of ours still knows the code, which is of 2026-07-28. */
 function eraByVersions(supported: readonly unknown[]): McpEra {
   if (supported.includes(modernRevision)) return 'modern'
   return legacyRevisions.some((revision) => supported.includes(revision)) ? 'legacy' : 'modern'
 }
 
 /**
- * Returns whether a failed `initialize` may come from a server of the modern era, so that it is worth asking `server/discover`. A
- * JSON-RPC error is worth it whatever its code: -32602 is what both eras answer to an `initialize` they do not like.
+ * Returns whether a failed `initialize` may come from a server of 2026-07-28, so that `server/discover` is worth a try. Any JSON-RPC
+ * error is: both revisions reject an invalid `initialize` with -32602.
  */
 export function mayBeModern(failure: unknown): boolean {
   if (!(failure instanceof TransportError) || isSignInOrOutage(failure)) return false
   return failure.response !== undefined || isAnswerOfAnotherKind(failure)
 }
 
-/** Returns whether a failed POST in the 2025 era may come from a server that only has the transport of 2024-11-05. */
+/** Returns whether a failed 2025 POST may come from a server that has HTTP+SSE of 2024-11-05 only. */
 export function mayBeSseServer(failure: unknown): boolean {
   if (!(failure instanceof TransportError)) return false
   const code = errorCode(failure.response)
@@ -87,7 +86,7 @@ export function mayBeSseServer(failure: unknown): boolean {
   return !isMcp && (failure.status === 400 || failure.status === 404 || failure.status === 405)
 }
 
-/** The versions that a server names in -32022, if that is what the answer is. */
+/** Returns the versions in a -32022; undefined for any other answer. */
 export function supportedVersions(answer: WireMessage | undefined): readonly unknown[] | undefined {
   const error = errorOf(answer)
   if (error?.['code'] !== mcpErrorCode.unsupportedProtocolVersion) return undefined
@@ -96,7 +95,7 @@ export function supportedVersions(answer: WireMessage | undefined): readonly unk
   return Array.isArray(supported) ? supported : []
 }
 
-/** The code of a JSON-RPC error; undefined for anything else. */
+/** Returns the code of a JSON-RPC error; undefined for anything else. */
 export function errorCode(answer: WireMessage | undefined): number | undefined {
   const code = errorOf(answer)?.['code']
   return typeof code === 'number' ? code : undefined

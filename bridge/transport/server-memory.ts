@@ -4,7 +4,7 @@ import { isNestedDeeply, type WireMessage } from '@drawbridge/shared/mcp/json-rp
 import { isModernDiscovery, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 
-/** A server as the last connection knew it. Only ever a guess: what it does now wins. */
+/** A server as the last connection knew it. A guess: the server's current behaviour wins. */
 export interface ServerMemory {
   era: McpEra
   transport: 'http' | 'sse'
@@ -12,7 +12,7 @@ export interface ServerMemory {
   at: number
   initializeResult?: JsonObject
   discoverResult?: JsonObject
-  /** Tools as the server lists them, without those that no client may use. */
+  /** Tools as the server lists them, without hidden ones. */
   tools?: readonly JsonObject[]
 }
 
@@ -21,15 +21,15 @@ export interface ServerMemoryPorts {
   runtime: Pick<Runtime, 'now'>
 }
 
-/** An unchanged memory gets a new date this often, so that it does not look stale. */
+/** How often an unchanged memory gets a new date, so that it does not look stale. */
 const refreshAfterSeconds = 3600
 
 /** Longer lists of tools are not remembered. */
 const maxListedLength = 8_000_000
 
-/** Reads once, when first asked; writes in a later turn of the event loop, and only what is new. */
+/** Reads once, when first needed. Writes changes only, in a later turn of the event loop. */
 export class RememberedServer {
-  /** Called for each answer that only servers of that era give. */
+  /** Called for each answer that only servers of that revision give. */
   onSeen: (era: McpEra) => void = () => {}
   readonly #ports: ServerMemoryPorts
   #held: Partial<ServerMemory> | undefined
@@ -48,7 +48,7 @@ export class RememberedServer {
       : undefined
   }
 
-  /** Learns what the server says of itself by its result of `initialize`, `server/discover` or `tools/list`. */
+  /** Learns from the results of `initialize`, `server/discover` and `tools/list`, in which the server describes itself. */
   readonly answered = (transport: 'http' | 'sse', request: WireMessage, answer: WireMessage): void => {
     const { envelope } = request
     const result = isNestedDeeply(answer) ? undefined : parseJsonObject(answer.text)?.['result']
@@ -61,7 +61,7 @@ export class RememberedServer {
     this.learn({ era, transport, ...(isModern ? { discoverResult: result } : { initializeResult: result }) })
   }
 
-  /** Adds what was just seen. `era` and `transport` have to be known by then, or nothing is kept. */
+  /** Adds new facts. Nothing is stored before `era` and `transport` are known. */
   learn(news: Partial<Omit<ServerMemory, 'at'>>): void {
     const before = this.#memory()
     const isNew = Object.entries(news).some(
@@ -75,7 +75,7 @@ export class RememberedServer {
     setImmediate(() => this.flush())
   }
 
-  /** Writes at once what waits to be written. */
+  /** Writes pending changes at once. */
   flush(): void {
     const all = this.#isWriting ? this.known() : undefined
     this.#isWriting = false

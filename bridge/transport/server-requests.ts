@@ -12,15 +12,15 @@ export interface ServerRequest {
   headers: Readonly<Record<string, string>>
   body?: string
   signal: AbortSignal | undefined
-  /** The message in it: by that the policy decides whether it may reach the server twice. */
+  /** Its message, by which the retry policy decides whether it may reach the server twice. */
   what: Sendable
-  /** For all attempts together; that of the transport when left out. */
+  /** For all attempts together; by default that of the transport. */
   retryMs?: number
   /** Silence that is allowed within the response; 0 for no limit. */
   bodyTimeoutMs?: number
 }
 
-/** Requests are authorized, sent again where that is safe, and with a better token when the first was refused. */
+/** Sends requests with a token: again where that is safe, and with a new token if the first was refused. */
 export class ServerRequests {
   protected readonly config: TransportConfig
   protected readonly ports: TransportPorts
@@ -39,8 +39,8 @@ export class ServerRequests {
   }
 
   /**
-   * Runs the work for one message under a signal that its caller and {@link ServerRequests.close} abort. Rejects with nothing but
-   * a `NetworkError` with the fault `aborted` from then on.
+   * Runs the work for one message under a signal that its caller and {@link ServerRequests.close} abort. Once aborted, rejects only
+   * with a `NetworkError` with the fault `aborted`.
    */
   async run(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const closing = this.#closing.signal
@@ -53,14 +53,14 @@ export class ServerRequests {
     }
   }
 
-  /** Ends all that {@link ServerRequests.run} runs. */
+  /** Aborts everything that {@link ServerRequests.run} runs. */
   close(): void {
     this.#closing.abort()
   }
 
   /**
-   * Resolves with 2xx, and with each error that is for the caller to read; rejects with {@link TransportError} for a refusal that
-   * only a person can end, a server that is away or asks to be left alone, and a redirect that is not followed.
+   * Resolves with 2xx and with errors that the caller reads. Rejects with {@link TransportError} if the server requires a sign-in, is
+   * down or limits requests, or redirects elsewhere.
    */
   async send(request: ServerRequest): Promise<HttpResponse> {
     const { what, signal, retryMs = this.config.retryMs } = request
@@ -106,7 +106,7 @@ export class ServerRequests {
   async #attempt(request: ServerRequest, authorization: Authorization | undefined): Promise<HttpResponse> {
     const { http, runtime } = this.ports
     const { method, url, body, signal, bodyTimeoutMs } = request
-    // Of two with one name the later is sent.
+    // Of two headers with one name, the later is sent.
     const headers = {
       ...this.config.headers,
       ...request.headers,
@@ -151,7 +151,7 @@ export class ServerRequests {
   }
 }
 
-/** Returns the fault of a server that may be there for the message a little later. */
+/** Returns the fault of a server that may accept the message a little later. */
 function passingFault({ fault }: TransportError): 'rate_limited' | 'unavailable' | undefined {
   return fault === 'rate_limited' || fault === 'unavailable' ? fault : undefined
 }

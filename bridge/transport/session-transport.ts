@@ -26,9 +26,9 @@ import {
 } from './transport.ts'
 
 /**
- * Streamable HTTP in the revisions 2025-03-26 to 2025-11-25, with sessions. Follows the messages that open a session, and those
- * that shape it; when the server loses the session, opens another one for all who wait, and sends again what was refused
- * for it. A batch is sent as one. An `initialize` that is answered with an error is a {@link TransportError} `refused`.
+ * Streamable HTTP in the revisions 2025-03-26 to 2025-11-25, with sessions. Remembers the messages that open and shape a session.
+ * When the server loses it, opens one new session for all waiting requests, and sends refused messages again. Sends a batch as
+ * one message. An error response to `initialize` is a {@link TransportError} `refused`.
  */
 export class SessionTransport implements StreamingTransport {
   readonly #http: StreamableHttp
@@ -36,10 +36,10 @@ export class SessionTransport implements StreamingTransport {
   readonly #state: SessionState
   #session: Session = noSession
   #stream: GetStream | undefined
-  /** Some servers answer a POST with 202, and send its response on the GET stream. */
+  /** Some servers answer a POST with 202 and send the response on the GET stream. */
   readonly #pending = new PendingResponses()
   #renewing: Promise<void> | undefined
-  /** Resolves when the session has ended at the server. */
+  /** Resolves when the server has deleted the session. */
   #ended: Promise<unknown> | undefined
 
   constructor(config: TransportConfig, ports: TransportPorts) {
@@ -72,7 +72,7 @@ export class SessionTransport implements StreamingTransport {
     await this.#ended
   }
 
-  /** The client opens a session, maybe not its first one. */
+  /** Opens a session for the client, perhaps not its first one. */
   async #openSession(message: WireMessage, options: Sending): Promise<void> {
     const before = this.#session
     this.#state.restart()
@@ -89,7 +89,7 @@ export class SessionTransport implements StreamingTransport {
         headers: noSession.headers,
         accepted(response) {
           if (!hasUsableSessionId(response)) throw unusableSession(response)
-          // The response names the session before the answer is there.
+          // The header names the session before the body arrives.
           opened = openedSession(response, undefined)
         },
         resume: (lastEventId) => this.#http.get(opened.headers, lastEventId, options.signal),
@@ -166,7 +166,7 @@ export class SessionTransport implements StreamingTransport {
     const isAnswer = envelope.kind === 'response'
     let renewals = 0
     return this.#http.post(message, options, async (): Promise<PostAttempt> => {
-      // An answer of the client may be what the server waits for before it accepts anything else.
+      // The server may be waiting for this response before it accepts anything else.
       if (!isAnswer) await this.#renewing
       const used = this.#session
       return {
@@ -176,12 +176,12 @@ export class SessionTransport implements StreamingTransport {
         elsewhere,
         refused: async (refused) => {
           if (!isSessionLost(refused, used)) return undefined
-          // A server that refused a message for its session has not executed it.
+          // The message was refused for its session, so it was not executed.
           if (!mayRepeat('session_lost', envelope, renewals)) throw lostSessionError()
           renewals += 1
           await this.#renew(used)
           if (!isAnswer) return 'again'
-          // The question that it answers was asked in the session that is gone.
+          // It answers a request of the lost session.
           this.#ports.note('dropped a response in a lost session')
           return 'done'
         },
@@ -189,7 +189,7 @@ export class SessionTransport implements StreamingTransport {
     })
   }
 
-  /** Opens one new session for all who found the old one gone. */
+  /** Opens one new session for all requests that found the old one lost. */
   async #renew(lost: Session): Promise<void> {
     if (lost !== this.#session && this.#renewing === undefined) return
     this.#renewing ??= this.#http
@@ -207,7 +207,7 @@ export class SessionTransport implements StreamingTransport {
       await this.#initialize(messages.initialize, { ...unheard, signal })
       await this.#confirmSession(messages.initialized, { ...unheard, signal })
     } catch (error) {
-      // A session that was only half opened would refuse everything; the lost one is found lost again.
+      // A half-opened session would refuse everything. The next message finds the old one lost again.
       this.#session = lost
       throw error
     }
@@ -237,21 +237,21 @@ function unusableSession(response: HttpResponse): TransportError {
 
 export type TransportKind = 'http' | 'sse'
 
-/** Which transport is tried first, and whether the other is tried too. */
+/** The transport to try first, and whether to try the other one too. */
 export type TransportOrder = 'http-first' | 'sse-first' | 'http-only' | 'sse-only'
 
 /**
- * A transport up to 2025-11-25 that finds out by its first message whether the server has Streamable HTTP or HTTP+SSE. What
- * is remembered is tried first, unless a transport is pinned. A fallback that fails too is not reported: the first failure is.
+ * A transport up to 2025-11-25 that finds out with its first message whether the server has Streamable HTTP or HTTP+SSE. Tries the
+ * remembered transport first unless one is pinned. If both fail, reports the first failure.
  */
 export class FallbackTransport implements StreamingTransport {
   readonly #config: TransportConfig
   readonly #ports: TransportPorts
-  /** What is tried first, and what is tried after it. */
+  /** In the order in which they are tried. */
   readonly #kinds: readonly [TransportKind, TransportKind?]
   readonly #open = new Map<TransportKind, StreamingTransport>()
   #current: TransportKind
-  /** Any message that comes back shows that its transport is the right one. */
+  /** The transport on which any message has come back. */
   #proven: TransportKind | undefined
 
   constructor(
@@ -299,7 +299,7 @@ export class FallbackTransport implements StreamingTransport {
     try {
       await this.#sendBy(kind, message, context)
     } catch (secondError) {
-      // Another message may have been answered meanwhile, by either transport.
+      // Meanwhile another message may have been answered on either transport.
       if (this.#proven === undefined) this.#current = before
       if (this.#proven !== kind) await this.#close(kind)
       throw isWrongTransport(kind, secondError) ? error : secondError
@@ -336,7 +336,7 @@ export class FallbackTransport implements StreamingTransport {
   }
 }
 
-/** A GET that brings no event stream is a 4xx, or 2xx with something else. */
+/** A server without HTTP+SSE answers the GET with 4xx, or with 2xx and no event stream. */
 function isWrongTransport(kind: TransportKind, error: unknown): boolean {
   if (kind === 'http') return mayBeSseServer(error)
   const isOther = error instanceof TransportError

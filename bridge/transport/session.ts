@@ -14,27 +14,27 @@ import type { HttpResponse } from '../http/http-client.ts'
 import type { RefusedPost } from './failed-response.ts'
 import { errorCode } from './revision-detection.ts'
 
-/** One session of a server. A new session is a new object: that is how a request knows that its session is over. */
+/** One session of a server. A new session is a new object, so requests notice that theirs is over. */
 export interface Session {
-  /** Undefined at a server without sessions. */
+  /** Undefined if the server has no sessions. */
   id: string | undefined
   /** Headers of each request in the session. */
   headers: Readonly<Record<string, string>>
 }
 
-/** Before `initialize`, and for it. */
+/** Used before and for `initialize`. */
 export const noSession: Session = { id: undefined, headers: {} }
 
 /**
- * Returns whether the session id of the response, if it has one, can go back as it came: headers have no encoding, so it must be ASCII
- * (MCP 2025-11-25 transports, session management, allows no more than visible characters).
+ * Returns whether the session id of the response, if any, can be sent back unchanged. It must be ASCII, since headers have no encoding
+ * (MCP 2025-11-25 transports, session management, allows visible characters only).
  */
 export function hasUsableSessionId({ headers }: HttpResponse): boolean {
   const id = headers['mcp-session-id']
   return typeof id !== 'string' || /^[\t\x20-\x7e]*$/.test(id)
 }
 
-/** The session that a server opened with its answer to `initialize`. */
+/** Returns the session that a server opened with its response to `initialize`. */
 export function openedSession(response: HttpResponse, answer: WireMessage | undefined): Session {
   const header = response.headers['mcp-session-id']
   const id = typeof header === 'string' && header !== '' ? header : undefined
@@ -50,8 +50,8 @@ export function openedSession(response: HttpResponse, answer: WireMessage | unde
 }
 
 /**
- * Returns whether the server does not know the session any more: 404, or a 400 that speaks of the session, as some servers have it.
- * A 404 that is the answer to an unknown method is none.
+ * Returns whether the server no longer knows the session: 404, or from some servers a 400 that mentions the session. A 404 for an
+ * unknown method does not count.
  */
 export function isSessionLost(refused: RefusedPost, used: Session): boolean {
   if (used.id === undefined) return false
@@ -59,7 +59,7 @@ export function isSessionLost(refused: RefusedPost, used: Session): boolean {
   return refused.status === 404 && errorCode(refused.answer) !== jsonRpcCode.methodNotFound
 }
 
-/** The methods whose results tell something that has to be remembered. */
+/** Methods whose results are remembered. */
 const stateMethods: ReadonlySet<string> = new Set([
   'initialize',
   'logging/setLevel',
@@ -68,7 +68,7 @@ const stateMethods: ReadonlySet<string> = new Set([
   'tools/list',
 ])
 
-/** Remembers what to say again to a server that lost a session. Replayed messages have ids of their own. */
+/** Remembers the messages to replay to a server that lost a session. Replayed messages have new ids. */
 export class SessionState {
   readonly #answered: (request: WireMessage, answer: WireMessage) => void
   #initialize: JsonRpcRequest | undefined
@@ -76,12 +76,12 @@ export class SessionState {
   readonly #subscriptions = new Map<unknown, JsonRpcRequest>()
   #replays = 0
 
-  /** `answered` is told of results in which the server says something of itself. */
+  /** `answered` receives results in which the server describes itself. */
   constructor(answered: (request: WireMessage, answer: WireMessage) => void) {
     this.#answered = answered
   }
 
-  /** Returns the context of a request, with its result recorded. */
+  /** Returns a context that records the result of a request. */
   recording<C extends Context>(message: WireMessage, context: C): C {
     const { envelope } = message
     if (envelope.kind !== 'request' || !stateMethods.has(envelope.method)) return context
@@ -91,7 +91,7 @@ export class SessionState {
     })
   }
 
-  /** Records what the server has accepted. */
+  /** Records an accepted request. */
   accepted(wire: WireMessage, answer: WireMessage): void {
     const request = parseWireMessage(wire) as JsonRpcRequest
     const uri = request.params?.['uri']
@@ -112,20 +112,20 @@ export class SessionState {
     }
   }
 
-  /** Forgets log level and subscriptions: the client starts anew. */
+  /** Forgets log level and subscriptions: the client starts over. */
   restart(): void {
     this.#level = undefined
     this.#subscriptions.clear()
   }
 
-  /** Returns what opens a session; undefined as long as the client has not opened one. */
+  /** Returns the messages that open a session; undefined before the client has opened one. */
   opening(): { initialize: WireMessage; initialized: WireMessage } | undefined {
     if (this.#initialize === undefined) return undefined
     const initialized = toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' })
     return { initialize: this.#again(this.#initialize), initialized }
   }
 
-  /** Returns what sets log level and subscriptions again. */
+  /** Returns the requests that restore log level and subscriptions. */
   choices(): WireMessage[] {
     const requests = [...(this.#level === undefined ? [] : [this.#level]), ...this.#subscriptions.values()]
     return requests.map((request) => this.#again(request))
@@ -138,20 +138,20 @@ export class SessionState {
 }
 
 interface Waiting {
-  /** The response can come on no other stream. */
+  /** The response can no longer arrive with the POST. */
   isOnlyHere: boolean
-  /** An error without an id, which is the response unless another one comes for the POST. */
+  /** An error without an id: the response, unless another one arrives for the POST. */
   unnamed?: WireMessage
   deliver(answer: WireMessage): void | Promise<void>
   resolve(): void
   reject(error: unknown): void
 }
 
-/** Requests whose responses may come on a stream of the session, instead of in the answer to their POST. */
+/** Requests whose responses may arrive on the session's stream instead of in the response to their POST. */
 export class PendingResponses {
   readonly #waiting = new Map<JsonRpcId, Waiting>()
 
-  /** Resolves when the response to that request was delivered. A rejection need not be handled. */
+  /** Resolves when the response to this request has been delivered. Rejections may stay unhandled. */
   expect(id: JsonRpcId, deliver: Waiting['deliver'], isOnlyHere = false): Promise<void> {
     const answered = new Promise<void>((resolve, reject) => {
       this.#waiting.set(id, { isOnlyHere, deliver, resolve, reject })
@@ -160,7 +160,7 @@ export class PendingResponses {
     return answered
   }
 
-  /** The POST of a request has ended without a response. */
+  /** Notes that the POST of a request ended without a response. */
   expectOnlyHere(id: JsonRpcId): void {
     const waiting = this.#waiting.get(id)
     if (waiting === undefined) return
@@ -172,7 +172,7 @@ export class PendingResponses {
     this.#waiting.delete(id)
   }
 
-  /** Delivers a response, or an error without an id if one request alone waits; returns whether the message was for a request. */
+  /** Delivers a response, or an error without an id if only one request waits. Returns whether it was for a request. */
   async take(message: WireMessage): Promise<boolean> {
     const { kind } = message.envelope
     if (kind === 'request' || kind === 'notification') return false
@@ -190,7 +190,7 @@ export class PendingResponses {
     return true
   }
 
-  /** The stream has ended: what waits is lost. */
+  /** Fails all waiting requests: their stream has ended. */
   fail(error: unknown): void {
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()

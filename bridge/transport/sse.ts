@@ -18,12 +18,12 @@ import {
 } from './transport.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
-/** A stream that does not say where to send to is of no use. */
+/** How long a stream may take to name its endpoint. */
 const endpointWaitMs = 20_000
 
 /**
- * HTTP+SSE, the transport of 2024-11-05: one stream for all that comes back, and POSTs to the address that the stream names
- * first. When it breaks, what waits is lost, and another one is opened and told what the client told the first.
+ * HTTP+SSE, the transport of 2024-11-05: one stream for all responses, and POSTs to the endpoint that the stream names first. When
+ * the stream breaks, waiting requests are lost; the next stream is initialized with the client's messages.
  */
 export class SseTransport implements StreamingTransport {
   readonly #config: TransportConfig
@@ -46,7 +46,7 @@ export class SseTransport implements StreamingTransport {
   }
 
   reopen(answered: boolean): void {
-    // Here the answer to a request comes on the stream: it lives.
+    // Responses arrive on the stream, so it is alive.
     if (!answered) this.#stream?.destroy()
   }
 
@@ -65,7 +65,7 @@ export class SseTransport implements StreamingTransport {
       try {
         return await this.#roundTrip(connection, message, recording)
       } catch (error) {
-        // What failed at the POST was retried there.
+        // Failures of the POST were retried there.
         const isLost = error instanceof TransportError && error.fault === 'lost'
         if (!isLost || !(await retries.after('cut_off', 'an answer that broke off'))) throw error
       }
@@ -76,7 +76,7 @@ export class SseTransport implements StreamingTransport {
     const { envelope } = message
     if (envelope.kind !== 'request') return this.#post(connection, message, options)
     const answered = connection.pending.expect(envelope.id, options.deliver, true)
-    // Whichever is first: the response may overtake the 202, and a refused POST brings none.
+    // The response may overtake the 202, and a refused POST brings no response.
     const posting = this.#post(connection, message, options)
     try {
       await unlessAborted(Promise.race([answered, posting.then(() => answered)]), options.signal, lostError)
@@ -110,7 +110,7 @@ export class SseTransport implements StreamingTransport {
     return started
   }
 
-  /** Opens a stream, and tells it what the client told the one before. */
+  /** Opens a stream and replays the client's initialization. */
   async #start(): Promise<SseConnection> {
     const connection = await this.#connect()
     const messages = this.#state.opening()
@@ -155,7 +155,7 @@ export class SseTransport implements StreamingTransport {
     if (this.#state.opening() !== undefined) void this.#reconnect()
   }
 
-  /** The server may have something to say before the client asks again. */
+  /** Opens the next stream, with backoff: the server may send messages before the client's next request. */
   async #reconnect(): Promise<void> {
     const { signal } = this.#closing
     const waits = new StreamWaits()
@@ -171,7 +171,7 @@ export class SseTransport implements StreamingTransport {
   }
 }
 
-/** One stream of the server. It is a session too. */
+/** One stream of the server, which is also a session. */
 class SseConnection {
   endpoint = ''
   readonly pending = new PendingResponses()
@@ -208,7 +208,7 @@ class SseConnection {
     }
   }
 
-  /** The stream has ended: what waits is lost. Returns whether it had been open. */
+  /** Fails all waiting requests: the stream has ended. Returns whether it had been open. */
   end(error: TransportError): boolean {
     this.#failed(error)
     this.pending.fail(error)
@@ -216,10 +216,10 @@ class SseConnection {
   }
 }
 
-/** Stands for the message of a GET, which has none. */
+/** Placeholder for the message of a GET. */
 const noMessage: WireMessage = { text: '', envelope: { kind: 'notification', method: '' } }
 
-/** Only at the same origin: the token is for that one, and the stream could name any other. */
+/** Accepts the same origin only: the token must not go to any other. */
 function readEndpoint(text: string, streamUrl: string): string {
   const url = isUrl(text, streamUrl) ? new URL(text, streamUrl) : undefined
   if (url?.origin === new URL(streamUrl).origin) return url.href

@@ -31,7 +31,7 @@ import { withholdError } from './withheld-error.ts'
 export interface StatelessTransportPorts extends TransportPorts {
   /** Tools of an earlier connection. */
   knownTools(): readonly JsonObject[]
-  /** Called once for each tool that is hidden. */
+  /** Called once for each hidden tool. */
   warn(text: string): void
   randomId(): string
 }
@@ -40,10 +40,10 @@ export interface StatelessTransportPorts extends TransportPorts {
 const maxPages = 100
 
 /**
- * Streamable HTTP in the revision 2026-07-28: each message is a POST of its own, without a session. Headers repeat what the
- * message says, and those arguments of a call that its tool declares as headers; tools whose declaration is faulty are
- * hidden; a request that was refused for a header or a version is sent once more (MCP 2026-07-28 transports). Aborting the
- * signal of a request cancels it at the server, because its stream is closed.
+ * Streamable HTTP in the revision 2026-07-28: each message is a POST of its own, without a session. Headers repeat parts of the
+ * message and the arguments that a tool declares as headers; tools with a faulty declaration are hidden; a request refused for a
+ * header or a version is sent once more (MCP 2026-07-28 transports). Aborting the signal of a request closes its stream, which
+ * cancels it at the server.
  */
 export class StatelessTransport implements Transport {
   readonly #http: StreamableHttp
@@ -75,7 +75,7 @@ export class StatelessTransport implements Transport {
     return this.#sendCorrected(message, request, learning)
   }
 
-  /** Sends a request, and once more if its error says what to change. */
+  /** Sends a request, and once more if its error can be corrected. */
   async #sendCorrected(message: WireMessage, request: JsonRpcRequest, options: Sending): Promise<void> {
     const send = (again: WireMessage, watched: Context): Promise<void> =>
       this.#post(again, request, { ...options, ...watched })
@@ -87,11 +87,11 @@ export class StatelessTransport implements Transport {
     await error.release()
   }
 
-  /** Returns whether another try can do better: the headers of the call are known now, or the server offers our version after all. */
+  /** Returns whether to try again: the headers of the call are known now, or the server offers our version after all. */
   async #isCorrected(request: JsonRpcRequest, error: WireMessage): Promise<boolean> {
     if (request.method !== 'tools/call' || errorCode(error) !== mcpErrorCode.headerMismatch)
       return supportedVersions(error)?.includes(modernRevision) === true
-    // One listing for all calls that wait for it. What cannot be read stays as it was.
+    // One listing for all waiting calls. If it fails, the known headers stay.
     this.#listing ??= this.#listTools(request)
       .catch(() => {})
       .finally(() => (this.#listing = undefined))
@@ -99,7 +99,7 @@ export class StatelessTransport implements Transport {
     return true
   }
 
-  /** Reads all tools for the sake of their headers, with the claims of the call. */
+  /** Reads all tools to learn their headers, with the claims of the call. */
   async #listTools(call: JsonRpcRequest): Promise<void> {
     const { progressToken: _, ...meta } = metaOf(call.params)
     const base: JsonObject = Object.keys(meta).length > 0 ? { _meta: meta } : {}
@@ -125,7 +125,7 @@ export class StatelessTransport implements Transport {
     }
   }
 
-  /** Learns what the server says of itself. */
+  /** Records results in which the server describes itself. */
   #learning(message: WireMessage, request: JsonRpcRequest, options: Sending): Sending {
     return intercepted(options, (answer, deliver) => {
       const { envelope } = answer
@@ -149,7 +149,7 @@ export class StatelessTransport implements Transport {
   }
 }
 
-/** MCP 2026-07-28 transports, request headers: they repeat what the body says, for proxies that route by headers. */
+/** Returns the headers that repeat the body, for proxies that route by headers (MCP 2026-07-28 transports). */
 function headersOf(request: JsonRpcRequest | undefined): Record<string, string> {
   const revision = metaOf(request?.params)[mcpMetaKey.protocolVersion]
   const headers: Record<string, string> = {

@@ -18,32 +18,32 @@ import { readRefusedPost, refusedPostError, type RefusedPost } from './failed-re
 import { ServerRequests } from './server-requests.ts'
 import { answerTooLarge, isCutOff, lostError, noMcp, TransportError, type Sending } from './transport.ts'
 
-/** Resolves when the response has come on another stream; undefined where none can come. */
+/** Resolves when the response has arrived on another stream; undefined if it cannot. */
 export type Elsewhere = (() => Promise<void> | undefined) | undefined
 
-/** The part of a POST that depends on the revision. Made anew for each attempt. */
+/** The part of a POST that depends on the revision, made for each attempt. */
 export interface PostAttempt {
   headers: Readonly<Record<string, string>>
-  /** Silence that is allowed within the response; 0 for no limit. */
+  /** Maximum silence within the response, in milliseconds; 0 for no limit. */
   bodyTimeoutMs?: number
-  /** Takes what comes back, instead of the caller. */
+  /** Receives the messages instead of the caller. */
   deliver?(answer: WireMessage, response: HttpResponse): void | Promise<void>
-  /** The server has accepted the message. */
+  /** Called when the server has accepted the message. */
   accepted?(response: HttpResponse): void
-  /** A GET for what came after that event (MCP 2025-11-25 transports, resumability). Left out where nothing can be resumed. */
+  /** Sends a GET for the messages after that event (MCP 2025-11-25 transports, resumability). Absent if streams cannot be resumed. */
   resume?(lastEventId: string): Promise<HttpResponse>
-  /** The response broke off, and the message is sent again. */
+  /** Called when the response broke off, before the message is sent again. */
   brokeOff?(): void
   elsewhere?: Elsewhere
-  /** The server refused the message. Undefined: what it said is the answer, if it is one. */
+  /** Decides about a refused message. Undefined: delivers the response in the body, if there is one. */
   refused?(refused: RefusedPost): Promise<'again' | 'done' | 'failed' | undefined>
 }
 
-/** Streamable HTTP, as both revisions have it: a message is a POST, and its response is JSON or a stream of events. */
+/** Streamable HTTP as in both revisions: a message is a POST, and its response is JSON or an event stream. */
 export class StreamableHttp extends ServerRequests {
   readonly #budget = new BodyBudget()
 
-  /** Posts a message and delivers what comes back; again when the response broke off and that is safe. */
+  /** Posts a message and delivers what comes back. Sends it again if the response broke off and that is safe. */
   async post(message: WireMessage, context: Sending, begin: () => Promise<PostAttempt>): Promise<void> {
     const { signal } = context
     let retries: Retries | undefined
@@ -111,7 +111,7 @@ export class StreamableHttp extends ServerRequests {
     })
   }
 
-  /** Fetches the rest of a stream that ends too early, as often as it takes. Rejects with `lost` when that cannot be. */
+  /** Reads a response, and resumes a stream that ends too early as often as needed. Rejects with `lost` if it cannot. */
   async #readAnswers(
     first: HttpResponse,
     answers: PostAnswers,
@@ -157,7 +157,7 @@ async function takeRefusal(
   return 'done'
 }
 
-/** The responses that a posted message still waits for. */
+/** The responses to a posted message that are still missing. */
 class PostAnswers {
   readonly #waiting: Set<JsonRpcId>
   readonly #context: Sending
@@ -171,13 +171,13 @@ class PostAnswers {
     this.#note = note
   }
 
-  /** Reads the body of a 2xx. Resolves with where a stream ended too early; with undefined when all is there. */
+  /** Reads the body of a 2xx. Resolves with the position where a stream ended too early, undefined if it is complete. */
   async read(response: HttpResponse, elsewhere: Elsewhere): Promise<EventStreamEnd | undefined> {
     if (this.#waiting.size === 0) {
       discard(response)
       return undefined
     }
-    // Some servers send no type, or `text/plain`; only what is certainly something else is not read.
+    // Read any type but HTML: some servers send none, or `text/plain`.
     const isPage = mediaTypeOf(response) === 'text/html'
     if (isPage || response.status === 204) {
       discard(response)
@@ -194,14 +194,14 @@ class PostAnswers {
     }
   }
 
-  /** Waits for a response that may come on a stream of the session, after a body without any message. */
+  /** Waits for a response on a stream of the session, after a body without any message. */
   async #comesElsewhere(elsewhere: Elsewhere, { status }: HttpResponse): Promise<void> {
     const answered = elsewhere?.()
     if (answered === undefined) throw noMcp(status, 'with no answer')
     await unlessAborted(answered, this.#context.signal, lostError)
   }
 
-  /** Delivers a message that came for this one, maybe by another way. */
+  /** Delivers a message for this one, whichever way it came. */
   async deliver(answer: WireMessage): Promise<void> {
     for (const each of messagesIn(answer)) {
       const one = addressed(each, this.#waiting)
@@ -209,7 +209,7 @@ class PostAnswers {
       if (envelope.kind === 'invalid') this.#note(`dropped an invalid message: ${envelope.reason}`)
       else if (envelope.kind === 'response' && !this.#waiting.delete(envelope.id))
         this.#note('dropped a response to another request')
-      // The client does not want it any more.
+      // The client has cancelled.
       else if (!this.#context.signal.aborted) await this.#context.deliver(one)
     }
   }
@@ -240,7 +240,7 @@ class PostAnswers {
     await this.#comesElsewhere(elsewhere, response)
   }
 
-  /** An error alone can only be for the request alone: servers that have no id for it write an empty one, or one of their own. */
+  /** Gives a single error the id of the only request: some servers write an empty id, or one of their own. */
   #underOurId(answers: WireMessage[]): WireMessage[] {
     const [id, ...others] = this.#waiting
     const [only, ...more] = answers
@@ -261,7 +261,7 @@ class PostAnswers {
     return Buffer.concat(chunks, length)
   }
 
-  /** Exactly the responses that the request wants, and maybe messages before the last of them. */
+  /** Returns whether these are exactly the missing responses, perhaps with other messages before the last. */
   #areWanted(answers: readonly WireMessage[]): boolean {
     const left = new Set(this.#waiting)
     for (const answer of answers) {
@@ -273,10 +273,10 @@ class PostAnswers {
   }
 }
 
-/** Arrays, objects and their members in one message. Each takes some hundred bytes of memory when it is parsed. */
+/** Limit of arrays, objects and members in one message. Each takes some hundred bytes once parsed. */
 const maxValues = 2_000_000
 
-/** Reads a message of a server. Throws {@link TransportError} `too_large` where parsing it would take too much memory. */
+/** Reads a message of a server. Throws {@link TransportError} `too_large` if parsing it would take too much memory. */
 export function readAnswer(bytes: Buffer): WireMessage {
   if (bytes.length > 2 * maxValues) {
     const { containers, members } = structureOf(bytes.toString('latin1'))

@@ -8,14 +8,14 @@ import {
   readHeaderParameters,
 } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 
-/** The earlier pages of a longer list are forgotten. They are read again when the server misses a header. */
+/** Earlier pages of a longer list are forgotten, and read again when the server reports a missing header. */
 const maxListLength = 32 * 1024 * 1024
-/** So many warnings are enough. */
+/** No more warnings after this many. */
 const maxWarnings = 1000
 
 /**
- * The `Mcp-Param-*` headers that the tools of a 2026-07-28 server declare, and the tools that a client has to hide because
- * they do so faultily (MCP 2026-07-28 transports). Of two tools with one name the later counts.
+ * The `Mcp-Param-*` headers that the tools of a 2026-07-28 server declare, and the tools to hide because their declaration is faulty
+ * (MCP 2026-07-28 transports). Of two tools with one name, the later counts.
  */
 export class ToolHeaders {
   readonly #ports: { knownTools(): readonly JsonObject[]; warn(text: string): void }
@@ -24,12 +24,12 @@ export class ToolHeaders {
   #isKnown = false
   #length = 0
 
-  /** `knownTools` are those of an earlier connection. `warn` is called once for each hidden tool. */
+  /** `knownTools` come from an earlier connection. Calls `warn` once for each hidden tool. */
   constructor(ports: { knownTools(): readonly JsonObject[]; warn(text: string): void }) {
     this.#ports = ports
   }
 
-  /** The headers that a `tools/call` has to repeat its arguments in. Does not check their types: the server will. */
+  /** Returns the headers that repeat arguments of a `tools/call`. Does not check their types: the server does. */
   headersFor({ params }: JsonRpcRequest): Record<string, string> {
     if (!this.#isKnown) this.#learn(this.#ports.knownTools())
     const headers: Record<string, string> = {}
@@ -40,7 +40,7 @@ export class ToolHeaders {
     return headers
   }
 
-  /** Reads a page of `tools/list`. Returns it without the tools that a client has to hide. */
+  /** Reads a page of `tools/list`. Returns it without the tools to hide. */
   readPage(request: JsonRpcRequest, answer: WireMessage): WireMessage {
     const body = parseExactObject(answer.text)
     const result = body?.['result']
@@ -60,7 +60,7 @@ export class ToolHeaders {
     return { text: JSON.stringify({ ...body, result: { ...result, tools } }), envelope: answer.envelope }
   }
 
-  /** Returns what is wrong with the faulty ones, by name. */
+  /** Returns the faults of faulty tools, by name. */
   #learn(tools: readonly JsonObject[]): Map<string, string> {
     this.#isKnown = true
     const faults = new Map<string, string>()

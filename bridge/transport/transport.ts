@@ -9,14 +9,14 @@ import {
   type HttpClient,
 } from '../http/http-client.ts'
 
-/** The context inside a transport: there is always a signal, which closing the transport aborts too. */
+/** The context inside a transport. Closing the transport aborts its signal, too. */
 export type Sending = Context & { readonly signal: AbortSignal }
 
-/** One way to a server, in one revision. Knows HTTP, sessions and streams, but neither stdio nor the other revision. */
+/** A connection to a server in one revision. Knows HTTP, sessions and streams, but neither stdio nor the other revision. */
 export interface Transport {
   /** Rejects with {@link TransportError} or `NetworkError`, without having delivered a response. */
   send(message: WireMessage, context: Context): Promise<void>
-  /** Ends the session, if any, within `graceMs`, and every connection; once, however often it is called. Never rejects. */
+  /** Ends the session, if any, within `graceMs`, and all connections. May be called repeatedly. Never rejects. */
   close(graceMs: number): Promise<void>
 }
 
@@ -27,11 +27,11 @@ export interface StreamingTransport extends Transport {
 
 export interface TransportConfig {
   serverUrl: string
-  /** Sent with every request to the server, never to an authorization server. Headers of the protocol itself win over them. */
+  /** Sent with every request to the server, never to an authorization server. The protocol's own headers win. */
   headers: Readonly<Record<string, string>>
   /** How long one message is retried, in milliseconds. */
   retryMs: number
-  /** Cookies of the server are sent back, for balancers that stick. */
+  /** Returns the server's cookies, for load balancers with sticky sessions. */
   cookies: boolean
 }
 
@@ -39,40 +39,40 @@ export interface TransportConfig {
 export interface TransportPorts {
   http: HttpClient
   runtime: Pick<Runtime, 'now' | 'sleep' | 'randomBytes'>
-  /** `tokens` may be replaced, when the login has been loaded. */
+  /** `tokens` is replaced once the login has been loaded. */
   login: {
     readonly tokens: {
       authorization(signal?: AbortSignal): Promise<Authorization | undefined>
       refused(refusal: Refusal): Promise<RefusalOutcome>
     }
   }
-  /** Messages that belong to no request: they come on the GET stream. */
+  /** Receives messages that belong to no request, from the GET stream. */
   unsolicited(message: WireMessage): void | Promise<void>
-  /** The server has answered `initialize`, `server/discover` or `tools/list` with a result. */
+  /** Receives the results of `initialize`, `server/discover` and `tools/list`. */
   answered(kind: 'http' | 'sse', request: WireMessage, answer: WireMessage): void
   /** Logs for debugging. Never contains a header, a body, a path or a query. */
   note(text: string): void
 }
 
 export type TransportFault =
-  /** 401 or 403 that only a person can end. */
+  /** 401 or 403 that only a sign-in resolves. */
   | 'sign_in_needed'
   | 'forbidden'
-  /** Not the server answered, but something in front of it that wants a browser. */
+  /** A service in front of the server requires a browser. */
   | 'blocked'
-  /** 404, 405 and the like: there is no such endpoint. */
+  /** 404, 405 and the like: no such endpoint. */
   | 'not_found'
-  /** The stream ended before the response, and could not be resumed. */
+  /** The stream ended before the response and could not be resumed. */
   | 'lost'
   | 'rate_limited'
   | 'unavailable'
-  /** 2xx with something that is not MCP. */
+  /** 2xx with a body that is not MCP. */
   | 'no_mcp'
-  /** Any other 4xx; `response` may hold what the server said as JSON-RPC. */
+  /** Any other 4xx; `response` may hold the server's JSON-RPC error. */
   | 'refused'
   | 'too_large'
 
-/** The server answered, but not with a response. */
+/** The server answered without a JSON-RPC response. */
 export class TransportError extends Error {
   override readonly name = 'TransportError'
   readonly fault: TransportFault
@@ -112,7 +112,7 @@ export function noMcp(status: number, what: string): TransportError {
   return new TransportError('no_mcp', message, { status })
 }
 
-/** Returns whether a response began and did not arrive whole. Long silence and bad HTTP do not change by asking again. */
+/** Returns whether a response began and broke off. A retry does not help against silence or invalid HTTP. */
 export function isCutOff(error: unknown): boolean {
   if (error instanceof NetworkError) return error.fault === 'reset'
   return error instanceof TransportError && error.fault === 'lost'

@@ -82,7 +82,7 @@ export function requestIdOf(body: unknown): JsonRpcId | null {
   return isJsonRpcId(body['id']) ? body['id'] : null
 }
 
-/** An error response. `data` is left out if `undefined`. */
+/** Makes an error response. `data` is left out if `undefined`. */
 export function jsonRpcError(
   id: JsonRpcId | null,
   code: number,
@@ -96,7 +96,7 @@ function parseCall(value: JsonObject, id: JsonRpcId | null): ParsedJsonRpcMessag
   if (typeof value['method'] !== 'string') return invalid(id, 'method must be a string')
   if ('result' in value || 'error' in value) return invalid(id, 'a call has neither result nor error')
   const { params = null } = value
-  // Clients whose JSON library writes null for what they do not set mean that there are none.
+  // Some clients' JSON libraries write null for absent members.
   if (params !== null && !isJsonObject(params)) return invalid(id, 'params must be an object')
   if (isRequest(value)) return { kind: 'request', message: value }
   if (isNotification(value)) return { kind: 'notification', message: value }
@@ -268,8 +268,8 @@ export function requestIds(message: WireMessage): Set<JsonRpcId> {
 }
 
 /**
- * Returns a message under the id of the request that it answers, if that is one of those that wait: some servers write the number of an id
- * as text, and name none in an error though only one request can be meant. Every other message is returned as it is.
+ * Gives a response the id of the waiting request that it answers: some servers write a number as text, or no id in an error where only
+ * one request waits. Returns every other message unchanged.
  */
 export function addressed(message: WireMessage, waiting: ReadonlySet<JsonRpcId>): WireMessage {
   const { envelope } = message
@@ -286,7 +286,7 @@ export function waitingId(id: JsonRpcId, waiting: { has(id: JsonRpcId): boolean 
   return String(Number(id)) === id ? Number(id) : id
 }
 
-/** Returns the error that a message has, under the id of the request that it is for; undefined if it has none. */
+/** Returns the error in a message, under the id of its request; undefined if it has none. */
 export function errorIn(message: WireMessage, id: JsonRpcId): WireMessage | undefined {
   if (isNestedDeeply(message)) return undefined
   const error = parseExactObject(message.text)?.['error']
@@ -297,7 +297,7 @@ export function errorIn(message: WireMessage, id: JsonRpcId): WireMessage | unde
   return toWireMessage(jsonRpcError(id, code as number, text, data))
 }
 
-/** Returns a response under the id of the request that it is for. */
+/** Returns a response under this id. */
 export function withId(response: WireMessage, id: JsonRpcId): WireMessage {
   const { envelope } = response
   if (envelope.kind !== 'response' || envelope.id === id) return response

@@ -2,9 +2,9 @@ const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
 export interface LineSplitterPorts {
-  /** Takes each line, without its end (LF or CRLF). */
+  /** Receives each line, without its end (LF or CRLF). */
   line(bytes: Uint8Array): void
-  /** Takes the first and the last bytes of a line that is longer than allowed, at its end. */
+  /** Receives the first and last bytes of a line that is too long, at its end. */
   tooLong(head: Uint8Array, tail: Uint8Array): void
 }
 
@@ -34,12 +34,12 @@ export class LineSplitter {
     this.#keep(chunk.subarray(start))
   }
 
-  /** The stream has ended: what came after the last line end is a line too. */
+  /** Ends the stream: the rest after the last line end is a line, too. */
   end(): void {
     this.#endLine()
   }
 
-  /** Takes what came after the last line end for a line if it is too long, or `isWhole` says that nothing is missing. */
+  /** Ends the current line if it is too long, or if `isWhole` recognizes it as complete. */
   endIf(isWhole: (bytes: Uint8Array) => boolean): void {
     if (this.#skipped || (this.#length > 0 && isWhole(joined(this.#parts, this.#length)))) this.#endLine()
   }

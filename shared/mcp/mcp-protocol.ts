@@ -23,7 +23,7 @@ export const mcpHeader = {
   lastEventId: 'Last-Event-ID',
 } as const
 
-/** The parameter of an address of `/mcp` that challenges every request without a credential, even where tools are public. */
+/** A query parameter of `/mcp` that challenges every request without a credential, even where tools are public. */
 export const signInParameter = 'sign-in'
 
 /** `serverUrl` without {@link signInParameter}: both addresses are one resource, with the same tokens. */
@@ -90,7 +90,7 @@ export function isModernDiscovery(result: unknown): result is JsonObject {
   return Array.isArray(versions) && versions.includes(modernRevision)
 }
 
-/** The presentation of a server in a result of `server/discover`. Drafts of 2026-07-28 had it in the body. */
+/** Returns `serverInfo` of a `server/discover` result. Drafts of 2026-07-28 had it in the body. */
 export function discoveredServerInfo(discovered: JsonObject): unknown {
   return metaOf(discovered)[mcpMetaKey.serverInfo] ?? discovered['serverInfo']
 }

@@ -1,11 +1,11 @@
 import type { WireMessage } from './json-rpc.ts'
 
-/** What a message takes along. `Message` is the form of the messages that come back. */
+/** Travels with a message. `Message` is the form of the messages that come back. */
 export interface Context<Message = WireMessage> {
-  /** Aborted when nobody wants the answer any more. In 2026-07-28 this is what cancels the request at the server. */
+  /** Aborted when the answer is no longer needed. In 2026-07-28 this cancels the request at the server. */
   readonly signal?: AbortSignal
   /**
-   * Takes each message that comes back for this one, in order; the response is the last. While the promise is pending nothing
+   * Receives each message that comes back for this one, in order; the response is the last. While the promise is pending, nothing
    * more is read from the connection.
    */
   readonly deliver: (message: Message) => void | Promise<void>
@@ -36,7 +36,7 @@ export function pipeline<C extends Context<never>, Message = WireMessage>(
   )
 }
 
-/** Returns the context with everything that comes back handed to `take`, which delivers it or not. */
+/** Returns a context that passes every message to `take`, which decides whether to deliver it. */
 export function intercepted<C extends Context<Message>, Message = WireMessage>(
   context: C,
   take: (message: Message, deliver: Context<Message>['deliver']) => void | Promise<void>,
@@ -44,5 +44,5 @@ export function intercepted<C extends Context<Message>, Message = WireMessage>(
   return { ...context, deliver: (message: Message) => take(message, context.deliver) }
 }
 
-/** The context of a message whose answers nobody reads. */
+/** The context of a message whose responses are ignored. */
 export const unheard: Context = { deliver: () => {} }

@@ -37,7 +37,7 @@ const mapKeywords: ReadonlySet<string> = new Set([
   'dependentSchemas',
 ])
 const types: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
-/** A hostile schema must not keep us busy for minutes by copying ever longer paths. */
+/** Stops a hostile schema from making us copy ever longer paths for minutes. */
 const maxDepth = 100
 
 /**
@@ -70,7 +70,7 @@ export function readHeaderParameters(
   return { kind: 'read', parameters }
 }
 
-/** The header text of an argument. Undefined if there must be no header: the argument is absent, null, or does not fit in one. */
+/** Returns the header text of an argument; undefined if it is absent, null, or does not fit in a header. */
 export function headerParameterText(
   args: unknown,
   { path }: Pick<HeaderParameter, 'path'>,
@@ -78,7 +78,7 @@ export function headerParameterText(
   const value = headerParameterValue(args, { path })
   if (typeof value === 'string') return value
   if (typeof value === 'boolean') return String(value)
-  // An integer beyond the safe range was rounded when it was parsed: a header would say what the body does not.
+  // An integer beyond the safe range was rounded when parsed, so a header would contradict the body.
   if (typeof value !== 'number' || (Number.isInteger(value) && !Number.isSafeInteger(value))) return undefined
   return Number.isFinite(value) ? String(value === 0 ? 0 : value) : undefined
 }

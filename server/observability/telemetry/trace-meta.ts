@@ -19,7 +19,7 @@ const maxNameLength = 200
  * method that no revision has is `_OTHER`.
  */
 export function mcpOperation(given: string, called: unknown): McpOperation {
-  // A client may send any other text, and in metrics each would be a series that is kept.
+  // Clients may send any text, and each would become a metric series of its own.
   const method = isMcpMethod(given) ? given : '_OTHER'
   const kind = { 'tools/call': 'tool', 'prompts/get': 'prompt' }[method]
   const attributes = { 'mcp.method.name': method }
@@ -42,8 +42,8 @@ export function withTrace(message: JsonObject, carrier: TraceCarrier): JsonObjec
 }
 
 /**
- * {@link withTrace} for the JSON text of a request, in which every other character stays: parsing would change large numbers. Returns
- * the same text if it is no object, or if its `params` or `_meta` are none.
+ * {@link withTrace} for the JSON text of a request, without parsing, which would change large numbers. Returns the text unchanged if
+ * it, its `params` or its `_meta` is not an object.
  */
 export function withTraceText(text: string, carrier: TraceCarrier): string {
   const members = memberTexts(carrier)
@@ -98,7 +98,7 @@ function valueOf(text: string, start: number, name: string): Found | 'not_object
   return { kind: 'missing', at: start + 1 }
 }
 
-/** Returns where what `sticky` matches at `start` ends. */
+/** Returns where the match of `sticky` at `start` ends. */
 function matchAt(sticky: RegExp, text: string, start: number): number | undefined {
   sticky.lastIndex = start
   return sticky.test(text) ? sticky.lastIndex : undefined

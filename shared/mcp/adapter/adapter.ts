@@ -12,8 +12,8 @@ import { Subscriptions } from './subscriptions.ts'
 import { DeclaredClient, Upstream2026 } from './upstream.ts'
 
 /**
- * Connects a 2025 client to a 2026-07-28 server. The adapter does what the server no longer has: `initialize`,
- * `ping`, `logging/setLevel`, subscriptions, and requests to the client. Unknown methods are passed on.
+ * Connects a 2025 client to a 2026-07-28 server. Provides what that revision removed: `initialize`, `ping`, `logging/setLevel`,
+ * subscriptions, and requests to the client. Passes unknown methods on.
  */
 export function createAdapter(ports: AdapterPorts): Adapter {
   return new RevisionAdapter(ports)

@@ -13,7 +13,7 @@ export class ClientRequests {
   readonly #runtime: AdapterRuntime
   /** Takes the response to each open request, or undefined when the time is up. */
   readonly #open = new Map<unknown, (response: JsonRpcResponse | undefined) => void>()
-  /** Random, so that a response to a request of somebody else matches none of these. */
+  /** Random, so that responses to other requests do not match. */
   readonly #idPrefix: string
   #lastId = 0
 

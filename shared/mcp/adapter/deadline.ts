@@ -1,11 +1,11 @@
 import type { AdapterRuntime } from './ports.ts'
 
-/** No longer than this at a time, so that no timer long outlives its cause. */
+/** Sleeps are at most this long, so that no timer long outlives its cause. */
 const maxSleepSeconds = 5
 
 /**
- * Calls `onExpire` once, that many seconds from now by the clock of the runtime or up to five seconds later, unless the returned
- * function was called.
+ * Calls `onExpire` once after this many seconds by the runtime's clock, or up to five seconds later. Calling the returned function
+ * cancels it.
  */
 export function after(
   runtime: Pick<AdapterRuntime, 'now' | 'sleep'>,

@@ -7,7 +7,7 @@ import { missingCapability, neededCapability } from './capabilities.ts'
 /** The requests of one `input_required` result (MCP 2026-07-28 multi round-trip requests). */
 export interface InputRound {
   requests: readonly InputRequest[]
-  /** Sent back unchanged; undefined if the server sent none, and then none may be sent back. */
+  /** Sent back unchanged. Undefined if the server sent none; then none may be sent back. */
   requestState: string | undefined
 }
 
@@ -24,10 +24,10 @@ export const inputMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts
 /** How long a person has to answer one input request. */
 export const maxInputSeconds = 600
 
-/** No client shows more at once, and each one is kept in memory. */
+/** Limits memory; no client shows more at once. */
 export const maxInputRequests = 32
 
-/** Reads an `input_required` result. Throws {@link CallError} if it is invalid, or asks for something that the client has not declared. */
+/** Reads an `input_required` result. Throws {@link CallError} if it is invalid or needs a capability that the client lacks. */
 export function readInputRound(result: JsonObject, clientCapabilities: JsonObject): InputRound {
   const { inputRequests, requestState } = result
   const entries = isJsonObject(inputRequests) ? Object.entries(inputRequests) : []

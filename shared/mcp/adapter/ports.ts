@@ -32,8 +32,8 @@ export type AdapterRuntime = Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
 
 export interface ClientPort {
   /**
-   * Sends it a message. `relatedTo` is the id of the call that a notification or a request belongs to. Resolves when there is room for
-   * the next one.
+   * Sends the client a message. `relatedTo`: the id of the call that a notification or request belongs to. Resolves when there is room
+   * for the next one.
    */
   send(message: JsonRpcMessage, relatedTo?: JsonRpcId): Promise<void>
 }
@@ -42,13 +42,13 @@ export type DescribeFailure = (error: unknown) => JsonRpcErrorObject
 
 export interface RequestOptions {
   signal?: AbortSignal
-  /** Receives what comes before the response, in order. */
+  /** Receives the messages before the response, in order. */
   onMessage?(message: JsonRpcMessage): void | Promise<void>
 }
 
 /**
- * A 2026-07-28 server. Requests already carry `_meta`; the transport adds its headers, hides tools whose headers
- * cannot be made, and sends again what was refused for a header or a version. Rejects when there is no response.
+ * A 2026-07-28 server. Requests already carry `_meta`; the transport adds headers, hides tools with faulty header declarations, and
+ * repeats a request refused for a header or a version. Rejects if there is no response.
  */
 export interface Server2026 {
   request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>

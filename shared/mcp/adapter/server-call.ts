@@ -19,7 +19,7 @@ export interface CallPorts {
 
 /** The limit of the MCP SDKs. */
 const maxRounds = 10
-/** The pause before the next request when the server sent only a state: it wants the client to poll. */
+/** The pause before the next request if the server sent only a state, to be polled. */
 const pollMs = 250
 
 /**
@@ -72,7 +72,7 @@ async function answerRound(
     )
     return { inputResponses: Object.fromEntries(answers), ...state }
   } catch (error) {
-    // Without this answer the others are of no use.
+    // Without this answer the others are useless.
     round.abort(error)
     throw error
   }
@@ -108,7 +108,7 @@ class Progress {
     this.#token = metaOf(call.request.params)['progressToken']
   }
 
-  /** The notification for the client in place of one of the server. */
+  /** Returns the notification for the client in place of the server's. */
   translate(notification: JsonRpcNotification): JsonRpcNotification {
     const { method, params } = notification
     if (method !== 'notifications/progress' || !isSameScalar(params?.['progressToken'], this.#token))
@@ -124,7 +124,7 @@ class Progress {
     return { ...notification, params: { ...rest, ...shifted, progress: grown } }
   }
 
-  /** The next request to the server may count from zero again. */
+  /** Prepares for the next request, which may count from zero again. */
   nextRound(): void {
     this.#base = this.#last
   }

@@ -64,7 +64,7 @@ export class Subscriptions {
     this.#stream.close()
   }
 
-  /** Listens for what the server announces in its capabilities. The stream retries by itself, and nobody waits for the outcome. */
+  /** Listens for the changes that the server announces. Does not wait: the stream retries by itself. */
   start(): void {
     this.#listen().catch(() => {})
   }
