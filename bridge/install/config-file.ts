@@ -27,7 +27,7 @@ export function shownPath({ path, target }: Pick<ConfigFile, 'path' | 'target'>)
 
 /**
  * Throws {@link InstallError} if a project's file leads out of its folder by a symbolic link: a downloaded project
- * must not choose what is written elsewhere.
+ * must not change files elsewhere.
  */
 export function refuseOutside({ path, target }: Pick<ConfigFile, 'path' | 'target'>, folder: string): void {
   const way = relative(targetOf(folder), target)

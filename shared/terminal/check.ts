@@ -3,12 +3,12 @@ import type { Finding } from './finding.ts'
 /** The result of one check, without its name. */
 export type Outcome = Omit<Finding, 'name'>
 
-/** Outcomes of a check: none where it does not apply. */
+/** Outcomes of a check; none if it does not apply. */
 export type Said = Outcome | undefined | readonly (Outcome | undefined)[]
 
 /**
- * Rows of a doctor, in the order in which they run: the name of a check, stable for scripts, and what it makes of `Facts`. Each failure
- * says what to do about it.
+ * The checks of a doctor, in the order in which they run: a name, stable for scripts, and a function that judges `Facts`. Each failure
+ * has a next step.
  */
 export type Checks<Facts> = Readonly<Record<string, (facts: Facts) => Said>>
 
@@ -24,12 +24,12 @@ export function ok(message: string): Outcome {
   return { state: 'ok', message }
 }
 
-/** Creates an outcome for a person to check, because no program can see more from outside. No warning: those can be resolved. */
+/** Creates an outcome for the user to check, because no request can. Not a warning: warnings can be resolved. */
 export function note(message: string, fix: string): Outcome {
   return { state: 'note', message, fix }
 }
 
-/** Creates an outcome about something that works, or may work, but needs attention. */
+/** Creates an outcome about something that works, or may work, and needs attention. */
 export function warn(message: string, fix?: string): Outcome {
   return { state: 'warn', message, ...(fix !== undefined && { fix }) }
 }

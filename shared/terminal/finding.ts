@@ -1,7 +1,7 @@
 import { plainText } from './plain-text.ts'
 import { paragraph } from './table.ts'
 
-/** Result of a check: fine, for a person to check because no program can, worth knowing, or broken. */
+/** Result of a check: sound, for the user to check because no request can, needing attention, or broken. */
 export type FindingState = 'ok' | 'note' | 'warn' | 'fail'
 
 /** One line of `doctor`. Contains no secrets. */

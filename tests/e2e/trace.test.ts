@@ -119,7 +119,7 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
     }
     const { walked, result, steps, advice } = await trace(signedIn)
     expect([walked, result]).toEqual([`${discovery}, !first_call 401`, 'failed'])
-    expect(steps.at(-1)?.detail).toMatch(/came 401.* does not accept the login/)
+    expect(steps.at(-1)?.detail).toMatch(/got 401.* does not accept the login/)
     expect(advice).toBe(`drawbridge login ${server.mcpUrl} --force`)
     const id = steps.at(-1)?.request_id
     const refused = (): boolean => server.events('caller_refused').some((line) => line['request_id'] === id)
@@ -129,6 +129,6 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
   it('of a host that does not answer names the challenge', async () => {
     const { walked, result, steps } = await trace(signedOut, `http://127.0.0.1:${await freePort()}/mcp`)
     expect([walked, result]).toEqual(['!challenge null', 'failed'])
-    expect(steps[0]?.detail).toMatch(/came no response from http:.*ECONNREFUSED/)
+    expect(steps[0]?.detail).toMatch(/got no response from http:.*ECONNREFUSED/)
   })
 })

@@ -10,11 +10,11 @@ import { commandTable } from './command-table.ts'
 type Lines = readonly (readonly [line: string, what: string])[]
 
 const firstExamples: Lines = [
-  ['drawbridge https://mcp.example.com/mcp', 'what a client starts'],
+  ['drawbridge https://mcp.example.com/mcp', 'for a client to start'],
   ['drawbridge login https://mcp.example.com/mcp', 'sign in before any client asks'],
 ]
 const doctorExample: Lines = [
-  ['drawbridge doctor https://mcp.example.com/mcp', 'what is wrong, and what to do about it'],
+  ['drawbridge doctor https://mcp.example.com/mcp', 'find faults, and what to do about them'],
 ]
 const examples: Lines = [
   ...firstExamples,

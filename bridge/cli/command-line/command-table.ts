@@ -134,7 +134,7 @@ export const commandTable: readonly CommandRow[] = [
     ],
     switches: {
       '--name <name>': 'name of the entry (default: derived from the host)',
-      '--project': 'the file of the project in this folder, not that of the user',
+      '--project': 'the file of the project in this folder, not of the user',
       '--print': 'only print what to paste',
       '--dry-run': 'only print the change',
       '--yes': 'do not ask; never prompts without a terminal',
@@ -165,7 +165,7 @@ export const commandTable: readonly CommandRow[] = [
     ],
     switches: {
       '--name <name>': 'which entry, if there are several of ours',
-      '--project': 'the file of the project in this folder, not that of the user',
+      '--project': 'the file of the project in this folder, not of the user',
       '--dry-run': 'only print the change',
       '--yes': 'do not ask; never prompts without a terminal',
     },

@@ -119,13 +119,13 @@ export function isOpenedByItself({ followed, unconfirmed }: SignInPrompt): boole
 export interface LoginPorts {
   http: HttpClient
   runtime: Runtime
-  /** Called with where the key of the logins is kept, and with what a sign-in is valid for beyond the server. */
+  /** Prints a line: where the key of the logins is, or which resource beyond the server a sign-in is valid for. */
   announce(line: string): void
   /** Writes to the debug log. */
   note(text: string): void
 }
 
-/** Loads what a stored login needs, so that a server without sign-in does not wait for it. */
+/** Loads the modules of a stored login, so that a server without sign-in does not wait for them. */
 export async function openLogin(
   { oauth, credentials }: Pick<BridgeConfig, 'oauth' | 'credentials'>,
   { http, runtime, announce, note }: LoginPorts,

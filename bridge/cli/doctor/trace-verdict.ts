@@ -112,11 +112,11 @@ const checkOf: Readonly<Record<TraceStep, string>> = {
 }
 
 const expected: Readonly<Record<TraceStep, string>> = {
-  challenge: '401 with WWW-Authenticate: Bearer, or an answer of MCP',
+  challenge: '401 with WWW-Authenticate: Bearer, or an MCP response',
   resource_metadata: 'a JSON document (RFC 9728)',
   server_metadata: 'a JSON document (RFC 8414 or OpenID Connect Discovery)',
   page: 'no metadata that gives the sign-in page to another server',
-  first_call: 'an answer of MCP',
+  first_call: 'an MCP response',
   list: 'a list of tools',
 }
 

@@ -199,7 +199,7 @@ describe('the command login', () => {
     expect(code).toBe(3)
   })
 
-  it('says what is stored when it is stopped, and exits with 3', async () => {
+  it('keeps the stored login when it is stopped, and exits with 3', async () => {
     const url = await serve()
     const launcher = fileURLToPath(new URL('../../main.ts', import.meta.url))
     const environment = { DRAWBRIDGE_CREDENTIAL_STORE: 'file' }

@@ -64,7 +64,12 @@ it.each<[setting: keyof Settings, name: string, text: string | undefined, found:
     /^ok .* offers 1 plain tool\.$/,
   ],
   ['appLogo', 'logo', 'GIF89a', /^fail appLogo: .*logo is no SVG, PNG, JPEG or WebP image\./],
-  ['wellKnown', 'well-known.json', '{"oauth-x":"x"}', /^fail wellKnown: .*documents of this server are reserved/],
+  [
+    'wellKnown',
+    'well-known.json',
+    '{"oauth-x":"x"}',
+    /^fail wellKnown: .*documents of this server are reserved/,
+  ],
   ['texts', 'fr.json', '{"language":"fr","texts":7}', /^fail texts: .*fr\.json: texts must be an object\./],
   ['tools', 'empty.mjs', 'export const nothing = 1', /^fail tools: .*exports only nothing/],
   ['tools', 'missing.mjs', undefined, /^fail tools: file not found: /],

@@ -163,7 +163,7 @@ describe('doctor, on whether a sign-in can work', () => {
     ],
     ['may be pushed requests', { require_pushed_authorization_requests: false }],
     [
-      'has what is needed among other things',
+      'lists the required features among others',
       {
         response_types_supported: ['code', 'none'],
         id_token_signing_alg_values_supported: ['HS256', 'EdDSA'],

@@ -82,7 +82,7 @@ it.each<
   ],
   ['are not published', answer(404), undefined, 'fail', /no key set \(404\)/],
   ['are not published, and the secret is known', answer(404), 's', 'ok', /HS256/],
-  ['are where nobody answers', nowhere, undefined, undefined, /^$/],
+  ['are not reachable', nowhere, undefined, undefined, /^$/],
 ])('doctor reports signing keys that %s', (_, keySet, providerJwtSecret, state, message) => {
   const [finding] = findingsOf(providerChecks, { config: { providerJwtSecret }, keySet, answers: [], now })
   expect(finding?.state).toBe(state)
