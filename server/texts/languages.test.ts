@@ -35,11 +35,11 @@ describe('the language of a page', () => {
     expect(languages.choose(uiLocales, acceptLanguage).tag).toBe(tag)
   })
 
-  test('they are listed, English first', () => {
+  test('lists the languages, English first', () => {
     expect(languages.tags).toEqual(['en', 'de', 'fr', 'pt-BR'])
   })
 
-  test('a file may have other texts for one that is built in', () => {
+  test('a file of TEXTS replaces the texts of a built-in language', () => {
     const texts = { ...english, login: { ...english.login, or: 'or else' } }
     const changed = new Languages([{ language: 'en', texts }])
     expect(changed.tags).toEqual(['en', 'de'])
@@ -60,17 +60,17 @@ test.each([
   [86_400, '1 day ago', 'vor 1 Tag'],
   [28 * 86_400 - 1, '27 days ago', 'vor 27 Tagen'],
   [28 * 86_400, 'on 5 September 2026', 'am 5. September 2026'],
-])('%i s back reads as %s, %s', (seconds, inEnglish, inGerman) => {
+])('%i seconds ago reads as %s, %s', (seconds, inEnglish, inGerman) => {
   expect(at('en').ago(now - seconds, now)).toBe(inEnglish)
   expect(at('de').ago(now - seconds, now)).toBe(inGerman)
 })
 
-test('a day is named in UTC, wherever the server stands', () => {
+test('formats dates in UTC, whatever the server’s time zone', () => {
   expect(at('en').date(1_790_985_599)).toBe('2 October 2026')
   expect(at('de').date(1_790_985_600)).toBe('3. Oktober 2026')
 })
 
-test('a text is counted by the rules of its language, with `other` for forms that it does not have', () => {
+test('counts by the rules of the language, and uses `other` for a missing form', () => {
   const text = { one: 'one of {count}', other: '{count} of them' }
   const counts = [0, 1, 2].map((count) => [at('fr').counted(text, count), at('de').counted(text, count)])
   expect(counts).toEqual([

@@ -58,13 +58,13 @@ describe('a file of texts', () => {
       ['language must be a language tag, such as fr or pt-BR.'],
     ],
     ['no object', [], ['the document must be an object.']],
-  ])('%s', (_rule, document, faults) => {
+  ])('refuses a file of TEXTS with %s', (_rule, document, faults) => {
     const reading = readTextsDocument(document)
     expect(reading).toMatchObject({ kind: 'faulty' })
     expect('faults' in reading && reading.faults.toSorted()).toEqual(faults.toSorted())
   })
 
-  it('may leave out the number where one is one, and has forms that English does not', () => {
+  it('a text for one may leave out the number, and a language may have forms that English lacks', () => {
     const count = { one: 'Jedno', few: '{count} few', many: '{count} many', other: '{count} other' }
     const texts = { ...english, connections: { ...english.connections, count } }
     expect(readTextsDocument({ language: 'PL', texts })).toMatchObject({
@@ -75,17 +75,17 @@ describe('a file of texts', () => {
 })
 
 describe('filling in', () => {
-  it('throws if the page has no value for a name, in code too', () => {
+  it('filling in throws if the page has no value for a name, in code too', () => {
     expect(() => fillText('{a} {b}', { a: 1 })).toThrow('without a value for {b}')
     expect(() => fillHtml('{a} `{b}`', { a: 1 })).toThrow('without a value for {b}')
   })
 
-  it('escapes the text and the values, and keeps markup that is given', () => {
+  it('filling in escapes the text and the values, and keeps given markup', () => {
     const filled = fillHtml('<i> {name} `run {name}` & {link}', { name: '<b>', link: html`<a>x</a>` })
     expect(String(filled)).toBe('&lt;i&gt; &lt;b&gt; <code>run &lt;b&gt;</code> &amp; <a>x</a>')
   })
 
-  it('takes what looks like a name in a value for what it is', () => {
+  it('filling in does not replace names inside values', () => {
     expect(String(fillHtml('{a} {b}', { a: '{b} `x`', b: '$&' }))).toBe('{b} `x` $&amp;')
     expect(fillText('{a} {b}', { a: '{b}', b: '$&' })).toBe('{b} $&')
   })

@@ -70,8 +70,8 @@ function hidden(at: Visit, name: string): string {
   return new RegExp(`name="${name}" value="([^"]*)"`).exec(at.html)?.[1] ?? ''
 }
 
-describe('signing in to look after one’s connections', () => {
-  it('asks whoever is not signed in, and allows nothing', async () => {
+describe('signing in to the connections page', () => {
+  it('the connections page asks for a sign-in, which allows no client', async () => {
     const asked = await browser.visit(page)
     expect(asked.status).toBe(200)
     expect(asked.html).toContain('Sign in to manage your connections')
@@ -79,7 +79,7 @@ describe('signing in to look after one’s connections', () => {
     expect(asked.html).not.toContain('value="deny"')
   })
 
-  it('by password: ends at the list by a GET, and the provider’s session is ended at once', async () => {
+  it('a password sign-in redirects to the list and ends the provider session at once', async () => {
     const list = await signIn()
     expect(list.url.href).toBe(page)
     expect(list.response?.headers.get('cache-control')).toBe('no-store')
@@ -89,7 +89,7 @@ describe('signing in to look after one’s connections', () => {
     expect(login.logged()).toContain('{"event":"account_signed_in","sub":"sub ada"}')
   })
 
-  it('with a second factor: only its code opens the list, and cancelling comes back', async () => {
+  it('the second-factor code opens the list, and cancelling leads back', async () => {
     login = await createLoginFixture(
       provider({
         passwordSignIn: async () => secondFactorStep(),
@@ -107,7 +107,7 @@ describe('signing in to look after one’s connections', () => {
     expect(list.html).toContain('Your connections')
   })
 
-  it('works under every loopback name of the server, as cookies are of the name that the browser uses', async () => {
+  it('the connections page works under every loopback name of the server', async () => {
     const other = page.replace('localhost', '127.0.0.1')
     const by = createBrowser((request) => login.fetch(request))
     const list = await by.submit(await by.visit(other), 'password', adasPassword)
@@ -115,7 +115,7 @@ describe('signing in to look after one’s connections', () => {
     expect(list.html).toContain('Your connections')
   })
 
-  it('works where the base URL has a path', async () => {
+  it('the connections page works if the base URL has a path', async () => {
     login = await createLoginFixture(provider(), { baseUrl: 'https://example.com/drawbridge' })
     browser = login.browser()
     const url = 'https://example.com/drawbridge/account/connections'
@@ -124,7 +124,7 @@ describe('signing in to look after one’s connections', () => {
     expect(list.html).toContain('Your connections')
   })
 
-  it('is a cookie that scripts and other sites do not get, and useless without the browser’s own', async () => {
+  it('the session cookie of the page is HttpOnly, SameSite and bound to the browser', async () => {
     const entry = await browser.visit(page)
     const signedInBy = await post({ transaction: hidden(entry, 'transaction'), ...adasPassword })
     expect(signedInBy.status).toBe(303)
@@ -136,11 +136,11 @@ describe('signing in to look after one’s connections', () => {
 })
 
 describe('the list', () => {
-  it('nothing connected', async () => {
+  it('says that no app is connected', async () => {
     expect((await signIn()).html).toContain('No app is connected')
   })
 
-  it('names each client, where it returns to, when and from where it was used, and when it ends', async () => {
+  it('lists each client with its return address, last use and expiry', async () => {
     await connect('one')
     const use = { grantId: 'grant one', usedAt: start + 3600, address: '203.0.113.9', tool: 'list_notes' }
     await login.shared.store.recordGrantUses([use])
@@ -180,7 +180,7 @@ describe('the list', () => {
     },
   )
 
-  it('shows live connections of this person only, and what ended for safety', async () => {
+  it('lists the live connections of this person only, and those that ended for security', async () => {
     await connect('over', { expiresAt: start + 60 })
     await connect('ended')
     await login.shared.store.endGrant('grant ended', 'revoked_by_client', start)
@@ -193,7 +193,7 @@ describe('the list', () => {
     expect(html).toContain('was disconnected for your security')
   })
 
-  it('the one used last comes first, and more than a hundred are counted', async () => {
+  it('lists the last used connection first, and counts those beyond a hundred', async () => {
     for (let index = 0; index < 103; index += 1) {
       await connect(`${index}`, { createdAt: start - index })
     }
@@ -207,7 +207,7 @@ describe('the list', () => {
 })
 
 describe('ending a connection', () => {
-  it('ends it at once, says so once, and leaves the others alone', async () => {
+  it('ends one connection at once, says so once, and leaves the others alone', async () => {
     await connect('one')
     await connect('two')
     const list = await end(await signIn(), 'grant one')
@@ -223,7 +223,7 @@ describe('ending a connection', () => {
     expect((await browser.visit(page)).html).not.toContain('is no longer connected')
   })
 
-  it('names what has ended, and the cookie that carries the name stays small', async () => {
+  it('names the ended connection, and its cookie stays small', async () => {
     await login.shared.store.putClient(publicClient({ id: 'mcpc_flag', name: '🌉'.repeat(2000) }))
     await connect('one', { clientId: 'mcpc_flag' })
     const list = await signIn()
@@ -233,11 +233,11 @@ describe('ending a connection', () => {
   })
 
   it.each<[what: string, grantId: string]>([
-    ['of somebody else', 'grant eve'],
-    ['that nobody has', 'grant nobody'],
+    ['of another person', 'grant eve'],
+    ['that does not exist', 'grant nobody'],
     ['that ended before', 'grant ended'],
     ['without a name', ''],
-  ])('one %s: nothing is ended, and nothing is told apart', async (_what, grantId) => {
+  ])('ends nothing for a connection %s, with the same answer for each', async (_what, grantId) => {
     await addGrant(login.shared.store, grantSample('eve', { clientId: 'mcpc_public' }))
     await connect('ended')
     await login.shared.store.endGrant('grant ended', 'revoked_by_client', start)
@@ -249,7 +249,7 @@ describe('ending a connection', () => {
     expect(login.logged()).not.toContain('connection_revoked')
   })
 
-  it('all of them, however many, and none of somebody else', async () => {
+  it('ends all connections of the person, and none of other people', async () => {
     for (let index = 0; index < 201; index += 1) await connect(`${index}`)
     await addGrant(login.shared.store, grantSample('eve'))
     const list = await browser.submit(await signIn(), 'action', { action: 'end_all', connection: '' })
@@ -259,7 +259,7 @@ describe('ending a connection', () => {
     expect(login.logged().match(/connection_revoked/g)).toHaveLength(201)
   })
 
-  it('signing out of the page ends no connection', async () => {
+  it('signing out of the connections page ends no connection', async () => {
     await connect('one')
     const out = await browser.submit(await signIn(), 'action', { action: 'sign_out' })
     expect(out.html).toContain('signed out of this page')
@@ -268,7 +268,7 @@ describe('ending a connection', () => {
   })
 })
 
-describe('a form that is not from this page', () => {
+describe('a form that the connections page did not make', () => {
   const attempt = { connection: 'grant one', action: 'end' }
 
   it.each<[what: string, form: () => Promise<string>]>([
@@ -282,7 +282,7 @@ describe('a form that is not from this page', () => {
         return hidden(list, 'form')
       },
     ],
-  ])('%s: nothing is ended', async (_what, form) => {
+  ])('ends nothing for a form with %s', async (_what, form) => {
     await connect('one')
     const given = await form()
     await signIn()
@@ -292,21 +292,21 @@ describe('a form that is not from this page', () => {
     expect(await isLive('grant one')).toBe(true)
   })
 
-  it('what it does is not known: nothing is done', async () => {
+  it('does nothing for an unknown action', async () => {
     await connect('one')
     const form = hidden(await signIn(), 'form')
     await post({ form, action: 'promote', connection: 'grant one' })
     expect(await isLive('grant one')).toBe(true)
   })
 
-  it('no link can make the page say anything', async () => {
+  it('a link cannot make the connections page show a notice', async () => {
     await signIn()
     const { html } = await browser.visit(`${page}?notice=all_ended&message=all_ended`)
     expect(html).not.toContain('have ended')
   })
 })
 
-describe('what was allowed and has not been fetched', () => {
+describe('an allowed client that has not connected yet', () => {
   /** Allows a device of the client, which has not polled since. */
   async function allowDevice(): Promise<{ allowed: Visit; poll: () => Promise<string> }> {
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
@@ -322,7 +322,7 @@ describe('what was allowed and has not been fetched', () => {
   const codes = (): Promise<unknown[]> =>
     login.shared.store.listUnredeemedCodes(undefined, { now: start, limit: 10 })
 
-  it('a device is listed with a button of its own, which ends it', async () => {
+  it('a waiting device is listed with a button that ends it', async () => {
     const { allowed, poll } = await allowDevice()
     expect(allowed.html).toContain('Your device can connect now')
     expect(allowed.html).toContain('2 minutes')
@@ -343,7 +343,7 @@ describe('what was allowed and has not been fetched', () => {
     expect(login.logged()).toContain('connection_revoked')
   })
 
-  it('an app is listed as well, and all end together: neither a device nor an app gets tokens any more', async () => {
+  it('ending all connections also ends waiting apps and devices, which get no tokens', async () => {
     const { poll } = await allowDevice()
     await allowApp()
     const list = await signIn()
@@ -354,7 +354,7 @@ describe('what was allowed and has not been fetched', () => {
     expect([await poll(), await codes()]).toEqual(['expired_token', []])
   })
 
-  it('is connected once it is fetched, and listed as such', async () => {
+  it('a waiting client is listed as connected once it has fetched its tokens', async () => {
     const { poll } = await allowDevice()
     expect(await poll()).toBe('approved')
     const list = await signIn()
@@ -362,7 +362,7 @@ describe('what was allowed and has not been fetched', () => {
     expect(list.html).not.toContain('not connected yet')
   })
 
-  it('of somebody else it is neither listed nor ended', async () => {
+  it('the waiting client of another person is neither listed nor ended', async () => {
     await allowApp()
     const mine = await signIn()
     name = 'eve'
@@ -374,7 +374,7 @@ describe('what was allowed and has not been fetched', () => {
   })
 })
 
-it('a device that was allowed gets no tokens when its person has signed out everywhere at the provider', async () => {
+it('an allowed device gets no tokens after its person signed out everywhere at the provider', async () => {
   const drawbridge = await startDrawbridge({ sessionCheck: '2s' })
   const { client_id: clientId } = await drawbridge.register({ grant_types: [deviceGrantType] })
   const started = await drawbridge.postForm('/oauth/device_authorization', { client_id: clientId })
@@ -392,7 +392,7 @@ it('a device that was allowed gets no tokens when its person has signed out ever
   await drawbridge.close()
 })
 
-it('as a whole: a connected client is listed, ended, and its token is refused at once', async () => {
+it('a connected client is listed, can be ended, and its token is then refused at once', async () => {
   const drawbridge = await startDrawbridge()
   const { tokens } = await drawbridge.connect()
   expect((await drawbridge.callTool(tokens.access_token, 'whoami')).isError).toBe(false)

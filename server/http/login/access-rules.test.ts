@@ -79,12 +79,15 @@ const ways: Record<string, () => Promise<Visit>> = {
   },
 }
 
-describe('somebody whom the access rules do not let in', () => {
-  it.each(Object.keys(ways))('by %s: sees a page that says so, and the session is ended', async (way) => {
-    expectRefused((await ways[way]?.()) as Visit)
-  })
+describe('a person whom the access rules refuse', () => {
+  it.each(Object.keys(ways))(
+    'a refused person who signs in by %s sees why, and the provider session is ended',
+    async (way) => {
+      expectRefused((await ways[way]?.()) as Visit)
+    },
+  )
 
-  it('does not allow a device, which waits on, and may refuse it', async () => {
+  it('a refused person cannot allow a device, but can deny it', async () => {
     await open()
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
     const entered = await submit(await browser.visit(device), 'user_code', { user_code: userCode })
@@ -96,7 +99,7 @@ describe('somebody whom the access rules do not let in', () => {
     expect(await login.pollDevice(deviceCode)).toBe('access_denied')
   })
 
-  it('still sees what is connected, to end it', async () => {
+  it('a refused person can still see and end connections', async () => {
     await open()
     const account = await browser.visit('http://localhost:8787/account/connections')
     const shown = await submit(account, 'password', adasPassword)
@@ -132,7 +135,7 @@ describe('somebody whom the access rules do not let in', () => {
   )
 })
 
-describe('somebody whom a rule gives some scopes only', () => {
+describe('a person whom a rule limits to some scopes', () => {
   beforeEach(async () => {
     name = 'eve'
     await open()
@@ -143,14 +146,14 @@ describe('somebody whom a rule gives some scopes only', () => {
     return codes.map(({ grant }) => grant.scope)
   }
 
-  it('gets no more by a device, whatever that asked for', async () => {
+  it('a device gets only the scopes that the rule gives the person', async () => {
     const { user_code: userCode } = await login.startDevice(undefined, 'mcp notes:write')
     const entered = await submit(await browser.visit(device), 'user_code', { user_code: userCode })
     await submit(entered, 'password', adasPassword)
     expect(await granted()).toEqual(['mcp'])
   })
 
-  it('gets no more, whatever the client asked for', async () => {
+  it('a client gets only the scopes that the rule gives the person', async () => {
     const url = login.authorizeUrl()
     url.searchParams.set('scope', 'mcp notes:write offline_access')
     const left = await submit(await browser.visit(url), 'password', adasPassword)
@@ -159,7 +162,7 @@ describe('somebody whom a rule gives some scopes only', () => {
   })
 })
 
-it('a client is told why when somebody cancels whose account the rules refuse, and of the person alone otherwise', async () => {
+it('a client learns whether the rules refused the account or the person cancelled', async () => {
   const said = async (page: Visit) =>
     (await submit(page, 'action', { action: 'deny' })).url.searchParams.get('error_description')
   expect(await said(await open())).toBe('The user refused.')

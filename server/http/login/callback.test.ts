@@ -32,7 +32,7 @@ it('Spec 5.2: goes to the provider and comes back to the client without another 
   expect((await drawbridge.callTool(token, 'whoami')).text).toMatch(/^You are .+@/)
 })
 
-it('a refusal comes back to the login page, which still works', async () => {
+it('a refusal at the social provider leads back to the login page, which still works', async () => {
   const browser = drawbridge.browser()
   const back = await choose(browser, await toGoogle(browser, 's2'), 'deny')
   expect(back.url.pathname).toBe('/oauth/callback')
@@ -41,7 +41,7 @@ it('a refusal comes back to the login page, which still works', async () => {
   expect((await choose(browser, google, 'allow')).url.searchParams.get('state')).toBe('s2')
 })
 
-it('login CSRF: another browser cannot finish it, and nobody can finish it twice', async () => {
+it('login CSRF: a social sign-in finishes only in its own browser, and only once', async () => {
   const browser = drawbridge.browser()
   const google = await toGoogle(browser, 's3')
   const stranger = drawbridge.browser()

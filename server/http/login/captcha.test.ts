@@ -86,7 +86,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
     await page.waitForFunction(`document.querySelector('.captcha textarea').value !== ''`)
   }
 
-  it.each(kinds)('%s: the widget runs under the policy, and its response signs in', async (kind) => {
+  it.each(kinds)('the %s widget runs under the page’s policy, and its response signs in', async (kind) => {
     const { login, sent } = await start(kind)
     const { page, complaints } = await openLogin(login)
     await fillIn(page)
@@ -101,7 +101,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
     await page.close()
   })
 
-  it('every mail takes a captcha of its own, at a provider that asks for one', async () => {
+  it('each mail needs its own captcha if the provider asks for one', async () => {
     const gotrue = startGotrue()
     const { admin, services } = gotrue.embedded
     await admin.createUser({ email: ada.email, password: ada.password })
@@ -133,7 +133,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
     await page.close()
   })
 
-  it.each(kinds)('%s takes the colours of the page', async (kind) => {
+  it.each(kinds)('the %s widget follows the page’s light and dark mode', async (kind) => {
     const { login } = await start(kind)
     const page = await chromium.browser.newPage()
     await standInForCaptcha(page)
@@ -146,10 +146,12 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
     await page.close()
   })
 
-  it.each(kinds)('%s: the policy still blocks every other script, style, frame and call', async (kind) => {
-    const { login } = await start(kind)
-    const { page, complaints } = await openLogin(login)
-    await page.evaluate(`
+  it.each(kinds)(
+    'with %s the policy still blocks every other script, style, frame and request',
+    async (kind) => {
+      const { login } = await start(kind)
+      const { page, complaints } = await openLogin(login)
+      await page.evaluate(`
       const add = (name, attributes) => document.head.append(Object.assign(document.createElement(name), attributes))
       add('script', { textContent: 'window.injected = true' })
       add('script', { src: 'https://evil.example/a.js' })
@@ -158,10 +160,11 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
       add('iframe', { src: 'https://evil.example/' })
       fetch('https://evil.example/').catch(() => {})
     `)
-    await expect
-      .poll(() => complaints.filter((text) => text.includes('Content Security Policy')).length)
-      .toBe(6)
-    expect(await page.evaluate('window.injected')).toBeUndefined()
-    await page.close()
-  })
+      await expect
+        .poll(() => complaints.filter((text) => text.includes('Content Security Policy')).length)
+        .toBe(6)
+      expect(await page.evaluate('window.injected')).toBeUndefined()
+      await page.close()
+    },
+  )
 })

@@ -52,7 +52,7 @@ it.each<[rule: string, part: Partial<Client>, redirectUri: string | undefined, e
   ['a client of the operator', { kind: 'configured' }, web, { vouched: true }],
   ['one that any program can name', { kind: 'configured' }, undefined, {}],
   ['an id that only looks like a document', { id, kind: 'configured' }, web, { vouched: true }],
-])('what is proven about a client that asks: %s', (_rule, part, redirectUri, expected) => {
+])('shows as proven about a client: %s', (_rule, part, redirectUri, expected) => {
   expect(clientView(publicClient(part), redirectUri, inEnglish)).toEqual({ name: 'Sample', ...expected })
 })
 
@@ -80,13 +80,13 @@ describe('a client in the list of connections', () => {
   it.each([
     [id, described],
     ['mcpc_gone', {}],
-  ])('of one that is gone only the id %s is left', (gone, expected) => {
+  ])('a client that is no longer registered is listed by its id: %s', (gone, expected) => {
     const name = 'An app that is no longer registered'
     expect(connectedClient(gone, undefined, inEnglish)).toEqual({ name, ...expected })
   })
 })
 
-it('names each place that a client returns to once', () => {
+it('lists each return address of a client once', () => {
   const redirectUris = ['http://127.0.0.1/a', 'http://127.0.0.1/b', 'cursor://x/cb', web]
   expect(returnHosts({ redirectUris })).toEqual(['127.0.0.1', 'cursor', 'claude.ai'])
 })

@@ -76,7 +76,7 @@ describe('a code that was typed', () => {
     for (const text of [...facts, 'Sign in and allow']) expect(html).toContain(text)
   })
 
-  it('signing in is what allows: the device gets its tokens, and the page sends the person back to it', async () => {
+  it('signing in allows the device, and the page sends the person back to it', async () => {
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
     const shown = await enter(userCode)
     expect(await login.pollDevice(deviceCode)).toBe('authorization_pending')
@@ -89,7 +89,7 @@ describe('a code that was typed', () => {
     expect(ended).toEqual([])
   })
 
-  it('a refused password shows the device again, and it still waits', async () => {
+  it('after a wrong password the page shows the device again, which still waits', async () => {
     const { user_code: userCode } = await login.startDevice('203.0.113.7')
     failure = new ProviderError('invalid_credentials', 'no')
     const again = await browser.submit(await enter(userCode), 'password', adasPassword)
@@ -106,7 +106,7 @@ describe('a code that was typed', () => {
     ['203.0.113.7', 'http://localhost:8787', false],
     // The address of a proxy the server does not know.
     ['127.0.0.1', 'https://mcp.example.com', false],
-  ])('from %s at %s is on this computer: %s', async (address, baseUrl, isHere) => {
+  ])('a device at %s, asking a server at %s, is on this computer: %s', async (address, baseUrl, isHere) => {
     login = await createLoginFixture(provider(), { baseUrl })
     const own = login.browser('192.0.2.1')
     const { user_code: userCode } = await login.startDevice(address)
@@ -117,7 +117,7 @@ describe('a code that was typed', () => {
     expect(html.includes(`>${address}</span`)).toBe(!isHere)
   })
 
-  it('cancelling tells the device so', async () => {
+  it('cancelling tells the device that access was denied', async () => {
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
     const denied = await browser.submit(await enter(userCode), 'action', { action: 'deny' })
     expect(denied.html).toContain('Access denied')
@@ -126,12 +126,12 @@ describe('a code that was typed', () => {
   })
 })
 
-describe('a device that is decided about already', () => {
+describe('a device that was already allowed or denied', () => {
   it.each<[what: string, meanwhile: (shown: Visit) => Promise<unknown> | void]>([
     ['was refused in another tab', (shown) => browser.submit(shown, 'action', { action: 'deny' })],
     ['has expired', () => login.runtime.advance(901)],
     ['was allowed before', (shown) => browser.submit(shown, 'password', adasPassword)],
-  ])('%s: signing in allows nothing, and its session is ended', async (_what, meanwhile) => {
+  ])('a device that %s: signing in allows nothing, and the session is ended', async (_what, meanwhile) => {
     const { user_code: userCode } = await login.startDevice()
     const shown = await enter(userCode)
     await meanwhile(shown)
@@ -142,7 +142,7 @@ describe('a device that is decided about already', () => {
     expect(ended).toEqual([signInSample().session])
   })
 
-  it('refusing it says so, too', async () => {
+  it('denying a device that is no longer waiting says so', async () => {
     const { user_code: userCode } = await login.startDevice()
     const shown = await enter(userCode)
     login.runtime.advance(901)
@@ -150,21 +150,21 @@ describe('a device that is decided about already', () => {
     expect(late.html).toContain('This code is no longer valid')
   })
 
-  it('whose client is gone by now is not shown', async () => {
+  it('a device whose client is no longer registered is not shown', async () => {
     const { user_code: userCode } = await login.startDevice()
     await login.shared.store.removeClient(publicClient().id)
     expect((await enter(userCode)).html).toContain('The app on this device is not registered here')
   })
 })
 
-describe('a wrong code', () => {
+describe('a wrong device code', () => {
   it.each([
     ['WDJB-MJHT', 'No device is waiting with this code'],
     ['nonsense', 'No device is waiting with this code'],
     ['seven77', 'A code has eight letters'],
     ['', 'A code has eight letters'],
     ['"><script>', 'A code has eight letters'],
-  ])('%j: the page says what to do', async (typed, text) => {
+  ])('for the device code %j the page says what to do', async (typed, text) => {
     const wrong = await enter(typed)
     expect(wrong.status).toBe(400)
     expect(wrong.html).toContain(text)
@@ -194,7 +194,7 @@ describe('a wrong code', () => {
     expect((await enter('WDJB-MJHT')).status).toBe(400)
   })
 
-  it('what cannot be a code does not count', async () => {
+  it('text that cannot be a device code does not count as an attempt', async () => {
     for (let time = 0; time < 12; time += 1) await enter('nonsense')
     expect((await enter('WDJB-MJHT')).status).toBe(400)
   })

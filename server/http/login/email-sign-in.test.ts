@@ -90,7 +90,7 @@ function expectCode(done: Visit): void {
   expect(done.url.searchParams.has('code')).toBe(true)
 }
 
-it('the login page offers the mail alone when the password is off, and takes none', async () => {
+it('the login page offers only the mail when passwords are off, and refuses a posted password', async () => {
   await open('code', { password: false })
   const page = await login.open(browser)
   expect(page.html).not.toContain('id="password"')
@@ -100,8 +100,8 @@ it('the login page offers the mail alone when the password is off, and takes non
   expect(asked).not.toContain('POST /auth/v1/token')
 })
 
-describe('a code', () => {
-  it('signs in, and the client gets its own code', async () => {
+describe('a mailed code', () => {
+  it('a mailed code signs in, and the client gets its own code', async () => {
     const page = await ask()
     expect(page.status).toBe(200)
     expect(page.html).toContain('Check your email')
@@ -111,7 +111,7 @@ describe('a code', () => {
     expect(login.logged()).not.toContain(email)
   })
 
-  it('that is wrong can be corrected four times, and not a fifth', async () => {
+  it('accepts the right mailed code after four wrong ones, but not after five', async () => {
     let page = await ask()
     const code = mails()[0]?.code ?? ''
     for (const left of [
@@ -129,14 +129,14 @@ describe('a code', () => {
     expect((await enter(page, code)).html).toContain('That code can no longer be used')
   })
 
-  it('posted a hundred times at once is checked five times', async () => {
+  it('checks a mailed code five times when it is posted a hundred times at once', async () => {
     const page = await ask()
     const code = wrong(mails()[0]?.code ?? '')
     await Promise.all(Array.from({ length: 100 }, () => enter(page, code)))
     expect(asked.filter((line) => line === 'POST /auth/v1/verify')).toHaveLength(5)
   })
 
-  it('is not checked when it is none, and works when the provider is back', async () => {
+  it('does not check malformed mailed codes, and accepts a code once the provider is back', async () => {
     const page = await ask()
     const again = await enter(page, '12a456')
     expect(again.html).toContain('Wrong or expired code')
@@ -144,7 +144,7 @@ describe('a code', () => {
     expectCode(await enter(again, mails()[0]?.code ?? ''))
   })
 
-  it('ends after an hour', async () => {
+  it('a mailed code expires after an hour', async () => {
     const page = await ask()
     later(3599)
     expect((await enter(page, mails()[0]?.code ?? '')).url.searchParams.has('code')).toBe(true)
@@ -155,8 +155,8 @@ describe('a code', () => {
   })
 })
 
-describe('somebody without an account', () => {
-  it('gets the same page and the same line in the log', async () => {
+describe('a visitor without an account', () => {
+  it('shows and logs the same for an address without an account', async () => {
     const known = await ask()
     const linesOfKnown = login.logged()
     await open('both')
@@ -168,7 +168,7 @@ describe('somebody without an account', () => {
     expect((await enter(unknown, '123456')).html).toContain('Wrong or expired code')
   })
 
-  it('waits for the page for half a second, as somebody with an account does', async () => {
+  it('answers after half a second, with and without an account', async () => {
     for (const address of [email, 'nobody@example.com']) {
       const slept: number[] = []
       login.runtime.sleep = async (ms) => {
@@ -180,7 +180,7 @@ describe('somebody without an account', () => {
     }
   })
 
-  it('costs a visitor no guesses, as somebody with an account does not', async () => {
+  it('asking for mails uses up no sign-in attempts', async () => {
     await open('code', { limitPerMinute: 4 })
     for (let person = 0; person < 10; person += 1) {
       expect((await ask(`p${person}@example.com`)).status).toBe(200)
@@ -195,7 +195,7 @@ describe('somebody without an account', () => {
     }
   })
 
-  it('is never signed up', async () => {
+  it('asking for a mail creates no account', async () => {
     await ask('nobody@example.com')
     expect(gotrue.embedded.services.accounts.findByEmail('nobody@example.com')).toBeUndefined()
   })
@@ -206,7 +206,7 @@ describe('a provider that takes long to send a mail', () => {
     sending = createSignal()
   })
 
-  it('shows by nothing that it sends one', async () => {
+  it('a slow provider does not reveal that it sends a mail', async () => {
     const known = await ask()
     expect(known.html).toContain('Check your email')
     const linesOfKnown = login.logged()
@@ -217,7 +217,7 @@ describe('a provider that takes long to send a mail', () => {
     expect(login.logged()).toBe(linesOfKnown)
   })
 
-  it.each(['code', 'link'] as const)('gets its %s used when it has sent it', async (what) => {
+  it.each(['code', 'link'] as const)('the %s of a slow mail works once it has been sent', async (what) => {
     const page = await ask()
     sending?.give()
     await login.settle()
@@ -227,7 +227,7 @@ describe('a provider that takes long to send a mail', () => {
     expectCode(await browser.visit(back.headers.get('location') ?? ''))
   })
 
-  it('and breaks in the end is in the log, and the mail counts', async () => {
+  it('logs a mail that fails after the page was shown, and counts it', async () => {
     isBroken = true
     expect((await ask()).status).toBe(200)
     expect(login.logged()).not.toContain('sign_in_failed')
@@ -245,7 +245,7 @@ describe('a provider that takes long to send a mail', () => {
     await expect.poll(() => login.logged()).toContain('email_link_lost')
   })
 
-  it('and goes away in the end costs no mail', async () => {
+  it('does not count a mail if the provider becomes unreachable while sending', async () => {
     const page = await ask()
     expect(page.status).toBe(200)
     isAway = true
@@ -258,7 +258,7 @@ describe('a provider that takes long to send a mail', () => {
   })
 })
 
-it('a mail that cannot be sent looks like one to somebody without an account', async () => {
+it('a mail that cannot be sent looks like a mail to an unknown address', async () => {
   isBroken = true
   const known = await ask()
   expect(login.logged()).toContain('email_not_sent')
@@ -267,7 +267,7 @@ it('a mail that cannot be sent looks like one to somebody without an account', a
   expect([unknown.status, plain(unknown)]).toEqual([known.status, plain(known)])
 })
 
-it.each([email, 'nobody@example.com'])('five mails to %s end the oldest sign-in that waits', async (to) => {
+it.each([email, 'nobody@example.com'])('five mails to %s end the oldest pending sign-in', async (to) => {
   const google = (await browser.submit(await login.open(browser), 'provider', { provider: 'google' })).url
   for (let minute = 0; minute < 5; minute += 1) {
     expect((await ask(to)).status).toBe(200)
@@ -278,7 +278,7 @@ it.each([email, 'nobody@example.com'])('five mails to %s end the oldest sign-in 
 })
 
 describe('another mail', () => {
-  it('can be had after a minute, whose rest is shown', async () => {
+  it('another mail can be asked for after a minute, and the page shows the remaining time', async () => {
     const page = await ask()
     expect(page.html).toContain('in 60\u00a0seconds')
     const early = await browser.submit(page, 'action', { action: 'email' })
@@ -294,7 +294,7 @@ describe('another mail', () => {
     expectCode(await enter(next, mails()[0]?.code ?? ''))
   })
 
-  it('asked for in a second tab says when it can be had', async () => {
+  it('a second tab says when another mail can be asked for', async () => {
     await ask()
     later(17)
     const second = await ask()
@@ -304,20 +304,20 @@ describe('another mail', () => {
     ])
   })
 
-  it('goes to no other address than the first', async () => {
+  it('another mail goes to the address of the first only', async () => {
     const page = await ask()
     later(60)
     await browser.submit(page, 'action', { action: 'email', email: 'eve@example.com' })
     expect(mails().map(({ to }) => to)).toEqual([email, email])
   })
 
-  it('or another way can be chosen on the login page', async () => {
+  it('the page that waits for a mail leads back to the other ways to sign in', async () => {
     const back = await browser.submit(await ask(), 'action', { action: 'back' })
     expect(back.html).toContain(`value="${email}"`)
     expect(back.html).toContain('id="password"')
   })
 
-  it('can be had by a browser of the owner when somebody else has used all of them up', async () => {
+  it('a browser that knows the account gets a mail after others have used up its limit', async () => {
     expectCode(await enter(await ask(), mails()[0]?.code ?? ''))
     for (let minute = 0; minute < 8; minute += 1) {
       later(60)
@@ -330,7 +330,7 @@ describe('another mail', () => {
     expectCode(await enter(page, mails()[0]?.code ?? ''))
   })
 
-  it('need not be waited for when the provider could not be asked', async () => {
+  it('another mail can be asked for at once if the provider was unreachable', async () => {
     const page = await login.open(browser)
     isAway = true
     expect((await browser.submit(page, 'email', { email, action: 'email' })).status).toBe(503)
@@ -340,8 +340,8 @@ describe('another mail', () => {
   })
 })
 
-describe('a link', () => {
-  it('signs in in the browser that asked for it', async () => {
+describe('a mailed link', () => {
+  it('a mailed link signs in the browser that asked for it', async () => {
     await open('link')
     const page = await ask()
     expect(page.html).toContain('Open the link in it, in this browser.')
@@ -354,7 +354,7 @@ describe('a link', () => {
     [3500, true],
     [3599, true],
     [3600, false],
-  ])('opened %i seconds later signs in: %s', async (seconds, isIn) => {
+  ])('a mailed link opened after %i seconds signs in: %s', async (seconds, isIn) => {
     await open('link')
     await ask()
     later(seconds)
@@ -363,7 +363,7 @@ describe('a link', () => {
     expect(done.url.href.startsWith(`${authorizationRequest().redirectUri}?code=`)).toBe(isIn)
   })
 
-  it('that comes back with an empty code, as while the database is away, can be opened again', async () => {
+  it('a mailed link can be opened again after it came back with an empty code', async () => {
     await ask()
     const early = await browser.visit('http://localhost:8787/oauth/callback?code=')
     expect(early.status).toBe(503)
@@ -371,7 +371,7 @@ describe('a link', () => {
     expectCode(await browser.visit(back.headers.get('location') ?? ''))
   })
 
-  it('of a banned account says so: whoever opens it has its mailbox', async () => {
+  it('a mailed link tells the owner of the mailbox that the account is banned', async () => {
     await ask()
     gotrue.embedded.admin.banUser(gotrue.embedded.admin.findUser(email)?.id ?? '')
     const back = await gotrue.embedded.fetch(new Request(mails()[0]?.link ?? ''))
@@ -380,7 +380,7 @@ describe('a link', () => {
     )
   })
 
-  it('says what to do when it is opened elsewhere, or twice', async () => {
+  it('a mailed link opened in another browser, or twice, says what to do', async () => {
     const page = await ask()
     const link = mails()[0]?.link ?? ''
     const follow = async () => (await gotrue.embedded.fetch(new Request(link))).headers.get('location') ?? ''
@@ -397,7 +397,7 @@ describe('a link', () => {
   })
 })
 
-describe('people behind one address of a network', () => {
+describe('people behind one network address', () => {
   const people = Array.from({ length: 15 }, (_, person) => `p${person}@example.com`)
 
   it.each(['code', 'link'] as const)(
@@ -417,7 +417,7 @@ describe('people behind one address of a network', () => {
     },
   )
 
-  it('who use none of their mails get ten an hour', async () => {
+  it('one network address gets ten unused mails an hour', async () => {
     for (const [index, person] of people.entries()) {
       const page = await ask(person, login.browser('192.0.2.1'))
       expect(page.status).toBe(index < 10 ? 200 : 429)
@@ -426,7 +426,7 @@ describe('people behind one address of a network', () => {
   })
 })
 
-it('wrong codes of a second factor count for the account, whether a mail or the password came before', async () => {
+it('wrong second-factor codes count for the account, after a mail and after a password', async () => {
   await open('code', { password: true })
   const both = { email: 'grace@example.com', password: 'correct horse battery' }
   const { id } = await gotrue.embedded.admin.createUser(both)
@@ -447,7 +447,7 @@ it('wrong codes of a second factor count for the account, whether a mail or the 
   expect((await by.submit(await login.open(by), 'password', both)).status).toBe(429)
 })
 
-it('one person may sign in eight times in an hour by a mailed code, a minute apart', async () => {
+it('one person can sign in with a mailed code eight times in an hour', async () => {
   for (let times = 0; times < 8; times += 1) {
     expectCode(await enter(await ask(), mails()[0]?.code ?? ''))
     later(60)
@@ -455,19 +455,22 @@ it('one person may sign in eight times in an hour by a mailed code, a minute apa
 })
 
 describe('a banned account', () => {
-  it.each(['the right code', 'a wrong code'])('given %s, gets the page of any wrong code', async (which) => {
-    const page = await ask()
-    const code = mails()[0]?.code ?? ''
-    gotrue.embedded.admin.banUser(gotrue.embedded.admin.findUser(email)?.id ?? '')
-    const banned = await enter(page, which === 'the right code' ? code : wrong(code))
-    const other = login.browser('192.0.2.2')
-    const nobody = await enter(await ask('nobody@example.com', other), '123456', other)
-    expect([banned.status, plain(banned)]).toEqual([nobody.status, plain(nobody)])
-    expect(banned.html).toContain('4\u00a0attempts are left')
-  })
+  it.each(['the right code', 'a wrong code'])(
+    'a banned account gets the page of a wrong code for %s',
+    async (which) => {
+      const page = await ask()
+      const code = mails()[0]?.code ?? ''
+      gotrue.embedded.admin.banUser(gotrue.embedded.admin.findUser(email)?.id ?? '')
+      const banned = await enter(page, which === 'the right code' ? code : wrong(code))
+      const other = login.browser('192.0.2.2')
+      const nobody = await enter(await ask('nobody@example.com', other), '123456', other)
+      expect([banned.status, plain(banned)]).toEqual([nobody.status, plain(nobody)])
+      expect(banned.html).toContain('4\u00a0attempts are left')
+    },
+  )
 })
 
-it('a hundred wrong codes of mails to one account are its limit for a day', async () => {
+it('limits the wrong mailed codes of one account to a hundred a day', async () => {
   let guesses = 0
   for (let quarter = 0; quarter < 60; quarter += 1) {
     const by = login.browser(`198.51.100.${quarter}`)
@@ -484,7 +487,7 @@ it('a hundred wrong codes of mails to one account are its limit for a day', asyn
   expectCode(await enter(await ask(), mails()[0]?.code ?? ''))
 })
 
-it('gives the right code of a mail back to the limit of its day', async () => {
+it('a right mailed code does not count towards the limit of a day', async () => {
   for (let sign = 0; sign < 101; sign += 1) {
     const by = login.browser(`198.51.100.${sign}`)
     expectCode(await enter(await ask(email, by), mails()[0]?.code ?? '', by))
@@ -493,7 +496,7 @@ it('gives the right code of a mail back to the limit of its day', async () => {
 })
 
 describe('a project that limits all mails of this server', () => {
-  it('never has to: 13 a minute are asked for, and those sent stay below thirty in five minutes', async () => {
+  it('sends fewer mails than thirty in five minutes, the limit of Supabase', async () => {
     await open('code', { limitPerMinute: 20 })
     // As GoTrue counts: thirty at once, and one more every ten seconds.
     let left = 30
@@ -512,7 +515,7 @@ describe('a project that limits all mails of this server', () => {
     expect(sends()).toBeGreaterThan(50)
   })
 
-  it('nor its codes: five wrong ones for each of many mails stay below thirty in five minutes', async () => {
+  it('checks fewer mailed codes than thirty in five minutes, the limit of Supabase', async () => {
     await open('code', { limitPerMinute: 20 })
     let left = 30
     for (let second = 0; second < 1800; second += 30) {
@@ -530,7 +533,7 @@ describe('a project that limits all mails of this server', () => {
     expect(verifies()).toBeGreaterThan(50)
   })
 
-  it('and does so all the same is told of, and costs no mail', async () => {
+  it('reports when the project limits mails, and does not count the mail', async () => {
     isLimited = true
     const page = await ask()
     expect([page.status, alertOf(page)]).toEqual([429, 'Too many attempts. Wait a minute, then try again.'])
@@ -544,14 +547,14 @@ it.each([
   { is: 'a name', typed: 'ada' },
   { is: 'two addresses', typed: 'ada@example.com eve@example.com' },
   { is: 'endless', typed: `${'a'.repeat(400)}@example.com` },
-])('$is is no address, and nothing is sent', async ({ typed }) => {
+])('refuses $is as an address, without sending a mail', async ({ typed }) => {
   const page = await ask(typed)
   expect(page.status).toBe(400)
   expect(page.html).toContain('That is not an email address')
   expect(sends()).toBe(0)
 })
 
-it('allows a device, and opens the connections, the same way', async () => {
+it('a mailed code also allows a device and opens the connections page', async () => {
   const device = await login.startDevice()
   const confirm = await browser.visit(device.verification_uri_complete)
   const start = confirm.html.includes('id="email"')

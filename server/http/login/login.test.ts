@@ -62,7 +62,7 @@ function policyOf(visit: Visit): string {
   return visit.response?.headers.get('content-security-policy') ?? ''
 }
 
-it('no password form where the provider has switched it off; a posted password is refused', async () => {
+it('shows no password form if the provider has passwords off, and refuses a posted password', async () => {
   const { browser, page } = await open(provider({ password: false }))
   expect(page.html).not.toContain('name="password"')
   expect(page.html).toMatch(/class="button primary deliberate"\s+name="provider"\s+value="google"/)
@@ -75,7 +75,7 @@ it('no password form where the provider has switched it off; a posted password i
 describe('the login page', () => {
   const signUpUrl = 'https://app.example.com/sign-up'
 
-  it('leads to where an account is made, and from there back, as long as it has an address', async () => {
+  it('links to sign-up with the way back, on pages that a link can open again', async () => {
     const { browser, page } = await open(provider(), { signUpUrl })
     const back = encodeURIComponent(page.url.href).replaceAll('&', '&amp;')
     expect(page.html).toContain(`href="${signUpUrl}?return_to=${back}"`)
@@ -90,7 +90,7 @@ describe('the login page', () => {
     [86_400, '1 day'],
     [3600, '60 minutes'],
     [90, '2 minutes'],
-  ])('says for how long the client stays: %i seconds', async (sessionTtlSeconds, text) => {
+  ])('says how long the client stays connected: %i seconds', async (sessionTtlSeconds, text) => {
     expect((await open(provider(), { sessionTtlSeconds })).page.html).toContain(text)
   })
 
@@ -98,7 +98,7 @@ describe('the login page', () => {
     ['transient', 503, 'sign_in_unavailable'],
     ['rate_limited', 503, 'sign_in_unavailable'],
     ['protocol', 502, 'sign_in_broken'],
-  ])('is an error page while the provider fails with %s, which is reported', async (kind, status, error) => {
+  ])('shows and reports an error page while the provider fails with %s', async (kind, status, error) => {
     const down = async (): Promise<never> => {
       throw new ProviderError(kind, 'the reason')
     }
@@ -152,7 +152,7 @@ describe('the login page', () => {
       { emailStart: undefined as never },
       ['provider', 'password'],
     ],
-  ])('has %s', async (_what, capabilities, ways, fields) => {
+  ])('the login page has %s', async (_what, capabilities, ways, fields) => {
     const { html } = (await open({ ...provider(capabilities), ...ways })).page
     const marks = {
       provider: 'value="google"',
@@ -167,7 +167,7 @@ describe('the login page', () => {
 })
 
 describe('a form', () => {
-  it('that another site posts, or that is no form, is refused', async () => {
+  it('refuses a form that another site posts, and a body that is not a form', async () => {
     const { login, page } = await open(provider())
     const post = (headers: Record<string, string>, body: string): Promise<Response> =>
       Promise.resolve(
@@ -185,7 +185,7 @@ describe('a form', () => {
 })
 
 describe('captcha', () => {
-  it('opens the policy of the login page for its vendor, and of no other page', async () => {
+  it('a captcha opens the policy of the login page only, for its vendor only', async () => {
     const asking = provider({ captcha: turnstile })
     const { browser, page } = await open({ ...asking, passwordSignIn: async () => secondFactorStep() })
     expect(policyOf(page)).toContain('script-src https://challenges.cloudflare.com;')
@@ -198,7 +198,7 @@ describe('captcha', () => {
     expect(policyOf(code)).toBe(plainPolicy)
   })
 
-  it('without a response nothing is sent, and the page asks for it, email kept', async () => {
+  it('a form without a captcha response sends nothing, and the page keeps the email', async () => {
     const { browser, page } = await open(provider({ captcha: turnstile }))
     const refused = await browser.submit(page, 'password', adasPassword)
     expect(refused.status).toBe(400)
@@ -208,7 +208,7 @@ describe('captcha', () => {
     expect(sent).toEqual([])
   })
 
-  it('demanded but not configured: the page does not send people back to a check that is not there', async () => {
+  it('a captcha that is demanded but not configured is not asked for on the page', async () => {
     const { browser, page } = await open(provider())
     failure = new ProviderError('captcha', 'captcha_failed')
     const refused = await browser.submit(page, 'password', adasPassword)
@@ -265,7 +265,7 @@ describe('a failed first step', () => {
     expect(refused.html).not.toContain('the message of the provider')
   })
 
-  it('after a social sign-in nothing is said about a password', async () => {
+  it('a refused social sign-in does not mention a password', async () => {
     const { browser, page } = await open(provider())
     await browser.submit(page, 'provider', { provider: 'google' })
     failure = new ProviderError('invalid_credentials', 'user_banned')
@@ -275,7 +275,7 @@ describe('a failed first step', () => {
   })
 })
 
-it('a store that fails after the sign-in: 503, and the session that nobody holds is ended at the provider', async () => {
+it('a store that fails after the sign-in: 503, and the provider session is ended', async () => {
   const out: unknown[] = []
   const signOut = async (session: unknown): Promise<void> => void out.push(session)
   const { login, browser, page } = await open({ ...provider(), signOut })
@@ -299,7 +299,7 @@ describe('the browser that knows an account (OWASP Authentication Cheat Sheet, d
     failure = undefined
   }
 
-  it('an attacker who fails on purpose locks strangers out, and not the owner’s browser', async () => {
+  it('failed attempts of an attacker lock out unknown browsers, not the owner’s', async () => {
     const { login, browser, page } = await open(provider())
     await browser.submit(page, 'password', adasPassword)
     await lock(login)
@@ -314,7 +314,7 @@ describe('the browser that knows an account (OWASP Authentication Cheat Sheet, d
     expect(own.url.searchParams.has('code')).toBe(true)
   })
 
-  it('a sign-in that was refused makes no browser known', async () => {
+  it('a refused sign-in does not make the browser known', async () => {
     const { login, browser, page } = await open(provider())
     failure = wrong
     await browser.submit(page, 'password', adasPassword)
@@ -332,7 +332,7 @@ async function timeOf(given: SessionProvider, fields: Record<string, string>): P
   return slept
 }
 
-it('any refusal comes half a second after the start, and the right password does not wait', async () => {
+it('every refusal takes half a second, and the right password does not wait', async () => {
   failure = new ProviderError('rate_limited', 'no')
   const [slept = 0, ...more] = await timeOf(provider(), adasPassword)
   expect(slept).toBeGreaterThan(0)
@@ -344,7 +344,7 @@ it('any refusal comes half a second after the start, and the right password does
   expect(await timeOf(provider(), adasPassword)).toEqual([])
 })
 
-describe('a client that nobody can say anything about right now', () => {
+describe('a client whose document cannot be fetched', () => {
   const unavailable = new ClientUnavailableError('The document at https://claude.ai answers 503.')
   const operatorStep = 'npm start -- --client-documents off'
   const inTrial = new ClientUnavailableError('The document at claude.ai is away.', { operatorStep })
@@ -369,7 +369,7 @@ describe('a client that nobody can say anything about right now', () => {
     expect(html).not.toContain('server’s operator')
   })
 
-  it('POST: the same, and the password is sent nowhere', async () => {
+  it('POST /oauth/authorize: 503, and the password is not sent', async () => {
     const { login, browser, page } = await open(provider())
     goneFrom(login, unavailable)
     expect((await browser.submit(page, 'password', adasPassword)).status).toBe(503)
@@ -379,7 +379,7 @@ describe('a client that nobody can say anything about right now', () => {
   it.each<[what: string, found: () => Promise<undefined>, status: number]>([
     ['which cannot be checked', () => Promise.reject(unavailable), 503],
     ['which was removed meanwhile', async () => undefined, 400],
-  ])('on the way back from a social provider, %s: the session is ended', async (_what, found, status) => {
+  ])('on return from a social provider, %s: the session is ended', async (_what, found, status) => {
     const out: unknown[] = []
     const signOut = async (session: unknown): Promise<void> => void out.push(session)
     const { login, browser, page } = await open(welcomingProvider({ signOut }))

@@ -55,7 +55,7 @@ function enter(at: Visit, code: string, fields: Record<string, string> = {}): Pr
 }
 
 describe('the second step', () => {
-  it('comes after a social sign-in just the same', async () => {
+  it('asks for the second factor after a social sign-in too', async () => {
     const away = await browser.submit(await login.open(browser), 'provider', { provider: 'google' })
     expect(away.url.origin).toBe('https://provider')
     const page = await browser.visit('http://localhost:8787/oauth/callback?code=social')
@@ -74,7 +74,7 @@ describe('the second step', () => {
     expect(page.response?.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('is taken for the factor that was chosen', async () => {
+  it('checks the code against the chosen factor', async () => {
     factors = ['phone', 'tablet']
     const page = await toCodePage()
     expect(page.html).toContain('My tablet')
@@ -84,7 +84,7 @@ describe('the second step', () => {
     expect(sent).toEqual(['tablet 000000', `tablet ${rightCode}`])
   })
 
-  it('no code, password or token is in the log or in a URL', async () => {
+  it('a sign-in with a second factor puts no code, password or token into the log or a URL', async () => {
     const page = await toCodePage()
     await enter(page, '000000')
     const done = await enter(page, rightCode)
@@ -95,7 +95,7 @@ describe('the second step', () => {
   })
 })
 
-it('a wrong code: the fifth leads to the login page, where everything begins anew', async () => {
+it('the fifth wrong second-factor code leads back to the login page', async () => {
   let page = await toCodePage()
   for (let time = 0; time < 5; time += 1) page = await enter(page, '000000')
   expect(page.status).toBe(400)
@@ -105,22 +105,25 @@ it('a wrong code: the fifth leads to the login page, where everything begins ane
   expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
 })
 
-describe('a provider that does not judge the code', () => {
+describe('a provider that cannot check the code', () => {
   it.each<[failure: ProviderFailure, status: number, retryAfter: string | undefined, text: string]>([
     ['transient', 503, '5', 'cannot be reached right now'],
     ['rate_limited', 429, '60', 'Too many attempts'],
     ['protocol', 502, undefined, 'unexpected response'],
-  ])('%s: status %i on the same page, and the sign-in goes on', async (kind, code, retryAfter, text) => {
-    const page = await toCodePage()
-    failure = kind
-    const failed = await enter(page, rightCode)
-    expect(failed.status).toBe(code)
-    expect(failed.response?.headers.get('retry-after') ?? undefined).toBe(retryAfter)
-    expect(failed.html).toContain(text)
-    expect(failed.html).not.toContain('the message of the provider')
-    failure = undefined
-    expect((await enter(failed, rightCode)).url.searchParams.has('code')).toBe(true)
-  })
+  ])(
+    'keeps the sign-in open when the provider answers %s, with status %i',
+    async (kind, code, retryAfter, text) => {
+      const page = await toCodePage()
+      failure = kind
+      const failed = await enter(page, rightCode)
+      expect(failed.status).toBe(code)
+      expect(failed.response?.headers.get('retry-after') ?? undefined).toBe(retryAfter)
+      expect(failed.html).toContain(text)
+      expect(failed.html).not.toContain('the message of the provider')
+      failure = undefined
+      expect((await enter(failed, rightCode)).url.searchParams.has('code')).toBe(true)
+    },
+  )
 
   it.each<[failure: ProviderFailure, text: string]>([
     ['terminal', 'Sign in again.'],
@@ -128,19 +131,22 @@ describe('a provider that does not judge the code', () => {
     ['invalid_credentials', 'This account cannot sign in'],
     ['second_factor_unusable', 'Add an authenticator app'],
     ['disabled', 'turned off'],
-  ])('%s ends it: the login page says what to do', async (kind, text) => {
-    const page = await toCodePage()
-    failure = kind
-    const over = await enter(page, rightCode)
-    expect(over.status).toBe(400)
-    expect(over.html).toContain(text)
-    expect(over.html).toContain('name="password"')
-    expect(await login.toSignOut()).toHaveLength(1)
-  })
+  ])(
+    'a provider that answers %s ends the sign-in, and the login page says what to do',
+    async (kind, text) => {
+      const page = await toCodePage()
+      failure = kind
+      const over = await enter(page, rightCode)
+      expect(over.status).toBe(400)
+      expect(over.html).toContain(text)
+      expect(over.html).toContain('name="password"')
+      expect(await login.toSignOut()).toHaveLength(1)
+    },
+  )
 })
 
-describe('a page that cannot be used any more', () => {
-  it('after ten minutes: the login page says so, and starts anew', async () => {
+describe('a second-factor page that can no longer be used', () => {
+  it('after ten minutes the second-factor page leads to the login page, which says why', async () => {
     const page = await toCodePage()
     login.runtime.advance(601)
     const late = await enter(page, rightCode)
@@ -151,13 +157,13 @@ describe('a page that cannot be used any more', () => {
     expect((await enter(again, rightCode)).url.searchParams.has('code')).toBe(true)
   })
 
-  it('says nothing of the sign-in that waits but what is sealed', async () => {
+  it('the second-factor page contains nothing of the pending sign-in unsealed', async () => {
     const page = await toCodePage()
     const names = [...page.html.matchAll(/<input type="hidden" name="([^"]*)"/g)].map(([, name]) => name)
     expect(new Set(names)).toEqual(new Set(['transaction']))
   })
 
-  it('a sign-in that was begun for one thing completes no other', async () => {
+  it('a pending sign-in completes only the request that it was begun for', async () => {
     const connections = 'http://localhost:8787/account/connections'
     const asked = await browser.submit(await browser.visit(connections), 'password', adasPassword)
     const waiting = /name="transaction" value="([^"]*)"/.exec(asked.html)?.[1] ?? ''
@@ -176,7 +182,7 @@ describe('a page that cannot be used any more', () => {
   })
 })
 
-it('cancelling tells the client access_denied, and the half-way session is to be signed out', async () => {
+it('cancelling sends the client access_denied and signs out the incomplete session', async () => {
   const page = await toCodePage()
   const { url } = await browser.submit(page, 'action', { action: 'deny' })
   expect(url.searchParams.get('error')).toBe('access_denied')

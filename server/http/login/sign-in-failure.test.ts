@@ -7,14 +7,14 @@ const { failures } = inEnglish.texts
 const reasons = Object.keys(failures) as SignInReason[]
 
 describe('a failure', () => {
-  it.each(reasons)('%s says what happened and what to do: two sentences or more', (reason) => {
+  it.each(reasons)('the failure %s says what happened and what to do, in two sentences or more', (reason) => {
     const text = failures[reason]
     expect(text.match(/[.](?:\s|$)/g)?.length).toBeGreaterThanOrEqual(2)
     expect(text).toMatch(/\b(?:try|choose|check|open|complete|enter|turn|add|sign in|start|ask|tell)\b/i)
     expect([400, 403, 429, 502, 503]).toContain(statusOf({ reason }))
   })
 
-  it('no two reasons share a text', () => {
+  it('no two failures share a text', () => {
     expect(new Set(reasons.map((reason) => failures[reason])).size).toBe(reasons.length)
   })
 })
@@ -36,7 +36,7 @@ it.each<[reason: SignInReason, retryAfterSeconds: number | undefined, text: stri
   ['rate_limited', 61, 'Wait 2 minutes'],
   ['rate_limited', 900, 'Wait 15 minutes'],
   ['transient', 900, 'Try again in a moment'],
-])('%s, asked to wait %s s: %s', (reason, retryAfterSeconds, text) => {
+])('the failure %s with a wait of %s seconds reads: %s', (reason, retryAfterSeconds, text) => {
   expect(failureText({ reason, retryAfterSeconds }, inEnglish)).toContain(text)
 })
 
@@ -46,7 +46,7 @@ it.each([
   [499.9, [1]],
   [500, []],
   [2000, []],
-])('a refusal that took %f ms waits %j ms more', async (took, waited) => {
+])('delays a refusal that took %f ms by %j ms', async (took, waited) => {
   const slept: number[] = []
   const times = [1000, 1000 + took]
   const refusalDue = startRefusalDelay(

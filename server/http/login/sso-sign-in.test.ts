@@ -58,7 +58,7 @@ it('a page with single sign-on alone has the captcha that the provider asks for'
   expect((await browser.submit(page, 'email', solved)).response).toBeUndefined()
 })
 
-it('a project that takes thirty single sign-ons in five minutes from this server is asked for no more', async () => {
+it('starts at most thirty single sign-ons in five minutes, the limit of Supabase', async () => {
   await open({ limitPerMinute: 20 })
   let left = 30
   for (let second = 0; second < 900; second += 5) {
@@ -95,7 +95,7 @@ async function userId(): Promise<string> {
 }
 
 describe('single sign-on', () => {
-  it('lets a client in, a device, and the person to the connections', async () => {
+  it('single sign-on works for a client, a device and the connections page', async () => {
     expectCode(await walk(await login.open(browser)))
     expect(login.logged()).toContain('"event":"signed_in"')
     expect(login.logged()).not.toContain('company.example')
@@ -113,7 +113,7 @@ describe('single sign-on', () => {
     expect((await walk(account)).html).toContain(email)
   })
 
-  it('takes the domain from an address, or as it is', async () => {
+  it('single sign-on accepts an email address or a domain', async () => {
     expectCode(
       await browser.visit(
         (await signInThere(await leave(await login.open(browser), 'Company.example'))).href,
@@ -122,7 +122,7 @@ describe('single sign-on', () => {
     expect(asked).toEqual(['company.example'])
   })
 
-  it('has a form of its own where there is no other', async () => {
+  it('single sign-on has its own form if no other way is offered', async () => {
     await open({ password: false })
     const page = await login.open(browser)
     expect(page.html).toContain('Work email or company domain')
@@ -130,7 +130,7 @@ describe('single sign-on', () => {
     expectCode(await walk(page))
   })
 
-  it('asks for the second factor of an account that has one', async () => {
+  it('single sign-on asks for the second factor of an account that has one', async () => {
     await walk(await login.open(browser))
     const { secret } = gotrue.embedded.admin.enrollTotp(await userId())
     const page = await walk(await login.open(browser))
@@ -141,7 +141,7 @@ describe('single sign-on', () => {
   it.each([
     ['people of the company', ssoProvider, true],
     ['people with a password', 'email', false],
-  ])('passes the access rules: %s', async (_who, provider, allowed) => {
+  ])('the access rules apply to single sign-on: %s', async (_who, provider, allowed) => {
     await open({ rules: [{ effect: 'allow', conditions: { provider: [provider] } }] })
     const done = await walk(await login.open(browser))
     if (allowed) return expectCode(done)
@@ -154,16 +154,19 @@ describe('a refusal', () => {
   it.each([
     ['of an unknown domain', 'ada@other.example', 'not set up for that domain', ['other.example']],
     ['of what is no domain', 'ada', 'has no domain in it', []],
-  ])('%s says what to do, and the form still works', async (_what, typed, text, sent) => {
-    const page = await leave(await login.open(browser), typed)
-    expect(page.status).toBe(400)
-    expect(page.html).toContain(text)
-    expect(page.html).toContain(`value="${typed}"`)
-    expect(asked).toEqual(sent)
-    expectCode(await walk(page))
-  })
+  ])(
+    'single sign-on refused for %s says what to do, and the form still works',
+    async (_what, typed, text, sent) => {
+      const page = await leave(await login.open(browser), typed)
+      expect(page.status).toBe(400)
+      expect(page.html).toContain(text)
+      expect(page.html).toContain(`value="${typed}"`)
+      expect(asked).toEqual(sent)
+      expectCode(await walk(page))
+    },
+  )
 
-  it('at the company ends at the web app, and the page can be used again', async () => {
+  it('a refusal at the company ends at the web app, and the login page can be used again', async () => {
     const page = await login.open(browser)
     const denied = await signInThere(await leave(page), 'Deny')
     expect(denied.href).toMatch(/^http:\/\/localhost:8788\/\?error=/)
@@ -171,7 +174,7 @@ describe('a refusal', () => {
   })
 })
 
-it('the buttons come in the order of the operator', async () => {
+it('the ways to sign in appear in the order of SIGN_IN_ORDER', async () => {
   await open({ signInOrder: ['social', 'sso', 'password', 'email'] })
   const { html } = await login.open(browser)
   const found = [

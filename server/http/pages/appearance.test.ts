@@ -54,11 +54,14 @@ function markupOf(document: string): string {
 }
 
 // So that in German axe would say the same.
-test.each([...pagesIn(inEnglish)])('is the same in German except for the words: %s', (name, { document }) => {
-  const translated = german.get(name)?.document ?? ''
-  expect(translated).toContain('<html lang="de"')
-  expect(markupOf(translated)).toBe(markupOf(document))
-})
+test.each([...pagesIn(inEnglish)])(
+  'the page has the same markup in German and English: %s',
+  (name, { document }) => {
+    const translated = german.get(name)?.document ?? ''
+    expect(translated).toContain('<html lang="de"')
+    expect(markupOf(translated)).toBe(markupOf(document))
+  },
+)
 
 describe.skipIf(chromium === undefined)('pages in Chromium', () => {
   let running: RunningChromium
@@ -147,7 +150,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     },
   )
 
-  test('the keyboard goes e-mail, password, sign in, social, cancel, create an account, about', async () => {
+  test('Tab on the login page goes email, password, sign in, social, cancel, create an account, about', async () => {
     const page = await open('login')
     const stops: unknown[] = []
     for (let stop = 0; stop < 7; stop += 1) {
@@ -168,7 +171,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     ])
   })
 
-  test('the keyboard begins at the code and goes confirm, cancel, help, and back to the choice', async () => {
+  test('Tab on the second-factor page goes code, confirm, cancel, help, and back to the choice', async () => {
     const page = await open('second-factor-several')
     const stop = (): Promise<unknown> =>
       page.evaluate(
@@ -191,7 +194,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     expect(await page.evaluate(`document.querySelector('input[name=factor]:checked').value`)).toBe('factor-2')
   })
 
-  test('what is no code of six digits does not leave the page, and Enter sends one', async () => {
+  test('the second-factor page sends six digits by Enter, and nothing else', async () => {
     const page = await open('second-factor')
     const typed = async (code: string): Promise<unknown> => {
       await page.$eval('#code', (input) => {
@@ -210,7 +213,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     expect(new URLSearchParams(posted.postData() ?? '').get('code')).toBe('123 456')
   })
 
-  test('after a failed attempt the password has the focus', async () => {
+  test('the password has the focus after a failed attempt', async () => {
     const page = await open('login-error')
     await expect.poll(() => page.evaluate(`document.activeElement.name`)).toBe('password')
   })
@@ -237,7 +240,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     },
   )
 
-  test('a logo with a version for dark pages keeps the one for its white plate', async () => {
+  test('a logo with a dark version shows its light one on the white plate', async () => {
     const page = await open('brand-login')
     const pictureOf = async (value: string): Promise<string> => {
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }])
@@ -246,7 +249,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     expect(await pictureOf('dark')).toBe(await pictureOf('light'))
   })
 
-  test('a wide logo leaves room for the name, and both fit', async () => {
+  test('a wide logo and the name fit beside each other', async () => {
     const page = await open('brand-login-unbreakable', { width: 320 })
     const [logo, name] = (await page.evaluate(
       `['.logo', '.logo + bdi'].map((part) => document.querySelector(part).getBoundingClientRect().toJSON())`,
@@ -255,7 +258,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     expect(name?.width).toBeGreaterThan(128)
   })
 
-  test('nothing moves for those who asked for less motion', async () => {
+  test('nothing moves under prefers-reduced-motion', async () => {
     const page = await open('login', { features: { 'prefers-reduced-motion': 'reduce' } })
     const moving = await page.evaluate(
       `Array.from(document.querySelectorAll('*')).filter((element) => getComputedStyle(element).transitionDuration !== '0s').length`,
@@ -266,7 +269,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
 
 const social = 'button[name=provider]'
 
-describe.skipIf(chromium === undefined)('a page that allows by one click, in Chromium', () => {
+describe.skipIf(chromium === undefined)('a page whose button allows access, in Chromium', () => {
   let running: RunningChromium
   let server: PageServer
 
@@ -291,7 +294,7 @@ describe.skipIf(chromium === undefined)('a page that allows by one click, in Chr
     return { page, presses: () => page.evaluate('window.presses') }
   }
 
-  it('takes no click of a mouse that has just come: it may be the second one of a double click elsewhere', async () => {
+  it('ignores the click of a mouse that has just entered the page, such as the second of a double click', async () => {
     const { page, presses } = await open()
     await page.click(social)
     expect(await presses()).toBe(0)
@@ -301,7 +304,7 @@ describe.skipIf(chromium === undefined)('a page that allows by one click, in Chr
     await page.close()
   })
 
-  it('takes the keyboard at once', async () => {
+  it('the keyboard can press the button that allows access at once', async () => {
     const { page, presses } = await open()
     await page.focus(social)
     await page.keyboard.press('Enter')

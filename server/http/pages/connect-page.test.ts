@@ -21,14 +21,14 @@ describe('the ways in', () => {
     },
   )
 
-  it('have the name of the host where the app has no other', () => {
+  it('entries on the connect page are named after the host if the app has no name', () => {
     const host = new URL(connectSample.appUrl).host
     expect(connectPage({ ...connectSample, appName: host })).toContain(
       `claude mcp add --transport http example-com ${connectSample.url}`,
     )
   })
 
-  it('say which tools need no sign-in, if any', () => {
+  it('the connect page lists the tools that need no sign-in', () => {
     expect(page).not.toContain('Tools that need no sign-in')
     const open = connectPage({ ...connectSample, publicTools: new Set(['search', 'help']) })
     expect(open).toMatch(/<li><code>search<\/code><\/li>\s*<li><code>help<\/code><\/li>/)
@@ -43,16 +43,16 @@ describe('the ways in', () => {
     ])
   })
 
-  it('name a client that is only installed into nowhere', () => {
+  it('the connect page leaves out clients without a way to add a server by hand', () => {
     expect(page).not.toContain('Devin')
   })
 
-  it('lead on to one’s connections and to the app', () => {
+  it('the connect page links to the connections and to the app', () => {
     expect(page).toContain('href="/account/connections"')
     expect(page).toContain(`href="${connectSample.appUrl}"`)
   })
 
-  it('say what can only be reached over the internet while the address is of this computer', () => {
+  it('the connect page marks hosted clients as unreachable for a local address', () => {
     const note = /calls over the internet and cannot reach this computer/g
     expect(page).not.toMatch(note)
     const local = connectPage({ ...connectSample, url: 'http://localhost:8787/mcp', isLocal: true })
@@ -69,7 +69,7 @@ describe('the ways in', () => {
 describe('scripts', () => {
   const page = connectPage(connectSample)
 
-  it('there is one, and the policy names its hash and differs from that of other pages in nothing else', () => {
+  it('the connect page has one script, and its policy adds only the hash of that', () => {
     const scripts = [...page.matchAll(/<script>([\s\S]*?)<\/script>/g)]
     expect(scripts).toHaveLength(1)
     const hash = createHash('sha256')
@@ -78,7 +78,7 @@ describe('scripts', () => {
     expect(connectPolicy(plainLook).replace(` script-src 'sha256-${hash}';`, '')).toBe(plainPolicy)
   })
 
-  it('every copy button is hidden without it, and copies something that is there', () => {
+  it('copy buttons are hidden without scripts, and name an existing element', () => {
     const buttons = [...page.matchAll(/<button[^>]*>/g)].map(([tag]) => tag)
     expect(buttons).toHaveLength(12)
     for (const tag of buttons) {

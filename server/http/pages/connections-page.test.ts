@@ -8,8 +8,8 @@ const one = (part: Partial<ConnectionView>): Partial<ConnectionsView> => ({
   connections: first ? [{ ...first, ...part }] : [],
 })
 
-describe('what there is to press', () => {
-  test('one button for each connection and one for all, each behind a question, and one to sign out', () => {
+describe('the controls of the connections page', () => {
+  test('has a button for each connection and one for all, each behind a confirmation, and one to sign out', () => {
     const found = forms(connectionsPage(connectionsSample))
     expect(found).toHaveLength(5)
     for (const form of found) {
@@ -23,7 +23,7 @@ describe('what there is to press', () => {
     expect(connectionsPage(connectionsSample)).toMatch(/<details[^>]*>\s*<summary[\s\S]*value="end_all"/)
   })
 
-  test('each button says which connection it ends to who does not see it', () => {
+  test('each button names its connection for screen readers', () => {
     const page = connectionsPage(connectionsSample)
     for (const [, id] of page.matchAll(/aria-describedby="(connection-\d)"/g)) {
       expect(page).toContain(`<h3 id="${id}">`)
@@ -36,7 +36,7 @@ describe('what there is to press', () => {
     [0, false],
     [1, false],
     [2, true],
-  ])('%i connections: all of them at once: %s', (count, offered) => {
+  ])('offers to end all of %i connections: %s', (count, offered) => {
     const connections = connectionsSample.connections.slice(0, count)
     expect(connectionsPage({ ...connectionsSample, connections }).includes('end_all')).toBe(offered)
   })
@@ -110,19 +110,19 @@ const rows: readonly [string, Partial<ConnectionsView>, readonly string[], reado
     ['for your security', 'class="alert"'],
   ],
 ]
-test.each(rows)('what is said: %s', (_case, part, present, absent) => {
+test.each(rows)('the connections page describes %s', (_case, part, present, absent) => {
   const page = connectionsPage({ ...connectionsSample, ...part }).replaceAll(/\s+/g, ' ')
   for (const text of present) expect(page).toContain(text)
   for (const text of absent) expect(page).not.toContain(text)
 })
 
-test('a card says in plain words what was allowed, one sentence each, and nothing where nothing is known', () => {
+test('a connection lists its permissions as sentences, and nothing if none are known', () => {
   const page = connectionsPage({ ...connectionsSample, ...one({ permissions: ['Read notes', 'Add notes'] }) })
   expect(page).toMatch(/<dt>Allowed to<\/dt>\s*<dd>Read notes<\/dd><dd>Add notes<\/dd>/)
   expect(connectionsPage({ ...connectionsSample, ...one({ permissions: [] }) })).not.toContain('Allowed to')
 })
 
-test('an app that was used from two addresses at once and sent its key from both has one notice, not two', () => {
+test('a connection used from two addresses has one notice, also if its key was sent from both', () => {
   const addresses = ['203.0.113.7', '198.51.100.9'] as const
   const both = { twoAddresses: { addresses, at: now - 7200 }, replays: { count: 1, lastAt: now, addresses } }
   for (const runsOnWeb of [true, false]) {

@@ -5,7 +5,7 @@ import { deviceEntrySample } from '../../../tests/support/pages/view-sample.ts'
 describe('the field', () => {
   const input = /<input\s+id="user_code"[^>]*>/.exec(deviceEntryPage(deviceEntrySample))?.[0] ?? ''
 
-  test('opens a phone’s keyboard with capitals and without corrections', () => {
+  test('the device code field opens a phone’s keyboard with capitals and without corrections', () => {
     for (const attribute of [
       'inputmode="text"',
       'autocapitalize="characters"',
@@ -27,7 +27,7 @@ describe('the field', () => {
     ['WDJB-MJH', true], // seven letters and a dash: the server reports the error
     ['WDJB', false],
     ['12345678', false],
-  ])('%j: %s', (code, fits) => {
+  ])('the device code field accepts %j: %s', (code, fits) => {
     const pattern = /pattern="([^"]*)"/.exec(input)?.[1] ?? 'none'
     expect(new RegExp(`^(?:${pattern})$`, 'v').test(code)).toBe(fits)
   })
@@ -45,7 +45,7 @@ test('RFC 8628 5.4: warns of codes that somebody else sent', () => {
   expect(deviceEntryPage(deviceEntrySample)).toContain('Only enter a code that you requested yourself')
 })
 
-test('an error is announced, describes the field and stands in the title', () => {
+test('an error on the device page is announced, describes the field and is in the title', () => {
   const page = deviceEntryPage({ ...deviceEntrySample, error: 'Wrong.' })
   expect(page).toContain('role="alert" id="form-error"')
   expect(page).toContain('aria-describedby="code-hint form-error"')

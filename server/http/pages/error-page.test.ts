@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { errorPage } from './error-page.ts'
 import { errorSample } from '../../../tests/support/pages/view-sample.ts'
 
-test('says what happened, why, what to do, and last the request', () => {
+test('the error page says what happened, why, what to do, and the request id', () => {
   const body = errorPage(errorSample).replace(/^[\s\S]*<body>/, '')
   const positions = [
     errorSample.title,
@@ -16,7 +16,7 @@ test('says what happened, why, what to do, and last the request', () => {
   expect(positions).toEqual(positions.toSorted((a, b) => a - b))
 })
 
-test('leaves out what it was not given', () => {
+test('the error page leaves out optional parts', () => {
   const { language, look, title, message, nextStep, requestId } = errorSample
   const page = errorPage({ language, look, title, message, nextStep, requestId })
   expect(page).not.toContain('class="detail"')

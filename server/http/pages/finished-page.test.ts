@@ -4,7 +4,7 @@ import { finishedSample } from '../../../tests/support/pages/view-sample.ts'
 
 const escapedUrl = finishedSample.continueUrl.replaceAll('&', '&amp;')
 
-test('goes on by itself at once, and by a link', () => {
+test('the finished page returns to the client at once, and has a link', () => {
   const page = finishedPage(finishedSample)
   expect(page).toContain(`<meta http-equiv="refresh" content="0; url=${escapedUrl}"`)
   expect(page).toMatch(/<a class="button primary" href="cursor:[^"]*"/)
@@ -12,7 +12,7 @@ test('goes on by itself at once, and by a link', () => {
   expect(page).toContain('you can close this tab')
 })
 
-test('shows the code in no text and in no title', () => {
+test('the finished page shows the code in no text and no title', () => {
   const text = finishedPage(finishedSample).replaceAll(/<[^>]*>/g, '')
   expect(text).not.toContain('c0de')
 })
@@ -20,7 +20,7 @@ test('shows the code in no text and in no title', () => {
 test.each([
   [false, 'You’re signed in', '<title>Signed in ·'],
   [true, 'Access denied', '<title>Access denied ·'],
-])('denied: %s', (denied, heading, title) => {
+])('the finished page after denial: %s', (denied, heading, title) => {
   const page = finishedPage({ ...finishedSample, denied })
   expect(page).toContain(`<h1>${heading}</h1>`)
   expect(page).toContain(title)

@@ -71,7 +71,7 @@ describe.skipIf(chromium === undefined)('a hostile logo, in Chromium', () => {
     return { width, asked: [...asked].toSorted() }
   }
 
-  it('is one: opened by itself it does it all', async () => {
+  it('a hostile logo opened by itself runs its scripts and loads its resources', async () => {
     const { asked } = await open('/logo')
     expect(asked).toEqual(
       expect.arrayContaining(['/frame', '/image.png', '/import.css', '/onload', '/script']),
@@ -81,7 +81,7 @@ describe.skipIf(chromium === undefined)('a hostile logo, in Chromium', () => {
   it.each([
     ['with the policy of the page', false],
     ['even without the policy', true],
-  ])('is shown, and runs and loads nothing, %s', async (_case, bypassPolicy) => {
+  ])('a hostile logo on a page is shown, and runs and loads nothing, %s', async (_case, bypassPolicy) => {
     const { width, asked } = await open('/page', bypassPolicy)
     expect(width).toBeGreaterThan(0)
     expect(asked).toEqual(['/page'])

@@ -4,7 +4,7 @@ import { brandSamples } from '../../../tests/support/pages/brand-sample.ts'
 import { pageSamples } from '../../../tests/support/pages/page-sample.ts'
 import { plainPolicy } from '../../../tests/support/pages/view-sample.ts'
 
-test('the policy allows nothing but the stylesheet and the icon', () => {
+test('the policy of pages allows only the stylesheet and the icon', () => {
   expect(plainPolicy.replace(/sha256-[\w+/]{43}=/, 'HASH').split('; ')).toEqual([
     "default-src 'none'",
     "style-src 'HASH'",
@@ -36,12 +36,12 @@ describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPo
     expect(policy).toBe(plainPolicy)
   })
 
-  test('leaves no name of a text unfilled', () => {
+  test('fills in every name of its texts', () => {
     const body = page.replaceAll(/<(style|script|code)[^>]*>[\s\S]*?<\/\1>/g, '')
     expect(body).not.toMatch(/\{[a-z]\w*\}|undefined|\[object/)
   })
 
-  test('has no handler and no script link', () => {
+  test('has no inline handlers and no script links', () => {
     expect(page).not.toMatch(/<[^>]*\son\w+=|href="javascript:/i)
   })
 

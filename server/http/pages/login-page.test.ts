@@ -75,7 +75,7 @@ describe('what is offered', () => {
     for (const text of absent) expect(page).not.toContain(text)
   })
 
-  test('the error focuses the field to correct: password when the e-mail is there, else e-mail', () => {
+  test('after an error the focus is on the password, or on the email field if that is empty', () => {
     const focused = (email?: string): string | undefined =>
       /<input[^>]*name="(\w+)"[^>]*autofocus/.exec(
         loginPage({ ...loginSample, error: 'Wrong.', ...(email === undefined ? {} : { email }) }),
@@ -156,7 +156,7 @@ describe('captcha', () => {
   test.each([
     ['hcaptcha', 'https://js.hcaptcha.com/1/api.js', 'class="h-captcha"'],
     ['turnstile', 'https://challenges.cloudflare.com/turnstile/v0/api.js', 'class="cf-turnstile"'],
-  ] as const)('%s stands in the password form, between password and button', (kind, url, slot) => {
+  ] as const)('the %s captcha is in the password form, between password and button', (kind, url, slot) => {
     const captcha = captchaSamples[kind]
     const page = loginPage({ ...loginSample, captcha })
     expect(script.exec(page)?.[1]).toMatch(new RegExp(`^${url}(?:\\?|$)`))
@@ -170,7 +170,7 @@ describe('captcha', () => {
   test.each([
     ['without a captcha', {}],
     ['without a password form', hidden],
-  ])('%s there is neither script nor slot', (_case, part) => {
+  ])('the login page has no captcha %s', (_case, part) => {
     const page = loginPage({ ...loginSample, ...part })
     expect(page).not.toMatch(/<script|class="captcha"|<noscript/)
   })
@@ -178,7 +178,7 @@ describe('captcha', () => {
   test.each([
     ['and another way is named', loginSample.social, 'use another sign-in method below'],
     ['and no other way is promised', [], 'reload this page.'],
-  ])('without JavaScript a sentence says what is missing, %s', (_case, social, text) => {
+  ])('without JavaScript the captcha says what is missing, %s', (_case, social, text) => {
     const page = loginPage({ ...loginSample, social, captcha: captchaSamples.turnstile })
     const sentence = /<noscript>[\s\S]*<\/noscript>/.exec(page)?.[0] ?? ''
     expect(sentence).toContain('captcha needs JavaScript')
@@ -214,14 +214,14 @@ test.each<[order: string, part: Partial<LoginView>, expected: string]>([
   ['sso,social,password,email', { password: false, emailMethod: undefined }, '[sso] | google'],
   ['social,sso,password,email', { social: [], password: false }, '[sso] email'],
   ['social,email,password,sso', { sso: false }, '[google] | email password'],
-])('the order of the ways to sign in: %s, with %j: %s', (order, part, expected) => {
+])('orders the ways to sign in %s, with %j: %s', (order, part, expected) => {
   expect(buttons({ ...everything, order: order.split(',') as SignInMethod[], ...part })).toBe(expected)
 })
 
 describe('single sign-on', () => {
   const alone: Partial<LoginView> = { password: false, social: [], sso: true }
 
-  test('alone takes a domain in a field of its own, which has the focus after an error', () => {
+  test('single sign-on alone has a field for the domain, which has the focus after an error', () => {
     const [form = ''] = forms(loginPage({ ...loginSample, ...alone, email: 'x.example', error: 'No.' }))
     expect(form).toContain('Work email or company domain')
     expect(form).toMatch(/type="text"[^>]*autofocus/)
@@ -230,13 +230,13 @@ describe('single sign-on', () => {
     )
   })
 
-  test('shares the field for the address, whose form lets a domain pass', () => {
+  test('single sign-on shares the email field, whose form accepts a domain', () => {
     const [form = ''] = forms(loginPage({ ...loginSample, sso: true }))
     expect(form).toContain('type="email"')
     expect(form).toMatch(/<button[^>]*name="action"\s+value="sso"\s+formnovalidate/)
   })
 
-  test('has the captcha where one is demanded', () => {
+  test('single sign-on has the captcha if the provider asks for one', () => {
     const page = loginPage({ ...loginSample, ...alone, captcha: captchaSamples.turnstile })
     expect(page).toContain('<script src=')
     expect(forms(page)[0]).toContain('class="captcha"')
@@ -244,7 +244,7 @@ describe('single sign-on', () => {
 })
 
 describe('forms', () => {
-  test('each posts to the action with the transaction', () => {
+  test('each form of the login page posts to the action with the transaction', () => {
     const found = forms(loginPage(loginSample))
     expect(found).toHaveLength(3)
     for (const form of found) {
@@ -253,7 +253,7 @@ describe('forms', () => {
     }
   })
 
-  test('password, social and cancel do not mix', () => {
+  test('the forms for password, social sign-in and cancelling are separate', () => {
     const [password, social, cancel] = forms(loginPage(loginSample))
     expect(password).toMatch(/name="email"\s+type="email"\s+inputmode="email"\s+autocomplete="username"/)
     expect(password).toMatch(/type="password"\s+autocomplete="current-password"/)
@@ -271,7 +271,7 @@ describe('forms', () => {
 })
 
 describe('who asks', () => {
-  test('the proven host comes before the claimed name, which is quoted and isolated', () => {
+  test('the verified host comes before the claimed name, which is quoted and isolated', () => {
     const page = loginPage(loginSample)
     const host = page.indexOf('<bdi class="host">claude.ai</bdi>')
     const name = page.indexOf('“<bdi>Claude</bdi>”')
@@ -282,7 +282,7 @@ describe('who asks', () => {
   test.each([
     [{ describedBy: 'claude.ai' }, 'Any program can claim this'],
     [{ describedBy: 'claude.ai', returnsElsewhere: true }, ', but it returns to a different address'],
-  ])('a host that is not proven is said to be so: %j', (client, note) => {
+  ])('the login page says that a host is not verified: %j', (client, note) => {
     const page = loginPage({ ...loginSample, ...asking({ client: { name: 'Claude', ...client } }) })
     expect(page).toContain(note)
     expect(page).not.toContain('Verified address')
@@ -297,7 +297,7 @@ describe('who asks', () => {
     ['a script', { verifiedHost: 'claude.ai', uri: 'javascript:alert(1)' }, false],
     ['no URL', { verifiedHost: 'claude.ai', uri: 'about us' }, false],
     ['of an unverified client', { uri: 'https://claude.ai/about' }, false],
-  ])('the page of a client is linked only on its verified host: %s', (_case, client, linked) => {
+  ])('links the client’s own page only on its verified host: %s', (_case, client, linked) => {
     const page = loginPage({ ...loginSample, ...asking({ client: { name: 'Claude', ...client } }) })
     expect(page.includes('About claude.ai')).toBe(linked)
     expect(page.includes(client.uri)).toBe(linked)
@@ -338,6 +338,6 @@ test('the script that picks the colours of hCaptcha is the one that the policy n
   expect(captchaPolicy(captchaSamples.hcaptcha).script).toContain(`'sha256-${hash}'`)
 })
 
-test.each(['h-captcha-response', 'cf-turnstile-response'])('a response comes in %s', (field) => {
+test.each(['h-captcha-response', 'cf-turnstile-response'])('reads the captcha response from %s', (field) => {
   expect(captchaTokenIn(new URLSearchParams({ email: 'a@example.com', [field]: 'solved' }))).toBe('solved')
 })

@@ -38,7 +38,7 @@ it.each([
   },
 )
 
-it('an accent is that of both modes', () => {
+it('one accent colour applies to light and dark mode', () => {
   const { styleElement } = createLook({ appName: 'Notes', appAccent: { light: '#6d28d9', dark: '#c4b5fd' } })
   expect(String(styleElement)).toContain('--accent: #6d28d9; --on-accent: #ffffff;')
   expect(String(styleElement)).toContain('--accent: #c4b5fd; --on-accent: #000000;')

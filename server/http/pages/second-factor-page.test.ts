@@ -11,14 +11,14 @@ const two: SecondFactorView = {
   ],
 }
 
-test('the code is offered to the keyboard of digits and to what fills in one-time codes', () => {
+test('the code field has a numeric keyboard and autofills one-time codes', () => {
   const input = /<input\s+id="code"[^>]*>/.exec(secondFactorPage(secondFactorSample))?.[0]
   for (const attribute of ['inputmode="numeric"', 'autocomplete="one-time-code"', 'autofocus', 'required'])
     expect(input).toContain(attribute)
 })
 
 describe('the choice of a factor', () => {
-  test('one factor: nothing to choose', () => {
+  test('shows no choice for one factor', () => {
     expect(secondFactorPage(secondFactorSample)).not.toMatch(/<fieldset|type="radio"/)
   })
 
@@ -33,13 +33,13 @@ describe('the choice of a factor', () => {
     expect(checked(view)).toBe(id)
   })
 
-  test('a factor without a name gets one', () => {
+  test('numbers a factor without a name', () => {
     const page = secondFactorPage({ ...two, factors: [...two.factors, { id: 'third', label: ' ' }] })
     expect(page).toContain('>Authenticator app 3</bdi')
   })
 })
 
-test('confirming allows, cancelling allows nothing, and the two do not mix', () => {
+test('the forms to confirm and to cancel on the second-factor page are separate', () => {
   const found = forms(secondFactorPage(secondFactorSample))
   expect(found).toHaveLength(2)
   for (const form of found) {
@@ -53,14 +53,14 @@ test('confirming allows, cancelling allows nothing, and the two do not mix', () 
   expect(cancel).not.toContain('name="code"')
 })
 
-test('for one’s own connections nothing is said about allowing', () => {
+test('the second-factor page of the connections does not mention access', () => {
   const page = secondFactorPage({ ...secondFactorSample, subject: { kind: 'account' } })
   expect(page).toContain('>Confirm</button>')
   expect(page).toContain('>Cancel</button>')
   expect(page).not.toContain('and allow')
 })
 
-test('an error is announced, describes the field and stands in the title', () => {
+test('an error on the second-factor page is announced, describes the field and is in the title', () => {
   const page = secondFactorPage({ ...secondFactorSample, error: 'Wrong.' })
   expect(page).toContain('role="alert" id="form-error"')
   expect(page).toContain('aria-describedby="code-hint form-error"')

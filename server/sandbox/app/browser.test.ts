@@ -14,7 +14,7 @@ import { createSandbox, type Sandbox } from '../sandbox.ts'
 
 const chromium = findChromium()
 
-describe.skipIf(chromium === undefined)('in a real browser', () => {
+describe.skipIf(chromium === undefined)('the demo app in Chromium', () => {
   let site = ''
   let server: ServerType
   let sandbox: Sandbox
@@ -85,7 +85,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     }
   }
 
-  it('every page is accessible, dark and narrow, light and wide', async () => {
+  it('every page of the demo app passes axe and fits, dark and narrow, light and wide', async () => {
     const { page, close, blocked } = await openPage()
     await page.goto(site)
     await inspect(page)
@@ -113,7 +113,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     await close()
   }, 120_000)
 
-  it('a person with a keyboard signs in with Google and writes a note', async () => {
+  it('the keyboard alone signs in with Google and writes a note', async () => {
     const { page, close } = await openPage()
     await page.goto(site)
     const pressUntil = async (text: string): Promise<void> => {
@@ -143,7 +143,7 @@ describe.skipIf(chromium === undefined)('in a real browser', () => {
     await close()
   })
 
-  it('copies the MCP address by a button, which is there with scripts only', async () => {
+  it('a button copies the MCP address, and is hidden without scripts', async () => {
     const { page, close, blocked } = await openPage()
     await page.browserContext().overridePermissions(site, ['clipboard-read', 'clipboard-sanitized-write'])
     await page.goto(`${site}/sign-up`)

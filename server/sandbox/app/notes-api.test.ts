@@ -43,7 +43,7 @@ const claimsOf = (token: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 
 describe('the notes API', () => {
-  it('adds, lists newest first and deletes', async () => {
+  it('the notes API adds, lists newest first and deletes', async () => {
     const { call, provider, signIn } = openSite()
     const token = await signIn()
     const first = await call('POST', '/api/notes', { token, body: '{"text":" one "}' })
@@ -63,7 +63,7 @@ describe('the notes API', () => {
     })
   })
 
-  it('shows and deletes only what belongs to the caller', async () => {
+  it('the notes API shows and deletes only the caller’s notes', async () => {
     const { call, signIn } = openSite()
     const [ada, eve] = [await signIn(), await signIn('eve@example.com')]
     const { id } = JSON.parse(
@@ -85,7 +85,7 @@ describe('the notes API', () => {
     ['PUT', '/api/notes', '{}', 405, 'method_not_allowed'],
     ['GET', '/api/notes/x', undefined, 405, 'method_not_allowed'],
     ['GET', '/api/other', undefined, 404, 'not_found'],
-  ])('answers %s %s %s with %i %s', async (method, path, body, status, error) => {
+  ])('the notes API answers %s %s %s with %i %s', async (method, path, body, status, error) => {
     const { call, signIn } = openSite()
     const token = await signIn()
     const response = await call(method, path, { token, ...(body === undefined ? {} : { body }) })
@@ -94,7 +94,7 @@ describe('the notes API', () => {
     expect(await response.json()).toEqual({ error, message: expect.any(String) })
   })
 
-  it('answers a failure inside with JSON that shows nothing of it', async () => {
+  it('the notes API answers an internal failure with JSON without details', async () => {
     const { call, provider, signIn } = openSite()
     const token = await signIn()
     vi.spyOn(provider.services.accounts, 'get').mockImplementationOnce(() => {
@@ -113,7 +113,7 @@ describe('a caller of the notes API', () => {
     { authorization: 'Basic YTpi', error: 'unauthorized' },
     { authorization: 'Bearer', error: 'unauthorized' },
     { authorization: 'Bearer not-a-jwt', error: 'invalid_token' },
-  ])('with Authorization $authorization is told $error', async ({ authorization, error }) => {
+  ])('the notes API answers Authorization $authorization with $error', async ({ authorization, error }) => {
     const response = await openSite().call('GET', '/api/notes', { ...(authorization && { authorization }) })
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toMatch(/^Bearer realm="Fieldnotes"/)
@@ -123,7 +123,7 @@ describe('a caller of the notes API', () => {
     expect(await response.json()).toEqual({ error, message: expect.any(String) })
   })
 
-  it('with a signed token that belongs to no session is refused, as are the API keys', async () => {
+  it('the notes API refuses signed tokens without a session, and API keys', async () => {
     const { call, provider, signIn } = openSite()
     const good = claimsOf(await signIn())
     const { session_id: _, ...noSession } = good

@@ -58,8 +58,8 @@ const sessionsOfAda = ({ admin }: ProviderFixture) => admin.listSessions(admin.f
 const alertOf = (page: { text: string }): string | undefined =>
   /role="alert".*?<span>([^<]*)<\/span>/s.exec(page.text)?.[1]
 
-describe('a person', () => {
-  it('signs up, writes, deletes and signs out', async () => {
+describe('a user of the demo app', () => {
+  it('a user signs up, writes a note, deletes it and signs out', async () => {
     const { browser, welcome } = await signedUp()
     expect(browser.url().pathname).toBe('/notes')
     expect(welcome.text).toContain('ada@example.com')
@@ -81,7 +81,7 @@ describe('a person', () => {
     expect((await browser.post('/sign-out', {})).status).toBe(200)
   })
 
-  it('signs in with a password, and finds the notes of before', async () => {
+  it('a user signs in with a password and finds earlier notes', async () => {
     const { browser: first, fetch } = await signedUp()
     await first.post('/notes', { text: 'still here' })
     const second = createFakeBrowser(SITE, fetch)
@@ -92,7 +92,7 @@ describe('a person', () => {
     expect(second.url().pathname).toBe('/notes')
   })
 
-  it('signs in with Google and returns by itself', async () => {
+  it('a user signs in with Google and comes back', async () => {
     const browser = openSite().browser()
     const page = await (await throughGoogle(browser, 'Ada Example'))()
     expect(browser.url().href).toBe(`${SITE}/notes`)
@@ -100,7 +100,7 @@ describe('a person', () => {
     expect([...browser.cookies.keys()].filter((name) => name.includes('verifier'))).toEqual([])
   })
 
-  it('sees why nothing happened after denying at Google', async () => {
+  it('a user who denies at Google sees why', async () => {
     const page = await (await throughGoogle(openSite().browser(), 'Deny'))()
     expect(page.status).toBe(400)
     expect(alertOf(page)).toBe('Google sign-in was cancelled. Nothing was shared.')
@@ -117,7 +117,7 @@ describe('a person', () => {
     ],
     ['/sign-up', 'eve@example.com', '12345', 'Choose a longer password: at least 6 characters.'],
     ['/sign-up', 'no address', '123456', 'Check the email address and the password.'],
-  ])('by %s with %s and "%s" is told "%s"', async (path, email, password, alert) => {
+  ])('posting to %s with %s and "%s" shows "%s"', async (path, email, password, alert) => {
     const { browser: open, provider } = openSite()
     await provider.admin.createUser(ADA)
     const browser = open()
@@ -130,7 +130,7 @@ describe('a person', () => {
     expect([...browser.cookies.keys()]).toEqual([])
   })
 
-  it.each(['   ', 'x'.repeat(2001)])('is told how long a note may be, and %j is none', async (text) => {
+  it.each(['   ', 'x'.repeat(2001)])('refuses the note %j, saying how long a note may be', async (text) => {
     const { browser } = await signedUp()
     const page = await browser.post('/notes', { text })
     expect(page.status).toBe(422)
@@ -209,13 +209,13 @@ describe.each(['en', 'de'] as const)('the demo app in %s', (language) => {
 })
 
 describe('the session cookie', () => {
-  it('has the attributes of the vendor library, and is no credential of the API', async () => {
+  it('the session cookie has the attributes of the vendor library, and is not accepted by the API', async () => {
     const { browser } = await signedUp()
     expect(browser.cookies.get(COOKIE)?.attributes).toMatch(/^Max-Age=34560000; Path=\/; SameSite=Lax$/)
     expect((await browser.get('/api/notes')).status).toBe(401)
   })
 
-  it('is removed with every chunk at sign-out, which ends the session, and nothing else is', async () => {
+  it('sign-out ends the session and removes every chunk of its cookie, and no other cookie', async () => {
     const { browser, provider } = openSite()
     const person = browser()
     const session = { ...(await signUp(provider.services, ADA)), padding: 'x'.repeat(9000) }
@@ -229,7 +229,7 @@ describe('the session cookie', () => {
   it.each<[string, (session: object) => string]>([
     ['JSON without base64', (session) => encodeURIComponent(JSON.stringify(session))],
     ['a session without a refresh token', (session) => base64({ ...session, refresh_token: undefined })],
-  ])('that the app did not write is not refreshed: %s', async (_what, write) => {
+  ])('does not refresh a cookie that the app did not write: %s', async (_what, write) => {
     const { browser, provider } = openSite()
     const session = await signUp(provider.services, ADA)
     provider.runtime.advance(3600)
@@ -240,7 +240,7 @@ describe('the session cookie', () => {
     expect(sessionsOfAda(provider)).toMatchObject([{ refreshCounter: 0 }])
   })
 
-  it('is refreshed once its token has expired', async () => {
+  it('refreshes the session once when its token has expired', async () => {
     const { browser, provider } = await signedUp()
     const before = browser.cookies.get(COOKIE)?.value
     await browser.get('/notes')
@@ -251,7 +251,7 @@ describe('the session cookie', () => {
     expect(sessionsOfAda(provider)).toMatchObject([{ refreshCounter: 1 }])
   })
 
-  it('is dropped when its session has ended', async () => {
+  it('drops the cookie of an ended session', async () => {
     const { browser, provider } = await signedUp()
     for (const { id } of sessionsOfAda(provider)) provider.admin.endSession(id)
     await browser.get('/notes')
@@ -260,7 +260,7 @@ describe('the session cookie', () => {
   })
 
   it.each([0, 3600])(
-    'is kept while the provider fails, which a page says without details, %i seconds on',
+    'keeps the cookie while the provider fails, and shows no details, %i seconds on',
     async (seconds) => {
       const { browser, provider } = await signedUp()
       provider.runtime.advance(seconds)
@@ -276,7 +276,7 @@ describe('the session cookie', () => {
     },
   )
 
-  it.each(['base64-!!', 'base64-e30', 'nonsense'])('is dropped when it reads %s', async (value) => {
+  it.each(['base64-!!', 'base64-e30', 'nonsense'])('drops the cookie if its value is %s', async (value) => {
     const browser = openSite().browser()
     keep(browser, COOKIE, value)
     await browser.get('/notes')
@@ -286,7 +286,7 @@ describe('the session cookie', () => {
 })
 
 describe('a form', () => {
-  it('of another origin is refused', async () => {
+  it('refuses forms of another origin', async () => {
     const { browser } = await signedUp()
     const headers = { origin: 'http://localhost:9999', 'sec-fetch-site': 'same-site' }
     for (const path of ['/notes', '/notes/delete', '/sign-out', '/sign-in', '/sign-up', '/sign-in/google']) {
@@ -296,14 +296,14 @@ describe('a form', () => {
     expect((await browser.get('/notes')).text).not.toContain('forged')
   })
 
-  it('of more than 64 KiB is refused', async () => {
+  it('refuses forms of more than 64 KiB', async () => {
     const { browser } = await signedUp()
     expect((await browser.post('/notes', { text: 'x'.repeat(70_000) })).status).toBe(413)
   })
 })
 
 describe('the return from Google', () => {
-  it('is refused in a browser that did not start it', async () => {
+  it('refuses the return from Google in a browser that did not start it', async () => {
     const { browser: open } = openSite()
     const attacker = open()
     const choose = await throughGoogle(attacker, 'Ada Example')
@@ -324,14 +324,14 @@ describe('the return from Google', () => {
     { query: 'error=access_denied&error_code=user_banned', alert: 'This account cannot sign in.' },
     { query: 'error=x&error_description=<script>', alert: 'The sign-in did not work. Try again.' },
     { query: '', alert: 'The sign-in did not work. Try again.' },
-  ])('explains "$query"', async ({ query, alert }) => {
+  ])('explains the return from Google with "$query"', async ({ query, alert }) => {
     const page = await openSite().browser().get(`/auth/callback?${query}`)
     expect(page.status).toBe(400)
     expect(alertOf(page)).toBe(alert)
     expect(page.text).not.toContain('<script>')
   })
 
-  it('of an unknown sign-in ends on the first page with a reason', async () => {
+  it('the return of an unknown sign-in shows the first page with a reason', async () => {
     const browser = openSite().browser()
     const page = await browser.get('/auth/v1/callback?state=forgotten&code=x')
     expect(browser.url().pathname).toBe('/')
@@ -341,7 +341,7 @@ describe('the return from Google', () => {
 
 describe('every page', () => {
   it.each(['/', '/sign-up', '/notes', '/nowhere'])(
-    '%s has strict headers and no script but the one that copies',
+    '%s has strict headers and no script except the one that copies',
     async (path) => {
       const { browser } = await signedUp()
       if (path !== '/notes') browser.cookies.clear()
@@ -370,7 +370,7 @@ describe('every page', () => {
     },
   )
 
-  it('sends people who are not signed in to the first page', async () => {
+  it('redirects visitors who are not signed in to the first page', async () => {
     const browser = openSite().browser()
     await browser.get('/notes')
     expect(browser.url().pathname).toBe('/')
@@ -379,10 +379,10 @@ describe('every page', () => {
   })
 })
 
-describe('somebody who comes from a sign-in page of the MCP server', () => {
+describe('a visitor from a sign-in page of the MCP server', () => {
   const returnTo = 'http://localhost:8787/oauth/authorize?client_id=a&state=b'
 
-  it('goes back there with the new account, after a mistake too', async () => {
+  it('sign-up returns to the sign-in page that linked to it, after a mistake too', async () => {
     const browser = openSite().browser()
     const page = await browser.get(`/sign-up?return_to=${encodeURIComponent(returnTo)}`)
     const escaped = returnTo.replaceAll('&', '&amp;')
@@ -407,15 +407,15 @@ describe('somebody who comes from a sign-in page of the MCP server', () => {
     '//evil.example',
     'javascript:alert(1)',
     'http://localhost:8787@evil.example',
-  ])('is never led to %s', async (target) => {
+  ])('sign-up never redirects to %s', async (target) => {
     const browser = openSite().browser()
     await browser.post('/sign-up', { ...ADA, return_to: target })
     expect(browser.url().href).toBe(`${SITE}/notes`)
   })
 })
 
-describe('the mail of this machine', () => {
-  it('is shown newest first, and to programs as JSON', async () => {
+describe('the mail page', () => {
+  it('the mail page shows mails newest first, and as JSON for programs', async () => {
     const { provider, app } = await signedUp()
     const show = (accept: string) => app.fetch(new Request(`${SITE}/mail`, { headers: { accept } }))
     expect(await (await show('text/html')).text()).toContain('No mail yet')

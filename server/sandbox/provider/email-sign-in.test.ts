@@ -19,8 +19,8 @@ async function send(body: object, path = '/otp') {
 const verify = (address = email) =>
   send({ email: address, token: lastMail()?.code, type: 'email' }, '/verify')
 
-describe('a mailed code', () => {
-  it('is good for its address alone, and none is no code', async () => {
+describe('a mailed code of the sandbox', () => {
+  it('a mailed code works for its address only, and an empty code for none', async () => {
     await provider.admin.createUser({ email: 'eve@example.com' })
     await send({ email, create_user: false })
     expect(await verify('eve@example.com')).toMatchObject({ status: 403, body: { code: 'otp_expired' } })
@@ -28,27 +28,27 @@ describe('a mailed code', () => {
     expect((await send({ email, token: '' }, '/verify')).status).toBe(400)
   })
 
-  it('is refused after an hour', async () => {
+  it('a mailed code is refused after an hour', async () => {
     await send({ email, create_user: false })
     provider.runtime.advance(3600)
     expect(await verify()).toMatchObject({ status: 403, body: { code: 'otp_expired' } })
   })
 
-  it('confirms the address of somebody new', async () => {
+  it('a mailed code confirms the address of a new account', async () => {
     await send({ email: 'new@example.com' })
     const { status, body } = await verify('new@example.com')
     expect(status).toBe(200)
     expect(body['user']?.['email_confirmed_at']).toBeDefined()
   })
 
-  it('lets nobody in who is banned', async () => {
+  it('a mailed code does not sign in a banned account', async () => {
     await send({ email, create_user: false })
     provider.admin.banUser(provider.admin.findUser(email)?.id ?? '')
     expect(await verify()).toMatchObject({ status: 403, body: { code: 'user_banned' } })
   })
 })
 
-it('a mailed link brings the browser back with a code for the client that asked, however late it is opened', async () => {
+it('a mailed link returns a code to the client that asked, however late it is opened', async () => {
   const { auth } = provider.client()
   await auth.signInWithOtp({ email, options: { emailRedirectTo: `${SITE}/welcome` } })
   provider.runtime.advance(3000)

@@ -11,7 +11,7 @@ describe('an error', () => {
     ['2026-11-01', '2024-01-01'],
     ['2023-12-31', null],
     ['nonsense', null],
-  ])('for API version %s is in the dialect of %s', async (version, dialect) => {
+  ])('an error for API version %s has the format of %s', async (version, dialect) => {
     const headers = { 'x-supabase-api-version': version }
     const response = await startProvider().call('POST', '/token?grant_type=password', ADA, headers)
     expect(response.status).toBe(400)
@@ -27,7 +27,7 @@ describe('an error', () => {
     ['no grant', 400, 'invalid_credentials', '/token', '{}'],
     ['64 KiB and one', 413, 'validation_failed', '/signup', 'x'.repeat(65_537)],
     ['no bearer token', 401, 'no_authorization', '/logout', ''],
-  ])('for %s is %i %s', async (_what, status, code, path, text) => {
+  ])('an error for %s is %i %s', async (_what, status, code, path, text) => {
     const headers = { 'x-supabase-api-version': '2024-01-01' }
     const response = await startProvider().fetch(
       new Request(`${AUTH}${path}`, { method: 'POST', headers, body: text }),
@@ -36,7 +36,7 @@ describe('an error', () => {
     expect(await response.json()).toEqual({ code, message: expect.any(String) })
   })
 
-  it('from within shows nothing of the inside', async () => {
+  it('an internal error shows no details', async () => {
     const provider = startProvider()
     provider.close()
     const response = await provider.call('POST', '/signup', ADA)
@@ -53,7 +53,7 @@ it('the API never shows a secret of the account', async () => {
   expect(JSON.stringify(data.user)).not.toMatch(new RegExp(`scrypt|${secret}|refresh`))
 })
 
-it('a file keeps accounts, sessions, factors and keys over a restart', async () => {
+it('accounts, sessions, factors and keys survive a restart', async () => {
   const database = join(temporaryFolder(), 'nested', 'provider.db')
   const before = startProvider({ database })
   const { id } = await before.admin.createUser(ADA)

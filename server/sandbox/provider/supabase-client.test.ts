@@ -11,7 +11,7 @@ import { computeTotp } from './accounts/totp.ts'
 const ADA = { email: 'ada@example.com', password: 'correct horse' }
 
 describe('an unmodified supabase-js client', () => {
-  it('signs up and is signed in at once', async () => {
+  it('supabase-js signs up and is signed in at once', async () => {
     const { client } = startProvider()
     const { data, error } = await client().auth.signUp({
       ...ADA,
@@ -31,7 +31,7 @@ describe('an unmodified supabase-js client', () => {
     expect(data.user?.factors).toBeUndefined()
   })
 
-  it('learns that a refresh token was tampered with', async () => {
+  it('supabase-js learns that a refresh token was tampered with', async () => {
     const { admin, client } = startProvider()
     await admin.createUser(ADA)
     const { auth } = client()
@@ -44,7 +44,7 @@ describe('an unmodified supabase-js client', () => {
     }
   })
 
-  it('ends every session without the second factor, and what was issued before it, by proving it', async () => {
+  it('proving the second factor ends every session without it, and earlier tokens', async () => {
     const { admin, client, runtime } = startProvider()
     const { id } = await admin.createUser(ADA)
     const { factorId, secret } = admin.enrollTotp(id)
@@ -61,7 +61,7 @@ describe('an unmodified supabase-js client', () => {
     expect(errors).toEqual(['refresh_token_already_used', 'refresh_token_not_found'])
   })
 
-  it('changes its password and its metadata in a session with the second factor, if the account has one', async () => {
+  it('an account with a second factor changes its password only in a session that proved it', async () => {
     const { admin, client, runtime } = startProvider()
     const { id } = await admin.createUser(ADA)
     const { factorId, secret } = admin.enrollTotp(id)
@@ -88,7 +88,7 @@ describe('single sign-on', () => {
     return { auth, url: data?.url ?? '', id: signedIn.data.user?.id ?? '' }
   }
 
-  it('has an account of its own, the same each time', async () => {
+  it('single sign-on has its own account, the same each time', async () => {
     const provider = startProvider()
     const other = await provider.admin.createUser({ email: 'lin@company.example' })
     const { auth, id } = await signIn(provider)
@@ -98,7 +98,7 @@ describe('single sign-on', () => {
     expect(provider.admin.findUser('lin@company.example')).toEqual(other)
   })
 
-  it('of otp@company.example has a second factor from the start, whose code the mail page shows', async () => {
+  it('otp@company.example has a second factor, whose code the mail page shows', async () => {
     const provider = startProvider()
     await signIn(provider, 'Otto')
     const { auth, id } = await signIn(provider, 'Otto')
@@ -115,7 +115,7 @@ describe('single sign-on', () => {
     expect((await auth.mfa.getAuthenticatorAssuranceLevel()).data?.currentLevel).toBe('aal2')
   })
 
-  it('that is denied, late, used or banned ends at the site, not where it began', async () => {
+  it('single sign-on that is denied, late, used or banned ends at the site URL', async () => {
     const provider = startProvider()
     const { auth } = provider.client()
     const start = async (): Promise<string> => (await auth.signInWithSSO({ domain, options })).data?.url ?? ''
