@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 const widerTests: Readonly<Record<string, readonly string[]>> = {
   'server/core/access': [
     'server/core/tokens/caller-reader.test.ts',
-    'server/http/mcp*.test.ts',
+    'server/http/mcp/mcp*.test.ts',
     'server/http/login/access-rules.test.ts',
     'server/mcp/*.test.ts',
     'server/mcp/{plain,relay}/*.test.ts',
@@ -26,7 +26,7 @@ const widerTests: Readonly<Record<string, readonly string[]>> = {
   ],
   'server/core/tokens': [
     'server/http/oauth/*.test.ts',
-    'server/http/mcp*.test.ts',
+    'server/http/mcp/mcp*.test.ts',
     'server/core/authorization/*.test.ts',
   ],
   'server/http/login': ['server/core/sign-in/*.test.ts', 'server/http/page-language.test.ts'],

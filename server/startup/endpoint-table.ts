@@ -32,7 +32,7 @@ import { createBackchannelLogoutEndpoint } from '../http/oauth/backchannel-logou
 import { createIntrospectEndpoint, createRevokeEndpoint } from '../http/oauth/revoke-introspect.ts'
 import type { LoginCookies } from '../http/cookies.ts'
 import { accountPath, type LoginPorts } from '../http/login/login-subject.ts'
-import { createMcpGate, type McpPorts } from '../http/mcp.ts'
+import { createMcpGate, type McpPorts } from '../http/mcp/mcp-gate.ts'
 import type { AppView } from '../http/pages/layout.ts'
 import type { Look } from '../http/pages/look.ts'
 import { createKeySetEndpoint } from '../http/oauth/key-set.ts'

@@ -155,14 +155,17 @@ export const deviations: readonly Deviation[] = [
     what: 'A message of an earlier revision that comes with the version header of 2026-07-28, and with nothing else of it, is served as what it is.',
     why: 'Hosted assistants send that header after they have agreed on an earlier revision. Anything else of 2026-07-28 in the request makes all of its rules count.',
     off: 'Cannot be switched off.',
-    test: ['server/http/mcp.test.ts', 'a version header of 2026-07-28 on an older message is overlooked'],
+    test: [
+      'server/http/mcp/mcp-gate.test.ts',
+      'a version header of 2026-07-28 on an older message is overlooked',
+    ],
   },
   {
     sections: 'MCP auth Scope-Challenge-Handling',
     what: 'The scope of a 403 names what the token has already, beside what the operation takes.',
     why: 'A client that asks for exactly what the challenge says loses nothing.',
     off: 'Cannot be switched off.',
-    test: ['server/http/mcp-scope.test.ts', 'is asked for (RFC 6750 section 3.1, MCP step-up)'],
+    test: ['server/http/mcp/mcp-scope.test.ts', 'is asked for (RFC 6750 section 3.1, MCP step-up)'],
   },
   {
     sections: 'RFC 9700 4.16, OAuth 2.1 7.10',

@@ -1,16 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
-import type { GrantUse } from '../core/session/grant.ts'
-import type { ToolModule } from '../mcp/tools/tool-module.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
+import type { GrantUse } from '../../core/session/grant.ts'
+import type { ToolModule } from '../../mcp/tools/tool-module.ts'
 import {
   baseUrl,
   type DrawbridgeFixture,
   startDrawbridge,
-} from '../../tests/support/server/drawbridge-fixture.ts'
-import { message2026, request, toolCall } from '../../tests/support/server/mcp/mcp-message.ts'
-import { signInToWebApp } from '../../tests/support/server/web-app-session.ts'
+} from '../../../tests/support/server/drawbridge-fixture.ts'
+import { message2026, request, toolCall } from '../../../tests/support/server/mcp/mcp-message.ts'
+import { signInToWebApp } from '../../../tests/support/server/web-app-session.ts'
 
 let ran: string[]
 

@@ -1,13 +1,18 @@
 import { decodeJwt } from 'jose'
-import { tokenKey } from '../core/tokens/token-issue.ts'
+import { tokenKey } from '../../core/tokens/token-issue.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { account, appUrl, baseUrl, startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
-import { rotationTerms, successorSample } from '../../tests/support/server/core/grant-sample.ts'
+import {
+  account,
+  appUrl,
+  baseUrl,
+  startDrawbridge,
+} from '../../../tests/support/server/drawbridge-fixture.ts'
+import { rotationTerms, successorSample } from '../../../tests/support/server/core/grant-sample.ts'
 import {
   sessionCookieHeader,
   signInToWebApp,
   type WebAppSession,
-} from '../../tests/support/server/web-app-session.ts'
+} from '../../../tests/support/server/web-app-session.ts'
 
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 const toolNames = ['whoami', 'list_notes', 'add_note', 'delete_note']

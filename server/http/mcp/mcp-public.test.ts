@@ -1,22 +1,22 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
+import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import {
   appUrl,
   baseUrl,
   type DrawbridgeFixture,
   startDrawbridge,
-} from '../../tests/support/server/drawbridge-fixture.ts'
+} from '../../../tests/support/server/drawbridge-fixture.ts'
 import {
   initialize,
   message2026,
   notification,
   request,
   toolCall,
-} from '../../tests/support/server/mcp/mcp-message.ts'
-import type { Settings } from '../config/setting-table.ts'
-import type { ToolModule } from '../mcp/tools/tool-module.ts'
+} from '../../../tests/support/server/mcp/mcp-message.ts'
+import type { Settings } from '../../config/setting-table.ts'
+import type { ToolModule } from '../../mcp/tools/tool-module.ts'
 
 let drawbridge: DrawbridgeFixture
 let ran: unknown[]

@@ -9,11 +9,11 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, transportErrorCode } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { callOf, maxNameLength } from '../core/access/call-record.ts'
-import { signedInText } from '../core/tokens/sign-in-tool.ts'
-import { readBody } from './middleware/body.ts'
+import { callOf, maxNameLength } from '../../core/access/call-record.ts'
+import { signedInText } from '../../core/tokens/sign-in-tool.ts'
+import { readBody } from '../middleware/body.ts'
 import type { TextResponse } from '@drawbridge/shared/text-response.ts'
-import { httpError, json } from './response.ts'
+import { httpError, json } from '../response.ts'
 
 // Far more than any tool needs. Each step traverses the whole message, some more than once.
 const maxDepth = 100

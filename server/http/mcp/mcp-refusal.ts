@@ -1,11 +1,11 @@
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import { type BearerChallenge, bearerChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
-import type { Caller, CallerResult } from '../core/tokens/caller.ts'
-import { type ScopeCatalogue, toolScope } from '../core/tokens/scope.ts'
-import type { RequestContext } from './endpoint.ts'
-import type { PublicUrls } from './public-urls.ts'
-import { httpError, oauthFailure } from './response.ts'
+import type { Caller, CallerResult } from '../../core/tokens/caller.ts'
+import { type ScopeCatalogue, toolScope } from '../../core/tokens/scope.ts'
+import type { RequestContext } from '../endpoint.ts'
+import type { PublicUrls } from '../public-urls.ts'
+import { httpError, oauthFailure } from '../response.ts'
 
 /** Returns 401 without an error, since no credential was sent (RFC 6750 section 3.1). */
 export function challenge(scopes: readonly string[], { resourceMetadata }: PublicUrls): Reply {

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Settings } from '../config/setting-table.ts'
-import type { ToolModule } from '../mcp/tools/tool-module.ts'
+import type { Settings } from '../../config/setting-table.ts'
+import type { ToolModule } from '../../mcp/tools/tool-module.ts'
 import {
   account,
   type DrawbridgeFixture,
   startDrawbridge,
-} from '../../tests/support/server/drawbridge-fixture.ts'
-import { message2026, notification, request } from '../../tests/support/server/mcp/mcp-message.ts'
-import { signInToWebApp } from '../../tests/support/server/web-app-session.ts'
+} from '../../../tests/support/server/drawbridge-fixture.ts'
+import { message2026, notification, request } from '../../../tests/support/server/mcp/mcp-message.ts'
+import { signInToWebApp } from '../../../tests/support/server/web-app-session.ts'
 
 let drawbridge: DrawbridgeFixture
 let ran = 0
