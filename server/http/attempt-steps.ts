@@ -1,4 +1,5 @@
 import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
+import type { EventMeaning } from '../core/attempts/attempt.ts'
 
 interface AnsweredRequest {
   request: Request
@@ -7,9 +8,13 @@ interface AnsweredRequest {
   events: readonly ReportedEvent[]
 }
 
-export type ReportedEvent = readonly [event: string, fields: Readonly<Record<string, unknown>>]
+/** An event of the request's log, with what it says of a client that connects. */
+export interface ReportedEvent extends EventMeaning {
+  name: string
+  fields: Readonly<Record<string, unknown>>
+}
 
-interface SeenStep {
+interface ShownStep {
   step: AttemptStep
   ok: boolean
   detail?: string | undefined
@@ -18,7 +23,7 @@ interface SeenStep {
 }
 
 /** Returns the steps that a request shows, in order; none for one that has nothing to do with connecting. */
-export type StepReader = (request: AnsweredRequest) => readonly SeenStep[]
+export type StepReader = (request: AnsweredRequest) => readonly ShownStep[]
 
 /** Returns the {@link StepReader} of a row of the endpoint table or of `other`; undefined where no client connects. */
 export function stepReaderOf(endpoint: string, basePath: string): StepReader | undefined {
@@ -51,13 +56,13 @@ function documentOf(url: string): AttemptStep | undefined {
   return name === 'oauth-protected-resource' ? 'resource_metadata' : 'server_metadata'
 }
 
-function documentSteps({ request, status }: AnsweredRequest, step: AttemptStep | undefined): SeenStep[] {
+function documentSteps({ request, status }: AnsweredRequest, step: AttemptStep | undefined): ShownStep[] {
   return step && request.method === 'GET' ? [{ step, ok: status < 400 }] : []
 }
 
-function callSteps(answered: AnsweredRequest): SeenStep[] {
+function callSteps(answered: AnsweredRequest): ShownStep[] {
   const { request, status } = answered
-  const call = fieldsOf(answered, 'mcp_request')
+  const call = fieldsOf(answered, 'call')
   if (call) {
     const grantId = text(call['grant_id'])
     if (grantId === undefined) return []
@@ -71,19 +76,17 @@ function callSteps(answered: AnsweredRequest): SeenStep[] {
         ]
       : [{ step, ok, grantId }]
   }
-  const hasToken = request.headers.has('authorization')
-  if (status === 401 && !hasToken) return [{ step: 'challenge', ok: true }]
-  // 405: the client asks for a stream that is not offered.
-  if (hasToken && status >= 400 && status !== 405)
-    return [{ step: 'first_call', ok: false, detail: refusalOf(answered) }]
+  // A refused token may be an old one.
+  if (request.headers.has('authorization')) return []
+  if (status === 401) return [{ step: 'challenge', ok: true }]
   return status === 403 || status === 421
     ? [{ step: 'challenge', ok: false, detail: refusalOf(answered) }]
     : []
 }
 
-function registerSteps(answered: AnsweredRequest): SeenStep[] {
+function registerSteps(answered: AnsweredRequest): ShownStep[] {
   if (answered.request.method !== 'POST') return []
-  const clientId = text(fieldsOf(answered, 'client_registered')?.['client_id'])
+  const clientId = text(fieldsOf(answered, 'client')?.['client_id'])
   return [{ step: 'register', ok: clientId !== undefined, clientId, detail: refusalOf(answered) }]
 }
 
@@ -94,28 +97,24 @@ const ofDocument: ReadonlySet<string> = new Set([
   'client_limited',
 ])
 
-function pageSteps(answered: AnsweredRequest): SeenStep[] {
+function pageSteps(answered: AnsweredRequest): ShownStep[] {
   if (answered.request.method === 'POST') return signInSteps(answered)
   const detail = refusalOf(answered)
   if (detail !== undefined && ofDocument.has(detail)) return [{ step: 'client', ok: false, detail }]
   const ok = answered.status === 200 && detail === undefined
-  const page: SeenStep = { step: 'page', ok, detail }
+  const page: ShownStep = { step: 'page', ok, detail }
   return ok && answered.clientId?.startsWith('https:') ? [{ step: 'client', ok }, page] : [page]
 }
 
-/** Events after which the person has something else to do before they are signed in. */
-const awaited: ReadonlySet<string> = new Set(['email_requested', 'second_factor_asked', 'device_code_taken'])
-
-function signInSteps(answered: AnsweredRequest): SeenStep[] {
-  const signedIn = fieldsOf(answered, 'signed_in') ?? fieldsOf(answered, 'device_allowed')
-  if (signedIn)
+function signInSteps(answered: AnsweredRequest): ShownStep[] {
+  if (fieldsOf(answered, 'signed_in'))
     return [
       { step: 'sign_in', ok: true },
       { step: 'code', ok: true },
     ]
-  const waiting = answered.events.find(([event]) => awaited.has(event))?.[0]
-  if (waiting === 'device_code_taken') return [{ step: 'page', ok: true }]
-  if (waiting !== undefined) return [{ step: 'sign_in', ok: true, detail: waiting }]
+  if (fieldsOf(answered, 'code_entered')) return [{ step: 'page', ok: true }]
+  const waiting = answered.events.find(({ shows }) => shows === 'waits')
+  if (waiting) return [{ step: 'sign_in', ok: true, detail: waiting.name }]
   const detail = refusalOf(answered)
   if (detail !== undefined) return [{ step: 'sign_in', ok: false, detail }]
   return answered.status === 302 || answered.status === 303
@@ -123,62 +122,38 @@ function signInSteps(answered: AnsweredRequest): SeenStep[] {
     : []
 }
 
-function deviceSteps(answered: AnsweredRequest): SeenStep[] {
-  const clientId = text(fieldsOf(answered, 'device_authorization_started')?.['client_id'])
+function deviceSteps(answered: AnsweredRequest): ShownStep[] {
+  const clientId = text(fieldsOf(answered, 'client')?.['client_id'])
   return [{ step: 'client', ok: clientId !== undefined, clientId, detail: refusalOf(answered) }]
 }
 
 /** Errors that a device gets while its user is busy. */
 const pending: ReadonlySet<string | undefined> = new Set(['authorization_pending', 'slow_down'])
 
-function tokenSteps(answered: AnsweredRequest): SeenStep[] {
-  const issued = fieldsOf(answered, 'token_issued')
+function tokenSteps(answered: AnsweredRequest): ShownStep[] {
+  const issued = fieldsOf(answered, 'token')
   if (issued?.['grant_type'] === 'refresh_token') return []
   const clientId = text(issued?.['client_id'])
   if (issued) return [{ step: 'token', ok: true, clientId, grantId: text(issued['grant_id']) }]
   const detail = refusalOf(answered)
   if (pending.has(detail) || answered.request.method !== 'POST') return []
   // Only refreshes are refused with the name of their grant.
-  const isRefresh = fieldsOf(answered, 'token_refused')?.['grant_id'] !== undefined
+  const isRefresh = answered.events.some(({ refusal, fields }) => refusal && fields['grant_id'] !== undefined)
   return [{ step: 'token', ok: false, detail: isRefresh ? `refresh: ${detail}` : detail }]
 }
 
-/** Events that say why a request was refused, with the field that has the word for it. */
-const refusals: Readonly<Record<string, string | undefined>> = {
-  sign_in_failed: 'failure',
-  email_not_sent: 'failure',
-  second_factor_failed: 'failure',
-  second_factor_over: 'reason',
-  sign_in_stranded: 'reason',
-  access_denied: undefined,
-  authorization_denied: undefined,
-  device_denied: undefined,
-  device_code_unknown: undefined,
-  authorization_refused: 'error',
-  registration_limited: undefined,
-  device_limit_reached: undefined,
-  request_refused: 'code',
-  token_refused: 'code',
-  caller_refused: undefined,
-  origin_refused: undefined,
-  cookie_refused: undefined,
-  provider_failed: 'failure',
-}
-
 function refusalOf({ events, status }: AnsweredRequest): string | undefined {
-  for (const [event, fields] of events) {
-    if (!Object.hasOwn(refusals, event)) continue
-    const field = refusals[event]
-    return (field === undefined ? undefined : text(fields[field])) ?? event
-  }
-  return status < 400 ? undefined : String(status)
+  const refused = events.find(({ refusal }) => refusal !== undefined)
+  if (!refused) return status < 400 ? undefined : String(status)
+  const { name, fields, refusal } = refused
+  return (typeof refusal === 'string' ? text(fields[refusal]) : undefined) ?? name
 }
 
 function fieldsOf(
   { events }: AnsweredRequest,
-  wanted: string,
-): Readonly<Record<string, unknown>> | undefined {
-  return events.find(([event]) => event === wanted)?.[1]
+  wanted: EventMeaning['shows'],
+): ReportedEvent['fields'] | undefined {
+  return events.find(({ shows }) => shows === wanted)?.fields
 }
 
 function text(value: unknown): string | undefined {

@@ -1,5 +1,7 @@
-/** Defines how one kind of event is logged. */
-export interface LogEvent {
+import type { EventMeaning } from '../core/attempts/attempt.ts'
+
+/** Defines how one kind of event is logged, and what its listeners read from it. */
+export interface LogEvent extends EventMeaning {
   /** Per-request events are `debug`, so that the hot path writes nothing by default. */
   level: 'debug' | 'info' | 'warn' | 'error'
   /** Part of the audit trail: its lines carry `"audit": true` and, where known, the client's address. */
@@ -14,7 +16,7 @@ export interface LogEvent {
 }
 
 /** Deviations from the defaults of an event. */
-type Options = Partial<Pick<LogEvent, 'fields' | 'detail' | 'level' | 'nextStep'>>
+type Options = Partial<Pick<LogEvent, 'fields' | 'detail' | 'level' | 'nextStep' | 'shows' | 'refusal'>>
 
 /** Defines an event of the audit trail; `info` by default. */
 export const audit = (meaning: string, options: Options = {}): LogEvent => ({

@@ -12,7 +12,7 @@ const sources = globSync('**/*.ts', {
   cwd: folder,
   exclude: (path) => /^(?:node_modules|dist)$/.test(path),
 })
-  .filter((path) => !/\.test\.ts$|log-event\.ts$|event-kind\.ts$|upstream-events\.ts$/.test(path))
+  .filter((path) => !/\.test\.ts$|log-event\.ts$|event-kind\.ts$|-events\.ts$/.test(path))
   .map((path) => ({ path, text: readFileSync(join(folder, path), 'utf8') }))
 
 /** Finds the events reported in `text`: in calls of a report function, and in the unions of names that such a function takes. */

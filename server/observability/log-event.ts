@@ -1,4 +1,5 @@
 import { audit, event, type LogEvent } from './event-kind.ts'
+import { providerEvents } from './provider-events.ts'
 import { upstreamEvents } from './upstream-events.ts'
 
 const grant = ['grant_id', 'client_id', 'sub']
@@ -15,22 +16,27 @@ const callFields = [
 /** Every event by name. Log levels, audit marks, the metric and docs/observability.md are derived from this table. */
 export const logEvents: Readonly<Record<string, LogEvent>> = {
   // Signing in
-  signed_in: audit('A user signed in and allowed a client.', { fields: ['client_id', 'sub'] }),
+  signed_in: audit('A user signed in and allowed a client.', {
+    fields: ['client_id', 'sub'],
+    shows: 'signed_in',
+  }),
   sign_in_failed: audit('The session provider or a limit refused a sign-in.', {
     fields: ['failure', 'message'],
     detail: 'failure',
+    refusal: 'failure',
   }),
   email_requested: event(
     'info',
     'A mail for signing in was asked for; it is sent if the address has an account.',
     {
       fields: ['client_id'],
+      shows: 'waits',
     },
   ),
   email_not_sent: event(
     'warn',
     'The session provider sent no mail that was asked for: its quota, its mail server or its settings. Nobody is told who has an account, so people wait for it.',
-    { fields: ['failure', 'message'], detail: 'failure' },
+    { fields: ['failure', 'message'], detail: 'failure', refusal: 'failure' },
   ),
   email_link_lost: event('error', 'A mail was sent, but its link cannot be used: the store failed.', {
     fields: ['err'],
@@ -38,23 +44,26 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   second_factor_asked: event(
     'info',
     'The password or social sign-in was accepted; the second factor is next.',
-    { fields: ['client_id'] },
+    { fields: ['client_id'], shows: 'waits' },
   ),
   second_factor_failed: audit('A second-factor code was not accepted.', {
     fields: ['failure', 'message'],
     detail: 'failure',
+    refusal: 'failure',
   }),
   second_factor_over: audit('A sign-in ended because its second factor never came.', {
     fields: ['reason', 'message'],
     detail: 'reason',
+    refusal: 'reason',
   }),
   sign_in_stranded: event('info', 'A user was shown an error page; docs/errors.md lists the reasons.', {
     fields: ['reason'],
     detail: 'reason',
+    refusal: 'reason',
   }),
   upstream_refused: audit(
     'The upstream responded with 401 or 403: it does not accept what it is told about the caller.',
-    { fields: ['status'] },
+    { fields: ['status'], refusal: true },
   ),
   upstream_failed: event('warn', 'The upstream sent no response, or one that cannot be passed on.', {
     fields: ['reason', 'status', 'err'],
@@ -62,30 +71,34 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   }),
   access_denied: audit(
     'The access rules refuse a user, at sign-in or with a credential of the provider at /mcp. `reason` is `deny_rule`, `no_rule` (none matches) or `address_not_verified` (one would match if the address were verified); `rule` is the number of the deny rule.',
-    { fields: ['client_id', 'sub', 'rule', 'reason'], detail: 'reason' },
+    { fields: ['client_id', 'sub', 'rule', 'reason'], detail: 'reason', refusal: true },
   ),
-  authorization_denied: audit('A user refused to allow a client.', { fields: ['client_id'] }),
+  authorization_denied: audit('A user refused to allow a client.', { fields: ['client_id'], refusal: true }),
   account_signed_in: audit('A user signed in to see their connections.', { fields: ['sub'] }),
-  device_allowed: audit('A user signed in and allowed a device.', { fields: ['client_id', 'sub'] }),
-  device_denied: audit('A user refused to allow a device.', { fields: ['client_id'] }),
+  device_allowed: audit('A user signed in and allowed a device.', {
+    fields: ['client_id', 'sub'],
+    shows: 'signed_in',
+  }),
+  device_denied: audit('A user refused to allow a device.', { fields: ['client_id'], refusal: true }),
   device_code_taken: event('info', 'A user entered the code of a device; signing in is next.', {
     fields: ['client_id'],
+    shows: 'code_entered',
   }),
-  device_code_unknown: event('info', 'A user entered a code that no waiting device has.'),
+  device_code_unknown: event('info', 'A user entered a code that no waiting device has.', { refusal: true }),
   device_code_limited: audit('Too many device codes were tried.'),
   authorization_refused: event(
     'info',
     'An authorization request was invalid; the client received the error.',
-    { fields: ['err'] },
+    { fields: ['err'], refusal: 'error' },
   ),
 
   // Clients
-  client_registered: audit('A client registered itself.', { fields: ['client_id'] }),
+  client_registered: audit('A client registered itself.', { fields: ['client_id'], shows: 'client' }),
   client_updated: audit('A client changed its registration.', { fields: ['client_id'] }),
   client_removed: audit('A client removed its registration, which ended its grants.', {
     fields: ['client_id', 'grants_ended'],
   }),
-  registration_limited: audit('The registration limit was reached.'),
+  registration_limited: audit('The registration limit was reached.', { refusal: true }),
   client_document_unavailable: event('info', "A client's metadata document could not be used.", {
     fields: ['client_id', 'host', 'reason', 'next_step'],
   }),
@@ -101,6 +114,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     {
       fields: ['client_id', 'grant_type', 'grant_id'],
       detail: 'grant_type',
+      shows: 'token',
     },
   ),
   refresh_token_replayed: audit(
@@ -112,13 +126,18 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     {
       fields: ['code', 'description', 'err', 'client_id', 'grant_id'],
       detail: 'code',
+      refusal: 'code',
     },
   ),
   token_revoked: audit('A client revoked a token.', { fields: ['client_id'] }),
   connection_revoked: audit('A user ended a grant on their connections page.', { fields: grant }),
-  device_authorization_started: event('info', 'A device asked for authorization.', { fields: ['client_id'] }),
+  device_authorization_started: event('info', 'A device asked for authorization.', {
+    fields: ['client_id'],
+    shows: 'client',
+  }),
   device_limit_reached: audit('Too many devices asked for authorization, from one address or in total.', {
     fields: ['client_id'],
+    refusal: true,
   }),
   grant_ended: audit(
     'A grant ended early: a code or token was reused, the grant was revoked, or the access rules no longer allow its user.',
@@ -140,6 +159,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   request_refused: event('debug', 'A client received an OAuth error.', {
     fields: ['code', 'description', 'err'],
     detail: 'code',
+    refusal: 'code',
   }),
   requests_shed: audit('Requests were refused unread because there were too many.', {
     fields: ['count', 'address'],
@@ -157,12 +177,18 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   store_unavailable: event('error', 'The store could not be used; the client received 503.', {
     fields: ['err'],
   }),
-  origin_refused: event('info', 'A page of a disallowed origin called /mcp.'),
-  cookie_refused: event('info', 'A session cookie was sent by a request that may not use it.'),
-  caller_refused: event('debug', 'A credential at /mcp was not accepted.', { fields: ['description'] }),
+  origin_refused: event('info', 'A page of a disallowed origin called /mcp.', { refusal: true }),
+  cookie_refused: event('info', 'A session cookie was sent by a request that may not use it.', {
+    refusal: true,
+  }),
+  caller_refused: event('debug', 'A credential at /mcp was not accepted.', {
+    fields: ['description'],
+    refusal: true,
+  }),
   mcp_request: event('debug', 'An authenticated caller sent a message to /mcp.', {
     fields: ['credential', 'grant_id', 'method'],
     detail: 'credential',
+    shows: 'call',
   }),
   tool_called: audit(
     'A tool was called. `outcome` is `ok`, `tool_error`, `refused_scope`, `refused_rule`, `refused_limit`, `cancelled` or `failed`; `unknown` marks names that the server does not have, `unlisted` those of an upstream that has not listed its tools yet. Arguments and results are never logged.',
@@ -209,82 +235,7 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
     { fields: ['path', 'reason'] },
   ),
 
-  // The session provider
-  provider_failed: event('error', 'The session provider could not be used for a login page.', {
-    fields: ['failure', 'message'],
-    detail: 'failure',
-  }),
-  provider_refreshed: event('info', "A grant's provider session was refreshed.", { fields: ['grant_id'] }),
-  provider_refresh_failed: event('error', 'A refresh failed and will be retried; the grant continues.', {
-    fields: ['grant_id', 'err'],
-  }),
-  provider_session_ended: audit('The provider ended a session, and its grant with it.', {
-    fields: ['grant_id', 'err'],
-    level: 'warn',
-  }),
-  provider_logout: audit(
-    'The provider reported that it has signed a user out; the grants of that sign-in ended.',
-    { fields: ['sub', 'grants_ended'] },
-  ),
-  provider_logout_refused: event('warn', 'A logout token was not accepted.', {
-    fields: ['failure', 'message'],
-    detail: 'failure',
-  }),
-  provider_refresh_lost: event(
-    'error',
-    'A session ended after an earlier response of the provider was lost; that response may have held the current token.',
-    { fields: ['grant_id', 'err'] },
-  ),
-  provider_refresh_refused: audit(
-    'The provider refused to refresh a session for an hour while it refreshed others, so its grant ended.',
-    { fields: ['grant_id', 'err'], level: 'warn' },
-  ),
-  provider_session_unsaved: event(
-    'error',
-    'New provider tokens stay in memory until the store can be written.',
-    { fields: ['grant_id', 'err'] },
-  ),
-  provider_sessions_lost: event(
-    'error',
-    'The process ended with provider sessions that had not been stored.',
-  ),
-  provider_session_unreadable: event(
-    'error',
-    'The key that encrypted a provider session is not in the key ring; its client gets 503.',
-    {
-      fields: ['grant_id', 'err', 'next_step'],
-      nextStep:
-        'Put the key back at the end of SECRET_KEYS; drawbridge-server doctor names it. If it was the key of a trial, set STORE to a new store: clients then sign in again by themselves.',
-    },
-  ),
-  grant_of_other_provider: event(
-    'error',
-    'A connection belongs to a provider other than the configured one; its client gets 503.',
-    {
-      fields: ['grant_id', 'err', 'next_step'],
-      nextStep:
-        'Correct PROVIDER and PROVIDER_URL. If the provider was changed on purpose, set STORE to a new store: clients then sign in again by themselves.',
-    },
-  ),
-  provider_probe_failed: event('warn', 'The provider could not say whether a session is still valid.', {
-    fields: ['err'],
-  }),
-  provider_signed_out: event('info', 'A session that is no longer used was signed out at the provider.', {
-    fields: ['grant_id'],
-  }),
-  provider_sign_out_skipped: event(
-    'info',
-    'A connection ended but its session did not: the provider cannot end it, or other connections of the user use it.',
-    { fields: ['grant_id'] },
-  ),
-  provider_sign_out_failed: event('warn', 'Signing out at the provider failed and will be retried.', {
-    fields: ['grant_id', 'err'],
-  }),
-  provider_sign_out_abandoned: event(
-    'error',
-    'Signing out failed for three days; the session may still be valid at the provider.',
-    { fields: ['grant_id', 'err'] },
-  ),
+  ...providerEvents,
 
   // The process
   key_file_unusable: event(

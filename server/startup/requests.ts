@@ -13,6 +13,7 @@ import type { RequestGate } from '../http/listener/guarded-server.ts'
 import { createLoadShedding } from '../http/listener/load-shedding.ts'
 import type { LoginCookies } from '../http/cookies.ts'
 import { publicUrls, tokenPaths } from '../http/public-urls.ts'
+import { logEvents } from '../observability/log-event.ts'
 import { type Log, type LogBindings, nameTokenRefusals, type Report, reportTo } from '../observability/log.ts'
 
 /** With an https base URL only a proxy, which ends TLS, connects to this server. */
@@ -31,7 +32,7 @@ export function createRequestContexts(
   const clientAddress = createClientAddress(config.trustedProxies, reachOf(config))
   const warn = warnWithoutAddress(basePath, reportTo(log))
   const pathsOfTokens = tokenPaths(basePath)
-  const watchAttempt = createAttemptWatch(attempts, basePath)
+  const watchAttempt = createAttemptWatch(attempts, basePath, (event) => logEvents[event])
   return (request, peer) => {
     // Random: every client sees it, and it must not tell how many requests there were.
     const id = encodeBase64url(runtime.randomBytes(12))

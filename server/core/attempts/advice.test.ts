@@ -58,8 +58,8 @@ describe('advice is about', () => {
   it.each([
     ['sign_in', { detail: 'second_factor' }, /did not come back \(second_factor\)\./],
     ['sign_in', {}, /did not come back\./],
-    ['code', { userAgent: 'Mozilla/5.0' }, /no longer have waited for the browser\.$/],
-    ['code', {}, /no longer have waited\.$/],
+    ['code', { userAgent: 'Mozilla/5.0' }, /have stopped waiting for the browser\.$/],
+    ['code', {}, /have stopped waiting\.$/],
   ] as const)('what is known of the step %s with %j', (step, more, text) => {
     expect(adviceOn([seen(step, more)])).toMatch(text)
   })

@@ -3,8 +3,9 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { z } from 'zod'
 import type { ClientStore } from '../clients/client.ts'
 import type { GrantStore } from '../session/grant.ts'
-import { adviceOn } from './advice.ts'
-import type { AttemptStepStore, StepRecord, StoredStep } from './attempt.ts'
+import { hashSecret } from '../seal.ts'
+import { adviceOn, failureOf, furthestOf, rankOf } from './advice.ts'
+import { type AttemptStepStore, keysOf, sourceKey, type StepRecord } from './attempt.ts'
 
 const maxStepsRead = 20_000
 /** How long the next request of a client may take, and a person in front of a page. */
@@ -14,7 +15,12 @@ const personSeconds = 600
 /** One attempt of a client to connect, as operators see it. Times are epoch seconds. */
 export const attemptSchema = z.object({
   id: z.string(),
-  client: z.string().optional().describe('name of the client, else its id'),
+  client: z
+    .string()
+    .optional()
+    .describe(
+      'name of the client, else its id; without one, requests of a program that named no client are counted',
+    ),
   started_at: z.int().describe('when its first request came'),
   result: z
     .enum(['connected', 'under_way', 'stopped', 'failed'])
@@ -29,7 +35,7 @@ export const attemptSchema = z.object({
       detail: z.string().optional().describe('why it was refused, or what is awaited'),
       user_agent: z.string().optional(),
       network: z.string().optional().describe('the /24 or /48 of the address'),
-      probably: z.boolean().optional().describe('joined by address, program and time only'),
+      count: z.int().optional().describe('number of such requests, of which this is the last; default: 1'),
     }),
   ),
   advice: z
@@ -60,88 +66,122 @@ export async function readAttempts(
   ports: AttemptListPorts,
 ): Promise<AttemptFacts[]> {
   const now = ports.runtime.now()
-  const rows = await ports.store.listAttemptSteps(maxStepsRead)
+  const attempts = joined(await ports.store.listAttemptSteps(maxStepsRead))
+  const repeated = repeatedStops(attempts)
   const facts: AttemptFacts[] = []
-  const attempts = joined(rows)
-  const stops = stopsOf(attempts.values())
-  for (const [id, records] of attempts) {
+  for (const attempt of attempts) {
     if (facts.length === limit) break
-    if (choice.request !== undefined && !records.some(({ requestId }) => requestId === choice.request))
+    if (
+      choice.request !== undefined &&
+      !attempt.records.some(({ requestId }) => requestId === choice.request)
+    )
       continue
-    const found = await factsOf(id, records, now, ports)
-    if (found.result === 'stopped' && (stops.get(sourceOf(records)) ?? 0) < 2) found.advice = undefined
-    if (isChosen(found, records, choice)) facts.push(found)
+    const found = await factsOf(attempt, now, ports)
+    if (found.result === 'stopped' && !repeated.has(attempt)) found.advice = undefined
+    if (isChosen(found, attempt, choice)) facts.push(found)
   }
   return facts
 }
 
-function isChosen(found: AttemptFacts, records: readonly StepRecord[], choice: AttemptChoice): boolean {
+interface Attempt {
+  /** The surest key of its first step. */
+  key: string
+  records: StepRecord[]
+  clientId?: string | undefined
+  signIn?: string | undefined
+  /** Requests that name no client: counted, not joined. */
+  isCount: boolean
+}
+
+/** Joins steps by grant, sign-in and client, and those that name no client by their source. Newest attempt first. */
+function joined(newestFirst: readonly StepRecord[]): Attempt[] {
+  const rows = newestFirst.toReversed().toSorted((one, other) => one.at - other.at)
+  // A token request with a wrong verifier has the key of no sign-in.
+  const signIns = new Set(rows.map(({ signIn, step, ok }) => (ok || step !== 'token' ? signIn : undefined)))
+  const byKey = new Map<string, Attempt>()
+  const attempts = new Set<Attempt>()
+  for (const record of rows) {
+    const of = signIns.has(record.signIn) ? record : { ...record, signIn: undefined }
+    const keys = keysOf(of)
+    const isCount = keys.length === 0
+    if (isCount) keys.push(sourceKey(record))
+    const found = keys.map((key) => byKey.get(key)).find((each) => each && !isOther(each, of))
+    const attempt = found ?? { key: keys[0] ?? '', records: [], isCount }
+    attempt.records.push(record)
+    attempt.clientId ??= of.clientId
+    attempt.signIn ??= of.signIn
+    for (const key of keys) byKey.set(key, attempt)
+    attempts.delete(attempt)
+    attempts.add(attempt)
+  }
+  return [...attempts].toReversed()
+}
+
+/** True when the attempt belongs to another sign-in or client, or its client already has tokens and the step is of no sign-in. */
+function isOther({ records, clientId, signIn, isCount }: Attempt, of: StepRecord): boolean {
+  if (isCount) return false
+  if (of.signIn === undefined && of.grantId === undefined && has(records, 'token')) return true
+  return differs(signIn, of.signIn) || differs(clientId, of.clientId)
+}
+
+function differs(known: string | undefined, given: string | undefined): boolean {
+  return known !== undefined && given !== undefined && known !== given
+}
+
+function isChosen(found: AttemptFacts, { clientId }: Attempt, choice: AttemptChoice): boolean {
   if (choice.failed && found.advice === undefined) return false
-  return choice.client === undefined || isOf(choice.client, found, records)
+  if (choice.client === undefined || clientId === choice.client) return true
+  return found.client?.toLowerCase().includes(choice.client.toLowerCase()) === true
 }
 
-/** Counts, by {@link sourceOf}, the attempts in which nothing was refused and nothing came of it. */
-function stopsOf(attempts: Iterable<readonly StepRecord[]>): ReadonlyMap<string, number> {
-  const stops = new Map<string, number>()
-  for (const records of attempts) {
-    if (isStopped(records)) stops.set(sourceOf(records), (stops.get(sourceOf(records)) ?? 0) + 1)
-  }
-  return stops
-}
-
-function isOf(client: string, { client: name }: AttemptFacts, records: readonly StepRecord[]): boolean {
-  const wanted = client.toLowerCase()
-  return name?.toLowerCase().includes(wanted) === true || records.some(({ clientId }) => clientId === client)
-}
-
-/** Groups rows by attempt, newest attempt first. What several instances saw of one sign-in is one attempt. */
-function joined(rows: readonly StoredStep[]): Map<string, StepRecord[]> {
-  const groups = new Map<string, StepRecord[]>()
-  for (const { attempt, record } of rows) {
-    const known = groups.get(attempt)
-    if (known) known.unshift(record)
-    else groups.set(attempt, [record])
-  }
-  const bySignIn = new Map<string, string>()
-  for (const [id, records] of groups) {
-    const signIn = records.find((each) => each.signIn !== undefined)?.signIn
-    if (signIn === undefined) continue
-    const first = bySignIn.get(signIn)
-    if (first === undefined) {
-      bySignIn.set(signIn, id)
-      continue
-    }
-    groups.set(
-      first,
-      [...records, ...(groups.get(first) ?? [])].toSorted((one, other) => one.at - other.at),
-    )
-    groups.delete(id)
-  }
-  return groups
-}
-
-async function factsOf(
-  id: string,
-  records: readonly StepRecord[],
-  now: number,
-  ports: AttemptListPorts,
-): Promise<AttemptFacts> {
-  const seen = await withCallElsewhere(records, ports)
-  const result = resultOf(seen, now)
-  const clientId = seen.find((each) => each.clientId !== undefined)?.clientId
-  const steps = seen.map(
-    ({ requestId, userAgent, clientId: _client, signIn: _signIn, grantId: _grant, ...step }) => ({
-      ...step,
-      request_id: requestId,
-      user_agent: userAgent,
+/**
+ * Returns the stopped attempts worth advice: of clients that stopped more than once, and counted requests that went no further
+ * for a minute or longer, from networks without a client.
+ */
+function repeatedStops(attempts: readonly Attempt[]): ReadonlySet<Attempt> {
+  const stopped = attempts.filter(({ records, isCount }) => isCount || isStopped(records))
+  const networks = new Set(
+    attempts.flatMap(({ isCount, records }) => (isCount ? [] : records.map(({ network }) => network))),
+  )
+  return new Set(
+    stopped.filter(({ isCount, clientId, records }) => {
+      if (!isCount) return stopped.filter((other) => other.clientId === clientId).length > 1
+      const furthest = furthestOf(records)
+      const [first, ...more] = records.filter(({ step, ok }) => ok && step === furthest?.step)
+      const last = more.at(-1) ?? first
+      return first && last && last.at - first.at >= clientSeconds && !networks.has(first.network)
     }),
   )
+}
+
+/** Counts successes and refusals that are alike; each has the time and request of its last. */
+function merged(records: readonly StepRecord[]): (StepRecord & { count?: number })[] {
+  const sums = new Map<string, StepRecord & { count?: number }>()
+  for (const record of records) {
+    const key = `${record.step} ${record.ok} ${record.detail}`
+    const known = sums.get(key)
+    sums.set(key, known ? { ...record, count: (known.count ?? 1) + 1 } : record)
+  }
+  return [...sums.values()]
+}
+
+async function factsOf(attempt: Attempt, now: number, ports: AttemptListPorts): Promise<AttemptFacts> {
+  const { key, records, clientId, isCount } = attempt
+  const [first] = records
+  const seen = isCount ? merged(records) : await withCallElsewhere(records, ports)
+  const result = resultOf(seen, now, isCount)
   return {
-    id,
+    id: hashSecret(isCount ? key : `${key} ${first?.requestId}`).slice(0, 12),
     client: clientId && (await nameOf(clientId, ports)),
-    started_at: seen[0]?.at ?? now,
+    started_at: first?.at ?? now,
     result,
-    steps,
+    steps: seen.map(
+      ({ requestId, userAgent, clientId: _client, signIn: _signIn, grantId: _grant, ...step }) => ({
+        ...step,
+        request_id: requestId,
+        user_agent: userAgent,
+      }),
+    ),
     advice: result === 'failed' || result === 'stopped' ? adviceOn(seen) : undefined,
   }
 }
@@ -167,23 +207,18 @@ function has(records: readonly StepRecord[], wanted: AttemptStep): boolean {
   return records.some(({ step, ok }) => step === wanted && ok)
 }
 
-function resultOf(records: readonly StepRecord[], now: number): AttemptFacts['result'] {
+function resultOf(records: readonly StepRecord[], now: number, isCount: boolean): AttemptFacts['result'] {
   if (has(records, 'first_call')) return 'connected'
   const last = records.at(-1)
   const waitsForPerson = last?.ok === true && (last.step === 'page' || last.step === 'sign_in')
   const patience = waitsForPerson ? personSeconds : clientSeconds
   if (last && now - last.at < patience) return 'under_way'
-  return isStopped(records) ? 'stopped' : 'failed'
+  const isFailed = isCount ? failureOf(records) !== undefined : !isStopped(records)
+  return isFailed ? 'failed' : 'stopped'
 }
 
-const pageIndex = attemptSteps.indexOf('page')
+const pageRank = attemptSteps.indexOf('page')
 
 function isStopped(records: readonly StepRecord[]): boolean {
-  return records.every(({ step, ok }) => ok && attemptSteps.indexOf(step) < pageIndex)
-}
-
-/** Returns whose attempt it is: that of a registered client, or of a program of a network. */
-function sourceOf(records: readonly StepRecord[]): string {
-  const clientId = records.find((each) => each.clientId !== undefined)?.clientId
-  return clientId ?? `${records[0]?.network} ${records[0]?.userAgent}`
+  return records.every((each) => each.ok && rankOf(each) < pageRank)
 }

@@ -14,23 +14,41 @@ export interface StepRecord {
   /** The network of the address: a /24 or /48. */
   network?: string | undefined
   clientId?: string | undefined
-  /** Joins what other instances see of the same sign-in: {@link signInKey}. */
+  /** Derived alike by every instance: {@link signInKey}. */
   signIn?: string | undefined
   grantId?: string | undefined
-  /** Joined by address, program and time only. */
-  probably?: boolean | undefined
 }
 
-/** One step as it is stored; `attempt` is common to what one instance joined. */
-export interface StoredStep {
-  attempt: string
-  record: StepRecord
+/** What an event says of a client that connects. */
+export interface EventMeaning {
+  shows?: 'call' | 'client' | 'code_entered' | 'signed_in' | 'token' | 'waits' | undefined
+  /** A request was refused: the field with the reason, or true if the event's name is the reason. */
+  refusal?: string | true | undefined
 }
 
 export interface AttemptStepStore {
   /** Adds steps in their order; they are deleted after `expiresAt`. */
-  addAttemptSteps(steps: readonly StoredStep[], expiresAt: number): Promise<void>
-  listAttemptSteps(limit: number): Promise<StoredStep[]>
+  addAttemptSteps(steps: readonly StepRecord[], expiresAt: number): Promise<void>
+  /** Returns the newest steps, newest first. */
+  listAttemptSteps(limit: number): Promise<StepRecord[]>
 }
 
 export const attemptSeconds = 86_400
+
+/** Returns what proves to which attempt a step belongs, the surest first; empty before its client is known. */
+export function keysOf({
+  grantId,
+  signIn,
+  clientId,
+}: Pick<StepRecord, 'grantId' | 'signIn' | 'clientId'>): string[] {
+  const keys: string[] = []
+  if (grantId !== undefined) keys.push(`grant ${grantId}`)
+  if (signIn !== undefined) keys.push(`sign-in ${signIn}`)
+  if (clientId !== undefined) keys.push(`client ${clientId}`)
+  return keys
+}
+
+/** Returns the key of the requests of one program from one network that name no client. */
+export function sourceKey({ network, userAgent }: Pick<StepRecord, 'network' | 'userAgent'>): string {
+  return `from ${network} ${userAgent}`
+}

@@ -4,7 +4,7 @@ import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/serv
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { Store } from '../store.ts'
 import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
-import { AttemptBook, type Sighting } from './attempt-book.ts'
+import { AttemptBook, type SeenStep } from './attempt-book.ts'
 import { type AttemptChoice, type AttemptFacts, readAttempts } from './attempt-list.ts'
 
 let runtime: FakeRuntime
@@ -22,7 +22,7 @@ beforeEach(() => {
 const program = { userAgent: 'client/1', address: '192.0.2.1' }
 const browser = { userAgent: 'Mozilla/5.0', address: '198.51.100.7' }
 
-function see(step: AttemptStep, more: Partial<Sighting> = {}, by = book): void {
+function see(step: AttemptStep, more: Partial<SeenStep> = {}, by = book): void {
   requests += 1
   const requestId = `request ${requests}`
   by.note({ step, status: 200, ok: true, requestId, ...program, ...more })
@@ -35,9 +35,8 @@ async function read(choice: AttemptChoice = {}, books = [book]): Promise<Attempt
 
 const steps = ({ steps: all }: AttemptFacts): string => all.map(({ step }) => step).join(' ')
 
-describe('steps are joined', () => {
-  it('by registered client, sign-in and grant, whatever address they come from', async () => {
-    see('challenge')
+describe('attempts', () => {
+  it('join steps by client, sign-in and grant, whatever address they come from', async () => {
     see('register', { clientId: 'c' })
     see('page', { ...browser, clientId: 'c', signIn: 's' })
     see('sign_in', { ...browser, address: '203.0.113.9', signIn: 's' })
@@ -46,44 +45,18 @@ describe('steps are joined', () => {
     const [attempt, ...more] = await read()
     expect(more).toEqual([])
     expect(attempt).toMatchObject({ client: 'Sample', result: 'connected', started_at: start })
-    expect(attempt && steps(attempt)).toBe('challenge register page sign_in token first_call')
-    expect(attempt?.steps.map(({ probably }) => probably === true)).toEqual([
-      false,
-      true,
-      false,
-      false,
-      false,
-      false,
-    ])
+    expect(attempt && steps(attempt)).toBe('register page sign_in token first_call')
   })
 
-  it('by address, program and two minutes as long as there is nothing better', async () => {
-    see('challenge')
-    runtime.advance(120)
-    see('resource_metadata')
-    see('resource_metadata', { userAgent: 'another' })
-    see('resource_metadata', { address: '192.0.2.2' })
-    runtime.advance(121)
-    see('server_metadata')
-    expect((await read()).map(steps)).toEqual([
-      'server_metadata',
-      'resource_metadata',
-      'resource_metadata',
-      'challenge resource_metadata',
-    ])
-  })
-
-  it('to the newest attempt where a browser opens the page of a client whose servers read the metadata', async () => {
+  it('never take requests that name no client, though they share address, program and time', async () => {
     see('challenge')
     see('server_metadata')
-    see('page', { ...browser, clientId: 'https://client.example/id', signIn: 's' })
-    const [attempt, ...more] = await read()
-    expect(more).toEqual([])
-    expect(attempt && steps(attempt)).toBe('challenge server_metadata page')
-    expect(attempt?.steps.at(-1)).toMatchObject({ probably: true })
+    see('register', { clientId: 'c' })
+    see('page', { clientId: 'c', signIn: 's' })
+    expect((await read()).map(steps)).toEqual(['register page', 'challenge server_metadata'])
   })
 
-  it('not to that of another client, nor of another sign-in', async () => {
+  it('do not take steps of another client, nor of another sign-in', async () => {
     see('register', { clientId: 'c' })
     see('page', { clientId: 'c', signIn: 's' })
     see('page', { clientId: 'c', signIn: 's2' })
@@ -91,18 +64,30 @@ describe('steps are joined', () => {
     expect((await read()).map(steps)).toEqual(['page', 'page', 'register page'])
   })
 
-  it('anew for a client that is connected and begins again', async () => {
+  it('begin anew for a client that has tokens and is refused without a sign-in', async () => {
     see('register', { clientId: 'c' })
-    see('token', { clientId: 'c', grantId: 'g' })
+    see('token', { clientId: 'c', signIn: 's', grantId: 'g' })
     see('first_call', { grantId: 'g' })
-    see('list', { grantId: 'g' })
-    expect(book.isWaiting('g')).toBe(false)
-    see('first_call', { grantId: 'g' })
-    see('challenge')
-    expect((await read()).map(steps)).toEqual(['challenge', 'register token first_call list'])
+    see('page', { clientId: 'c', ok: false, status: 400, detail: 'client_unknown' })
+    see('page', { clientId: 'c', ok: false, status: 400, detail: 'client_unknown' })
+    const [refused, connected, ...more] = await read()
+    expect([refused && steps(refused), connected && steps(connected), more]).toEqual([
+      'page page',
+      'register token first_call',
+      [],
+    ])
+    expect(refused?.id).not.toBe(connected?.id)
   })
 
-  it('over instances that share the store', async () => {
+  it('take no calls after the first list, nor of grants that were not seen to begin', async () => {
+    see('token', { clientId: 'c', grantId: 'g' })
+    for (const step of ['first_call', 'list', 'list', 'first_call'] as const) see(step, { grantId: 'g' })
+    see('first_call', { grantId: 'older' })
+    see('first_call', { ok: false, status: 401 })
+    expect((await read()).map(steps)).toEqual(['token first_call list'])
+  })
+
+  it('join what instances that share the store saw', async () => {
     const other = new AttemptBook({ store, runtime })
     see('register', { clientId: 'c' })
     see('page', { ...browser, clientId: 'c', signIn: 's' })
@@ -111,7 +96,14 @@ describe('steps are joined', () => {
     expect((await read({}, [book, other])).map(steps)).toEqual(['register page page token'])
   })
 
-  it('by client where a token request has a verifier of no sign-in here', async () => {
+  it('take a token request of another instance whose code had expired', async () => {
+    const other = new AttemptBook({ store, runtime })
+    see('page', { ...browser, clientId: 'c', signIn: 's' })
+    see('token', { ok: false, status: 400, signIn: 's', clientId: 'c' }, other)
+    expect((await read({}, [book, other])).map(steps)).toEqual(['page token'])
+  })
+
+  it('take a token request whose verifier is of no sign-in by its client', async () => {
     see('register', { clientId: 'c' })
     see('page', { ...browser, clientId: 'c', signIn: 's' })
     see('token', { address: '203.0.113.10', clientId: 'c', signIn: 'wrong', ok: false, status: 400 })
@@ -119,48 +111,7 @@ describe('steps are joined', () => {
     expect((await read()).map(steps)).toEqual(['register page token token'])
   })
 
-  it('not by address where a token belongs to a sign-in that was seen elsewhere', async () => {
-    see('challenge')
-    see('token', { signIn: 'elsewhere', grantId: 'g' })
-    see('token', { grantId: 'g2' })
-    expect((await read()).map(steps)).toEqual(['token', 'token', 'challenge'])
-  })
-
-  it.each<[what: string, before: () => void]>([
-    ['has read no metadata', () => see('resource_metadata')],
-    ['was told that there is none', () => see('server_metadata', { ok: false, status: 404 })],
-    ['read it more than two minutes ago', () => (see('server_metadata'), runtime.advance(121))],
-    ['has registered', () => (see('server_metadata'), see('register', { clientId: 'c' }))],
-    ['has shown its page', () => (see('server_metadata'), see('page', { signIn: 's' }))],
-  ])('not to the newest attempt where that %s', async (_what, before) => {
-    before()
-    see('page', { ...browser, clientId: 'd', signIn: 's2' })
-    expect((await read()).map(steps)[0]).toBe('page')
-    expect(await read()).toHaveLength(2)
-  })
-
-  it('to the newest attempt for a client with a document, and for nothing but a page', async () => {
-    see('server_metadata')
-    see('register', browser)
-    see('client', { ...browser, address: '203.0.113.9' })
-    expect((await read()).map(steps)).toEqual(['server_metadata client', 'register'])
-  })
-
-  it('attempts are joined by the first 120 characters of a program, and not at all without an address', async () => {
-    const long = 'x'.repeat(120)
-    see('challenge', { userAgent: `${long}1` })
-    see('resource_metadata', { userAgent: `${long}2` })
-    for (const step of ['challenge', 'resource_metadata'] as const)
-      see(step, { userAgent: undefined, address: undefined })
-    const [nobody, one] = await read()
-    expect([nobody, one].map((each) => each && steps(each))).toEqual(
-      Array(2).fill('challenge resource_metadata'),
-    )
-    expect(nobody?.steps[0]?.user_agent).toBeUndefined()
-    expect(nobody?.steps[0]).not.toHaveProperty('network')
-  })
-
-  it('in the order of their time where several instances saw them', async () => {
+  it('have their steps in the order of time where several instances saw them', async () => {
     const other = new AttemptBook({ store, runtime })
     see('page', { ...browser, signIn: 's' })
     runtime.advance(1)
@@ -178,17 +129,105 @@ describe('steps are joined', () => {
     }
   })
 
-  it('and a call with a refused or a forgotten token begins none', async () => {
-    see('first_call', { ok: false, status: 401 })
-    see('list', { grantId: 'g' })
-    expect(await read()).toEqual([])
+  it('keep their id while further steps come', async () => {
+    see('register', { clientId: 'c' })
+    const [before] = await read()
+    runtime.advance(5)
+    see('page', { clientId: 'c', signIn: 's' })
+    expect((await read()).map(({ id }) => id)).toEqual([before?.id])
+  })
+})
+
+describe('requests that name no client', () => {
+  const counted = async (): Promise<string[][]> =>
+    (await read()).map(({ steps: all }) =>
+      all.map(({ step, ok, count = 1, request_id: id }) => `${ok ? '' : '!'}${step} ${count} ${id}`),
+    )
+
+  it('are counted for each program and network, however far apart', async () => {
+    see('challenge')
+    runtime.advance(3600)
+    see('challenge')
+    see('resource_metadata', { address: '192.0.2.99' })
+    see('challenge', { userAgent: 'another' })
+    see('challenge', { address: '198.51.100.1' })
+    expect(await counted()).toEqual([
+      ['challenge 1 request 5'],
+      ['challenge 1 request 4'],
+      ['challenge 2 request 2', 'resource_metadata 1 request 3'],
+    ])
+  })
+
+  it('are counted ten at once and then once a minute', async () => {
+    for (let n = 0; n < 20; n += 1) see('challenge')
+    for (let n = 0; n < 120; n += 1) {
+      runtime.advance(1)
+      see('challenge')
+    }
+    expect(await counted()).toEqual([['challenge 12 request 140']])
+  })
+
+  it('are not advised on for several within a minute', async () => {
+    for (let n = 0; n < 5; n += 1) see('challenge')
+    runtime.advance(59)
+    see('challenge')
+    runtime.advance(60)
+    expect(await read()).toMatchObject([{ result: 'stopped', advice: undefined }])
+  })
+
+  it('have each refusal stored, and found by its request id', async () => {
+    for (let n = 0; n < 3; n += 1) see('register', { ok: false, status: 400, detail: 'invalid' })
+    expect(await counted()).toEqual([['!register 3 request 3']])
+    expect(await read({ request: 'request 2' })).toHaveLength(1)
+    expect(await read({ request: 'request 4' })).toEqual([])
+  })
+
+  it('are told apart by the first 120 characters of a program, and need no address', async () => {
+    const long = 'x'.repeat(120)
+    see('challenge', { userAgent: `${long}1` })
+    see('resource_metadata', { userAgent: `${long}2` })
+    for (const step of ['challenge', 'resource_metadata'] as const)
+      see(step, { userAgent: undefined, address: undefined })
+    const [unknown, one] = await read()
+    expect([unknown, one].map((each) => each && steps(each))).toEqual(
+      Array(2).fill('challenge resource_metadata'),
+    )
+    expect(unknown?.steps[0]?.user_agent).toBeUndefined()
+    expect(unknown?.steps[0]).not.toHaveProperty('network')
+  })
+
+  it('fail only by a refusal that no success of that step or a later one followed', async () => {
+    see('resource_metadata', { ok: false, status: 404 })
+    see('resource_metadata')
+    runtime.advance(60)
+    expect(await read()).toMatchObject([{ result: 'stopped', advice: undefined }])
+    see('server_metadata', { ok: false, status: 404 })
+    runtime.advance(60)
+    expect(await read({ failed: true })).toMatchObject([
+      { result: 'failed', advice: expect.stringContaining('exact-paths') },
+    ])
+  })
+
+  it('are advised on if they stopped more than once, unless a client came from their network', async () => {
+    see('challenge')
+    runtime.advance(60)
+    see('challenge')
+    runtime.advance(60)
+    expect(await read({ failed: true })).toMatchObject([
+      { result: 'stopped', advice: expect.stringContaining('keeps-headers') },
+    ])
+    see('page', { ...browser, clientId: 'c', signIn: 's' })
+    expect(await read({ failed: true })).toHaveLength(1)
+    see('token', { clientId: 'c', signIn: 's', grantId: 'g' })
+    see('first_call', { grantId: 'g' })
+    expect(await read({ failed: true })).toEqual([])
   })
 })
 
 describe('what is kept', () => {
-  it('is each success once, and each refusal with its request, of which there are forty at most', async () => {
-    for (let n = 0; n < 100; n += 1) see('challenge')
-    for (let n = 0; n < 100; n += 1) see('register', { ok: false, status: 429 })
+  it('is each success of a sign-in once, and each refusal with its request, forty steps at most', async () => {
+    for (let n = 0; n < 100; n += 1) see('code', { signIn: 's' })
+    for (let n = 0; n < 100; n += 1) see('sign_in', { signIn: 's', ok: false, status: 429 })
     const [attempt] = await read()
     expect(attempt?.steps).toHaveLength(40)
     expect((await read({ request: 'request 102' })).map(({ id }) => id)).toEqual([attempt?.id])
@@ -198,7 +237,7 @@ describe('what is kept', () => {
   /** The stored steps, and their bytes. */
   const stored = async (is: (step: AttemptStep) => boolean = () => true) => {
     await book.flush()
-    const all = (await store.listAttemptSteps(100_000)).filter(({ record }) => is(record.step))
+    const all = (await store.listAttemptSteps(100_000)).filter(({ step }) => is(step))
     return { count: all.length, bytes: JSON.stringify(all).length }
   }
   const longest = { userAgent: 'p'.repeat(200), clientId: `https://a.example/${'c'.repeat(480)}` }
@@ -229,7 +268,7 @@ describe('what is kept', () => {
   it('is bounded for all addresses of one site, and for all together', async () => {
     const begin = async (addresses: number, addressOf: (n: number) => string): Promise<number> => {
       for (let n = 0; n < addresses; n += 1) {
-        see('challenge', { userAgent: longest.userAgent, address: addressOf(n) })
+        see('register', { ok: false, userAgent: longest.userAgent, address: addressOf(n) })
         // What is to be written has a bound of its own.
         if (n % 1000 === 999) await book.flush()
       }
@@ -246,7 +285,7 @@ describe('what is kept', () => {
   it('the record has every step from the code on, however much is stored', async () => {
     for (let n = 0; n < 1000; n += 1) see('challenge', { userAgent: `${n} ${longest.userAgent}` })
     for (const step of ['page', 'sign_in', 'code', 'token', 'first_call'] as const)
-      see(step, { clientId: 'c', signIn: 's', ...(step === 'token' && { grantId: 'g' }) })
+      see(step, { clientId: 'c', signIn: 's', grantId: 'g' })
     const [attempt, ...more] = await read({ client: 'c' })
     expect([attempt && steps(attempt), more]).toEqual([expect.stringMatching(/code token first_call$/), []])
   })
@@ -255,8 +294,8 @@ describe('what is kept', () => {
     see('register', { clientId: 'c' })
     for (const step of ['page', 'sign_in', 'code'] as const) see(step, { clientId: 'c', signIn: 's' })
     await book.flush()
-    const ids = (await store.listAttemptSteps(10)).map(({ record }) => record.clientId)
-    expect(ids).toEqual([undefined, undefined, undefined, 'c'])
+    const ids = (await store.listAttemptSteps(10)).map(({ clientId }) => clientId)
+    expect(ids).toEqual([undefined, undefined, 'c', 'c'])
     expect((await read({ client: 'c' })).map(steps)).toEqual(['register page sign_in code'])
   })
 
@@ -346,7 +385,7 @@ describe('the result', () => {
     see('challenge', { userAgent: 'third' })
     expect(await read({ client: 'c' })).toMatchObject([{ client: 'Sample' }])
     expect(await read({ client: 'unn' })).toMatchObject([{ client: 'unnamed' }])
-    expect((await read()).map(({ client }) => client)).toEqual([undefined, 'unnamed', 'Sample'])
+    expect((await read()).map(({ client }) => client)).toEqual([undefined, 'unnamed', 'Sample', undefined])
   })
 
   it.each<[step: AttemptStep, patience: number]>([
@@ -364,7 +403,7 @@ describe('the result', () => {
     expect(await read({ failed: true })).toMatchObject([{ result: 'failed', advice: expect.any(String) }])
   })
 
-  const look = (more: Partial<Sighting> = {}): void => {
+  const look = (more: Partial<SeenStep> = {}): void => {
     see('challenge', more)
     see('resource_metadata', more)
     see('server_metadata', more)
@@ -378,15 +417,14 @@ describe('the result', () => {
     ['looks of two programs', () => (look(), look({ userAgent: 'other/1' })), false],
     ['looks from two networks', () => (look(), look({ address: '203.0.113.4' })), false],
     ['two looks of one program', () => (look(), look()), true],
+    ['a device that asks for a code', () => see('client', { clientId: 'c', signIn: '1' }), false],
     [
-      'a client that registers and stops again',
+      'two devices of one client that ask for a code',
       () => {
-        look({ clientId: 'c' })
-        look({ clientId: 'c', userAgent: 'other/1' })
-        see('first_call', { clientId: 'c', grantId: 'g' })
-        see('list', { clientId: 'c', grantId: 'g' })
+        see('client', { clientId: 'c', signIn: '1' })
+        see('client', { clientId: 'c', signIn: '2' })
       },
-      false,
+      true,
     ],
   ])(
     'of %s is no failure, and advises something only if it happens to one client twice',
@@ -400,7 +438,7 @@ describe('the result', () => {
     },
   )
 
-  it.each<[what: string, refusal: Partial<Sighting>]>([
+  it.each<[what: string, refusal: Partial<SeenStep>]>([
     ['a refused registration', { step: 'register', ok: false, status: 400, detail: 'invalid_redirect_uri' }],
     ['metadata that is not there', { step: 'server_metadata', ok: false, status: 404 }],
   ])('of a look with %s is failure', async (_, refusal) => {
@@ -417,7 +455,11 @@ describe('the result', () => {
     ['code', /public-port/],
     ['token', /keeps-headers/],
   ])('of nothing after %s, twice, advises the check of doctor that can see why', async (step, check) => {
-    for (const of of ['1', '2']) see(step, { clientId: 'c', signIn: `s ${of}`, grantId: `g ${of}` })
+    const isKnown = step === 'code' || step === 'token'
+    for (const of of ['1', '2']) {
+      see(step, isKnown ? { clientId: 'c', signIn: `s ${of}`, grantId: `g ${of}` } : {})
+      runtime.advance(60)
+    }
     runtime.advance(60)
     for (const { advice } of await read()) expect(advice).toMatch(check)
   })
@@ -438,6 +480,8 @@ describe('the result', () => {
     ])
     see('page', { clientId: 'c' })
     runtime.advance(600)
-    expect(await read()).toMatchObject([{ advice: expect.stringMatching(/nobody signed in/) }])
+    expect(await read({ client: 'c' })).toMatchObject([
+      { advice: expect.stringMatching(/the user did not sign in/) },
+    ])
   })
 })

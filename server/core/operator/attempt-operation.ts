@@ -59,18 +59,20 @@ const colours = { connected: 'green', under_way: 'yellow', stopped: 'dim', faile
 const resultTexts: Readonly<Record<AttemptFacts['result'], string>> = {
   connected: 'connected',
   under_way: 'under way',
-  stopped: 'stopped before signing in (a look, or a client that waits for its user)',
+  stopped: 'stopped before signing in',
   failed: 'failed',
 }
 
 /** Returns an attempt as text: a line about it, its steps, and what to look at. */
 function textOf(attempt: AttemptFacts, colour: Colour): string {
-  const { client = 'an unknown client', started_at: startedAt, result, steps, advice } = attempt
+  const { started_at: startedAt, result, steps, advice } = attempt
+  const network = steps[0]?.network ?? 'an unknown network'
+  const { client = `no client named, from ${network}` } = attempt
   const time = new Date(startedAt * 1000).toISOString().slice(0, 19)
   const agents = [...new Set(steps.flatMap(({ user_agent: agent }) => agent ?? []))].map(plainText)
   const head = [plainText(client), `${time}Z`, colour(colours[result], resultTexts[result])]
-  const walked = steps.map(({ step, status, ok, detail }) => {
-    const more = detail === undefined ? '' : ` (${plainText(detail)})`
+  const walked = steps.map(({ step, status, ok, detail, count }) => {
+    const more = `${detail === undefined ? '' : ` (${plainText(detail)})`}${count === undefined ? '' : ` x${count}`}`
     return ok ? `${step} ${status}${more}` : colour('red', `${step} ${status} failed${more}`)
   })
   const failure = steps.findLast(({ ok }) => !ok)

@@ -40,7 +40,8 @@ export type BrowserSealOpening<Value> =
   | { kind: 'open'; value: Value; binding: string }
   | { kind: 'invalid' }
   | { kind: 'expired' }
-  | { kind: 'foreign_browser' }
+  /** `value` is for the record only. */
+  | { kind: 'foreign_browser'; value: Value }
 
 /** Opens a value of {@link sealForBrowser}. Does not check its shape, since only this server seals: a new shape needs a new `use`. */
 export function openForBrowser<Value>(
@@ -56,7 +57,7 @@ export function openForBrowser<Value>(
     expiresAt: number
   }
   if (binding === undefined || !constantTimeEqual(hashSecret(binding), bindingHash)) {
-    return { kind: 'foreign_browser' }
+    return { kind: 'foreign_browser', value }
   }
   return expiresAt > runtime.now() ? { kind: 'open', value, binding } : { kind: 'expired' }
 }

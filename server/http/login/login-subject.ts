@@ -113,13 +113,19 @@ export async function findSignIn(
 
 /** Makes a request one of a sign-in, and notes which attempt to connect it belongs to. */
 export function toSignIn(subject: LoginSubject, visit: LoginVisit): SignInVisit {
-  const { attempt } = visit.context
-  if (subject.kind === 'account') attempt?.(undefined)
-  else {
-    const of = subject.kind === 'authorization' ? subject.request.codeChallenge : subject.device.deviceHash
-    attempt?.({ clientId: subject.client.id, signIn: signInKey(of) })
-  }
+  noteAttempt(subject, visit.context)
   return { ...visit, subject }
+}
+
+/** Notes the client and sign-in of a request for the record of attempts. Signing in to see connections is none. */
+export function noteAttempt(
+  purpose: SignInPurpose | LoginSubject,
+  { attempt }: Pick<LoginVisit['context'], 'attempt'>,
+): void {
+  if (purpose.kind === 'account') return attempt?.(undefined)
+  const { clientId } = purpose.kind === 'authorization' ? purpose.request : purpose.device
+  const of = purpose.kind === 'authorization' ? purpose.request.codeChallenge : purpose.device.deviceHash
+  attempt?.({ clientId, signIn: signInKey(of) })
 }
 
 /** Records that a page of the sign-in is open, so that its client's registration is not removed meanwhile. */

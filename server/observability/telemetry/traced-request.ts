@@ -15,9 +15,10 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { isKnownRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { type McpOperation, mcpOperation } from './trace-meta.ts'
+import { logEvents } from '../log-event.ts'
 import { redactLine } from '../log-redaction.ts'
 import type { TracedMessage } from './telemetry.ts'
+import { type McpOperation, mcpOperation } from './trace-meta.ts'
 
 const propagator = new W3CTraceContextPropagator()
 /** Operations before the message is read, such as finding its caller. */
@@ -123,7 +124,7 @@ export class TracedRequest {
       const measured = unknown ? 'other' : unlisted ? 'unlisted' : tool
       if (typeof tool === 'string') this.#measured['gen_ai.tool.name'] = String(measured)
     }
-    if (!isRefusal(name) && !String(outcome).startsWith('refused_')) return
+    if (logEvents[name]?.refusal === undefined && !String(outcome).startsWith('refused_')) return
     const words = refusalFields.flatMap((field) => {
       const value = fields[field]
       return typeof value === 'string' || typeof value === 'number' ? [[field, value]] : []
@@ -180,8 +181,6 @@ export class TracedRequest {
     this.#early = []
   }
 }
-
-const isRefusal = (event: string): boolean => /_(?:refused|denied)$/.test(event)
 
 /** Words of closed sets and numbers; texts may say anything. */
 const refusalFields = ['outcome', 'reason', 'rule', 'code', 'status']

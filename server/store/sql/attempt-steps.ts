@@ -1,4 +1,4 @@
-import type { AttemptStepStore, StoredStep } from '../../core/attempts/attempt.ts'
+import type { AttemptStepStore, StepRecord } from '../../core/attempts/attempt.ts'
 import type { SqlDatabase } from './sql.ts'
 
 /** Maximum steps in a row, and rows read at once: both bound the memory used. */
@@ -20,11 +20,11 @@ export function createAttemptSteps(database: SqlDatabase): AttemptStepStore {
       }
     },
     async listAttemptSteps(limit) {
-      const listed: StoredStep[] = []
+      const listed: StepRecord[] = []
       let before = Number.MAX_SAFE_INTEGER
       while (listed.length < limit) {
         const rows = await database.read<{ number: number; steps: string }>(selectSteps, [before])
-        for (const { steps } of rows) listed.push(...(JSON.parse(steps) as StoredStep[]).toReversed())
+        for (const { steps } of rows) listed.push(...(JSON.parse(steps) as StepRecord[]).toReversed())
         if (rows.length < rowsAtOnce) break
         before = rows.at(-1)?.number ?? 0
       }

@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { StoredStep } from '../../../server/core/attempts/attempt.ts'
+import type { StepRecord } from '../../../server/core/attempts/attempt.ts'
 import { start } from '../server/core/grant-sample.ts'
 import type { StoreInstances } from './instances.ts'
 
 /** Store contract: counted attempts, and the steps of clients that connect. */
 export function describeAttempts({ store, race }: StoreInstances): void {
   it('steps of attempts are listed newest first, however many are written together and in turn, until they expire', async () => {
-    const step = (detail: string): StoredStep => ({
-      attempt: 'a',
-      record: { step: 'page', at: start, status: 400, ok: false, requestId: 'r', detail },
+    const step = (detail: string): StepRecord => ({
+      step: 'page',
+      at: start,
+      status: 400,
+      ok: false,
+      requestId: 'r',
+      detail,
     })
     const together = Array.from({ length: 250 }, (_, n) => step(`together ${n}`))
     await store().addAttemptSteps(together, start + 60)

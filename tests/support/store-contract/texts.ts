@@ -81,9 +81,9 @@ async function keepSignIns(store: Store, name: string, text: string): Promise<vo
 async function keepAttempts(store: Store, name: string, text: string): Promise<void> {
   await store.countAttempt('a', 60, start)
   for (const count of [1, 2]) expect((await store.countAttempt(`key ${name}`, 60, start)).count).toBe(count)
-  const record = { step: 'page', at: start, status: 400, ok: false, requestId: 'r', detail: text } as const
-  await store.addAttemptSteps([{ attempt: name, record }], start + 60)
-  expect(await store.listAttemptSteps(9)).toEqual([{ attempt: name, record }])
+  const step = { step: 'page', at: start, status: 400, ok: false, requestId: 'r', detail: text } as const
+  await store.addAttemptSteps([step], start + 60)
+  expect(await store.listAttemptSteps(9)).toEqual([step])
 }
 
 async function keepGrant(store: Store, name: string, text: string): Promise<void> {
