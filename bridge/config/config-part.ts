@@ -33,7 +33,6 @@ export function networkConfig(
     connectTimeoutMs: Math.min(connectTimeoutMs, values.timeout || Infinity),
     headersTimeoutMs: values.timeout,
     bodyTimeoutMs: values.timeout,
-    ipv4: values.ipv4,
     ca: values.ca,
     proxy: proxies(values.proxy, environment),
     allowHttp: values.allowHttp,
@@ -92,7 +91,6 @@ export function oauthConfig(
     clientMetadata: values.clientMetadata ?? {},
     scope: values.scope ?? values.clientMetadata?.scope,
     authorizeParameters: Object.fromEntries(values.authorizeParameters ?? []),
-    tokenEndpoint: values.tokenEndpoint,
     callback: {
       host: values.host ?? defaultCallbackHost(port, desktop.platform),
       port,
@@ -138,6 +136,7 @@ export function credentialsConfig(values: GivenValues, home: string): Credential
 /** Silence within a call after which the server is pinged: longer than a message may be retried. */
 const watchdogMs = 12_000
 const watchdogMarginMs = 2000
+const pingMs = 30_000
 
 export function proxyConfig(
   serverUrl: string,
@@ -154,9 +153,8 @@ export function proxyConfig(
     tools: { allow: values.allowTool ?? [], deny: values.ignoreTool ?? [] },
     retryMs: values.retry,
     watchdogMs: Math.max(watchdogMs, values.retry + watchdogMarginMs),
-    pingMs: values.keepAlive ? values.pingInterval : (given.pingInterval ?? 0),
+    pingMs: values.keepAlive ? pingMs : 0,
     signInWaitMs,
-    cookies: !values.disableCookies,
   }
 }
 

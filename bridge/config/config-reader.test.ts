@@ -54,7 +54,6 @@ describe('the configuration', () => {
         bodyTimeoutMs: 300_000,
         proxy: undefined,
         ca: undefined,
-        ipv4: false,
       },
       oauth: {
         serverUrl: url,
@@ -76,7 +75,6 @@ describe('the configuration', () => {
         watchdogMs: 12_000,
         pingMs: 0,
         signInWaitMs: 1000,
-        cookies: true,
       },
       token: undefined,
       fixedBy: undefined,
@@ -198,7 +196,6 @@ describe('the configuration', () => {
     [[url, '--callback', 'http://localhost:1/x', '--host', 'localhost'], /already contains the host/],
     [[url, '1', '--callback', 'http://localhost:1/x'], /put the port into the callback/],
     [[url, '--client-credentials'], /needs --static-oauth-client-info/],
-    [[url, '--token-endpoint', 'https://as.example/token'], /for --client-credentials only/],
     [
       [url, '--device-code', '--client-credentials', '--static-oauth-client-info', '{"client_id":"a"}'],
       /only one/,
@@ -328,11 +325,6 @@ describe('the configuration', () => {
     const environment = { DRAWBRIDGE_DEBUG: '1', DRAWBRIDGE_KEEP_ALIVE: 'on' }
     expect(read([url, '--no-debug'], { environment }).debug).toBe(false)
     expect(read([url], { environment }).proxy.pingMs).toBe(30_000)
-    expect(read([url, '--ping-interval', '5'], { environment: {} }).proxy.pingMs).toBe(5000)
-    expect(read([url, '--ipv4', '--disable-cookies'])).toMatchObject({
-      network: { ipv4: true },
-      proxy: { cookies: false },
-    })
   })
 })
 

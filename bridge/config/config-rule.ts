@@ -23,9 +23,6 @@ export function conflicts(values: GivenValues, port: number | undefined): string
   if (isSet('clientCredentials') && !isSet('staticClient')) {
     found.push('--client-credentials: needs --static-oauth-client-info as well.')
   }
-  if (isSet('tokenEndpoint') && !isSet('clientCredentials')) {
-    found.push('--token-endpoint: is for --client-credentials only.')
-  }
   if (isSet('privateKey') && !isSet('staticClient') && !isSet('clientMetadataUrl')) {
     found.push('--private-key: needs --static-oauth-client-info or --client-metadata-url as well.')
   }

@@ -10,7 +10,6 @@ import {
   parseName,
   parseResource,
   parseScope,
-  parseSecureUrl,
   type ValueSource,
 } from './config-value.ts'
 
@@ -98,12 +97,6 @@ export const signInTable = {
     parse: parseSwitch,
     default: 'off',
     doc: 'Sign in as the client itself, without a person or browser. Needs --static-oauth-client-info.',
-  },
-  tokenEndpoint: {
-    value: 'url',
-    parse: parseSecureUrl,
-    defaultText: 'what the metadata says',
-    doc: 'With --client-credentials: where to get tokens, without reading metadata.',
   },
   deviceCode: {
     parse: parseSwitch,

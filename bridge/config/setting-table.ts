@@ -64,18 +64,7 @@ const serverTable = {
   keepAlive: {
     parse: parseSwitch,
     default: 'off',
-    doc: 'Send pings while the connection is idle.',
-  },
-  pingInterval: {
-    value: 'duration',
-    parse: parseDurationOrOff,
-    default: '30s',
-    doc: 'Time between two pings; turns --keep-alive on.',
-  },
-  disableCookies: {
-    parse: parseSwitch,
-    default: 'off',
-    doc: 'Do not keep cookies of the server. They are kept in memory, for load balancers with sticky sessions.',
+    doc: 'Send a ping every 30 seconds while the connection is idle.',
   },
 } satisfies Rows
 
@@ -92,11 +81,6 @@ const networkTable = {
     parse: parseCertificateFile,
     defaultText: 'those of Node and NODE_EXTRA_CA_CERTS',
     doc: 'PEM file with more certificate authorities to trust.',
-  },
-  ipv4: {
-    parse: parseSwitch,
-    default: 'off',
-    doc: 'Use IPv4 only.',
   },
   allowHttp: {
     parse: parseSwitch,

@@ -77,7 +77,6 @@ export interface NetworkConfig {
   headersTimeoutMs: number
   bodyTimeoutMs: number
   /** Only IPv4 addresses of a host are tried. */
-  ipv4: boolean
   /** PEM text of authorities trusted in addition to those of the system. */
   ca: string | undefined
   /** Undefined: straight. Each may carry user and password. `noProxy` is a list as in NO_PROXY. */

@@ -93,14 +93,12 @@ const socketOptions = { keepAliveInitialDelay: 30_000, autoSelectFamilyAttemptTi
  * not limited: requests behind open streams would wait for ever.
  */
 export function createDispatcher(
-  { connectTimeoutMs: timeout, ipv4 }: NetworkConfig,
+  { connectTimeoutMs: timeout }: NetworkConfig,
   secureContext: SecureContext | undefined,
   proxy: URL | undefined,
 ): Dispatcher {
-  const family = ipv4 ? { family: 4 } : {}
   const tls = { ...socketOptions, timeout, ...(secureContext !== undefined && { secureContext }) }
-  if (proxy === undefined)
-    return new Agent({ ...poolOptions, connect: { ...tls, ...family, lookup: lookupHost } })
+  if (proxy === undefined) return new Agent({ ...poolOptions, connect: { ...tls, lookup: lookupHost } })
   const { username, password } = proxy
   const pair = Buffer.concat([bytesOf(username), Buffer.from(':'), bytesOf(password)])
   return new ProxyAgent({
@@ -109,7 +107,7 @@ export function createDispatcher(
     ...(pair.length > 1 && { token: `Basic ${pair.toString('base64')}` }),
     proxyTunnel: false,
     // undici types these as TLS options only, but hands them to its connector whole.
-    proxyTls: { ...tls, ...family } as never,
+    proxyTls: tls as never,
     requestTls: tls as never,
     clientFactory: (origin, options) => new TunnelPool(origin, timeout, options),
     factory: (origin, options) => new Pool(origin, Object.assign({}, options, poolOptions)),

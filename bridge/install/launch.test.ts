@@ -23,12 +23,12 @@ describe('the command of an entry', () => {
   it('consists of Node, the launcher, the server and the flags', () => {
     const flags = [
       { flag: '--profile', value: 'work' },
-      { flag: '--ipv4' },
+      { flag: '--keep-alive' },
       { flag: '--header', value: 'X-Team:  blue' },
     ]
     expect(launch(flags)).toEqual({
       command: '/n/node',
-      args: ['/l/launcher.cjs', url, '--profile', 'work', '--ipv4', '--header', 'X-Team:blue'],
+      args: ['/l/launcher.cjs', url, '--profile', 'work', '--keep-alive', '--header', 'X-Team:blue'],
       env: {},
     })
   })
@@ -147,7 +147,10 @@ describe('the name of a server', () => {
 
 describe('readOwnEntry', () => {
   it.each([
-    [{ command: 'node', args: ['/usr/lib/node_modules/mcp-drawbridge/launcher.cjs', url, '--ipv4'] }, url],
+    [
+      { command: 'node', args: ['/usr/lib/node_modules/mcp-drawbridge/launcher.cjs', url, '--keep-alive'] },
+      url,
+    ],
     [
       {
         command: String.raw`C:\node.exe`,
@@ -160,7 +163,7 @@ describe('readOwnEntry', () => {
     [{ command: 'drawbridge', args: [url] }, url],
     [{ command: String.raw`C:\npm\drawbridge.cmd`, args: [] }, undefined],
     [{ command: 'node', args: ['/anywhere/launcher.cjs', url] }, url],
-    [{ command: 'drawbridge', args: [url, '--ipv4', '--profile', 'work'] }, url, 'work'],
+    [{ command: 'drawbridge', args: [url, '--keep-alive', '--profile', 'work'] }, url, 'work'],
     [{ command: ['drawbridge', url, '--profile', 'a', '--profile=b=c'] }, url, 'b=c'],
     [{ command: 'drawbridge', args: [url, '--profile'] }, url],
   ])('recognizes %j', (entry, serverUrl, profile?: string) => {

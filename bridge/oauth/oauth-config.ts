@@ -36,8 +36,6 @@ export interface OAuthConfig {
   scope: string | undefined
   /** Additional parameters of the authorization request, not those of the protocol. */
   authorizeParameters: Readonly<Record<string, string>>
-  /** Only with client credentials; skips discovery. */
-  tokenEndpoint: string | undefined
   /** The address that the browser returns to; port undefined: any free port. `isFixed`: the user chose it. */
   callback: { host: string; port: number | undefined; path: string; isFixed?: boolean }
   /** Send the ID token instead of the access token. */

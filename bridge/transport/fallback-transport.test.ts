@@ -50,7 +50,7 @@ beforeEach(async () => {
 })
 
 function create(order: TransportOrder, remembered?: TransportKind): FallbackTransport {
-  const config = { serverUrl: server.url, headers: {}, retryMs: 0, cookies: true, transport: order }
+  const config = { serverUrl: server.url, headers: {}, retryMs: 0, transport: order }
   return forTest(new FallbackTransport(config, harness.ports, remembered))
 }
 

@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 
 function createTransport(origin: string, retryMs: number): Transport {
-  const config = { serverUrl: `${origin}/mcp`, headers: {}, retryMs, cookies: true }
+  const config = { serverUrl: `${origin}/mcp`, headers: {}, retryMs }
   return forTest(new StatelessTransport(config, harness.ports))
 }
 
@@ -89,7 +89,7 @@ describe('a request that is refused', () => {
   it('has one Authorization, the configured one only without a token', async () => {
     const serverUrl = `${peer.origin}/mcp`
     const headers = { authorization: 'Basic x' }
-    transport = new StatelessTransport({ serverUrl, headers, retryMs: 0, cookies: true }, harness.ports)
+    transport = new StatelessTransport({ serverUrl, headers, retryMs: 0 }, harness.ports)
     await exchange(transport, call)
     harness.token = 't'
     await exchange(transport, call)

@@ -123,8 +123,7 @@ export class ServerRequests {
     const first = await http.send(sent)
     const isElsewhere = first.status >= 300 && first.status < 400
     const response = isElsewhere ? await followRedirects(http, sent, first) : first
-    if (this.config.cookies && 'set-cookie' in response.headers)
-      (this.#cookies ??= new CookieJar()).store(response, runtime.now())
+    if ('set-cookie' in response.headers) (this.#cookies ??= new CookieJar()).store(response, runtime.now())
     return response
   }
 

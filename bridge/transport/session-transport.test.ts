@@ -24,8 +24,8 @@ beforeEach(async () => {
   transport = createTransport()
 })
 
-function createTransport(cookies = true): SessionTransport {
-  const config = { serverUrl: server.url, headers: { 'X-Mine': '1' }, retryMs: 1000, cookies }
+function createTransport(): SessionTransport {
+  const config = { serverUrl: server.url, headers: { 'X-Mine': '1' }, retryMs: 1000 }
   return forTest(new SessionTransport(config, harness.ports))
 }
 
@@ -118,12 +118,10 @@ describe('opening a session', () => {
       })
   })
 
-  it('brings back the cookies of a balancer, unless told not to', async () => {
+  it('brings back the cookies of a load balancer', async () => {
     server.set({ cookies: true })
     await open()
     expect(await exchange(transport, list(1))).toHaveLength(1)
-    transport = createTransport(false)
-    await expect(open()).rejects.toMatchObject({ fault: 'not_found' })
   })
 
   it('keeps a GET stream that is silent for longer than an answer may be', async () => {

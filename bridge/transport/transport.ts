@@ -31,8 +31,6 @@ export interface TransportConfig {
   headers: Readonly<Record<string, string>>
   /** How long one message is retried, in milliseconds. */
   retryMs: number
-  /** Returns the server's cookies, for load balancers with sticky sessions. */
-  cookies: boolean
 }
 
 /** The HTTP client stays open when a transport is closed. */

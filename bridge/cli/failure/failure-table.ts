@@ -59,7 +59,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   },
   network_unreachable: {
     meaning: 'There is no route to that host.',
-    nextStep: 'Check the network or the VPN of this computer; where IPv6 is broken, add --ipv4.',
+    nextStep: 'Check the network or the VPN of this computer.',
     exit: unreachable,
   },
   network_tls: {

@@ -253,8 +253,8 @@ describe('the command line of an entry', () => {
     writeFileSync(join(project, 'h.txt'), 'X-A: b')
     writeFileSync(join(project, 'client.json'), '{"client_id":"a"}')
     const absolute = join(project, 'h.txt')
-    const words = `${url} 3118 --no-open --ipv4 --header-file ${absolute} --allow-tool a* --allow-tool=b`
-    const inOrder = `${url} 3118 --header-file ${absolute} --allow-tool a* --allow-tool b --no-open --ipv4`
+    const words = `${url} 3118 --no-open --allow-http --header-file ${absolute} --allow-tool a* --allow-tool=b`
+    const inOrder = `${url} 3118 --header-file ${absolute} --allow-tool a* --allow-tool b --no-open --allow-http`
     expect(await argsOf(words.split(' '))).toEqual([place.launcher, ...inOrder.split(' ')])
     const given = [url, '--static-oauth-client-info', `@${join(project, 'client.json')}`]
     expect(await argsOf(given)).toEqual([place.launcher, ...given])

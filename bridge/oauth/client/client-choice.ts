@@ -66,7 +66,7 @@ export function configuredClient(
 ): ClientIdentity {
   const { staticClient, privateKey } = config
   if (staticClient === undefined) throw noRegistration(metadata)
-  refuseElsewhere(staticClient, config.tokenEndpoint, previous, metadata.issuer)
+  refuseElsewhere(staticClient, previous, metadata.issuer)
   const { clientId, clientSecret, tokenEndpointAuthMethod: wanted } = staticClient
   const possible = [
     ...(privateKey === undefined ? [] : (['private_key_jwt'] as const)),
@@ -95,12 +95,11 @@ function documentClient(url: string, config: OAuthConfig, { metadata }: Discover
  */
 function refuseElsewhere(
   { clientId, issuer: configured }: NonNullable<OAuthConfig['staticClient']>,
-  tokenEndpoint: string | undefined,
   previous: Credential | undefined,
   issuer: string,
 ): void {
   const isKnown = previous?.client.origin === 'static' && previous.client.clientId === clientId
-  const own = configured ?? tokenEndpoint ?? (isKnown ? previous.issuer : undefined)
+  const own = configured ?? (isKnown ? previous.issuer : undefined)
   if (own === undefined || isSameIssuer(own, issuer)) return
   throw new OAuthFailure(
     'issuer_changed',

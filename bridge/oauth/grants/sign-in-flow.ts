@@ -29,7 +29,7 @@ export function createSignInFlow(
     const context = { ...ports, config, signal }
     try {
       if (config.grant !== 'client_credentials') tellWhyAgain(request, ports.runtime.now(), tell)
-      const server = await findServer(request, context)
+      const server = await discover(request, context)
       tellWiderResource(server, config, tell)
       const scope = chooseScope(request, server, config)
       const { previous, isForced = false } = request
@@ -74,24 +74,6 @@ function tellWiderResource(
   tell(
     `The login will be valid for all of ${quoteServerText(resource)}, not only for ${origin}${pathname}. Set --resource to the intended one.`,
   )
-}
-
-/**
- * Discovers the server, except with a configured token endpoint. That endpoint then stands for the issuer, also as the
- * audience of a client assertion. The resource is the server's URL without its query, which may contain a key.
- */
-async function findServer(request: SignInRequest, context: OAuthContext): Promise<DiscoveredServer> {
-  const { grant, tokenEndpoint, serverUrl, sendResource, resource } = context.config
-  if (grant !== 'client_credentials' || tokenEndpoint === undefined) return await discover(request, context)
-  const { origin, pathname } = new URL(serverUrl)
-  const canonical = `${origin}${pathname === '/' ? '' : pathname}`
-  return {
-    metadata: { issuer: tokenEndpoint, token_endpoint: tokenEndpoint },
-    resource: sendResource ? (resource ?? canonical) : undefined,
-    resourceScopes: undefined,
-    isAssumed: false,
-    askedFor: tokenEndpoint,
-  }
 }
 
 function askForGrant(

@@ -62,7 +62,6 @@ export function networkConfig(changes: Partial<NetworkConfig> = {}): NetworkConf
     connectTimeoutMs: 5000,
     headersTimeoutMs: 5000,
     bodyTimeoutMs: 5000,
-    ipv4: false,
     ca: undefined,
     proxy: undefined,
     allowHttp: false,

@@ -64,7 +64,6 @@ export function oauthConfig(serverUrl: string, changes: Partial<OAuthConfig> = {
     clientMetadata: {},
     scope: undefined,
     authorizeParameters: {},
-    tokenEndpoint: undefined,
     callback: { host: '127.0.0.1', port: undefined, path: '/oauth/callback' },
     useIdToken: false,
     signInTimeoutMs: 10_000,

@@ -73,7 +73,6 @@ export function startProxy({ url: serverUrl }: { url: string }, options: RigOpti
       watchdogMs: 0,
       pingMs: 0,
       signInWaitMs: 100,
-      cookies: false,
       ...config,
     },
     {
