@@ -63,7 +63,8 @@ async function reportedSending(
   const failed = await sent
   if (!failed || failed.error.failure === 'invalid_credentials') return undefined
   const { failure, message } = failed.error
-  context.report(ofVisitor.has(failure) ? 'sign_in_failed' : 'email_not_sent', { failure, message })
+  const isOfVisitor = ofVisitor.has(failure)
+  context.report(isOfVisitor ? 'sign_in_failed' : 'email_not_sent', { failure, message })
   return failed.isForAll ? failed.error : undefined
 }
 

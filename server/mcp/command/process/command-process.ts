@@ -217,8 +217,8 @@ export class CommandProcess {
         : (fault ??
             new Error(`The process exited with ${signalCode ?? `code ${exitCode}`} before it served.`)),
     )
-    const how = fault ? { code: null, signal: null, error: fault } : { code: exitCode, signal: signalCode }
-    this.#report('upstream_ended', { reason: this.#reason, ...how })
+    const [code, signal] = fault ? [null, null] : [exitCode, signalCode]
+    this.#report('upstream_ended', { reason: this.#reason, code, signal, error: fault })
     // Processes that it has started may live on.
     void this.stop(this.#reason)
     if (isDeath && this.isServing) this.terms.onDeath()
