@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { readConfiguredClients } from '../../config/client-file.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { keySourceOf, parseSecretKeys } from '../../config/store-address.ts'
+import type { Store } from '../../core/store.ts'
 import { type KeyFile, type OperatorPorts, OperatorRefusal } from '../../core/operator/operation.ts'
 import { fixedKeyRing } from '../../core/seal.ts'
 import { openStore } from '../../startup/open-store.ts'
@@ -10,6 +11,7 @@ import { openKeyFile } from '../../store/secret-key-file.ts'
 import type { CommandInput } from '../command.ts'
 
 export interface CommandPorts extends OperatorPorts {
+  store: Store
   config: ServerConfig
   runtime: CommandInput['runtime']
   /** False if no server has created the store's file yet; `store` is empty then, and forgotten. */

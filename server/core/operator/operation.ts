@@ -1,9 +1,11 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
 import { z } from 'zod'
-import type { Client } from '../clients/client.ts'
 import type { KeyRing } from '../seal.ts'
-import type { Store } from '../store.ts'
+import type { AttemptStepStore } from '../attempts/attempt.ts'
+import type { Client, ClientStore } from '../clients/client.ts'
+import type { GrantStore } from '../session/grant.ts'
+import type { SealedSessionStore } from '../session/reseal.ts'
 
 /** The key ring's file. */
 export interface KeyFile {
@@ -14,7 +16,7 @@ export interface KeyFile {
 
 /** What operations work on. The admin API has those of its server, commands open their own from the same settings. */
 export interface OperatorPorts {
-  store: Store
+  store: AttemptStepStore & ClientStore & GrantStore & SealedSessionStore
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
   /** Clients of the operator's file. */
   configured: ReadonlyMap<string, Client>
@@ -143,10 +145,12 @@ export function parseInput(
 /** The value of a flag in help, such as `<id>`; empty for a switch. */
 export const flagValues = z.registry<{ value: string }>()
 
+/** A required text. */
 export function textParameter(doc: string): z.ZodString {
   return z.string().min(1, { error: 'expected a value' }).describe(doc)
 }
 
+/** An optional text; `value` is its placeholder in help. */
 export function optionalText(doc: string, value: string): z.ZodOptional<z.ZodString> {
   return textParameter(doc).optional().describe(doc).register(flagValues, { value })
 }
@@ -160,6 +164,7 @@ export function switchParameter(doc: string): z.ZodType<boolean> {
     .register(flagValues, { value: '' })
 }
 
+/** An optional whole number; `usual` is its default. */
 export function numberParameter(
   { min, max, usual }: { min: number; max: number; usual: number },
   doc: string,
