@@ -8,19 +8,19 @@ const make = (options: Partial<Options> & { isFirefox: boolean }): ReturnType<ty
   createManifest({ key: undefined, geckoId: undefined, ...options })
 
 describe('the id', () => {
-  it('in Chromium follows from the key, and is the one that the documents name', () => {
+  it('the id in Chromium follows from the key and is the documented one', () => {
     const { key = '' } = make({ isFirefox: false })
     const hash = createHash('sha256').update(Buffer.from(key, 'base64')).digest('hex')
     const letter = (digit: string): string => String.fromCodePoint(97 + Number.parseInt(digit, 16))
     expect(hash.slice(0, 32).replaceAll(/./g, letter)).toBe('ljfcdmoeodnmpeliocomondphkdlbfak')
   })
 
-  it('is replaced by that of the store, or left to it', () => {
+  it('the key in Chromium can be replaced, or left out for the store', () => {
     const keys = ['another', ''].map((key) => make({ isFirefox: false, key }).key)
     expect(keys).toEqual(['another', undefined])
   })
 
-  it('in Firefox is in the manifest, with what is collected', () => {
+  it('the manifest for Firefox has the id and what data is collected', () => {
     const of = (geckoId?: string): unknown =>
       make({ isFirefox: true, geckoId }).browser_specific_settings?.gecko
     const collected = { required: ['none'], optional: ['authenticationInfo'] }

@@ -26,7 +26,7 @@ test.each([
   ['https://app.example.com.evil.example/', undefined],
   ['about:blank', undefined],
   [undefined, undefined],
-])('%s is of %s', (url, id) => {
+])('the page %s has the profile %s', (url, id) => {
   expect(chooseProfile(profiles, url)?.id).toBe(id)
 })
 
@@ -38,7 +38,7 @@ const stored = {
   cookieName: undefined,
 }
 
-test('stored settings come back as they were', () => {
+test('stored settings are read unchanged', () => {
   const other = { ...stored, id: 'two', baseUrl: 'https://mcp.example.com', cookieName: 'session' }
   const settings = { version: 1, profiles: [stored, other] } as const
   // The browser stores JSON, which drops undefined members.
@@ -63,18 +63,18 @@ test.each([
     ],
   },
   { version: 1, profiles: [{ ...stored, appUrl: 'javascript:alert(1)' }] },
-])('%j is nothing usable', (value) => {
+])('reads no profiles from %j', (value) => {
   expect(parseSettings(value)).toEqual(emptySettings)
 })
 
-test('usable profiles stay next to unusable ones', () => {
+test('keeps usable profiles beside unusable ones', () => {
   expect(parseSettings({ version: 1, profiles: [null, stored, {}] })).toEqual({
     version: 1,
     profiles: [stored],
   })
 })
 
-test('never throws', () => {
+test('reading settings never throws', () => {
   fc.assert(
     fc.property(fc.anything(), (value) => {
       parseSettings(value)

@@ -8,7 +8,7 @@ describe('an announced server', () => {
     ['https://example.com/team/mcp/?a=b#c', 'https://example.com/team'],
     ['http://localhost:8787/mcp', 'http://localhost:8787'],
     ['https://b\u00fccher.example/mcp', 'https://xn--bcher-kva.example'],
-  ])('%s is %s', (address, baseUrl) => {
+  ])('the announced server %s has the base URL %s', (address, baseUrl) => {
     expect(announcedServer(address)).toBe(baseUrl)
   })
 
@@ -20,7 +20,7 @@ describe('an announced server', () => {
     'javascript:alert(1)',
     `https://app.example.com.${'a'.repeat(60)}.evil.example/mcp`,
     `https://example.com/${'a'.repeat(3000)}/mcp`,
-  ])('%s is none', (address) => {
+  ])('the announced server %s is refused', (address) => {
     expect(announcedServer(address)).toBeUndefined()
   })
 })

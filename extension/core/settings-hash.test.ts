@@ -19,7 +19,7 @@ test.each([
     'read=https://app.example.com',
     { kind: 'allow', purpose: 'read', url: 'https://app.example.com', tabId: undefined },
   ],
-])('%s is understood', (hash, request) => {
+])('reads the settings hash %s', (hash, request) => {
   expect(parseSettingsHash(hash)).toEqual(request)
   expect(parseSettingsHash(`#${hash}`)).toEqual(request)
 })
@@ -31,7 +31,7 @@ test.each(['', '#', '#other', '#read=', '#read=javascript:alert(1)', '#new=<b>',
   },
 )
 
-test('never throws', () => {
+test('reading a settings hash never throws', () => {
   fc.assert(fc.property(fc.string(), (hash) => void parseSettingsHash(hash)))
   expect(parseSettingsHash('read=https://a.example&tab=99999999999999999999')).toMatchObject({
     tabId: undefined,

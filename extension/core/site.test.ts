@@ -7,7 +7,7 @@ describe('a page of the web', () => {
     'http://localhost:3000/a?b#c',
     'https://[::1]:8443/',
     'https://bücher.example/',
-  ])('%s is one', (url) => {
+  ])('%s is a web page', (url) => {
     expect(isWebPage(url)).toBe(true)
   })
 
@@ -19,7 +19,7 @@ describe('a page of the web', () => {
     'javascript:alert(1)//https://app.example.com',
     'https://',
     'http//app.example.com',
-  ])('%s is none', (url) => {
+  ])('%s is not a web page', (url) => {
     expect(isWebPage(url)).toBe(false)
     expect(originPatterns(url)).toEqual([])
   })
@@ -32,12 +32,12 @@ describe('patterns of an origin', () => {
     ['https://BÜCHER.example/', 'xn--bcher-kva.example'],
     ['https://user:secret@app.example.com/', 'app.example.com'],
     ['http://[::1]:3000/', '[::1]'],
-  ])('%s: both schemes, no port, no path', (url, host) => {
+  ])('the patterns of %s have both schemes, no port and no path', (url, host) => {
     expect(originPatterns(url)).toEqual([`https://${host}/*`, `http://${host}/*`])
   })
 })
 
-test('the host has a port, and no URL has none', () => {
+test('a host includes the port, and is empty without a URL', () => {
   expect(hostOf('http://localhost:3000/a')).toBe('localhost:3000')
   expect(hostOf('https://app.example.com:443/a')).toBe('app.example.com')
   expect(hostOf(undefined)).toBe('')

@@ -45,7 +45,7 @@ describe('cookies', () => {
     httpOnly: true,
   }
 
-  it('come from the store whose tab it is, partitions included', async () => {
+  it('reads cookies from the tab’s store, partitions included', async () => {
     provide('cookies.getAllCookieStores', async () => [
       { id: '0', tabIds: [1, 2] },
       { id: '1', tabIds: [7] },
@@ -57,7 +57,7 @@ describe('cookies', () => {
     expect(getAll).toHaveBeenCalledExactlyOnceWith({ url: page.url, storeId: '1', partitionKey: {} })
   })
 
-  it('in Firefox come from the container, of any first party', async () => {
+  it('in Firefox reads cookies from the container, of any first party', async () => {
     pretendFirefox()
     provide('tabs.get', async () => ({ cookieStoreId: 'firefox-container-2' }))
     const getAll = provide('cookies.getAll', async () => [])
@@ -76,7 +76,7 @@ describe('cookies', () => {
     ['http://a.localhost/', 'https://a.localhost/'],
     ['http://localhost.example.com/', 'http://localhost.example.com/'],
     ['http://127.example.com/', 'http://127.example.com/'],
-  ])('in Firefox at %s are those of %s, where it shows Secure ones', async (url, asked) => {
+  ])('in Firefox at %s reads the cookies of %s, where it shows Secure ones', async (url, asked) => {
     pretendFirefox()
     provide('tabs.get', async () => ({}))
     const getAll = provide('cookies.getAll', async () => [])
@@ -84,7 +84,7 @@ describe('cookies', () => {
     expect(getAll.mock.calls[0]?.[0]).toMatchObject({ url: asked })
   })
 
-  it('of a partition count only for the site that is in the tab', async () => {
+  it('counts partitioned cookies only for the site in the tab', async () => {
     provide('cookies.getAllCookieStores', async () => [])
     provide('cookies.getAll', async () =>
       ['https://example.com', 'https://portal.test', 'https://ample.com', 'nonsense'].map((topLevelSite) =>
@@ -95,7 +95,7 @@ describe('cookies', () => {
     expect(found.map(({ partition }) => partition)).toEqual(['https://example.com'])
   })
 
-  it('of a tab without address are none, without a query', async () => {
+  it('reads no cookies of a tab without an address, without a query', async () => {
     const getAll = provide('cookies.getAll', async () => [cookie])
     expect(await createBrowser().cookies({ ...page, url: undefined })).toEqual([])
     expect(getAll).not.toHaveBeenCalled()
@@ -103,7 +103,7 @@ describe('cookies', () => {
 })
 
 describe('the page', () => {
-  it('is read by a function in the tab', async () => {
+  it('reads the page by a function in the tab', async () => {
     const view = { cookies: [{ name: 'a', value: 'b' }], entries: [] }
     const execute = provide('scripting.executeScript', async () => [{ frameId: 0, result: view }])
     expect(await createBrowser().page(page, ['session'])).toEqual(view)
@@ -114,7 +114,7 @@ describe('the page', () => {
     ['the browser does not let anyone in', () => Promise.reject(new Error('Cannot access contents'))],
     ['the script came to nothing', () => Promise.resolve([{ frameId: 0 }])],
     ['there is no frame', () => Promise.resolve([])],
-  ])('is refused when %s', async (_when, execute) => {
+  ])('reports the page as refused when %s', async (_when, execute) => {
     provide('scripting.executeScript', execute)
     expect(await createBrowser().page(page, [])).toBe('refused')
   })
@@ -123,7 +123,7 @@ describe('the page', () => {
 describe('permissions', () => {
   const patterns = ['https://mcp.example.com/*']
 
-  it('are asked for before anything is awaited: browsers want the click', () => {
+  it('asks for permissions in the click, before anything is awaited', () => {
     const request = provide('permissions.request', () => new Promise(() => {}))
     void createBrowser().requestRead(patterns, 'read')
     expect(request).toHaveBeenCalledExactlyOnceWith({ origins: patterns })
@@ -138,7 +138,7 @@ describe('permissions', () => {
       purpose: 'test',
       expected: { origins: patterns, data_collection: ['authenticationInfo'] },
     },
-  ] as const)('to $purpose in $browser', async ({ browser, purpose, expected }) => {
+  ] as const)('asks for the permission to $purpose in $browser', async ({ browser, purpose, expected }) => {
     if (browser === 'Firefox') pretendFirefox()
     const contains = provide('permissions.contains', async () => true)
     const request = provide('permissions.request', async () => true)
@@ -150,7 +150,7 @@ describe('permissions', () => {
 })
 
 describe('an intent', () => {
-  it('is taken once, and has been passed to the browser before the first await', async () => {
+  it('an intent is taken once, and passed to the browser before the first await', async () => {
     const set = vi.spyOn(fakeBrowser.storage.session, 'set')
     const browser = createBrowser()
     browser.setIntent({ kind: 'test', tabId: 7 })
@@ -159,7 +159,7 @@ describe('an intent', () => {
     expect(await browser.takeIntent()).toBeUndefined()
   })
 
-  it('is over after a minute', async () => {
+  it('an intent expires after a minute', async () => {
     vi.useFakeTimers({ now: 1_000_000, toFake: ['Date'] })
     const browser = createBrowser()
     browser.setIntent({ kind: 'read', tabId: 0 })
@@ -172,7 +172,7 @@ describe('an intent', () => {
 })
 
 describe('settings', () => {
-  it('are stored for the next start, and empty at first', async () => {
+  it('settings are stored for the next start, and empty at first', async () => {
     const browser = createBrowser()
     expect(await browser.loadSettings()).toEqual({ version: 1, profiles: [] })
     const profile = {
@@ -186,7 +186,7 @@ describe('settings', () => {
     expect((await createBrowser().loadSettings()).profiles).toEqual([profile])
   })
 
-  it('that are damaged do not keep the popup from opening', async () => {
+  it('damaged settings do not keep the popup from opening', async () => {
     await fakeBrowser.storage.local.set({ settings: { version: 'x', profiles: 7 } })
     expect(await createBrowser().loadSettings()).toEqual({ version: 1, profiles: [] })
   })
@@ -205,7 +205,7 @@ describe('a change of the session', () => {
   let listener: ReturnType<typeof vi.fn<() => void>>
   let stop: () => void
 
-  it('is reported once for all chunks, when they are quiet', () => {
+  it('reports a change once for all chunks of a session', () => {
     for (let chunk = 0; chunk < 5; chunk += 1) {
       cookies.emit({ cookie: { domain: '.example.com' } })
       vi.advanceTimersByTime(100)
@@ -222,13 +222,13 @@ describe('a change of the session', () => {
     ['other.example.com', false],
     ['pp.example.com', false],
     ['app.example.com.evil.test', false],
-  ])('a cookie of %s: %s', (domain, expected) => {
+  ])('reports a change of a cookie of %s: %s', (domain, expected) => {
     cookies.emit({ cookie: { domain } })
     vi.advanceTimersByTime(1000)
     expect(listener).toHaveBeenCalledTimes(expected ? 1 : 0)
   })
 
-  it('is also the end of loading, of that tab', () => {
+  it('reports the end of loading of that tab', () => {
     tabs.emit(8, { status: 'complete' })
     tabs.emit(7, { status: 'loading' })
     tabs.emit(7, {})
@@ -239,7 +239,7 @@ describe('a change of the session', () => {
     expect(listener).toHaveBeenCalledOnce()
   })
 
-  it('is not reported any more after the end', () => {
+  it('reports no change after it was stopped', () => {
     cookies.emit({ cookie: { domain: 'app.example.com' } })
     stop()
     vi.advanceTimersByTime(1000)
@@ -248,7 +248,7 @@ describe('a change of the session', () => {
   })
 })
 
-it('a timer calls once, unless it was prevented', () => {
+it('a timer calls back once, unless it was cancelled', () => {
   vi.useFakeTimers()
   const [first, second] = [vi.fn(), vi.fn()]
   const browser = createBrowser()
@@ -258,8 +258,8 @@ it('a timer calls once, unless it was prevented', () => {
   expect([first.mock.calls.length, second.mock.calls.length]).toEqual([1, 0])
 })
 
-describe('the page of settings', () => {
-  it('lists what was allowed, and takes it back', async () => {
+describe('the browser of the settings page', () => {
+  it('lists allowed sites and revokes a permission', async () => {
     provide('permissions.getAll', async () => ({ origins: ['https://app.example.com/*'], permissions: [] }))
     const remove = provide('permissions.remove', async () => true)
     const browser = createSettingsBrowser()
@@ -268,7 +268,7 @@ describe('the page of settings', () => {
     expect(remove).toHaveBeenCalledExactlyOnceWith({ origins: ['https://app.example.com/*'] })
   })
 
-  it('goes back to the tab, and away', async () => {
+  it('returns to the tab and closes the settings page', async () => {
     const app = await fakeBrowser.tabs.create({ url: 'https://app.example.com/' })
     const own = await fakeBrowser.tabs.create({ url: 'chrome-extension://x/options.html', active: true })
     provide('tabs.getCurrent', async () => own)
@@ -279,7 +279,7 @@ describe('the page of settings', () => {
     expect(remove).toHaveBeenCalledExactlyOnceWith(own.id)
   })
 
-  it('stays when the tab is gone', async () => {
+  it('keeps the settings page open when the tab is gone', async () => {
     provide('tabs.update', () => Promise.reject(new Error('No tab with id')))
     const remove = provide('tabs.remove', async () => {})
     expect(await createSettingsBrowser().returnTo(99)).toBe(false)

@@ -28,7 +28,7 @@ const request = (url: string, others: Partial<EndpointRequest> = {}): EndpointRe
 })
 
 describe('a request of the extension', () => {
-  it('carries what it was given, and brings back status, headers and body', async () => {
+  it('a request sends what it was given and returns status, headers and body', async () => {
     let seen: IncomingMessage | undefined
     let body = ''
     const url = await serve((incoming, response) => {
@@ -52,7 +52,7 @@ describe('a request of the extension', () => {
     expect(response.header('mcp-session-id')).toBeUndefined()
   })
 
-  it('takes nothing of the browser along', async () => {
+  it('a request carries no cookies, cache or referrer of the browser', async () => {
     const fetch = vi.spyOn(globalThis, 'fetch').mockResolvedValue(new Response(null, { status: 202 }))
     expect((await fetchEndpoint(request('https://mcp.example.com/mcp'))).body).toBe('')
     expect(fetch.mock.calls[0]?.[1]).toMatchObject({
@@ -63,7 +63,7 @@ describe('a request of the extension', () => {
     })
   })
 
-  it('does not follow to another address', async () => {
+  it('a request follows no redirect', async () => {
     const paths: unknown[] = []
     const url = await serve((incoming, response) => {
       paths.push(incoming.url)
@@ -73,7 +73,7 @@ describe('a request of the extension', () => {
     expect(paths).toEqual(['/mcp'])
   })
 
-  it('reads a megabyte and hangs up', async () => {
+  it('a request reads one megabyte and hangs up', async () => {
     let closed: () => void = () => {}
     const isClosed = new Promise<void>((resolve) => (closed = resolve))
     const url = await serve((_incoming, response) => {
@@ -92,12 +92,12 @@ describe('a request of the extension', () => {
   it.each<[string, RequestListener]>([
     ['before the head', () => {}],
     ['within the body', (_incoming, response) => void response.writeHead(200).write('data: {')],
-  ])('ends when the time is over: %s', async (_when, listener) => {
+  ])('a request ends at its timeout: %s', async (_when, listener) => {
     const url = await serve(listener)
     await expect(fetchEndpoint(request(url, { timeoutMs: 50 }))).rejects.toThrow(EndpointUnreachableError)
   })
 
-  it('reveals nothing of the request when there is no response', async () => {
+  it('the error of a request without a response reveals nothing of it', async () => {
     const url = await serve(() => {})
     server?.close()
     const headers = { authorization: 'Bearer token-of-a-test' }
@@ -107,7 +107,7 @@ describe('a request of the extension', () => {
     expect(String((error as Error).stack)).not.toContain('token-of-a-test')
   })
 
-  it('whose header no header can be is not sent', async () => {
+  it('a request with an invalid header is not sent', async () => {
     const headers = { authorization: 'Bearer a\nb' }
     await expect(fetchEndpoint(request('http://127.0.0.1:9', { headers }))).rejects.toThrow(
       EndpointUnreachableError,

@@ -36,15 +36,15 @@ function stubPage(page: {
   vi.stubGlobal('localStorage', new MemoryStorage(page.entries ?? {}))
 }
 
-describe('what is read in the page', () => {
-  it('is the address of the MCP server that it announces, too', () => {
+describe('reading the page', () => {
+  it('reads the address of the MCP server that the page announces', () => {
     stubPage({ cookie: '', link: { href: 'https://mcp.example.com/mcp' } })
     expect(readAsInPage([]).announced).toBe('https://mcp.example.com/mcp')
     stubPage({ cookie: '', link: null })
     expect(readAsInPage([]).announced).toBeUndefined()
   })
 
-  it('is called like a session: nothing else leaves the page', () => {
+  it('reads only cookies and entries named like a session', () => {
     stubPage({
       cookie:
         'theme=dark; sb-a-auth-token.0=base64-abc; sb-a-auth-token.1=d=e=; sb-a-auth-token-code-verifier=x; ' +
@@ -66,17 +66,17 @@ describe('what is read in the page', () => {
     })
   })
 
-  it('keeps the order and both of a name', () => {
+  it('keeps the order of cookies, and both of one name', () => {
     stubPage({ cookie: 'sb-a-auth-token=1; sb-b-auth-token=2; sb-a-auth-token=3' })
     expect(readAsInPage([]).cookies.map(({ value }) => value)).toEqual(['1', '2', '3'])
   })
 
-  it.each(['', 'no-equals-sign', ';', '=only-a-value'])('of the cookies %j is nothing', (cookie) => {
+  it.each(['', 'no-equals-sign', ';', '=only-a-value'])('reads nothing from the cookies %j', (cookie) => {
     stubPage({ cookie })
     expect(readAsInPage([])).toEqual({ cookies: [], entries: [] })
   })
 
-  it('is nothing in a sandbox, where reading throws', () => {
+  it('reads nothing in a sandboxed page, where reading throws', () => {
     const refuse = (): never => {
       throw new DOMException('The document is sandboxed.', 'SecurityError')
     }

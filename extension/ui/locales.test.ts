@@ -23,13 +23,13 @@ function placeholders(message: string): string[] {
   return [...new Set([...message.matchAll(/\$(\w+)\$/g)].map(([, name = '']) => name.toLowerCase()))].sort()
 }
 
-describe('the texts', () => {
-  it('are there in English and German', () => {
+describe('the texts of the extension', () => {
+  it('the extension has texts in English and German', () => {
     expect(locales.toSorted()).toEqual(['de', 'en'])
   })
 
   it.each(locales)(
-    'of %s are all there, none empty, none markup, well formed, and with the same placeholders',
+    'the texts in %s are complete, well formed, without markup, and have the same placeholders',
     (locale) => {
       const messages = readMessages(locale)
       expect(Object.keys(messages)).toEqual(names)
@@ -49,7 +49,7 @@ describe('the texts', () => {
     },
   )
 
-  it.each(locales)('of %s name their language and have a text for each of its plural forms', (locale) => {
+  it.each(locales)('the texts in %s name their language and have each of its plural forms', (locale) => {
     const messages = readMessages(locale)
     expect(messages['locale']?.message).toBe(locale)
     expect(messages['direction']?.message).toMatch(/^(?:ltr|rtl)$/)
@@ -61,7 +61,7 @@ describe('the texts', () => {
     }
   })
 
-  it('that the pages and the manifest name exist', () => {
+  it('the texts that the pages and the manifest name exist', () => {
     const named = sources.flatMap((source) =>
       [...source.matchAll(/data-(?:text|label)="(\w+)"|__MSG_(\w+)__/g)].map(([, a, b]) => a ?? b ?? ''),
     )
@@ -69,7 +69,7 @@ describe('the texts', () => {
     expect(named.filter((name) => !names.includes(name))).toEqual([])
   })
 
-  it('are all used', () => {
+  it('all texts of the extension are used', () => {
     // In a composed name, `${...}` stands for any part. Types check that each resulting name exists.
     const patterns = sources.flatMap((source) =>
       [...source.matchAll(/`(\w*\$\{[^`]*)`|['"](\w+)['"]|__MSG_(\w+)__/g)].map(
@@ -83,7 +83,7 @@ describe('the texts', () => {
     expect(names.filter((name) => !isUsed.test(name))).toEqual([])
   })
 
-  it('have a sample for every kind of view', () => {
+  it('every kind of view has a sample', () => {
     const kinds = new Set(Object.values(viewSamples(0)).map(({ kind }) => kind))
     expect([...kinds].toSorted()).toEqual([
       'corrupt',

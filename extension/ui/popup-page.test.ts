@@ -18,7 +18,7 @@ const chromium = findChromium()
 const now = Date.UTC(2027, 0, 15, 13, 45) / 1000
 const samples = viewSamples(now)
 
-describe.skipIf(chromium === undefined)('the page of the popup', () => {
+describe.skipIf(chromium === undefined)('the popup page', () => {
   let html: string
   let page: Page
   let close: () => Promise<void>
@@ -45,14 +45,14 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
   const focused = (): Promise<string> =>
     page.evaluate(() => (document.activeElement as HTMLButtonElement | null)?.name ?? '')
 
-  it('shows the brand before any script has run', async () => {
+  it('the popup shows the brand before any script has run', async () => {
     await page.setJavaScriptEnabled(false)
     await page.setContent(html)
     expect(await seen()).toBe('Drawbridge')
     await page.setJavaScriptEnabled(true)
   })
 
-  it.each(['en', 'de'] as const)('says all there is to say in every view, in %s', async (language) => {
+  it.each(['en', 'de'] as const)('every view of the popup shows all its texts in %s', async (language) => {
     const found = await stageOn<PopupView>(page, language).each(samples, now, () => {
       const named = [...document.querySelectorAll<HTMLElement>('h1, h2, button, summary, dt')]
       const nameless = named
@@ -81,7 +81,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     ['corrupt', 'reload'],
     ['expired', 'reload'],
     ['waiting', 'read-again'],
-  ])('has for %s one main action, which Enter does: %s', async (name, kind, ...second) => {
+  ])('the view %s has one main action, which Enter does: %s', async (name, kind, ...second) => {
     await show(samples[name])
     await page.keyboard.press('Enter')
     expect(await actions()).toEqual([expect.objectContaining({ kind })])
@@ -91,7 +91,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(visible).toEqual([kind, ...second])
   })
 
-  it('says that there is no session, and what to do about it, before it asks for a permission', async () => {
+  it('the popup says that it found no session before it asks for a permission', async () => {
     await show(samples['no-permission'])
     expect(await textOf('h1')).toBe('No session found')
     expect((await seen()).replaceAll(/\s+/g, ' ')).toContain(
@@ -105,21 +105,21 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await textOf('[name=allow]')).toBe('Allow for example.com')
   })
 
-  it('copies the token by Enter, from the start', async () => {
+  it('Enter copies the token when the popup opens', async () => {
     await show({ kind: 'loading' })
     await show(samples['ready'])
     await page.keyboard.press('Enter')
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'copy', format: 'token' })])
   })
 
-  it('chooses the session whose button is pressed', async () => {
+  it('a button chooses its session', async () => {
     await show(samples['several'])
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'choose', sessionId: 'second' })])
   })
 
-  it('offers every format to the keyboard, once the list is folded out', async () => {
+  it('the keyboard reaches every format of the open list', async () => {
     await show(samples['ready'])
     await page.focus('.formats summary')
     await page.keyboard.press('Space')
@@ -141,7 +141,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(new Set(reached).size).toBe(17)
   })
 
-  it('offers no format that the view does not, and no heading without formats', async () => {
+  it('hides formats that the view does not offer, and headings without formats', async () => {
     await show(samples['ready-no-server'])
     await page.click('.formats summary')
     const visible = await page.$$eval('.formats :is(button, h2)', (elements) =>
@@ -152,7 +152,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await isSeen('[name=test]')).toBe(false)
   })
 
-  it('shows the server that the page names, whole, and asks before it is used', async () => {
+  it('shows the whole announced server, and uses it only after a click', async () => {
     await show(samples['ready-announced'])
     expect((await seen()).replaceAll(/\s+/g, ' ')).toContain(
       'This web app names its MCP server: notes.example.com/mcp Use this server',
@@ -168,7 +168,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await isSeen('.announced')).toBe(false)
   })
 
-  it('marks configurations: without a token as recommended, with one by the time that is left', async () => {
+  it('marks configurations without a token as recommended, and the others with the time left', async () => {
     await show(samples['ready'])
     expect(await textOf('#recommended')).toContain('Recommended')
     expect(await textOf('#quick-test-time')).toBe('Quick test, works for 47 min')
@@ -181,7 +181,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     ['header', 'Authorization header copied. It works for 47 min.'],
     ['config-claude-code', 'Configuration for Claude Code copied. It holds no token.'],
     ['test-cursor', 'Test configuration for Cursor copied. It expires with the token.'],
-  ] as const)('says that %s was copied, in a status without the token', async (copied, said) => {
+  ] as const)('the status says that %s was copied, without the token', async (copied, said) => {
     await show(samples['ready'])
     await show(sampleReady(now, { copied }))
     expect(await textOf('.status')).toBe(said)
@@ -189,7 +189,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await textOf('.status')).not.toContain(sampleToken.slice(-8))
   })
 
-  it('says when nothing was copied', async () => {
+  it('the popup says when copying failed', async () => {
     await show(samples['ready-copy-failed'])
     const failed = '.status [data-slot=copy-failed]'
     expect(await isSeen(failed)).toBe(true)
@@ -197,7 +197,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await isSeen(failed)).toBe(false)
   })
 
-  it('counts down without saying so, and leaves focus and what is folded out alone', async () => {
+  it('the countdown is silent, and keeps focus and open sections', async () => {
     await show(samples['ready'])
     await page.click('.formats summary')
     await page.focus('[value=curl]')
@@ -221,7 +221,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await page.$eval('.formats', (details) => (details as HTMLDetailsElement).open)).toBe(true)
   })
 
-  it('has the token in the page only while it is revealed, and never in an attribute', async () => {
+  it('the page holds the token only while it is revealed, and never in an attribute', async () => {
     const markup = (): Promise<string> => page.evaluate(() => document.documentElement.outerHTML)
     await show(samples['ready'])
     expect(await markup()).not.toContain(sampleToken)
@@ -242,7 +242,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await markup()).not.toContain(sampleToken)
   })
 
-  it('takes a revealed token away with every other view', async () => {
+  it('every other view removes a revealed token', async () => {
     for (const name of ['expired', 'several', 'signed-out', 'loading']) {
       await show(samples['ready-revealed'])
       await show(samples[name])
@@ -250,7 +250,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     }
   })
 
-  it('shows claims as not verified, and their times as dates of the language', async () => {
+  it('shows claims as not verified, and their times as dates in the language', async () => {
     await show(samples['ready'])
     await page.click('.claims summary')
     expect(await textOf('.claims summary')).toBe('What the token says not verified')
@@ -260,13 +260,13 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await textOf('.claims dl > div:last-child')).toMatch(/exp 15\.01\.2027, \d\d:32/)
   })
 
-  it('shows no claims where there are none', async () => {
+  it('hides the claims if there are none', async () => {
     await show(samples['ready-endless'])
     expect(await isSeen('.claims')).toBe(false)
     expect(await textOf('[role=timer]')).toBe('Unknown')
   })
 
-  it('tells how a test went, and lets a long list of tools scroll in its place', async () => {
+  it('shows the result of a test, with a long list of tools that scrolls by itself', async () => {
     await show(samples['test-passed'])
     expect(await seen()).toContain('Notes answered in 123 ms and offers 12 tools.')
     const list = await page.$eval('.tools', (tools) => ({
@@ -285,7 +285,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow-test' })])
   })
 
-  it('brings the result of a test into view in a popup of the least height', async () => {
+  it('scrolls the result of a test into view in a low popup', async () => {
     const size = page.viewport()
     await page.setViewport({ width: 360, height: 600 })
     await show(samples['ready'])
@@ -300,14 +300,14 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     await page.setViewport(size)
   })
 
-  it('offers a reload when the token ends soon', async () => {
+  it('offers a reload when the token expires soon', async () => {
     await show(samples['ready-ends-soon'])
     expect(await seen()).toContain('Under five minutes left.')
     await page.click('.warning [name=reload]')
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'reload' })])
   })
 
-  it('shows what strangers wrote as text', async () => {
+  it('the popup shows text of strangers as text', async () => {
     const found = await stageOn<PopupView>(page, 'en').each(hostileSamples(now), now, () => ({
       added: document.querySelectorAll('img, main script, iframe').length,
       isText: document.body.innerText.includes('<img src=x'),
@@ -316,7 +316,7 @@ describe.skipIf(chromium === undefined)('the page of the popup', () => {
     expect(await page.title()).toBe('Drawbridge')
   })
 
-  it('keeps to the height that browsers allow, and scrolls inside', async () => {
+  it('the popup keeps to the height that browsers allow, and scrolls inside', async () => {
     await show(samples['test-passed'])
     await page.evaluate(() => {
       for (const details of document.querySelectorAll('details')) details.open = true

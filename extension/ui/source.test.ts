@@ -23,22 +23,22 @@ function offenders(files: { path: string; text: string }[], pattern: RegExp): st
 }
 
 describe('the source of the extension', () => {
-  it('is looked at', () => {
+  it('the test reads the source of the extension', () => {
     expect(scripts.length).toBeGreaterThan(25)
     expect(pages.length).toBe(2)
     expect(styles.length).toBe(3)
   })
 
-  it('imports the polyfill in one file', () => {
+  it('the extension imports the polyfill in one file', () => {
     const imports = scripts.filter(({ text }) => /^import (?!type).*'webextension-polyfill'/m.test(text))
     expect(imports.map(({ path }) => path)).toEqual(['platform/web-extension.ts'])
   })
 
-  it('writes nothing to the console', () => {
+  it('the extension writes nothing to the console', () => {
     expect(offenders(scripts, /\bconsole\./g)).toEqual([])
   })
 
-  it('has styles for both directions of writing: logical properties only', () => {
+  it('the styles of the extension use logical properties only', () => {
     const physical =
       /(?:^|[\s{;])(?:(?:margin|padding|border|inset)-(?:left|right|top|bottom)[\w-]*|left|right|top|bottom|(?:min-|max-)?(?:width|height)|float|clear)\s*:|text-align:\s*(?:left|right)/gm
     expect(offenders(styles, physical)).toEqual([])

@@ -5,7 +5,7 @@ import { jwt, now } from '../../../tests/support/extension/core/session-fixture.
 const values = (claims: object): Record<string, string> =>
   Object.fromEntries(readClaims(jwt(claims)).map(({ name, value }) => [name, value]))
 
-test('shows claims as text, in their order, times as such', () => {
+test('shows claims as text, in their order, and times as times', () => {
   const claims = readClaims(jwt({ app: { plan: 'pro' }, aud: ['a', 'b'], is_anonymous: false, aal: null }))
   expect(claims).toEqual([
     { name: 'iss', value: 'https://abc.supabase.co/auth/v1' },
@@ -19,7 +19,7 @@ test('shows claims as text, in their order, times as such', () => {
   ])
 })
 
-test('leaves out what is called like a secret, at every depth', () => {
+test('leaves out claims named like a secret, at every depth', () => {
   const found = values({
     provider_token: 'SECRET',
     providerRefreshToken: 'SECRET',
@@ -33,7 +33,7 @@ test('leaves out what is called like a secret, at every depth', () => {
 test.each([
   ['wrong types', { email: { a: 1 }, sub: 5, iss: ['x'], exp: 'soon', iat: '1' }],
   ['an end that no date can hold', { exp: 1e300, iat: -1e300 }],
-])('survives %s', (_case, claims) => {
+])('reading claims survives %s', (_case, claims) => {
   const shown = readClaims(jwt(claims))
   for (const { at = 0 } of shown) {
     expect(typeof at).toBe('number')
@@ -41,7 +41,7 @@ test.each([
   }
 })
 
-test('shows no more than forty claims, each cut', () => {
+test('shows at most forty claims, each shortened', () => {
   const many = Object.fromEntries(
     Array.from({ length: 60 }, (_, index) => [`claim${index}${'n'.repeat(500)}`, 'v'.repeat(5000)]),
   )
@@ -50,6 +50,9 @@ test('shows no more than forty claims, each cut', () => {
   expect(JSON.stringify(claims).length).toBeLessThan(40 * 350)
 })
 
-test.each(['', 'opaque', 'a.b.c', 'mcpa_0123456789'])('%j is not a JWT: nothing is known', (token) => {
-  expect(readClaims(token)).toEqual([])
-})
+test.each(['', 'opaque', 'a.b.c', 'mcpa_0123456789'])(
+  'shows no claims of %j, which is not a JWT',
+  (token) => {
+    expect(readClaims(token)).toEqual([])
+  },
+)

@@ -57,12 +57,12 @@ describe('the first view', () => {
     ['a page of the browser', { url: 'chrome://extensions/' }],
     ['a file', { url: 'file:///tmp/a.html' }],
     ['a page that the extension may not even name', { clicked: false }],
-  ])('%s: nothing to read', async (_case, tab) => {
+  ])('shows no web page for %s', async (_case, tab) => {
     const { view } = await open({ tabs: [newTab(tab)], settings })
     expect(view()).toEqual({ kind: 'no-web-page', appUrl: app.appUrl })
   })
 
-  it('no tab at all: nothing to read', async () => {
+  it('shows no web page without a tab', async () => {
     const { view } = await open({ tabs: [] })
     expect(view()).toEqual({ kind: 'no-web-page', appUrl: undefined })
   })
@@ -70,12 +70,12 @@ describe('the first view', () => {
   it.each([
     ['the page shows nothing', {}],
     ['the page refuses scripts', { refusesScripts: true }],
-  ])('%s, and cookies were not allowed: no permission', async (_case, tab) => {
+  ])('offers the permission for %s if cookies are not allowed', async (_case, tab) => {
     const { view } = await open({ tabs: [newTab({ ...tab, incognito: true })] })
     expect(view()).toEqual({ kind: 'no-permission', host: 'app.example.com', incognito: true })
   })
 
-  it('nothing there, with permission: signed out, with the way to the app', async () => {
+  it('shows signed out, with the way to the app, if there is no session despite permission', async () => {
     const allowed = new Set([...appAllowed, 'https://example.com/*', 'http://example.com/*'])
     expect((await open({ allowed })).view()).toEqual({
       kind: 'signed-out',
@@ -90,7 +90,7 @@ describe('the first view', () => {
     expect(browser.world.openedTabs).toEqual([app.appUrl])
   })
 
-  it('missing chunks, and values that are not a session', async () => {
+  it('tells missing chunks from values that are not a session', async () => {
     const [, second] = sessionCookies(token, { size: 450 })
     const incomplete = await open({ cookies: second ? [second] : [] })
     expect(incomplete.view()).toEqual({ kind: 'incomplete', host: 'app.example.com', project: 'abc' })
@@ -103,7 +103,7 @@ describe('the first view', () => {
     })
   })
 
-  it('a session: everything but the token', async () => {
+  it('the ready view has everything except the token', async () => {
     const { view } = await open({ cookies: sessionCookies(token), settings })
     expect(view()).toMatchObject({
       kind: 'ready',
@@ -130,14 +130,14 @@ describe('the first view', () => {
   it.each([
     ['none: the host, and no server', undefined, 'app.example.com', undefined, 3],
     ['that of the settings', app, 'The app', 'https://mcp.example.com/mcp', 13],
-  ])('a profile: %s', async (_case, profile, label, server, formats) => {
+  ])('shows the profile: %s', async (_case, profile, label, server, formats) => {
     const settings = { version: 1, profiles: profile ? [profile] : [] } as const
     const { ready } = await open({ cookies: sessionCookies(token), settings })
     expect(ready().profile).toEqual({ label, server })
     expect(ready().formats).toHaveLength(formats)
   })
 
-  it('comes whatever fails', async () => {
+  it('shows one view, without the token, whatever part of the browser fails', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error(`A message with ${token}`))
     for (const part of ['tab', 'cookies', 'page', 'mayRead', 'takeIntent', 'loadSettings'] as const) {
       const browser = createMemoryBrowser({ cookies: sessionCookies(token) })
@@ -151,7 +151,7 @@ describe('the first view', () => {
 describe('asking for permission', () => {
   const cookies = sessionCookies(token, { httpOnly: true, size: 300 })
 
-  it('is done in the click, before anything is awaited, and continues where the popup stays open', async () => {
+  it('asks for permission in the click, and continues if the popup stays open', async () => {
     const { browser, popup, view } = await open({ cookies })
     const answered = popup.act({ kind: 'allow' })
     expect(browser.world.questions).toEqual([{ patterns: appAllowed, purpose: 'read' }])
@@ -161,7 +161,7 @@ describe('asking for permission', () => {
     expect(browser.world.intent).toBeUndefined()
   })
 
-  it('continues in a new popup where the prompt closed it', async () => {
+  it('continues in a new popup if the prompt closed the first', async () => {
     const { browser, popup, views } = await open({ cookies, questionClosesPopup: true })
     void popup.act({ kind: 'allow' })
     popup.close()
@@ -174,7 +174,7 @@ describe('asking for permission', () => {
     expect(browser.world.intent).toBeUndefined()
   })
 
-  it('continues the test in a new popup', async () => {
+  it('continues the connection test in a new popup', async () => {
     const trial = await open({ cookies: sessionCookies(token), settings, questionClosesPopup: true })
     void trial.popup.act({ kind: 'allow-test' })
     trial.popup.close()
@@ -191,7 +191,7 @@ describe('asking for permission', () => {
     expect((await openIn(trial.browser)).ready().test).toEqual({ kind: 'none' })
   })
 
-  it('does not go on in another tab', async () => {
+  it('does not continue the test in another tab', async () => {
     const { browser, popup } = await open({
       cookies: sessionCookies(token),
       settings,
@@ -216,7 +216,7 @@ describe('asking for permission', () => {
     expect(browser.world.intent).toBeUndefined()
   })
 
-  it('is done by the page of settings in Firefox', async () => {
+  it('the settings page asks for permission in Firefox', async () => {
     const { browser, popup } = await open({ cookies, asksInTab: true })
     await popup.act({ kind: 'allow' })
     expect(browser.world.openedSettings).toEqual(['read=https%3A%2F%2Fapp.example.com&tab=1'])
@@ -226,7 +226,7 @@ describe('asking for permission', () => {
     expect(test.browser.world.openedSettings).toEqual(['test=https%3A%2F%2Fmcp.example.com&tab=1'])
   })
 
-  it('is done for the domain above when the host was not enough', async () => {
+  it('asks for the parent domain when the host was not enough', async () => {
     const domain = { domain: 'example.com', hostOnly: false, httpOnly: true }
     const { browser, popup, view } = await open({ cookies: sessionCookies(token, domain) })
     await popup.act({ kind: 'allow' })
@@ -238,7 +238,7 @@ describe('asking for permission', () => {
 })
 
 describe('a session that ends', () => {
-  it('ends soon, then has ended, by itself', async () => {
+  it('a session becomes expiring and then expired by itself', async () => {
     const { browser, views } = await open({ cookies: sessionCookies(jwt({ exp: now + 400 })) })
     const seen = (): unknown[] => views.map((view) => (view.kind === 'ready' ? view.endsSoon : view.kind))
     await browser.advance(99)
@@ -253,14 +253,14 @@ describe('a session that ends', () => {
     expect(seen()).toHaveLength(3)
   })
 
-  it('may be years away', async () => {
+  it('a session may expire in years', async () => {
     const { browser, views, ready } = await open({ cookies: sessionCookies(jwt({ exp: 1e300 })) })
     await browser.advance(10 * 86_400)
     expect(ready().session.expiresAt).toBe(8.64e12)
     expect(views.length).toBeLessThan(20)
   })
 
-  it('is renewed by a reload of the app', async () => {
+  it('reloading the app renews an expired session', async () => {
     const { browser, popup, view, views } = await open({ cookies: sessionCookies(jwt({ exp: now - 5 })) })
     expect(view()).toMatchObject({ kind: 'expired', session: { account: 'ada@example.com' }, waiting: false })
     browser.world.onReload = () => {
@@ -280,7 +280,7 @@ describe('a session that ends', () => {
     expect(views).toHaveLength(count)
   })
 
-  it('is renewed without an event: without permission cookies change silently', async () => {
+  it('notices a renewed session without an event', async () => {
     const { browser, popup, view } = await open({ cookies: sessionCookies(jwt({ exp: now - 5 })) })
     await popup.act({ kind: 'reload' })
     browser.world.cookies = sessionCookies(token)
@@ -288,7 +288,7 @@ describe('a session that ends', () => {
     expect(view().kind).toBe('ready')
   })
 
-  it('is not waited for for ever', async () => {
+  it('stops waiting for a renewed session', async () => {
     const over = sessionCookies(jwt({ exp: now - 5 }))
     const { browser, popup, view } = await open({ cookies: over })
     await popup.act({ kind: 'reload' })
@@ -304,7 +304,7 @@ describe('a session that ends', () => {
     expect(view().kind).toBe('no-permission')
   })
 
-  it('is asked for again where a reload takes away what the click gave, as in Firefox', async () => {
+  it('asks again for a permission that a reload revoked, as in Firefox', async () => {
     const cookies = sessionCookies(jwt({ exp: now - 5 }))
     const { browser, popup, view } = await open({ cookies, clickEndsWithReload: true })
     await popup.act({ kind: 'reload' })
@@ -315,7 +315,7 @@ describe('a session that ends', () => {
     expect(view().kind).toBe('ready')
   })
 
-  it('shows when the reload itself fails', async () => {
+  it('shows the expired session when the reload fails', async () => {
     const browser = createMemoryBrowser({ cookies: sessionCookies(jwt({ exp: now - 5 })) })
     const reload = (): Promise<never> => Promise.reject(new Error('The tab is gone.'))
     const { popup, view } = await openIn({ ...browser, reload })
@@ -330,7 +330,7 @@ describe('several sessions', () => {
     ...sessionCookies(jwt({ sub: 'b', email: 'grace@example.com' }), { name: 'sb-two-auth-token' }),
   ]
 
-  it('wait for a choice, which lasts while the popup is open', async () => {
+  it('several sessions need a choice, which lasts while the popup is open', async () => {
     const { browser, popup, view, ready } = await open({ cookies })
     expect(view()).toMatchObject({ kind: 'several', sessions: [{ project: 'abc' }, { project: 'two' }] })
     await popup.act({ kind: 'choose', sessionId: 'sb-two-auth-token' })
@@ -346,7 +346,7 @@ describe('several sessions', () => {
     expect((await openIn(browser)).view().kind).toBe('several')
   })
 
-  it('forget a choice that is gone', async () => {
+  it('forgets the choice of a session that is gone', async () => {
     const { browser, popup, ready } = await open({ cookies })
     await popup.act({ kind: 'choose', sessionId: 'sb-two-auth-token' })
     browser.world.cookies = sessionCookies(jwt({ sub: 'a' }))
@@ -358,7 +358,7 @@ describe('several sessions', () => {
     expect(ready().session.project).toBe('abc')
   })
 
-  it('need none where the profile names the cookie, or only one has not ended', async () => {
+  it('needs no choice if the profile names the cookie, or only one session is active', async () => {
     const profile = { ...app, cookieName: 'sb-two-auth-token' }
     const named = await open({ cookies, settings: { version: 1, profiles: [profile] } })
     expect(named.ready()).toMatchObject({ session: { project: 'two' }, hasOthers: true })
@@ -373,7 +373,7 @@ describe('several sessions', () => {
 })
 
 describe('the ready screen', () => {
-  it('copies in the click, says so, and stops saying so', async () => {
+  it('copies in the click, says so, and stops saying so after two seconds', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
     void popup.act({ kind: 'copy', format: 'header' })
     expect(browser.world.clipboard).toBe(`Authorization: Bearer ${token}`)
@@ -387,7 +387,7 @@ describe('the ready screen', () => {
     expect(ready().copied).toBeUndefined()
   })
 
-  it('says when copying failed, until it works', async () => {
+  it('says that copying failed, until it works', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), clipboardFails: true })
     await popup.act({ kind: 'copy', format: 'token' })
     expect(ready()).toMatchObject({ copied: undefined, copyFailed: true })
@@ -416,7 +416,7 @@ describe('the ready screen', () => {
     expect(browser.world.clipboard).toBeUndefined()
   })
 
-  it('reveals for ten seconds', async () => {
+  it('reveals the token for ten seconds', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token) })
     await popup.act({ kind: 'reveal' })
     expect(ready().revealed).toBe(token)
@@ -429,7 +429,7 @@ describe('the ready screen', () => {
     expect(ready().revealed).toBeUndefined()
   })
 
-  it('forgets what belonged to another token', async () => {
+  it('forgets test and copy status of another token', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
     await popup.act({ kind: 'reveal' })
     await popup.act({ kind: 'copy', format: 'token' })
@@ -476,7 +476,7 @@ describe('a server that the page announces', () => {
   const cookies = sessionCookies(token)
   const tab = newTab({ announced, url: 'https://app.example.com/notes?private' })
 
-  it('is shown, and neither used nor stored nor asked before the click', async () => {
+  it('an announced server is shown, and not used, stored or asked before the click', async () => {
     const { browser, popup, ready } = await open({ cookies, tabs: [tab] })
     expect(ready()).toMatchObject({
       announced: { server: announced, isOtherHost: true },
@@ -496,7 +496,7 @@ describe('a server that the page announces', () => {
     })
   })
 
-  it('is a profile once it was confirmed, with all that a server brings', async () => {
+  it('a confirmed announced server becomes a profile', async () => {
     const { browser, popup, ready } = await open({ cookies, tabs: [tab] })
     await popup.act({ kind: 'use-server' })
     const { profiles } = browser.world.settings
@@ -516,7 +516,7 @@ describe('a server that the page announces', () => {
     expect(browser.world.requests.map(({ url }) => url)).toEqual([announced])
   })
 
-  it('fills in the profile that has none, and leaves the others alone', async () => {
+  it('a confirmed server completes the app’s profile and leaves others alone', async () => {
     const other = { ...app, id: 'other', appUrl: 'https://other.example.com' }
     const named = { ...app, baseUrl: undefined, cookieName: 'session' }
     const { browser, popup } = await open({
@@ -528,7 +528,7 @@ describe('a server that the page announces', () => {
     expect(browser.world.settings.profiles).toEqual([other, { ...named, baseUrl: 'https://mcp.example.com' }])
   })
 
-  it('does not count where a server is set, nor at another app', async () => {
+  it('ignores the announced server if one is set, and at another app', async () => {
     const evil = newTab({ announced: 'https://evil.example/mcp' })
     const { browser, popup, ready } = await open({ cookies, tabs: [evil], settings })
     expect(ready()).toMatchObject({ announced: undefined, profile: { server: announced } })
@@ -536,7 +536,7 @@ describe('a server that the page announces', () => {
     expect(browser.world.settings).toEqual(settings)
   })
 
-  it('cannot be exchanged while it is looked at', async () => {
+  it('the announced server cannot be exchanged while it is shown', async () => {
     const changing = { ...tab }
     const { browser, popup, ready } = await open({ cookies, tabs: [changing] })
     changing.announced = 'https://evil.example/mcp'
@@ -553,13 +553,13 @@ describe('a server that the page announces', () => {
     ['https://mcp.example.com/mcp', true],
     ['https://app.example.com.evil.example/mcp', true],
     ['http://localhost:8787/mcp', true],
-  ])('%s is on another host: %s', async (address, isOtherHost) => {
+  ])('the announced server %s is on another host: %s', async (address, isOtherHost) => {
     const { ready } = await open({ cookies, tabs: [newTab({ announced: address })] })
     expect(ready().announced).toEqual({ server: address, isOtherHost })
   })
 })
 
-test('the clients that a link opens are all of the table; it names the server and holds no token', async () => {
+test('opens every linked client of the table, with the server’s name and without the token', async () => {
   const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
   const { clients } = ready()
   for (const { id: client } of clients) await popup.act({ kind: 'open-client', client })
@@ -571,7 +571,7 @@ test('the clients that a link opens are all of the table; it names the server an
 })
 
 describe('settings', () => {
-  it('open for a new profile on a page without one', async () => {
+  it('the settings open with a new profile on a page without one', async () => {
     const url = 'https://app.example.com/path?secret'
     const unknown = await open({ tabs: [newTab({ url })] })
     await unknown.popup.act({ kind: 'settings' })
@@ -581,7 +581,7 @@ describe('settings', () => {
     expect(known.browser.world.openedSettings).toEqual([''])
   })
 
-  it('that were changed meanwhile count at the next reading', async () => {
+  it('changed settings count at the next reading', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token) })
     browser.world.settings = settings
     await popup.act({ kind: 'read-again' })
@@ -590,7 +590,7 @@ describe('settings', () => {
 })
 
 describe('the end', () => {
-  it('shows nothing afterwards and stops all timers', async () => {
+  it('a closed popup shows nothing and stops all timers', async () => {
     const { browser, popup, views } = await open({
       cookies: sessionCookies(jwt({ exp: now + 400 })),
       settings,
@@ -607,7 +607,7 @@ describe('the end', () => {
     expect(browser.world.clipboard).toBeUndefined()
   })
 
-  it('may come before the first view', async () => {
+  it('a popup can be closed before its first view', async () => {
     const browser = createMemoryBrowser({ cookies: sessionCookies(token) })
     const views: PopupView[] = []
     const popup = new Popup(browser, (view) => views.push(view))
@@ -618,7 +618,7 @@ describe('the end', () => {
   })
 })
 
-test('a later reading wins over an earlier one that takes longer', async () => {
+test('a later reading wins over an earlier, slower one', async () => {
   const browser = createMemoryBrowser({ cookies: sessionCookies(token), allowed: new Set(appAllowed) })
   const { popup, ready } = await openIn(browser)
   let release = (): void => {}

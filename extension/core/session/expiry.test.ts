@@ -11,7 +11,7 @@ test.each([
   [3599, '59:59'],
   [3600, '1:00:00'],
   [86_399, '23:59:59'],
-])('%d seconds are %s', (seconds, text) => {
+])('%d seconds left read as %s', (seconds, text) => {
   expect(timeLeft(now + seconds, now)).toEqual({ kind: 'clock', text })
 })
 
@@ -22,11 +22,11 @@ test.each([
   [now + 86_400, { kind: 'days', days: 1 }],
   [now + 400 * 86_400 - 1, { kind: 'days', days: 399 }],
   [8.64e12, { kind: 'days', days: 99_979_166 }],
-])('%s is %j', (expiresAt, left) => {
+])('the expiry %s is %j', (expiresAt, left) => {
   expect(timeLeft(expiresAt, now)).toEqual(left)
 })
 
-test('soon is under five minutes, or over', () => {
+test('a token expires soon from under five minutes on', () => {
   expect(endsSoon(now + 300, now)).toBe(false)
   expect(endsSoon(now + 299, now)).toBe(true)
   expect(endsSoon(now - 1, now)).toBe(true)

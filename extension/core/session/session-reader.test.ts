@@ -80,19 +80,19 @@ describe('every cookie vector', () => {
 describe('what the browser shows', () => {
   const httpOnly = sessionCookies(jwt(), { httpOnly: true, size: 100 })
 
-  it('is nothing without a click and without permission', async () => {
+  it('finds nothing without a click and without permission', async () => {
     const browser = createMemoryBrowser({ tabs: [newTab({ clicked: false })], cookies: httpOnly })
     expect(await readFrom(browser)).toEqual({ kind: 'none', mayRead: false })
   })
 
-  it('is only what scripts of the page see after a click', async () => {
+  it('after a click finds only sessions that scripts of the page see', async () => {
     const browser = createMemoryBrowser({ cookies: httpOnly })
     expect(await readFrom(browser)).toEqual({ kind: 'none', mayRead: false })
     browser.world.cookies = sessionCookies(jwt(), { size: 100 })
     expect(tokensIn(await readFrom(browser))).toEqual([jwt()])
   })
 
-  it('is everything with permission, also where scripts are refused', async () => {
+  it('with permission finds every session, also if scripts are refused', async () => {
     const tabs = [newTab({ clicked: false, refusesScripts: true })]
     const browser = createMemoryBrowser({ tabs, cookies: httpOnly, allowed: new Set(appAllowed) })
     expect(tokensIn(await readFrom(browser))).toEqual([jwt()])
@@ -100,7 +100,7 @@ describe('what the browser shows', () => {
     expect(await readFrom(browser)).toMatchObject({ kind: 'none', mayRead: true })
   })
 
-  it('takes both schemes: a cookie that is not Secure belongs to http', async () => {
+  it('needs permission for both schemes: cookies without Secure belong to http', async () => {
     const browser = createMemoryBrowser({
       cookies: httpOnly,
       allowed: new Set(['https://app.example.com/*']),
@@ -113,7 +113,7 @@ describe('what the browser shows', () => {
   it.each([
     ['a container', 'firefox-container-3'],
     ['a private window', 'firefox-private'],
-  ])('is of the tab: %s', async (_case, storeId) => {
+  ])('reads the cookies of the tab’s store: %s', async (_case, storeId) => {
     const cookies = [
       ...sessionCookies(jwt()),
       ...sessionCookies(jwt({ email: 'grace@example.com' }), { storeId }),
@@ -128,7 +128,7 @@ describe('what the browser shows', () => {
     expect(tokensIn(reading)).toHaveLength(1)
   })
 
-  it('may fail in every part', async () => {
+  it('reading survives the failure of any part', async () => {
     const browser = createMemoryBrowser({ cookies: httpOnly, allowed: new Set(appAllowed) })
     const fail = (): Promise<never> => Promise.reject(new Error('The tab is gone.'))
     const parts = { cookies: fail, page: fail, mayRead: fail }
@@ -149,7 +149,7 @@ describe('chunks', () => {
     { partition: 'https://example.com', secure: true },
   ]
 
-  test.each(others)('are not joined with those of %j', async (other) => {
+  test.each(others)('does not join chunks with those of %j', async (other) => {
     const url = 'https://app.example.com/admin/'
     const cookies = [first, { ...second, ...other }]
     const browser = createMemoryBrowser({
@@ -170,14 +170,14 @@ describe('places', () => {
     reading.kind === 'sessions' ? reading.sessions.map(({ view }) => `${view.id} ${view.place}`) : []
   const withStorage = (localStorage: MemoryTab['localStorage']): MemoryTab[] => [newTab({ localStorage })]
 
-  it('local storage: plain JSON, where a percent sign is one', async () => {
+  it('reads plain JSON from local storage, with literal percent signs', async () => {
     const token = jwt()
     const json = sessionJson(token).replace('ada@example.com"}', '100%22 \uD800"}')
     const reading = await readFrom(createMemoryBrowser({ tabs: withStorage({ [cookieName]: json }) }))
     expect(reading).toMatchObject({ sessions: [{ token, view: { place: 'local-storage', project: 'abc' } }] })
   })
 
-  it('the same token in several places is one session, the cookie', async () => {
+  it('shows the same token in several places once, as the cookie', async () => {
     const tabs = withStorage({ [cookieName]: sessionJson(jwt()), 'sb-copy-auth-token': sessionJson(jwt()) })
     const partitioned = sessionCookies(jwt(), { partition: 'https://app.example.com', secure: true })
     const cookies = [...sessionCookies(jwt(), { httpOnly: true }), ...partitioned]
@@ -185,7 +185,7 @@ describe('places', () => {
     expect(places(reading)).toEqual([`${cookieName} cookie`])
   })
 
-  it('says when a cookie is partitioned', async () => {
+  it('says that a cookie is partitioned', async () => {
     const cookies = sessionCookies(jwt(), { partition: 'https://example.com', secure: true, httpOnly: true })
     const browser = createMemoryBrowser({ cookies, allowed: new Set(appAllowed) })
     expect(places(await readFrom(browser))).toEqual([`${cookieName} partitioned-cookie`])
@@ -193,7 +193,7 @@ describe('places', () => {
     expect(await readFrom(browser)).toMatchObject({ kind: 'none' })
   })
 
-  it('cookies of the browser win over what the page says of the same name', async () => {
+  it('prefers the browser’s cookies to those of the page', async () => {
     const tabs = withStorage({ [cookieName]: sessionJson(jwt({ sub: 'page' })) })
     const cookies = [
       ...sessionCookies(jwt({ sub: 'http-only' }), { httpOnly: true }),
@@ -203,7 +203,7 @@ describe('places', () => {
     expect(tokensIn(reading)).toEqual([jwt({ sub: 'http-only' })])
   })
 
-  it('whatever has not ended wins over what has, wherever it is', async () => {
+  it('prefers active sessions to expired ones, wherever they are', async () => {
     const over = jwt({ exp: now - 1 })
     const tabs = withStorage({ [cookieName]: sessionJson(jwt()) })
     const reading = await readFrom(createMemoryBrowser({ tabs, cookies: sessionCookies(over) }))
@@ -230,11 +230,11 @@ describe('several sessions', () => {
     return reading.kind === 'sessions' ? reading.sessions.map(({ view }) => view.project) : []
   }
 
-  it('are listed as found, what has ended last, and what is broken not at all', async () => {
+  it('lists sessions as found, expired ones last, and broken ones not at all', async () => {
     expect(await projects()).toEqual(['abc', 'other', 'old'])
   })
 
-  it('begin with that of the profile, whatever its state', async () => {
+  it('lists the session of the profile first, whatever its state', async () => {
     expect(await projects(other)).toEqual(['other', 'abc', 'old'])
     expect(await projects('sb-old-auth-token')).toEqual(['old', 'abc', 'other'])
     expect(await projects('absent')).toEqual(['abc', 'other', 'old'])
@@ -253,7 +253,7 @@ describe('names', () => {
     'supabase-auth-token',
     'a.0',
     'sb-[::1]-x',
-  ])('a profile may call the cookie %j, in cookies and in local storage', async (name) => {
+  ])('reads a session named %j by the profile, from cookies and local storage', async (name) => {
     for (const size of [Infinity, 200]) {
       const cookies = sessionCookies(jwt(), { name, size, httpOnly: size === 200 })
       const reading = await readFrom(createMemoryBrowser({ cookies, allowed: new Set(appAllowed) }), name)
@@ -264,7 +264,7 @@ describe('names', () => {
     expect(tokensIn(reading)).toEqual([jwt()])
   })
 
-  it('of the oldest library are known', async () => {
+  it('knows the cookie name of the oldest library', async () => {
     const cookies = [
       newCookie({
         name: 'supabase-auth-token',
@@ -289,7 +289,7 @@ describe('tokens', () => {
     },
   )
 
-  test('need not be JWTs', async () => {
+  test('accepts tokens that are not JWTs', async () => {
     const session = JSON.stringify({ access_token: 'mcpa_opaque~1.2-3+/==', expires_at: now + 60 })
     const cookies = [newCookie({ name: cookieName, value: encodeURIComponent(session) })]
     const reading = await readFrom(createMemoryBrowser({ cookies }))
@@ -309,13 +309,13 @@ describe('tokens', () => {
     [now + 0.5, now + 0.5],
     ['soon', undefined],
     [null, undefined],
-  ])('that end at %s are shown to end at %s', async (exp, expiresAt) => {
+  ])('shows the expiry %s as %s', async (exp, expiresAt) => {
     const reading = await readFrom(createMemoryBrowser({ cookies: sessionCookies(jwt({ exp })) }))
     expect(reading).toMatchObject({ sessions: [{ view: { expiresAt } }] })
   })
 })
 
-test('nothing but the token and its end leaves the session', async () => {
+test('keeps only the token and its expiry of a session', async () => {
   const localStorage = { 'sb-two-auth-token': sessionJson(jwt({ sub: 'two' })) }
   const cookies = [
     ...sessionCookies(jwt()),

@@ -15,11 +15,11 @@ test.each([
   ['127.0.0.1', undefined],
   ['[::1]', undefined],
   ['[::ffff:7f00:1]', undefined],
-])('above %s is %s', (host, above) => {
+])('the parent host of %s is %s', (host, above) => {
   expect(hostAbove(host)).toBe(above)
 })
 
-test('the nearest host above that was not allowed is the hidden one', async () => {
+test('finds the nearest parent host without permission', async () => {
   const browser = createMemoryBrowser()
   const hidden = (): Promise<string | undefined> =>
     findHiddenHost(browser, 'https://a.b.example.com:8443/path')
@@ -33,7 +33,7 @@ test('the nearest host above that was not allowed is the hidden one', async () =
   expect(await hidden()).toBeUndefined()
 })
 
-test('Firefox hides none, and a failure is none', async () => {
+test('finds no hidden host in Firefox, nor after a failure', async () => {
   const url = 'https://app.example.com'
   expect(await findHiddenHost(createMemoryBrowser({ asksInTab: true }), url)).toBeUndefined()
   const mayRead = (): Promise<never> => Promise.reject(new Error('No.'))

@@ -25,7 +25,7 @@ describe('a profile that was typed', () => {
     [{ baseUrl: 'http://localhost:8787' }, { baseUrl: 'http://localhost:8787' }],
     [{ cookieName: ' sb-[::1]-auth-token ' }, { cookieName: 'sb-[::1]-auth-token' }],
     [{ cookieName: '__proto__' }, { cookieName: '__proto__' }],
-  ])('%j is tidied to %j', (given, tidied) => {
+  ])('the profile form normalises %j to %j', (given, tidied) => {
     expect(checkProfile(draft(given))).toEqual({ kind: 'valid', profile: { ...profile, ...tidied } })
   })
 
@@ -47,7 +47,7 @@ describe('a profile that was typed', () => {
       { appUrl: '', baseUrl: 'x' },
       { appUrl: 'missing', baseUrl: 'not-a-url' },
     ],
-  ])('%j has the faults %j', (given, faults) => {
+  ])('the profile form finds in %j the faults %j', (given, faults) => {
     expect(checkProfile(draft(given))).toEqual({ kind: 'invalid', faults })
   })
 })

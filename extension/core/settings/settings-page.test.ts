@@ -62,7 +62,7 @@ async function open(
 }
 
 describe('the list of profiles', () => {
-  it('says of each what is allowed', async () => {
+  it('the list of profiles says what is allowed for each', async () => {
     const { profiles } = await open('', { allowed: new Set(originPatterns('https://notes.example.com')) })
     expect(profiles()).toEqual({
       kind: 'profiles',
@@ -80,7 +80,7 @@ describe('the list of profiles', () => {
     })
   })
 
-  it('names the hosts that were allowed and belong to no profile, each once', async () => {
+  it('lists allowed hosts without a profile, each once', async () => {
     const { profiles, page, memory } = await open('', {
       allowed: new Set([
         ...originPatterns('https://notes.example.com'),
@@ -95,7 +95,7 @@ describe('the list of profiles', () => {
     expect([...memory.world.allowed]).toEqual([...originPatterns('https://notes.example.com'), 'https://*/*'])
   })
 
-  it('asks for a site at once, in the click, and says what came of it', async () => {
+  it('asks for a site in the click, and reports the answer', async () => {
     const { profiles, page, memory } = await open('')
     void page.act({ kind: 'allow', purpose: 'test', id: 'notes' })
     expect(memory.world.questions).toEqual([
@@ -109,7 +109,7 @@ describe('the list of profiles', () => {
     expect(profiles().notice).toEqual({ kind: 'refused', host: 'notes.example.com' })
   })
 
-  it('takes a permission back, and says so when the browser keeps it', async () => {
+  it('revokes a permission, and says so when the browser keeps it', async () => {
     const { profiles, page, memory } = await open('', {
       allowed: new Set(originPatterns('https://notes.example.com')),
     })
@@ -122,7 +122,7 @@ describe('the list of profiles', () => {
     expect(profiles().notice).toEqual({ kind: 'kept', host: 'notes.example.com' })
   })
 
-  it('deletes only after a second question', async () => {
+  it('deletes a profile only after confirmation', async () => {
     const { profiles, page, memory } = await open('')
     await page.act({ kind: 'delete', id: 'notes' })
     expect(profiles().deleting).toEqual({ id: 'notes', label: 'Notes' })
@@ -138,7 +138,7 @@ describe('the list of profiles', () => {
 })
 
 describe('the form', () => {
-  it('adds a normalized profile to those that another page has stored meanwhile', async () => {
+  it('adds a normalised profile to those that another page stored meanwhile', async () => {
     const { profiles, page, memory } = await open('', { settings: { version: 1, profiles: [] } })
     await page.act({ kind: 'add' })
     expect(profiles().form).toMatchObject({
@@ -159,7 +159,7 @@ describe('the form', () => {
     expect(profiles().notice).toEqual({ kind: 'saved', label: 'app.example.com' })
   })
 
-  it('keeps what was typed when something is wrong with it', async () => {
+  it('the form keeps faulty input', async () => {
     const { profiles, page, memory } = await open('')
     await page.act({ kind: 'add' })
     const wrong = { ...draft, appUrl: 'notes', baseUrl: 'http://mcp.example.com' }
@@ -187,14 +187,14 @@ describe('opened to allow one site', () => {
     expect(returned).toEqual([7])
   })
 
-  it('stays when it was refused', async () => {
+  it('the prompt page stays open after a refusal', async () => {
     const { view, page, returned } = await open(hash, { answer: 'deny' })
     await page.act({ kind: 'allow-asked' })
     expect(view()).toMatchObject({ kind: 'allow', outcome: 'refused' })
     expect(returned).toEqual([])
   })
 
-  it('stays when there is no tab to go back to, and then shows the profiles', async () => {
+  it('the prompt page stays open without a tab to return to, and then shows the profiles', async () => {
     const { view, page } = await open(hash, {}, [])
     await page.act({ kind: 'allow-asked' })
     expect(view()).toMatchObject({ kind: 'allow', outcome: 'allowed' })
@@ -202,7 +202,7 @@ describe('opened to allow one site', () => {
     expect(view().kind).toBe('profiles')
   })
 
-  it('goes back without asking', async () => {
+  it('the prompt page returns to the tab without asking', async () => {
     const { page, memory, returned } = await open(hash)
     await page.act({ kind: 'return' })
     expect(returned).toEqual([7])

@@ -10,7 +10,7 @@ import { buildStagedPage } from '../../../tests/support/extension/ui/staged-page
 
 const chromium = findChromium()
 
-describe.skipIf(chromium === undefined)('the page of settings', () => {
+describe.skipIf(chromium === undefined)('the settings page', () => {
   let html: string
   let page: Page
   let close: () => Promise<void>
@@ -35,7 +35,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     page.$eval(`#${field}`, (input) => (input as HTMLInputElement).value)
   const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.id ?? '')
 
-  it.each(['en', 'de'] as const)('says all there is to say in every view, in %s', async (language) => {
+  it.each(['en', 'de'] as const)('every view of the settings shows all its texts in %s', async (language) => {
     const found = await stageOn<SettingsView>(page, language).each(samples, 0, () => {
       const named = [...document.querySelectorAll<HTMLElement>('h1, h2, h3, button, label, dt')]
       const nameless = named
@@ -47,7 +47,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     for (const name of Object.keys(samples)) expect(found[name], name).toEqual({ nameless: [] })
   })
 
-  it('names in each button of the list what it is about', async () => {
+  it('each button of the list names its subject', async () => {
     await show(samples['profiles'])
     const names = await page.$$eval('.card button', (buttons) =>
       buttons.filter((button) => button.checkVisibility()).map((button) => button.ariaLabel),
@@ -77,7 +77,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     ])
   })
 
-  it('hands over what was typed, by Enter too', async () => {
+  it('saves what was typed, by Enter too', async () => {
     await show(samples['form-new'])
     expect(await focused()).toBe('appUrl')
     await page.type('#label', 'My notes')
@@ -94,7 +94,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     expect(await actions()).toEqual([{ kind: 'save', draft }])
   })
 
-  it('leads to the first field that is wrong, and says at each what is', async () => {
+  it('focuses the first wrong field, and says at each what is wrong', async () => {
     await show(samples['form-new'])
     await show(samples['form-faults'])
     expect(await focused()).toBe('appUrl')
@@ -136,7 +136,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     },
   )
 
-  it('asks for one site by one button, which has the focus', async () => {
+  it('asks for one site with one button, which has the focus', async () => {
     await show(samples['allow-read'])
     await page.keyboard.press('Enter')
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow-asked' })])
@@ -144,7 +144,7 @@ describe.skipIf(chromium === undefined)('the page of settings', () => {
     expect((await actions()).at(-1)).toMatchObject({ kind: 'return' })
   })
 
-  it('shows what strangers wrote as text', async () => {
+  it('the settings page shows text of strangers as text', async () => {
     const markup = '<img src=x onerror="document.title=1">'
     const sample = samples['profiles'] as Extract<SettingsView, { kind: 'profiles' }>
     const [first] = sample.profiles
