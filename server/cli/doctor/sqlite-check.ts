@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
+import { readSqliteVersion } from '../../store/sqlite/schema.ts'
 import { isReadByAll } from './file-check.ts'
 
 const littleBytes = 200_000_000
@@ -77,13 +78,13 @@ function isClaimed(path: string): boolean {
   }
 }
 
-/** Returns the schema version of the existing SQLite file at `path`. */
+/** Returns the schema version of the existing SQLite file at `path`. Throws for a file written by a newer Drawbridge. */
 export function readSqliteSchema(path: string): number {
   // A read-only connection would leave the files of the write-ahead log behind.
   const database = new DatabaseSync(path, { timeout: 5000 })
   try {
     database.exec('PRAGMA query_only = 1')
-    return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+    return readSqliteVersion(database)
   } finally {
     database.close()
   }

@@ -8,7 +8,7 @@ import type { Store } from '../../core/store.ts'
 import { openStore } from '../../startup/open-store.ts'
 import { postgresMigrations } from '../../store/postgres/schema.ts'
 import { sqliteMigrations } from '../../store/sqlite/schema.ts'
-import { askPostgres, postgresChecks, unusableReason } from './postgres-check.ts'
+import { askPostgres, postgresChecks } from './postgres-check.ts'
 import { readSqlite, sqliteChecks } from './sqlite-check.ts'
 
 /** Findings about the store. `isRunning`: a server uses it; undefined if unknown. */
@@ -50,7 +50,7 @@ export async function checkStore(
       }
       case 'postgres': {
         const facts = await askPostgres(store.url)
-        const schema = unusableReason(facts) ? undefined : facts.schema
+        const schema = facts.isStandby ? undefined : facts.schema
         const contents = await checkContents(config, schema, postgresMigrations.length, use)
         return { findings: [...findingsOf(postgresChecks, facts), ...contents], isRunning: undefined }
       }
@@ -59,7 +59,7 @@ export async function checkStore(
     const reason = error instanceof Error ? error.message : 'unknown'
     return only(
       fail(
-        `${storeName(store)} cannot be used: ${reason}.`,
+        `${storeName(store)} cannot be used: ${reason.replace(/\.$/, '')}.`,
         'Check DRAWBRIDGE_STORE, and that this machine and this account may use it; then run doctor again.',
       ),
     )
@@ -109,12 +109,6 @@ async function checkProviderOfGrants(
 }
 
 function checkSchema(found: number, newest: number): Outcome {
-  if (found > newest) {
-    return fail(
-      `The store has schema ${found}; this version knows up to ${newest}.`,
-      'Start the newer Drawbridge that wrote it, or use another store.',
-    )
-  }
   if (found === newest) return ok(`Schema ${found}, the newest.`)
   const next = 'the next start, or drawbridge-server migrate,'
   return ok(

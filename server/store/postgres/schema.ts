@@ -74,6 +74,11 @@ export async function migratePostgres(
   }
 }
 
+/** Returns the version of the schema, 0 without one. Throws {@link DatabaseRefusedError} for a database that cannot be used. */
+export async function readPostgresSchema(client: Pick<ClientBase, 'query'>): Promise<number> {
+  return (await checkServer(client)) ? readVersion(client, postgresMigrations) : 0
+}
+
 /** Returns whether a schema exists; throws for an unsuitable server or database. */
 async function checkServer(client: Pick<ClientBase, 'query'>): Promise<boolean> {
   const { rows } = await client.query<{ made: string | null; encoding: string; server: string }>(

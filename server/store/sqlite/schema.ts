@@ -44,7 +44,7 @@ export function migrateSqlite(
   database: DatabaseSync,
   migrations: readonly string[] = sqliteMigrations,
 ): void {
-  const version = checkedVersion(database)
+  const version = readSqliteVersion(database)
   for (const [index, migration] of migrations.entries()) {
     if (index < version) continue
     database.exec(`BEGIN IMMEDIATE; ${migration} PRAGMA user_version = ${index + 1}; COMMIT;`)
@@ -53,14 +53,15 @@ export function migrateSqlite(
 
 /** Throws unless `database` has the newest schema: a command that shares it with a server must not change it. */
 export function checkSqliteSchema(database: DatabaseSync): void {
-  const version = checkedVersion(database)
+  const version = readSqliteVersion(database)
   if (version === newest) return
   throw new Error(
     `The database has schema ${version}, this version needs ${newest}. Start the server, or run \`drawbridge-server migrate\`.`,
   )
 }
 
-function checkedVersion(database: DatabaseSync): number {
+/** Returns the version of the schema, 0 without one. Throws for a database written by a newer Drawbridge. */
+export function readSqliteVersion(database: Pick<DatabaseSync, 'prepare'>): number {
   const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number }
   if (version <= newest) return version
   throw new Error(
