@@ -18,7 +18,7 @@ export function hostOf(url: string | undefined): string {
 /**
  * Returns the permission patterns for the site of a page: both schemes, and the host without port, which patterns
  * cannot contain. Chromium shows a cookie only with permission for its scheme, https for `Secure` cookies and http
- * for all others, whatever the scheme of the page; the prompt names the host either way. Empty when the text is not a
+ * for all others, independent of the scheme of the page; the prompt names the host either way. Empty when the text is not a
  * web page.
  */
 export function originPatterns(url: string | undefined): string[] {

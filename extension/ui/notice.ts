@@ -22,7 +22,7 @@ export function renderNotice(root: HTMLElement, view: NoticeView, translate: Tra
   }
 }
 
-/** Describes what leads to the second action, a permission: a user who is merely signed out should not grant one. */
+/** Returns the text before the second action, a permission. A user who is merely signed out should not grant one. */
 function describeSecond(view: NoticeView) {
   if (view.kind === 'no-permission') return view.incognito ? 'hidden_cookie_private' : 'hidden_cookie'
   return view.kind === 'signed-out' && view.further ? 'hidden_cookie_further' : undefined

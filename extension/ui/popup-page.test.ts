@@ -324,7 +324,7 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     const height = await page.evaluate(() => document.body.getBoundingClientRect().height)
     expect(height).toBeLessThanOrEqual(600)
     expect(await page.$eval('.ready', (court) => court.scrollHeight > court.clientHeight)).toBe(true)
-    // Of the page itself nothing is beyond the edge.
+    // The page itself does not overflow.
     expect(await page.evaluate(() => scrollY)).toBe(0)
   })
 })

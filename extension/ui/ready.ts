@@ -67,7 +67,7 @@ function announcement({ announced }: ReadyView): Contents {
   }
 }
 
-/** Describes what was copied: which button, and what the user should know. */
+/** Returns the status after copying: the button's name, and a note for the user. */
 function copyStatus(
   root: HTMLElement,
   { copied }: ReadyView,

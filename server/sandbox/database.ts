@@ -11,7 +11,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 export class Database {
   readonly #connection: DatabaseSync
 
-  /** `schema` creates what is not there yet. */
+  /** `schema` creates missing tables. */
   constructor(path: string, schema: string) {
     if (path !== ':memory:') {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

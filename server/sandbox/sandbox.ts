@@ -21,7 +21,7 @@ export interface Sandbox {
   close(): void
 }
 
-// Headers of reverse proxies and tunnels, which could expose to others what is only for this computer.
+// Headers of reverse proxies and tunnels, which could expose this trial to other computers.
 const forwardingHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']
 const refusedProxy =
   'The embedded provider and its demo app are for trying things out on this computer, and answer no request that came ' +

@@ -5,7 +5,7 @@ const minute = 60
 const hour = 60 * minute
 const day = 24 * hour
 
-/** A language with its texts, and how it counts and tells time. What `Intl` needs is made when it is first used: it costs memory. */
+/** A language with its texts, its plurals and its dates. Creates each `Intl` object when it is first used: they cost memory. */
 export class Language {
   readonly tag: string
   readonly texts: Texts

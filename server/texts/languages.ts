@@ -1,7 +1,7 @@
 import { english, german, type Texts } from './built-in.ts'
 import { Language } from './language.ts'
 
-/** What is longer is ignored: no browser sends it. */
+/** Longer preferences are ignored: no browser sends them. */
 const maxPreferenceLength = 1000
 const maxRanges = 20
 
@@ -50,7 +50,7 @@ export class Languages {
 
   /**
    * Chooses the language of a page: the first of `uiLocales` that is there (OpenID Connect Core 1.0 section 3.1.2.1, separated by
-   * spaces), else the best of `acceptLanguage` (RFC 9110 section 12.5.4), else English. Ignores what is malformed or overlong.
+   * spaces), else the best of `acceptLanguage` (RFC 9110 section 12.5.4), else English. Ignores malformed and overlong preferences.
    */
   choose(uiLocales: string | null, acceptLanguage: string | null): Language {
     return (

@@ -23,7 +23,7 @@ let login: LoginFixture
 let browser: Browser
 /** Sessions ended at the provider. */
 let ended: unknown[]
-/** Who signs in. */
+/** The person who signs in. */
 let name: string
 
 function provider(methods: Partial<SessionProvider> = {}): SessionProvider {
@@ -406,7 +406,7 @@ it('a connected client is listed, can be ended, and its token is then refused at
   expect(drawbridge.logged()).toContain('connection_revoked')
   const admin = drawbridge.admin
   const sessions = admin?.listSessions(admin.findUser(account.email)?.id ?? '')
-  // The client's session, which waits for sign-out; that of the page is over.
+  // The client's session waits for sign-out; the page's session has ended.
   expect(sessions).toHaveLength(1)
   await drawbridge.close()
 })

@@ -30,7 +30,7 @@ const temporaryReasons: Partial<Readonly<Record<ProviderFailure, PageErrorCode>>
   transient: 'sign_in_unavailable',
 }
 
-/** A return that belongs to nothing here may be one from a mail, where there are any: then its code still works on the other page. */
+/** A return without a pending sign-in may come from a mailed link, if mails are on: then the code in the mail still works. */
 async function expiredError(provider: SessionProvider): Promise<PageErrorCode> {
   const capabilities = await provider.capabilities().catch(() => undefined)
   return capabilities?.email === undefined ? 'social_expired' : 'mail_link_expired'

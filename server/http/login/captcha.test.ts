@@ -121,7 +121,7 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
       await press('email')
       expect(await page.$('#email-code')).not.toBeNull()
       expect(services.mailbox.list()).toHaveLength(mails)
-      // Here is no captcha, so no other mail can be had from here.
+      // This page has no captcha, so it cannot ask for another mail.
       expect(await page.$('button[value=email]')).toBeNull()
       for (const { runtime } of [gotrue, login]) runtime.advance(60)
       if (mails === 1) await press('back')

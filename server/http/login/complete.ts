@@ -132,7 +132,7 @@ async function openAccount(
   })
 }
 
-/** Reports the user's refusal to the client or the device, or that of the access rules if they came first. */
+/** Reports to the client or the device that the user refused, or that the access rules did if they came first. */
 export async function refuseLogin(visit: SignInVisit, notAllowed = false): Promise<Response> {
   const { subject, context, ports, language } = visit
   switch (subject.kind) {

@@ -47,7 +47,7 @@ export interface LoginState {
 
 /**
  * Renders the login page of a sign-in. Throws `sign_in_unavailable` while the provider does not say how to sign in, `sign_in_broken` if
- * it says what waiting does not mend.
+ * waiting would not help.
  */
 export async function renderLogin(
   visit: SignInVisit<PagePorts>,
@@ -86,7 +86,7 @@ export async function renderLogin(
   })
 }
 
-/** What the form carries on of a failure. */
+/** Returns the state that the form carries after a failure. */
 function stateAfter(failure: SignInFailure | undefined): Pick<SignInTransaction, 'notAllowed'> {
   return failure?.reason === 'not_allowed' ? { notAllowed: true } : {}
 }
@@ -116,7 +116,7 @@ export async function renderSecondFactor(
   return signInPage(html, visit, failure)
 }
 
-/** Renders the page that waits for what was mailed; `retry` says why a code, or another mail, was refused. */
+/** Renders the page that waits for a mailed code or link; `retry` says why a code, or another mail, was refused. */
 export async function renderEmailCode(
   visit: SignInVisit<PagePorts>,
   prompt: EmailPrompt,

@@ -73,7 +73,7 @@ async function ask(address: string = email, by: Browser = browser): Promise<Visi
 
 const verifies = (): number => asked.filter((line) => line === 'POST /auth/v1/verify').length
 
-/** What a page says is wrong. */
+/** Returns the alert of a page. */
 const alertOf = ({ html }: Visit): string | undefined =>
   /role="alert"[^>]*>(.*?)<\/p>/s
     .exec(html)?.[1]

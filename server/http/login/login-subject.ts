@@ -20,7 +20,7 @@ import type { AppView } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from '../cookies.ts'
 
-/** What the pages of a sign-in are rendered from. */
+/** Ports for rendering the pages of a sign-in. */
 export interface PagePorts {
   urls: PublicUrls
   app: AppView
@@ -31,7 +31,7 @@ export interface PagePorts {
   cookies: LoginCookies
 }
 
-/** What the endpoints of the login flow need besides, to find the client of a sign-in and to complete it. */
+/** Ports of the login endpoints: those of the pages, and those to find the client of a sign-in and to complete it. */
 export interface LoginPorts extends PagePorts {
   languages: Languages
   clients: ClientFinder
@@ -51,7 +51,7 @@ export interface LoginVisit<Ports = LoginPorts> {
   ports: Ports
   request: Request
   context: RequestContext
-  /** Of the link or the browser, until it is known which sign-in the request belongs to: then the language of that. */
+  /** The language of the link or the browser; from {@link findSignIn} on, the language of the sign-in. */
   language: Language
 }
 
@@ -91,8 +91,8 @@ export function purposeOf({
 }
 
 /**
- * Finds the sign-in that a request belongs to, whose language is that of the request from then on. Undefined when its client is gone,
- * or no longer has the redirect URI of the request: a page is valid for an hour, and the client may change in that time. Rejects with
+ * Finds the sign-in that a request belongs to, and sets its language on `visit`. Undefined if its client is gone, or no longer has the
+ * redirect URI of the request: a page is valid for an hour, and the client may change in that time. Rejects with
  * `ClientUnavailableError` when the client cannot be looked up.
  */
 export async function findSignIn(

@@ -338,7 +338,7 @@ it('every refusal takes half a second, and the right password does not wait', as
   expect(slept).toBeGreaterThan(0)
   expect(slept).toBeLessThanOrEqual(500)
   expect(more).toEqual([])
-  // What never reaches the provider takes as long.
+  // Refusals that never reach the provider take as long.
   expect(await timeOf(provider(), { email: '', password: '' })).toHaveLength(1)
   failure = undefined
   expect(await timeOf(provider(), adasPassword)).toEqual([])

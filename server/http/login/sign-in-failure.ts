@@ -38,14 +38,14 @@ export function signInFailure(error: ProviderError): SignInFailure {
 }
 
 /**
- * Like {@link signInFailure}, once the user has proven which account is theirs, by a social sign-in or a password. What otherwise
- * counts as a wrong password is then an account that may not sign in, and saying so reveals nothing.
+ * Like {@link signInFailure}, once the user has proven which account is theirs, by a social sign-in or a password. A failure that
+ * otherwise reads as a wrong password then means that the account may not sign in, and saying so reveals nothing.
  */
 export function provenAccountFailure(error: ProviderError): SignInFailure {
   return error.failure === 'invalid_credentials' ? { reason: 'terminal' } : signInFailure(error)
 }
 
-/** Returns the page's text about a failed sign-in: that of its reason, and how long to wait if that is not clear from it. */
+/** Returns the page's text about a failed sign-in, with the time to wait if the reason alone does not say it. */
 export function failureText({ reason, retryAfterSeconds = 0 }: SignInFailure, language: Language): string {
   const { failures, mailPause, tooManyAttempts, tooManyMails } = language.texts
   if (reason === 'mail_pause') return language.counted(mailPause, retryAfterSeconds)

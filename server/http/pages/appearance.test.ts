@@ -35,7 +35,7 @@ const still = { 'prefers-reduced-motion': 'reduce' }
 const samples = new Map([...pageSamples, ...brandSamples])
 const german = pagesIn(inGerman)
 
-/** The tags of a document. What only screen readers or scripts read is a number, the same where it is the same. */
+/** The tags of a document. Text only for screen readers or scripts becomes a number, equal for equal texts. */
 function markupOf(document: string): string {
   const known: string[] = []
   const numberOf = (text: string): number => {
@@ -87,7 +87,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
   const prefer = (page: Page, features: Readonly<Record<string, string>>): Promise<void> =>
     page.emulateMediaFeatures(Object.entries(features).map(([name, value]) => ({ name, value })))
 
-  /** Opens a page that nobody has touched yet. */
+  /** Opens a page without any earlier input. */
   async function open(
     name: string,
     { width = 1280, features = {} }: { width?: number; features?: Readonly<Record<string, string>> } = {},
@@ -109,7 +109,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     return found.flat()
   }
 
-  /** What axe has to say. */
+  /** Returns the violations that axe finds. */
   async function violations(page: Page, runOnly?: readonly string[]): Promise<unknown> {
     if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe)
     return page.evaluate(`axe.run(${JSON.stringify({ resultTypes: ['violations'], runOnly })}).then(({ violations }) =>

@@ -4,7 +4,7 @@ import type { Captcha } from '../../core/session/session-provider.ts'
 import type { Texts } from '../../texts/built-in.ts'
 import { alertBox, type PolicyOpening } from './layout.ts'
 
-/** How to embed a vendor's widget in a page, and what it may load there. */
+/** Markup of a vendor's widget, and the sources it may load. */
 interface Vendor {
   scriptUrl: string
   className: string
@@ -42,7 +42,7 @@ const vendors: Readonly<Record<Captcha['kind'], Vendor>> = {
   },
 }
 
-/** Returns the captcha response in a form, whatever the vendor. */
+/** Returns the captcha response in a form, of any vendor. */
 export function captchaTokenIn(fields: URLSearchParams): string | undefined {
   const found = Object.values(vendors).map(({ field }) => fields.get(field))
   return found.find((token) => token) ?? undefined

@@ -17,7 +17,7 @@ export interface ConnectView extends AppView, PageView {
   isLocal: boolean
   connectionsPath: string
   helpPath: string
-  /** What signing in can allow, as plain sentences: the same as on the login page. */
+  /** The permissions that signing in can give, as plain sentences: the same as on the login page. */
   permissions: readonly string[]
   publicTools: ReadonlySet<string>
 }
@@ -28,7 +28,7 @@ export function connectPolicy(look: Look): string {
 }
 
 /**
- * Renders the page for users who open an address meant for programs: what it is, its address, and the shortest setup for each
+ * Renders the page for users who open an address meant for programs: its purpose, its address, and the shortest setup for each
  * client. Reveals nothing to strangers: only public tools, and no accounts.
  */
 export function connectPage(view: ConnectView): string {
@@ -109,7 +109,7 @@ function clientDetails(id: string, row: ClientRow, way: ClientWay, view: Connect
   const server = { name: nameIn(view), url }
   const { connect: texts, clients, bridge: needs } = view.language.texts
   const bridge = fillHtml(needs[bridgeNeeds], { install: installBridge })
-  // The last row is no client with a name of its own.
+  // The last row stands for all other clients and has a translated name.
   const client = way.texts === 'stdio' ? clients.stdio.name : row.name
   return html`<details name="client" class="client">
     <summary>

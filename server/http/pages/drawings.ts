@@ -8,7 +8,7 @@ const markShapes =
   '<path d="M17 25.5 29 20" stroke="currentColor" stroke-width="3" fill="none"/>' +
   '<path d="m17 9 11 10.5" stroke="currentColor" stroke-width="1.5" fill="none"/>'
 
-/** The mark beside the name: a tower with its deck half-way down. Decorative, so hidden from assistive technology. */
+/** The mark next to the name: a tower with its deck half-way down. Decorative, so hidden from assistive technology. */
 export const bridgeMark: SafeHtml = html`<svg
   class="mark"
   viewBox="0 0 32 32"
@@ -62,7 +62,7 @@ export function bridgeScene(position: BridgePosition): SafeHtml {
   </svg>`
 }
 
-/** A tick before a proven fact. Decorative: the words beside it say the same. */
+/** A tick before a proven fact. Decorative: the words next to it say the same. */
 export const checkGlyph: SafeHtml = glyph(
   '<path d="m3 8.5 3.2 3.2L13 5" stroke-width="2" stroke-linecap="round"/>',
 )

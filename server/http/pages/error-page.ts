@@ -7,7 +7,7 @@ import { hostName } from './names.ts'
 export interface ErrorView extends PageView {
   title: string
   message: string
-  /** What the reader should do now; commands are in backticks. */
+  /** The reader's next step; commands are in backticks. */
   nextStep: string
   /** Identifies this request in the server's log. */
   requestId: string

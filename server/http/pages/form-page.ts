@@ -15,7 +15,7 @@ export interface FormView extends PageView {
 export const formErrorId = 'form-error'
 
 /**
- * Renders a page with a form. `id` is that of the heading in `heading`. A failure of the last form comes between the heading and the
+ * Renders a page with a form. `id` is the id of the heading in `heading`. A failure of the last form comes between the heading and the
  * form, and its kind before the title.
  */
 export function formPage(

@@ -43,7 +43,7 @@ interface LayoutParts {
   main: SafeHtml
 }
 
-/** What every page has: its look, the language that it is in, and the pages of the operator that it links to. */
+/** Contents common to all pages: their look, language, and links to the operator's pages. */
 export interface PageView {
   look: Look
   language: Language

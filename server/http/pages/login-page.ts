@@ -32,7 +32,7 @@ export interface LoginView extends SignInView {
 /**
  * Renders the page shown before a user allows a client or manages their connections: proven facts (verified host, return address)
  * stand out, the client's own claims are small and quoted, and every button that allows access says so. No sign-up form, and no
- * script except that of a captcha. Does not check the facts; the authorization request decided them.
+ * script except the captcha's. Does not check the facts; the authorization request decided them.
  */
 export function loginPage(view: LoginView): string {
   const words = subjectWords(view)

@@ -13,7 +13,7 @@ import {
 import { bridgeMark, iconOf, markIconUrl } from './drawings.ts'
 import { style } from './style.ts'
 
-/** What the app's own look makes of the pages: made once, and the same on every page. */
+/** The look of the pages, with the app's name, logo and colour: made once, and the same on every page. */
 export interface Look {
   /** The line at the top: mark and name. */
   brand: SafeHtml
@@ -22,7 +22,7 @@ export interface Look {
   iconUrl: string
   /** Whether pages have the drawing of a drawbridge. */
   hasScene: boolean
-  /** Of what browsers draw around a page. */
+  /** Colours of what browsers draw around a page. */
   themeColours: Readonly<Record<Mode, string>>
   /** The stylesheet, as an element. */
   styleElement: SafeHtml

@@ -10,7 +10,7 @@ import { hostName } from './names.ts'
 /** The purpose of a sign-in: a client that sent the browser here, a device whose code was typed, or one's own connections. */
 export type SubjectView = RequestView | DeviceView | { kind: 'account' }
 
-/** What every page of a sign-in has: its purpose, and the form target. Every text is escaped. */
+/** Contents common to the pages of a sign-in: its purpose and the form target. Every text is escaped. */
 export interface SignInView extends AppView, FormView {
   subject: SubjectView
   /** Opaque sealed state of the sign-in; sent in a hidden input. */
@@ -141,7 +141,7 @@ export interface DeviceView {
 
 /**
  * Renders a device for the user who decides (RFC 8628 section 3.3). Only that user sees the device, so what they can compare comes
- * first, and the warning against remote phishing (section 5.4) comes before what is allowed.
+ * first, and the warning against remote phishing (section 5.4) comes before the permissions.
  */
 function deviceSummary(view: DeviceView, app: SafeHtml, language: Language): SafeHtml {
   const texts = language.texts.subject

@@ -32,7 +32,7 @@ export class BrowserSessions {
     this.#services = services
   }
 
-  /** Finds who sent the request. Refreshes the session when its token has expired. */
+  /** Finds the user who sent the request. Refreshes the session if its token has expired. */
   async visitor(request: Request): Promise<Visitor> {
     const reading = readSessionCookie(cookiesOf(request), {
       name: this.#name,

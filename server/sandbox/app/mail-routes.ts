@@ -4,7 +4,7 @@ import type { Mail } from '../provider/email/mailbox.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { appPage, type DemoView, type Pages } from './page.ts'
 
-/** What only its owner would read: mails, and the codes of authenticator apps. */
+/** Mails and codes of authenticator apps, which only their owner would read elsewhere. */
 export interface ReadableSecrets {
   /** Newest first. */
   mails: readonly Mail[]

@@ -29,7 +29,7 @@ const look = createLook({
   appAccent: parseAccent('#1f5a41,#93d3ac'),
 })
 
-/** What each page of the demo app has. */
+/** Contents common to the pages of the demo app. */
 export interface DemoView extends PageView {
   texts: AppTexts
   /** Epoch seconds. */

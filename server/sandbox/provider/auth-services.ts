@@ -14,7 +14,7 @@ export interface EmbeddedProviderConfig {
   url: string
   /** Origin of the web application: the fallback for a `redirect_to` that is not allowed. */
   siteUrl: string
-  /** URLs accepted as `redirect_to` besides the site's own. */
+  /** URLs accepted as `redirect_to` in addition to the site's own. */
   redirectAllowList: readonly string[]
   /** Lifetime of an access token in seconds. */
   tokenTtlSeconds: number
@@ -88,7 +88,7 @@ export interface SessionBody extends Record<string, unknown> {
   refresh_token: string
 }
 
-/** Starts a session of an account. Refuses somebody who is banned. */
+/** Starts a session of an account. Refuses a banned one. */
 export function startSession(
   services: AuthServices,
   accountId: string,

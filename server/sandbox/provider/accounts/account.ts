@@ -51,7 +51,7 @@ function normalizeEmail(email: string): string {
   return normal
 }
 
-/** The accounts in the database. What is returned is a copy: {@link Accounts.update} changes an account. */
+/** The accounts in the database. Returns copies: {@link Accounts.update} changes an account. */
 export class Accounts {
   readonly #database: Database
   readonly #runtime: Pick<Runtime, 'now'>

@@ -20,7 +20,7 @@ import { hashPassword, validatePassword, verifyPassword } from '../accounts/pass
 export function createAuthApi(services: AuthServices): Hono {
   const api = new Hono()
 
-  // What the doctor compares; the OAuth server that the rest describes is not emulated.
+  // The doctor compares these members. The OAuth server that the others describe is not emulated.
   api.get('/.well-known/openid-configuration', (c) => c.json({ issuer: services.config.url }))
   api.get('/health', (c) =>
     c.json({

@@ -25,7 +25,7 @@ export const company: Played & { id: string; domain: string } = {
   ],
 }
 
-/** What the accounts of its people have as their provider. */
+/** The provider of its accounts, as user objects name it. */
 export const ssoProvider: string = `sso:${company.id}`
 
 /** Creates the routes of single sign-on by SAML, relative to the auth base URL. The stand-in redirects where SAML posts a form. */

@@ -5,7 +5,7 @@ import { AuthError } from '../auth-error.ts'
 const lifeSeconds = 3600
 const pauseSeconds = 60
 
-/** A code that was mailed, and the token of the link beside it. */
+/** A mailed code, and the token of the link in the same mail. */
 export interface EmailCode {
   accountId: string
   code: string

@@ -13,7 +13,7 @@ export function chooseRedirectTarget(rule: RedirectRule, wanted: string): string
 }
 
 function isAllowed({ siteUrl, redirectAllowList }: RedirectRule, url: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  // oxlint-disable-next-line no-control-regex -- control characters are refused
   if (/[\u0000-\u0020\u007f]/.test(url) || !isUrl(url)) return false
   if (redirectAllowList.includes(url.split('#', 1)[0] ?? '')) return true
   const target = new URL(url)

@@ -14,7 +14,7 @@ export interface SocialFlow {
   provider: string
   redirectTo: string
   codeChallenge: string
-  /** Asked for beside the provider's own. */
+  /** Requested in addition to the provider's own. */
   scopes?: string
   createdAt: number
   /** The code of its redirect, and the account behind it, once the social provider has answered. */

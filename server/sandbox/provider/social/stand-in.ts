@@ -14,7 +14,7 @@ interface OfferedAccount {
   factorSecret?: string
 }
 
-/** What a page plays, and the accounts there. */
+/** The sign-in service that a page plays, and its accounts. */
 export interface Played {
   name: string
   accounts: readonly OfferedAccount[]
