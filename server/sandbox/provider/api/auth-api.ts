@@ -172,7 +172,7 @@ export async function exchangeCode(
   const { provider, accountId } = await services.flows.redeem(code, verifier)
   if (provider === magicLink) return startSession(services, accountId, magicLink)
   if (provider === ssoProvider) return startSession(services, accountId, 'sso/saml')
-  // As long as one of Google may be: with it the session needs several cookies.
+  // As long as one of Google can be, so that the session needs several cookies.
   const providerToken = encodeBase64url(services.runtime.randomBytes(900))
   return { ...(await startSession(services, accountId, 'oauth')), provider_token: providerToken }
 }

@@ -97,7 +97,7 @@ function openLink(services: AuthServices, target: string, token: string): string
   return url.href
 }
 
-/** Whoever reads the mail owns the address. */
+/** Reading the mail proves ownership of the address. */
 function confirm({ accounts }: AuthServices, id: string): void {
   accounts.update(id, (account, now) => {
     account.confirmedAt ??= now
