@@ -120,8 +120,8 @@ const maxPauseMs = 60_000
 
 /** A new token may be refused for good reason. Twelve a minute suffice for tokens of five seconds with an unknown expiry. */
 const refusalLimits = [
-  { most: 5, windowMs: 10_000 },
-  { most: 12, windowMs: 60_000 },
+  { max: 5, windowMs: 10_000 },
+  { max: 12, windowMs: 60_000 },
 ] as const
 
 /**
@@ -160,7 +160,7 @@ export class RefreshPace {
 
   /** Returns whether a refused token may be renewed: false after too many recent renewals that did not help. */
   mayFollowRefusal(): boolean {
-    return refusalLimits.every(({ most, windowMs }) => this.#followedWithin(windowMs).length < most)
+    return refusalLimits.every(({ max, windowMs }) => this.#followedWithin(windowMs).length < max)
   }
 
   /** Counts a refused token that was renewed. Unanswered requests do not count: the pauses are enough for those. */

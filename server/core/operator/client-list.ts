@@ -30,14 +30,14 @@ interface ClientListPorts {
 /** Lists clients by id, expired ones too. */
 export async function listStoredClients(
   { store, runtime }: ClientListPorts,
-  most: number,
+  max: number,
 ): Promise<Client[]> {
   const clients: Client[] = []
   for await (const page of pagesOf(store.listClients, ({ id }) => id, runtime)) {
     clients.push(...page)
-    if (clients.length >= most) break
+    if (clients.length >= max) break
   }
-  return clients.slice(0, most)
+  return clients.slice(0, max)
 }
 
 /** At most 10,000, the `configured` ones first. Only counts registrations never used to sign in, unless `all`. */

@@ -33,20 +33,20 @@ export async function* revokeGrantsOf(
   for (const of of owners) yield* endAllGrants(store, of, reason, now)
 }
 
-/** Counts what {@link revokeGrantsOf} would end, up to `most`. */
+/** Counts what {@link revokeGrantsOf} would end, up to `max`. */
 export async function countRevocable(
   owners: readonly GrantOwner[],
-  most: number,
+  max: number,
   { store, runtime }: { store: GrantStore; runtime: Pick<Runtime, 'now' | 'sleep'> },
 ): Promise<number> {
   const now = runtime.now()
   let count = 0
   for (const of of owners) {
-    count += (await store.listUnredeemedCodes(of, { now, limit: most })).length
+    count += (await store.listUnredeemedCodes(of, { now, limit: max })).length
     for await (const record of readGrants({ store, runtime }, of)) {
       if (isLive(record, now)) count += 1
-      if (count >= most) return most
+      if (count >= max) return max
     }
   }
-  return Math.min(count, most)
+  return Math.min(count, max)
 }
