@@ -7,12 +7,10 @@ import {
   parseCount,
   parseDuration,
   parseHosts,
-  parseHostsWithPort,
   parseListenAddress,
   parseOrigins,
   parsePageUrl,
   parseParameters,
-  parseSignInOrder,
   parseSocial,
 } from './config-value.ts'
 
@@ -167,17 +165,6 @@ describeParser(
 )
 
 describeParser(
-  'parseHostsWithPort',
-  parseHostsWithPort,
-  [
-    ['', []],
-    ['mcp.internal:8787, MCP.example.com', ['mcp.internal:8787', 'mcp.example.com']],
-    ['[::1]:8787', ['[::1]:8787']],
-  ],
-  ['https://mcp.internal', 'mcp.internal/path', 'user@mcp.internal', 'a b', 'mcp.internal:443'],
-)
-
-describeParser(
   'parseSocial',
   parseSocial,
   [
@@ -199,15 +186,4 @@ describeParser(
     ],
   ],
   ['keycloak=', '=openid', 'keycloak=openid=profile', 'google keycloak', 'keycloak=open"id'],
-)
-
-describeParser(
-  'parseSignInOrder',
-  parseSignInOrder,
-  [
-    ['password,email,social,sso', ['password', 'email', 'social', 'sso']],
-    ['sso', ['sso', 'password', 'email', 'social']],
-    [' social , email ', ['social', 'email', 'password', 'sso']],
-  ],
-  ['google', 'Password', 'social,social', 'sso,saml', 'password;email'],
 )

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
-import { durationParser, isSecureUrl, oneOf, parseList } from '@drawbridge/shared/settings/value.ts'
+import { durationParser, isSecureUrl, parseList } from '@drawbridge/shared/settings/value.ts'
 import type { Rate } from '../core/limits/rate-limit.ts'
-import { type Captcha, type SignInMethod, signInMethods } from '../core/session/session-provider.ts'
+import type { Captcha } from '../core/session/session-provider.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** Absolute http(s) URL without query, fragment, credentials or trailing slash; https unless the host is loopback. */
@@ -83,18 +83,6 @@ export function parseAddressRanges(text: string): string[] {
   })
 }
 
-/** Hosts as the `Host` header has them, comma-separated, with the port unless it is the default of the scheme. */
-export function parseHostsWithPort(text: string): string[] {
-  return parseList(text.toLowerCase()).map((host) => {
-    const url = `https://${host}`
-    // The parser drops a default port, as clients do in the header.
-    if (!isUrl(url) || new URL(url).host !== host) {
-      throw new TypeError(`expected hosts such as mcp.internal:8787, not ${JSON.stringify(host)}`)
-    }
-    return host
-  })
-}
-
 /** Host names in lower case, comma-separated, each perhaps with `!`, `*.` or both in front. No port. */
 export function parseHosts(text: string): string[] {
   return parseList(text.toLowerCase()).map((host) => {
@@ -156,13 +144,6 @@ export function parseSocial(text: string): readonly SocialChoice[] {
     if (!match) throw new TypeError('expected names, each alone or as NAME=SCOPE SCOPE, separated by commas')
     return { id: match[1] ?? '', scopes: match[2]?.replaceAll(/ +/g, ' ') }
   })
-}
-
-/** Ways to sign in, comma-separated, each once. Those left out follow in the usual order. */
-export function parseSignInOrder(text: string): readonly SignInMethod[] {
-  const named = new Set(parseList(text).map(oneOf(...signInMethods).parse))
-  if (named.size < parseList(text).length) throw new TypeError('expected each way to sign in only once')
-  return [...named, ...signInMethods.filter((method) => !named.has(method))]
 }
 
 // The server sends these itself.

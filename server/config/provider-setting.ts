@@ -6,7 +6,6 @@ import {
   orOff,
   parseDuration,
   parseParameters,
-  parseSignInOrder,
   parseSocial,
 } from './config-value.ts'
 
@@ -86,11 +85,6 @@ export const providerTable = {
     parse: orOff(oneOf('code', 'link', 'both').parse),
     default: 'off',
     doc: 'Signing in with a mail: code, link, both or off. The mail template of the Supabase project decides which of them it has.',
-  },
-  signInOrder: {
-    parse: parseSignInOrder,
-    default: 'password,email,social,sso',
-    doc: 'Order of the ways to sign in, comma-separated: password, email, social and sso (single sign-on by SAML). Those left out follow; none is hidden by it.',
   },
   captcha: {
     parse: parseCaptcha,

@@ -19,7 +19,6 @@ const supabaseOnly = [
   'social',
   'password',
   'emailSignIn',
-  'signInOrder',
   'captcha',
   'secondFactor',
   'cookieName',

@@ -12,7 +12,6 @@ import {
   parseDuration,
   orOff,
   parseHosts,
-  parseHostsWithPort,
   parseListenAddress,
   parseOrigins,
   parseOwnBaseUrl,
@@ -140,22 +139,11 @@ const table = {
     defaultText: 'every host',
     doc: 'Hosts whose client metadata documents are accepted, comma-separated: claude.ai, *.example.com; !host refuses one.',
   },
-  longTokenTtl: {
-    parse: orOff(parseDuration),
-    default: 'off',
-    doc: 'How long access tokens last for clients that never refresh, such as 30d: those registered without refresh_token.',
-  },
   trustedProxies: {
     parse: parseAddressRanges,
     default: '',
     defaultText: 'none',
     doc: 'Addresses and ranges of reverse proxies, comma-separated: 127.0.0.1, 10.0.0.0/8. Their X-Forwarded-For names the client, for limits per address. Host and scheme are never taken from headers.',
-  },
-  allowedHosts: {
-    parse: parseHostsWithPort,
-    default: '',
-    defaultText: 'the host of BASE_URL',
-    doc: 'Further hosts that requests may be for, comma-separated, with their port, for a proxy that does not pass on the Host header.',
   },
   metricsListen: {
     parse: orOff(parseListenAddress),

@@ -31,8 +31,6 @@ interface RequestObserver {
 
 export interface HttpAppConfig {
   baseUrl: string
-  /** Hosts that requests may use besides that of the base URL. */
-  allowedHosts?: readonly string[]
   look: Look
   /** Languages of the pages that say why a request was refused. */
   languages?: Languages
@@ -57,7 +55,7 @@ interface Route {
  */
 export function createHttpApp(endpoints: readonly Endpoint[], config: HttpAppConfig): FetchHandler {
   const { baseUrl, createContext, observer, nowMs = () => performance.now(), languages } = config
-  const isOwnHost = createHostGuard(baseUrl, config.allowedHosts)
+  const isOwnHost = createHostGuard(baseUrl)
   const refuse = createRefusal(config.look, languages ?? new Languages())
   const finish = createFinisher(baseUrl)
 

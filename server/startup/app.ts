@@ -130,7 +130,6 @@ function compose(
     fetch: createHttpApp(endpoints, {
       ...pages,
       baseUrl: config.baseUrl,
-      allowedHosts: config.allowedHosts,
       ...(metrics && { observer: metrics }),
       createContext: createRequestContexts(config, runtime, log, attempts),
     }),

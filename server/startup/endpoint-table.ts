@@ -183,7 +183,6 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
       scopes: parts.scopes,
       sessionTtlSeconds: config.sessionTtl,
       accessTokenTtlSeconds: config.accessTokenTtl,
-      longTokenTtlSeconds: config.longTokenTtl,
       reportGrantEnd: ({ id, clientId, user }, reason) =>
         report('grant_ended', { grant_id: id, client_id: clientId, sub: user.sub, reason }),
     },
@@ -197,7 +196,6 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
       background: parts.background,
       limitPerMinute: config.signInLimit,
     },
-    signInOrder: config.signInOrder,
     access: parts.access,
     cookies: parts.cookies,
   }

@@ -73,16 +73,6 @@ export const deviations: readonly Deviation[] = [
     ],
   },
   {
-    sections: 'MCP auth Token-Theft, OAuth 2.1 7.1.3',
-    what: 'Clients that cannot refresh can be given access tokens of a longer life.',
-    why: 'Some clients never refresh, and ask people to sign in every hour. Off unless the operator wishes it; such a token is revoked at once as any.',
-    off: '`LONG_TOKEN_TTL=off`, the default.',
-    test: [
-      'server/http/oauth/token.test.ts',
-      'LONG_TOKEN_TTL: only a client that cannot refresh gets a longer token, which ends with its grant',
-    ],
-  },
-  {
     sections: 'RFC 6749 6, OAuth 2.1 4.3.1',
     what: 'Scopes beyond the grant are left out of a refresh instead of refused, and unknown ones at authorization as well.',
     why: 'Clients ask for OpenID scopes by habit. Nothing is gained by it, and the answer names what was given.',

@@ -25,7 +25,7 @@ const hosts = [
 const asked = (headers: Headers): Request => ({ headers, url: `${own}/mcp`, method: 'POST' }) as Request
 
 it('Host: only ours is ours', async () => {
-  const isOwn = createHostGuard(own, ['inner:8080'])
+  const isOwn = createHostGuard(own)
   let ours = 0
   await fuzz({
     make: (chance) => new Headers({ host: hostileHeader(chance, hosts) }),
@@ -33,10 +33,10 @@ it('Host: only ours is ours', async () => {
       if (!isOwn(asked(headers))) return
       ours += 1
       const { host } = new URL(`https://${headers.get('host')}`)
-      if (host !== 'mcp.example.com' && host !== 'inner:8080') throw new Error('This is not ours.')
+      if (host !== 'mcp.example.com') throw new Error('This is not ours.')
     },
   })
-  expect(ours).toBeGreaterThan(100)
+  expect(ours).toBeGreaterThan(40)
 })
 
 it('Origin: only our pages post forms, only trusted ones use the cookie', async () => {
@@ -60,7 +60,7 @@ it('Origin: only our pages post forms, only trusted ones use the cookie', async 
       if (headers.get('sec-fetch-site') === 'cross-site') throw new Error('This came from elsewhere.')
     },
   })
-  expect(ours).toBeGreaterThan(100)
+  expect(ours).toBeGreaterThan(40)
 })
 
 it('X-Forwarded-For: an address or nothing, and none that the client chooses', () => {

@@ -1,7 +1,11 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { EmailMethod, ProviderCapabilities } from '../../core/session/session-provider.ts'
+import {
+  type EmailMethod,
+  type ProviderCapabilities,
+  signInMethods,
+} from '../../core/session/session-provider.ts'
 import { providers } from '../../config/provider.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, note, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
@@ -46,7 +50,7 @@ export async function askSupabase(
 
 type SupabaseConfig = Pick<
   ServerConfig,
-  'provider' | 'providerUrl' | 'providerKey' | 'social' | 'emailSignIn' | 'signInOrder' | 'providerIssuer'
+  'provider' | 'providerUrl' | 'providerKey' | 'social' | 'emailSignIn' | 'providerIssuer'
 >
 
 export const supabaseChecks: Checks<SupabaseFacts> = {
@@ -113,7 +117,7 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
     const fix = 'Turn on email at the provider, or remove DRAWBRIDGE_EMAIL_SIGN_IN.'
     return fail('DRAWBRIDGE_EMAIL_SIGN_IN is set, but email is turned off at the provider.', fix)
   }
-  const offered = namesOf(capabilities, config.signInOrder)
+  const offered = namesOf(capabilities)
   if (offered.length === 0) {
     return fail(
       'The provider has no sign-in method turned on that the login page could offer.',
@@ -125,17 +129,14 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
 }
 
 /** The methods on the login page, in its order. */
-function namesOf(
-  { password, email, social, sso }: ProviderCapabilities,
-  order: ServerConfig['signInOrder'],
-): string[] {
+function namesOf({ password, email, social, sso }: ProviderCapabilities): string[] {
   const names = {
     password: password ? ['email and password'] : [],
     email: email === undefined ? [] : [mailNames[email]],
     social: social.map(({ label }) => label),
     sso: sso ? ['single sign-on (SAML)'] : [],
   }
-  return order.flatMap((way) => names[way])
+  return signInMethods.flatMap((way) => names[way])
 }
 
 const mailNames: Readonly<Record<EmailMethod, string>> = {

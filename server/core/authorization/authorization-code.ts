@@ -17,20 +17,14 @@ import type { ScopeCatalogue } from '../tokens/scope.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
 import type { SignIn } from '../session/session-provider.ts'
 import { sealProviderSession } from '../session/session-seal.ts'
-import {
-  type IssuedTokens,
-  accessTokenTtl,
-  createFamily,
-  mintTokens,
-  type TokenLife,
-  tokenResponse,
-} from '../tokens/token-issue.ts'
+import { type IssuedTokens, createFamily, mintTokens, tokenResponse } from '../tokens/token-issue.ts'
 
 const codeTtlSeconds = 60
 // A client that sends the same code twice at once (double effects, retries) must not lose its new session.
 const reuseGraceSeconds = 10
 
-export interface AuthorizationCodePorts extends TokenLife {
+export interface AuthorizationCodePorts {
+  accessTokenTtlSeconds: number
   store: GrantStore
   sealer: Sealer
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
@@ -131,7 +125,7 @@ export async function redeemGrantCode(
   const { grant } = record
   const now = runtime.now()
   const family = client.grantTypes.includes('refresh_token') ? createFamily(runtime) : undefined
-  const { pair, minted } = mintTokens(grant, grant.scope, family, accessTokenTtl(client, ports), runtime)
+  const { pair, minted } = mintTokens(grant, grant.scope, family, ports.accessTokenTtlSeconds, runtime)
   const tokens = { ...minted, familyHash: family && hashSecret(family) }
   const redemption = await store.redeemAuthorizationCode(record.codeHash, tokens, now)
   switch (redemption.kind) {

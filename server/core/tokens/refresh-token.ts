@@ -1,12 +1,10 @@
 import { OAuthError } from '@drawbridge/shared/oauth/oauth-error.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
-  accessTokenTtl,
   familyOf,
   type IssuedTokens,
   mintTokens,
   tokenKey,
-  type TokenLife,
   type TokenPair,
   tokenResponse,
 } from './token-issue.ts'
@@ -29,7 +27,8 @@ const maxCountedGrants = 20_000
 
 const successorContext = 'drawbridge refresh token successor'
 
-export interface RefreshTokenPorts extends TokenLife {
+export interface RefreshTokenPorts {
+  accessTokenTtlSeconds: number
   store: GrantStore
   runtime: Pick<Runtime, 'now' | 'randomBytes'>
   scopes: ScopeCatalogue
@@ -85,7 +84,7 @@ export async function rotateRefreshToken(
   const scope = ports.scopes.narrow(grant.scope, request.scope)
   if (usedAt === undefined && refreshLimit.isSpent(grant.id, now)) throw tooOften(grant, refreshLimit)
   const family = familyOf(request.refreshToken)
-  const { pair, minted } = mintTokens(grant, scope, family, accessTokenTtl(request.client, ports), runtime)
+  const { pair, minted } = mintTokens(grant, scope, family, ports.accessTokenTtlSeconds, runtime)
   const sealedTokens = sealUnderSecret(
     JSON.stringify(pair),
     request.refreshToken,

@@ -2,16 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { hashSecret } from '../seal.ts'
-import {
-  createFamily,
-  accessTokenTtl,
-  issueTimeOf,
-  mintTokens,
-  tokenKey,
-  type TokenLife,
-  tokenResponse,
-} from './token-issue.ts'
-import type { Client } from '../clients/client.ts'
+import { createFamily, issueTimeOf, mintTokens, tokenKey, tokenResponse } from './token-issue.ts'
 
 const { grant } = grantSample('a', { expiresAt: start + 7200 })
 
@@ -99,21 +90,4 @@ it.each<[rule: string, token: string, expected: number | undefined]>([
   ['a token of the provider', 'e30.e30.e30', undefined],
 ])('issueTimeOf: %s', (_rule, token, expected) => {
   expect(issueTimeOf(token)).toBe(expected)
-})
-
-const refreshes: Pick<Client, 'id' | 'grantTypes'> = {
-  id: 'refreshes',
-  grantTypes: ['authorization_code', 'refresh_token'],
-}
-const cannot: Pick<Client, 'id' | 'grantTypes'> = { id: 'cannot', grantTypes: ['authorization_code'] }
-const off: TokenLife = { accessTokenTtlSeconds: 3600 }
-const on: TokenLife = { ...off, longTokenTtlSeconds: 86_400 }
-
-it.each<[rule: string, client: Pick<Client, 'id' | 'grantTypes'>, life: TokenLife, seconds: number]>([
-  ['off: a client that cannot refresh', cannot, off, 3600],
-  ['on: a client that refreshes', refreshes, on, 3600],
-  ['on: a client that cannot refresh', cannot, on, 86_400],
-  ['a longer life that is shorter', cannot, { ...on, longTokenTtlSeconds: 60 }, 3600],
-])('RFC 9700 2.2.2, RFC 6750 5.3: life of access tokens, %s', (_rule, client, life, seconds) => {
-  expect(accessTokenTtl(client, life)).toBe(seconds)
 })

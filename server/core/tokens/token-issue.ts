@@ -2,7 +2,6 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Grant, MintedTokens } from '../session/grant.ts'
 import { hashSecret } from '../seal.ts'
-import type { Client } from '../clients/client.ts'
 
 /** Prefix of all our access tokens: routes them to the store, and lets secret scanners find a leaked one. */
 export const accessTokenPrefix = 'mcpa_'
@@ -95,24 +94,6 @@ export function tokenResponse(pair: TokenPair, now: number): TokenResponse {
     scope: pair.scope,
     ...(pair.refreshToken !== undefined && { refresh_token: pair.refreshToken }),
   }
-}
-
-/** Lifetimes of access tokens; seconds. */
-export interface TokenLife {
-  accessTokenTtlSeconds: number
-  /** For clients that never refresh; undefined: the same as for others. */
-  longTokenTtlSeconds?: number | undefined
-}
-
-/**
- * The longer life, if set, for a client that cannot refresh: its token ends with the grant at once (RFC 9700 section 2.2.2
- * recommends short lives for tokens that cannot be revoked).
- */
-export function accessTokenTtl(client: Pick<Client, 'grantTypes'>, life: TokenLife): number {
-  const { accessTokenTtlSeconds, longTokenTtlSeconds } = life
-  const neverRefreshes = !client.grantTypes.includes('refresh_token')
-  // A longer lifetime set below the usual one would punish the clients it is meant for.
-  return neverRefreshes ? Math.max(accessTokenTtlSeconds, longTokenTtlSeconds ?? 0) : accessTokenTtlSeconds
 }
 
 /** Result of redeeming a code or a refresh token: the response for the client, and its grant. */

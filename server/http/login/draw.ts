@@ -69,7 +69,6 @@ export async function renderLogin(
   const html = loginPage({
     ...signInView(visit, stateAfter(given)),
     ...ways,
-    order: ports.signInOrder,
     // Only what a link can open again leads back.
     ...(signUpUrl !== undefined &&
       request.method === 'GET' && {

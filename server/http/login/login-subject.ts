@@ -11,7 +11,6 @@ import { openKnownAccounts } from '../../core/sign-in/device-cookie.ts'
 import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import { type BrowserBinding, createBrowserBinding } from '../../core/sign-in/browser-seal.ts'
 import type { SignInPurpose } from '../../core/sign-in/sign-in-transaction.ts'
-import type { SignInMethod } from '../../core/session/session-provider.ts'
 import type { SignInPorts } from '../../core/sign-in/pending-sign-in.ts'
 import type { Languages } from '../../texts/languages.ts'
 import type { Language } from '../../texts/language.ts'
@@ -27,7 +26,6 @@ export interface PagePorts {
   registrations: Pick<ClientStore, 'noteClientOpened'>
   codes: AuthorizationCodePorts
   signIn: SignInPorts
-  signInOrder: readonly SignInMethod[]
   cookies: LoginCookies
 }
 

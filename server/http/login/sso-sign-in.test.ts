@@ -173,16 +173,3 @@ describe('a refusal', () => {
     expectCode(await walk(page))
   })
 })
-
-it('the ways to sign in appear in the order of SIGN_IN_ORDER', async () => {
-  await open({ signInOrder: ['social', 'sso', 'password', 'email'] })
-  const { html } = await login.open(browser)
-  const found = [
-    ...html.matchAll(/<button\s+class="button (?:primary|secondary)[^>]*>\s*([^<]*?)\s*<\/button>/g),
-  ]
-  expect(found.map(([, text]) => text)).toEqual([
-    'Continue with Google and allow',
-    label,
-    'Sign in and allow',
-  ])
-})

@@ -18,16 +18,12 @@ export function splitUrl(url: string): { host: string; path: string } {
 }
 
 /**
- * Returns whether requests are for this server, at its base URL or one of the operator's additional hosts, by both their URL and
- * their Host header: it stops rebound DNS names. Ignores forwarding headers.
+ * Returns whether requests are for this server, by both their URL and their Host header: it stops rebound DNS names. Ignores
+ * forwarding headers.
  */
-export function createHostGuard(
-  baseUrl: string,
-  allowedHosts: readonly string[] = [],
-): (request: Request) => boolean {
+export function createHostGuard(baseUrl: string): (request: Request) => boolean {
   const base = new URL(baseUrl)
-  const own = [base, ...allowedHosts.map((host) => new URL(`${base.protocol}//${host}`))]
-  const isOwn = (host: string): boolean => own.some((each) => isHostOf(each, host))
+  const isOwn = (host: string): boolean => isHostOf(base, host)
   return (request) => {
     const host = request.headers.get('host')
     const target = splitUrl(request.url).host

@@ -43,17 +43,6 @@ describe('grant_type=authorization_code', () => {
     }
   }
 
-  it('LONG_TOKEN_TTL: only a client that cannot refresh gets a longer token, which ends with its grant', async () => {
-    const patient = await startDrawbridge({ longTokenTtl: '60d' })
-    const { client_id: once } = await patient.register({ grant_types: ['authorization_code'] })
-    const long = await tokensOf(await patient.redeem(once, await patient.code(once)))
-    expect(long.expires_in).toBe(30 * 86_400 - 10)
-    patient.runtime.advance(29 * 86_400)
-    expect((await patient.callTool(long.access_token, 'whoami')).isError).toBe(false)
-    expect((await patient.connect()).tokens.expires_in).toBe(3590)
-    await patient.close()
-  })
-
   it('tokens get to the client although the store cannot note that it is in use', async () => {
     store.keepClient = () => Promise.reject(new Error('The store is full.'))
     const tokens = await tokensOf(await drawbridge.redeem(clientId, code))

@@ -1,5 +1,10 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Captcha, EmailMethod, SignInMethod } from '../../core/session/session-provider.ts'
+import {
+  type Captcha,
+  type EmailMethod,
+  type SignInMethod,
+  signInMethods,
+} from '../../core/session/session-provider.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { alertBox } from './layout.ts'
 import { formErrorId, formPage } from './form-page.ts'
@@ -20,8 +25,6 @@ export interface LoginView extends SignInView {
   emailMethod?: EmailMethod | undefined
   /** Offers single sign-on by the domain of a company. */
   sso: boolean
-  /** All ways to sign in. The first that is offered has the primary button. */
-  order: readonly SignInMethod[]
   /** The captcha that the form with the email field requires. */
   captcha?: Captcha
   social: readonly { id: string; label: string }[]
@@ -61,9 +64,9 @@ export function loginPage(view: LoginView): string {
   })
 }
 
-function offered({ order, password, emailMethod, social, sso }: LoginView): SignInMethod[] {
+function offered({ password, emailMethod, social, sso }: LoginView): SignInMethod[] {
   const isOffered = { password, email: emailMethod !== undefined, social: social.length > 0, sso }
-  return order.filter((way) => isOffered[way])
+  return signInMethods.filter((way) => isOffered[way])
 }
 
 /** One form has the email field and the buttons of all ways that need it; the other has those of social sign-in. */

@@ -229,12 +229,6 @@ function logins(language: Language, permissions: string[]): Readonly<Record<stri
       error: longSentence,
     },
     'login-every-way': { emailMethod: 'code', sso: true },
-    'login-social-first': {
-      subject: loopbackRequest,
-      emailMethod: 'code',
-      sso: true,
-      order: ['social', 'sso', 'email', 'password'],
-    },
     'login-sso-only': {
       password: false,
       social: [],

@@ -1,4 +1,4 @@
-import { type Captcha, signInMethods } from '../../../server/core/session/session-provider.ts'
+import type { Captcha } from '../../../server/core/session/session-provider.ts'
 import { english, german } from '../../../server/texts/built-in.ts'
 import { Language } from '../../../server/texts/language.ts'
 import type { ConnectView } from '../../../server/http/pages/connect-page.ts'
@@ -66,7 +66,6 @@ export const loginSample: LoginView = {
   password: true,
   social: [{ id: 'google', label: 'Google' }],
   sso: false,
-  order: signInMethods,
 }
 
 /** A login view for {@link loopbackRequest}. */

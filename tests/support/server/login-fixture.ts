@@ -7,11 +7,7 @@ import {
   startDeviceAuthorization,
 } from '../../../server/core/authorization/device-authorization.ts'
 import { ScopeCatalogue } from '../../../server/core/tokens/scope.ts'
-import {
-  type SessionProvider,
-  type SignInMethod,
-  signInMethods,
-} from '../../../server/core/session/session-provider.ts'
+import { type SessionProvider } from '../../../server/core/session/session-provider.ts'
 import type { SignInPorts } from '../../../server/core/sign-in/pending-sign-in.ts'
 import { createAuthorizeEndpoint } from '../../../server/http/oauth/authorize.ts'
 import { createCallbackEndpoint } from '../../../server/http/login/callback.ts'
@@ -59,7 +55,6 @@ export interface LoginFixtureOptions {
   /** The provider takes longer to send a mail than a page waits for. */
   isSlow?: () => boolean
   access?: AccessControl
-  signInOrder?: readonly SignInMethod[]
   signUpUrl?: string
   sessionTtlSeconds?: number
 }
@@ -110,7 +105,6 @@ export async function createLoginFixture(
     },
     devices: store,
     signIn,
-    signInOrder: options.signInOrder ?? signInMethods,
     access: options.access ?? accessSample(),
     cookies: createLoginCookies(baseUrl),
   }
