@@ -277,6 +277,7 @@ it.concurrent.for(['legacy', 'modern'])(
     const fixture = open(['--era', era], { idleSeconds: 1 })
     const session = await fixture.client().open()
     const both = [await session.post(hang), await session.post(hang)]
+    await expect.poll(async () => JSON.stringify(await session.call('cancelled'))).toContain('\\"open\\":2')
     await session.post(notification('notifications/cancelled', { requestId: 'hang' }))
     for (const each of both) await each.body?.cancel()
     await expect.poll(fixture.processes, { timeout: 10_000 }).toEqual([])
