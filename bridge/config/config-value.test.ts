@@ -22,11 +22,11 @@ const source: value.ValueSource = {
 type Row = [parse: ValueParser<unknown, value.ValueSource>, text: string, result: unknown]
 
 const accepted: Row[] = [
-  [value.parseDuration, '30', 30_000],
-  [value.parseDuration, '500ms', 500],
-  [value.parseDuration, '1.5s', 1500],
-  [value.parseDuration, '5m', 300_000],
-  [value.parseDuration, '1h', 3_600_000],
+  [value.parseDurationOrOff, '30', 30_000],
+  [value.parseDurationOrOff, '500ms', 500],
+  [value.parseDurationOrOff, '1.5s', 1500],
+  [value.parseDurationOrOff, '5m', 300_000],
+  [value.parseDurationOrOff, '1h', 3_600_000],
   [value.parseDurationOrOff, 'off', 0],
   [value.parseDurationOrOff, '0', 0],
   [value.parseDurationOrOff, '0s', 0],
@@ -78,11 +78,10 @@ const accepted: Row[] = [
 ]
 
 const refused: [parse: ValueParser<unknown, value.ValueSource>, text: string, expected: RegExp][] = [
-  [value.parseDuration, '0', /seconds, or a number with a unit/],
-  [value.parseDuration, '-5', /unit/],
-  [value.parseDuration, '5 s', /unit/],
-  [value.parseDuration, '25h', /unit/],
-  [value.parseDuration, '1e3', /unit/],
+  [value.parseDurationOrOff, '-5', /unit/],
+  [value.parseDurationOrOff, '5 s', /unit/],
+  [value.parseDurationOrOff, '25h', /unit/],
+  [value.parseDurationOrOff, '1e3', /unit/],
   [value.parseName, '../../x', /letters/],
   [value.parseName, '', /letters/],
   [value.parseScope, 'a  b', /single spaces/],

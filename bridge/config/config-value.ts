@@ -14,7 +14,7 @@ export interface ValueSource {
 }
 
 /** A duration in milliseconds of at most a day: seconds, as mcp-remote has them, or a number with a unit. */
-export const parseDuration: (text: string) => number = durationParser({
+const parseDuration = durationParser({
   unitMs: 1,
   max: '24h',
   examples: '30, 500ms, 20s or 5m',

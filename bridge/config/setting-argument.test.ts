@@ -2,7 +2,7 @@ import { CommanderError } from 'commander'
 import { array, assert as assertProperty, constantFrom, oneof, property, string } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readWords } from '../../tests/support/bridge/cli/command-words.ts'
-import { settingFlags } from './setting-argument.ts'
+import { settingFlags } from './setting-table.ts'
 
 const url = 'https://mcp.example.com/mcp'
 

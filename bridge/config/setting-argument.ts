@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { nearestName } from '@drawbridge/shared/nearest-name.ts'
 import { foreignFlags } from './setting-foreign.ts'
-import { settings, negativeOf, type Setting, type SettingValues } from './setting-table.ts'
+import { negativeOf, type Setting, settingFlags, settings, type SettingValues } from './setting-table.ts'
 import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 
 /** Texts of settings by field: `on` or `off` for a switch, several for a repeated flag. */
@@ -98,8 +98,3 @@ function unknownFlag(word: string, { options }: Command): { problem: string; tak
 }
 
 const secretFlags: ReadonlySet<string> = new Set(settings.filter(({ secret }) => secret).map(flagOf))
-
-/** Every flag of a setting. */
-export const settingFlags: readonly string[] = settings
-  .filter(({ secret }) => !secret)
-  .flatMap((setting) => [flagOf(setting), negativeOf(setting) ?? []].flat())

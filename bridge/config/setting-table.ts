@@ -1,4 +1,5 @@
 import {
+  flagOf,
   type Setting as SettingOf,
   settingsOf,
   type SettingTable,
@@ -174,3 +175,8 @@ function inGroup(group: SettingGroup, table: Rows): Setting[] {
 export function negativeOf({ name, value, negative }: Setting): `--no-${string}` | undefined {
   return negative ?? (value === undefined ? `--no-${name}` : undefined)
 }
+
+/** Every flag of a setting that a command line may have. */
+export const settingFlags: readonly string[] = settings
+  .filter(({ secret }) => !secret)
+  .flatMap((setting) => [flagOf(setting), negativeOf(setting) ?? []].flat())

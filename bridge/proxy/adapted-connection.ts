@@ -14,6 +14,7 @@ import {
   type WireMessage,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Send } from '@drawbridge/shared/mcp/pipeline.ts'
+import { errorResponse } from '../transport/failed-response.ts'
 import { TransportError } from '../transport/transport.ts'
 import type { CallCarrier, ClientContext, PendingCall } from './client-calls.ts'
 import type { RevisionPorts } from './server-revision.ts'
@@ -90,15 +91,6 @@ export class AdaptedConnection implements CallCarrier {
 }
 
 const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
-
-/** Returns the JSON-RPC error in the body of a 4xx; undefined for any other failure. */
-export function errorResponse(failure: unknown): JsonRpcResponse | undefined {
-  if (!(failure instanceof TransportError) || failure.response === undefined) return undefined
-  // 401 and 403 lead to a sign-in, whatever their body says.
-  if (failure.fault !== 'refused' && failure.fault !== 'not_found') return undefined
-  const parsed = parseJsonRpcMessage(parseJsonObject(failure.response.text))
-  return parsed.kind === 'response' && 'error' in parsed.message ? parsed.message : undefined
-}
 
 /** Resolves with the response, even if the stream stays open after it. */
 function request(

@@ -4,6 +4,7 @@ import { toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc
 import { NetworkError, type HttpResponse } from '../http/http-client.ts'
 import {
   absenceOf,
+  errorResponse,
   isSuccess,
   isTokenRefusal,
   readRefusedPost,
@@ -180,4 +181,33 @@ it.each([
   [new Error('lost'), false],
 ])('%s is an answer that broke off: %s', (error, expected) => {
   expect(isCutOff(error)).toBe(expected)
+})
+
+const errorBody = { jsonrpc: '2.0', id: null, error: { code: -32_602, message: 'body' } }
+const bodyOf = (message: unknown) => ({
+  response: {
+    text: JSON.stringify(message),
+    envelope: { kind: 'invalid', id: undefined, reason: '' },
+  } as const,
+})
+
+describe('errorResponse', () => {
+  it.each(['refused', 'not_found'] as const)(
+    'reads the JSON-RPC error in the body of a failure: %s',
+    (fault) => {
+      expect(errorResponse(new TransportError(fault, 'HTTP 4xx', bodyOf(errorBody)))).toEqual(errorBody)
+    },
+  )
+
+  it.each([
+    ['a sign-in that is needed', new TransportError('sign_in_needed', 'Sign in', bodyOf(errorBody))],
+    ['no body', new TransportError('refused', 'HTTP 400')],
+    [
+      'a body with a result',
+      new TransportError('refused', 'HTTP 400', bodyOf({ jsonrpc: '2.0', id: 1, result: {} })),
+    ],
+    ['another failure', new Error('cut')],
+  ])('finds no error in %s', (_, failure) => {
+    expect(errorResponse(failure)).toBeUndefined()
+  })
 })

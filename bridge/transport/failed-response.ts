@@ -1,4 +1,12 @@
-import { addressed, errorIn, readMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import {
+  addressed,
+  errorIn,
+  type JsonRpcResponse,
+  parseJsonRpcMessage,
+  readMessage,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { BodyError, NetworkError, readBody, type HttpResponse, type Refusal } from '../http/http-client.ts'
 import { browserWall, isBrowserChallenge } from '../http/browser-wall.ts'
@@ -110,4 +118,13 @@ function movedError(response: HttpResponse, url: string): TransportError {
   return new TransportError('refused', `The server says that the endpoint has moved to ${where}.${advice}`, {
     status,
   })
+}
+
+/** Returns the JSON-RPC error in the body of a 4xx; undefined for any other failure. */
+export function errorResponse(failure: unknown): JsonRpcResponse | undefined {
+  if (!(failure instanceof TransportError) || failure.response === undefined) return undefined
+  // 401 and 403 lead to a sign-in, whatever their body says.
+  if (failure.fault !== 'refused' && failure.fault !== 'not_found') return undefined
+  const parsed = parseJsonRpcMessage(parseJsonObject(failure.response.text))
+  return parsed.kind === 'response' && 'error' in parsed.message ? parsed.message : undefined
 }

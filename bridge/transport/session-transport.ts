@@ -29,6 +29,8 @@ import {
  * Streamable HTTP in the revisions 2025-03-26 to 2025-11-25, with sessions. Remembers the messages that open and shape a session.
  * When the server loses it, opens one new session for all waiting requests, and sends refused messages again. Sends a batch as
  * one message. An error response to `initialize` is a {@link TransportError} `refused`.
+ *
+ * @internal
  */
 export class SessionTransport implements StreamingTransport {
   readonly #http: StreamableHttp

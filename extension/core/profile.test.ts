@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { chooseProfile, emptySettings, parseSettings, type Profile } from './profile.ts'
+import { chooseProfile, parseSettings, type Profile } from './profile.ts'
+
+const emptySettings = { version: 1, profiles: [] } as const
 
 const profile = (id: string, appUrl: string): Profile => {
   return { id, label: id, appUrl, baseUrl: undefined, cookieName: undefined }

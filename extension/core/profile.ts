@@ -20,9 +20,6 @@ export interface Settings {
   profiles: readonly Profile[]
 }
 
-/** Initial settings. */
-export const emptySettings: Settings = { version: 1, profiles: [] }
-
 /**
  * Reads stored settings of any version. Profiles are validated when created, see `profile-form.ts`; this checks only
  * their shape and drops invalid ones, as a popup must always open. Never throws.

@@ -94,7 +94,11 @@ export function isTextColour(accent: Accent, mode: Mode): boolean {
   return contrastOf(accent[mode], pageGround[mode]) >= minTextContrast
 }
 
-/** The contrast of two colours, 1 to 21 (WCAG 2.2, "contrast ratio"). */
+/**
+ * The contrast of two colours, 1 to 21 (WCAG 2.2, "contrast ratio").
+ *
+ * @internal
+ */
 export function contrastOf(one: string, other: string): number {
   const [darker = 0, lighter = 0] = [luminanceOf(one), luminanceOf(other)].toSorted((a, b) => a - b)
   return (lighter + 0.05) / (darker + 0.05)

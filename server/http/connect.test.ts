@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { isPageNavigation } from './connect.ts'
 import { startDrawbridge } from '../../tests/support/server/drawbridge-fixture.ts'
 import { sessionCookieHeader, signInToWebApp } from '../../tests/support/server/web-app-session.ts'
 
@@ -112,7 +111,7 @@ it.each(programs)(
   },
 )
 
-it('reads an absurd Accept in no time', () => {
+it('shows the page for an Accept of 4,000 members at once', async () => {
   const accept = `${'text/html;q=0.1, '.repeat(4000)}*/*`
-  expect(isPageNavigation(new Request('http://localhost/', { headers: { accept } }))).toBe(true)
+  expect((await drawbridge.fetch('/', { headers: { accept } })).status).toBe(200)
 })

@@ -87,7 +87,7 @@ export function withConnectPage(endpoint: Endpoint, show: EndpointHandler): Endp
  * Returns whether a browser navigates to a page. Browsers say so in `Sec-Fetch-Mode`, over https and on this computer; elsewhere
  * the request must prefer HTML to what MCP clients accept.
  */
-export function isPageNavigation(request: Request): boolean {
+function isPageNavigation(request: Request): boolean {
   if (request.method !== 'GET') return false
   const mode = request.headers.get('sec-fetch-mode')
   return mode === null ? prefersHtml(request.headers.get('accept')) : mode === 'navigate'

@@ -6,7 +6,7 @@ const hourInSeconds = 3600
 const dayInSeconds = 24 * hourInSeconds
 
 /** A cookie for this host only. Its content must be sealed or random: nothing else proves its origin. */
-export interface HostCookie {
+interface HostCookie {
   /** Undefined without a well-formed one. */
   read(request: Request): string | undefined
   /** Reads it from the text of a `Cookie` header. */
@@ -40,7 +40,7 @@ export function createLoginCookies(baseUrl: string): LoginCookies {
  * the domain can plant one, and not readable by scripts. Lax, not Strict: browsers return from a social provider by a cross-site
  * redirect.
  */
-export function createHostCookie(
+function createHostCookie(
   baseUrl: string,
   label: string,
   maxAge: number,

@@ -26,6 +26,8 @@ export class ToolModuleError extends Error {
  * Loads the file of TOOLS, an ES module whose path is relative to `directory`. Its exports are the module, or its default export
  * is. Does not check them: opening the module does; `readToolModule` does both. Throws {@link ToolModuleError} if it is missing or
  * does not load.
+ *
+ * @internal
  */
 export async function loadToolModule(path: string, directory: string = process.cwd()): Promise<ToolModule> {
   const file = resolve(directory, path)

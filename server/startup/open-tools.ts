@@ -137,7 +137,7 @@ function withPublicTools(instructions: string, publicTools: ReadonlySet<string>)
  * Creates the endpoint that serves `/mcp` behind the gate. Only the MCP SDK can serve registrations of a module; plain tools work
  * without it, in a fraction of the time.
  */
-export function createMcpEndpoint(config: McpEndpointConfig): ModuleEndpoint {
+function createMcpEndpoint(config: McpEndpointConfig): ModuleEndpoint {
   return config.module.register ? createSdkEndpoint(config) : createPlainEndpoint(config)
 }
 

@@ -8,7 +8,8 @@ import {
   callsSample,
   endpointConfigSample,
 } from '../../tests/support/server/mcp/tool-fixture.ts'
-import { createMcpEndpoint } from './open-tools.ts'
+import { createPlainEndpoint } from '../mcp/plain/plain-endpoint.ts'
+import { createSdkEndpoint } from '../mcp/sdk/sdk-endpoint.ts'
 import { loadToolModule, openToolModule } from './open-tool-module.ts'
 
 const text = readFileSync(new URL('../../docs/tools.md', import.meta.url), 'utf8')
@@ -31,9 +32,8 @@ describe('docs/tools.md', () => {
       writeFileSync(join(folder, `tools-${index}.mjs`), source)
       const module = await loadToolModule(`tools-${index}.mjs`, folder)
       const { definitions } = openToolModule(module, [], () => {})
-      const endpoint = createMcpEndpoint(
-        endpointConfigSample(module, undefined, async () => Response.json([])),
-      )
+      const createEndpoint = module.register ? createSdkEndpoint : createPlainEndpoint
+      const endpoint = createEndpoint(endpointConfigSample(module, undefined, async () => Response.json([])))
       const send = async (message: object, headers: Record<string, string> = {}): Promise<unknown> => {
         const body = { jsonrpc: '2.0', id: 1, ...message }
         const request = new Request('https://mcp.example/mcp', {

@@ -66,7 +66,11 @@ interface LineRunner {
   run(row: CommandRow | undefined, command: Command): Promise<void>
 }
 
-/** Creates the program for one line. Only the commands in it get the flags of settings, which take long to add. */
+/**
+ * Creates the program for one line. Only the commands in it get the flags of settings, which take long to add.
+ *
+ * @internal
+ */
 export function createProgram(words: readonly string[], flags: FlagReader, runner: LineRunner): Command {
   const prepare = (command: Command): Command =>
     command

@@ -15,7 +15,7 @@ import {
 import { exitCode, failureTable, type FailureCode } from './failure-table.ts'
 import { commandName } from '../command.ts'
 import { commandTable } from '../command-line/command-table.ts'
-import { settingFlags } from '../../config/setting-argument.ts'
+import { settingFlags } from '../../config/setting-table.ts'
 
 const serverUrl = 'https://mcp.example.com/mcp'
 const codes = Object.keys(failureTable) as FailureCode[]

@@ -1,11 +1,32 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it, vi } from 'vitest'
 import { serveHttp, testClient } from '../../../tests/support/bridge/http/server-fixture.ts'
+import type { HttpClient } from '../../http/http-client.ts'
 import { createSignal } from '@drawbridge/shared/async.ts'
-import { pasteRedirect, redirectOf } from './paste-redirect.ts'
+import { pasteRedirect } from './paste-redirect.ts'
 
 const authorize = (redirectUri: string): string =>
   `https://as.example/authorize?response_type=code&redirect_uri=${encodeURIComponent(redirectUri)}`
+
+/** Pastes a line; returns the URL that is called for it. */
+async function calledFor(authorizationUrl: string, pasted: string): Promise<string | undefined> {
+  let called: string | undefined
+  const send: HttpClient['send'] = async ({ url }) => {
+    called = url
+    throw new Error('Nothing listens there.')
+  }
+  const { given, give: isTold } = createSignal()
+  const input = new PassThrough()
+  input.end(`${pasted.trim()}\n`)
+  pasteRedirect(
+    authorizationUrl,
+    { ...testClient(), send },
+    { input, note: (text) => void (/^(?:That|The)/.test(text) && isTold()) },
+    new Promise(() => {}),
+  )
+  await given
+  return called
+}
 
 describe('a pasted address', () => {
   const url = authorize('http://127.0.0.1:4711/oauth/callback')
@@ -26,14 +47,16 @@ describe('a pasted address', () => {
     ['https://as.example/?code=a', undefined],
     ['http://me@127.0.0.1:4711/oauth/callback?code=a', undefined],
     ['code', undefined],
-  ])('%s is requested as %s', (pasted, called) => {
-    expect(redirectOf(url, pasted)).toBe(called)
+  ])('%s is requested as %s', async (pasted, called) => {
+    expect(await calledFor(url, pasted)).toBe(called)
   })
 
-  it('is ignored if the sign-in has no redirect URI', () => {
-    expect(redirectOf('https://as.example/authorize', 'http://127.0.0.1:1/?code=a')).toBeUndefined()
-    expect(redirectOf('nonsense', 'http://127.0.0.1:1/?code=a')).toBeUndefined()
-  })
+  it.each(['https://as.example/authorize', 'nonsense'])(
+    'is ignored if the sign-in has no redirect URI: %s',
+    async (authorizationUrl) => {
+      expect(await calledFor(authorizationUrl, 'http://127.0.0.1:1/?code=a')).toBeUndefined()
+    },
+  )
 
   it('is passed to the listener of the sign-in until that ends', async () => {
     const seen: string[] = []

@@ -7,7 +7,7 @@ import { isUrl } from '@drawbridge/shared/url.ts'
  * Returns the address at which a browser on another computer ended, for a request from this process: the redirect URI of the
  * authorization request with the added query. Undefined for any other address, which must not be called.
  */
-export function redirectOf(authorizationUrl: string, pasted: string): string | undefined {
+function redirectOf(authorizationUrl: string, pasted: string): string | undefined {
   const redirectUri = isUrl(authorizationUrl)
     ? new URL(authorizationUrl).searchParams.get('redirect_uri')
     : null

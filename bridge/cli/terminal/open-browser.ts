@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** The result, as the starter of the browser reports it. */
-export type BrowserOutcome = { kind: 'opened' } | { kind: 'failed'; reason: string }
+type BrowserOutcome = { kind: 'opened' } | { kind: 'failed'; reason: string }
 
 export interface BrowserPorts {
   environment: Readonly<Record<string, string | undefined>>
@@ -19,6 +19,8 @@ const shellCharacters = /["$'()<>\\^`|]/g
 /**
  * Returns a URL in the form that is safe for a starter of browsers: http or https, normalized, with shell characters
  * encoded. Undefined for anything else: a server's address must not start a program.
+ *
+ * @internal
  */
 export function browserUrl(text: string): string | undefined {
   if (!isUrl(text)) return undefined
@@ -36,7 +38,7 @@ export function browserUrl(text: string): string | undefined {
  * A browser outlives the bridge and passes its environment on, so it gets none of our secrets. If the platform chooses the
  * browser, they are removed from the environment of this process for good.
  */
-export async function openBrowser(text: string, ports: BrowserPorts): Promise<BrowserOutcome> {
+async function openBrowser(text: string, ports: BrowserPorts): Promise<BrowserOutcome> {
   const url = browserUrl(text)
   if (url === undefined) return { kind: 'failed', reason: 'the address is not a web address' }
   const chosen = ports.platform === 'linux' ? (ports.environment['BROWSER'] ?? '').trim() : ''

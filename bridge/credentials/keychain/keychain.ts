@@ -1,9 +1,10 @@
-import { existsSync, lstatSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { within } from '@drawbridge/shared/async.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { CredentialError, type CredentialFault, type CredentialsConfig } from '../credential-store.ts'
+import { CredentialError, type CredentialsConfig } from '../credential-store.ts'
+import { missingBusAddress } from './bus-address.ts'
+import { explainKeychain, keychainError, tooSlow } from './keychain-error.ts'
 import { type KeychainOperation, performOnKeychain } from './keychain-operation.ts'
 
 /** Resolves with what was read: null for no such item, or one not accessible. Rejects with a `keychain_` fault. */
@@ -50,26 +51,6 @@ export async function probeKeychain(config: CredentialsConfig): Promise<'works' 
 function repairBusAddress(): void {
   const address = missingBusAddress(process.env, process.getuid?.())
   if (address !== undefined) process.env['DBUS_SESSION_BUS_ADDRESS'] = address
-}
-
-/**
- * Returns the address of this user's session bus when the environment lacks it: clients start their servers without it, and
- * no keychain library then finds the running Secret Service. Set it before loading native code.
- */
-export function missingBusAddress(
-  environment: Readonly<Record<string, string | undefined>>,
-  user: number | undefined,
-): string | undefined {
-  if (process.platform !== 'linux' || environment['DBUS_SESSION_BUS_ADDRESS']) return undefined
-  const folder =
-    environment['XDG_RUNTIME_DIR'] || (user === undefined ? undefined : `/run/user/${String(user)}`)
-  if (folder === undefined) return undefined
-  const socket = join(folder, 'bus')
-  try {
-    return lstatSync(socket).isSocket() ? `unix:path=${socket}` : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** How a helper exited. `failure` is its own message or that of the operating system. */
@@ -121,53 +102,4 @@ function readAnswer({ output, failure, signal, isLate }: HelperEnd, timeoutMs: n
   if (isLate) throw tooSlow(timeoutMs)
   if (signal !== null) throw keychainError('keychain_failed', `it crashed (${signal})`)
   throw explainKeychain(failure)
-}
-
-/** For Linux alone, where these messages come from. */
-const startService =
-  'Start a Secret Service such as gnome-keyring with a session bus; or use --store file and sign in again.'
-
-type KeychainFault = Extract<CredentialFault, `keychain_${string}`>
-
-/** All failures of the native module share one code; only their messages differ. */
-const faults: readonly (readonly [RegExp, KeychainFault, string, nextStep?: string])[] = [
-  [/DBUS_SESSION_BUS_ADDRESS/, 'keychain_absent', 'there is no session bus', startService],
-  [
-    /not provided by any \.service files/,
-    'keychain_absent',
-    'no Secret Service runs on this computer',
-    startService,
-  ],
-  [
-    /Cannot find native binding|MODULE_NOT_FOUND|ERR_MODULE_NOT_FOUND|Cannot find (?:package|module)/,
-    'keychain_absent',
-    'its native part is not installed',
-  ],
-  [/Did not receive a reply|NoReply/, 'keychain_mute', 'the keychain service does not answer'],
-  [/unlock prompt was dismissed|IsLocked|locked collection/, 'keychain_locked', 'it is locked'],
-  [/no result found/, 'keychain_locked', 'there is no unlocked collection for new items'],
-  [/interaction is not allowed|-25308/i, 'keychain_locked', 'it is locked and cannot prompt here'],
-]
-
-/** Maps the message of a keychain to an error. */
-export function explainKeychain(message: string, cause?: unknown): CredentialError {
-  for (const [pattern, fault, detail, nextStep] of faults) {
-    if (pattern.test(message)) return keychainError(fault, detail, { cause, nextStep })
-  }
-  // The operating system's own words, on one line; they never contain a secret.
-  const words = message.replaceAll(/\s+/g, ' ').slice(0, 200)
-  return keychainError('keychain_failed', words === '' ? 'it failed without a word' : words, { cause })
-}
-
-function tooSlow(timeoutMs: number): CredentialError {
-  const detail = `it is locked or waits for an answer on the screen (no answer in ${timeoutMs / 1000} s)`
-  return keychainError('keychain_locked', detail)
-}
-
-function keychainError(
-  fault: KeychainFault,
-  detail: string,
-  options?: { cause?: unknown; nextStep?: string | undefined },
-): CredentialError {
-  return new CredentialError(fault, `The keychain cannot be used: ${detail}.`, options)
 }

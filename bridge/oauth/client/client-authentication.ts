@@ -57,6 +57,8 @@ const ttlSeconds = 120
 /**
  * Creates a JWT that authenticates the client once (RFC 7523 section 3). `audience` is the issuer, as servers expect since
  * the attack on those that accepted any of their URLs.
+ *
+ * @internal
  */
 export async function createClientAssertion(
   { clientId, audience }: { clientId: string; audience: string },

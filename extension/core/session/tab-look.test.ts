@@ -1,7 +1,17 @@
 import { expect, test } from 'vitest'
 import { createMemoryBrowser } from '../../../tests/support/extension/platform/memory-browser.ts'
-import { findHiddenHost, hostAbove } from './tab-look.ts'
+import type { Browser } from '../ports.ts'
 import { originPatterns } from '../site.ts'
+import { lookAtTab, unknownTab } from './tab-look.ts'
+
+/** Returns the parent host whose cookies are hidden from a tab, whose own and `allowed` may be read. */
+async function hiddenAbove(url: string, allowed: readonly string[] = [], changes: Partial<Browser> = {}) {
+  const browser = createMemoryBrowser()
+  const tab = { ...unknownTab.tab, url }
+  for (const origin of [new URL(url).origin, ...allowed])
+    for (const pattern of originPatterns(origin)) browser.world.allowed.add(pattern)
+  return (await lookAtTab({ ...browser, tab: async () => tab, ...changes }, tab)).further
+}
 
 test.each([
   ['app.example.com', 'example.com'],
@@ -15,27 +25,24 @@ test.each([
   ['127.0.0.1', undefined],
   ['[::1]', undefined],
   ['[::ffff:7f00:1]', undefined],
-])('the parent host of %s is %s', (host, above) => {
-  expect(hostAbove(host)).toBe(above)
+])('the host above %s that can have cookies is %s', async (host, above) => {
+  expect(await hiddenAbove(`https://${host}/path`)).toBe(above)
 })
 
-test('finds the nearest parent host without permission', async () => {
-  const browser = createMemoryBrowser()
-  const hidden = (): Promise<string | undefined> =>
-    findHiddenHost(browser, 'https://a.b.example.com:8443/path')
-  const allow = (host: string): void => {
-    for (const pattern of originPatterns(`https://${host}`)) browser.world.allowed.add(pattern)
+test('the nearest host above that was not allowed is the hidden one', async () => {
+  const url = 'https://a.b.example.com:8443/path'
+  expect(await hiddenAbove(url)).toBe('b.example.com')
+  expect(await hiddenAbove(url, ['https://b.example.com'])).toBe('example.com')
+  expect(await hiddenAbove(url, ['https://b.example.com', 'https://example.com'])).toBeUndefined()
+})
+
+test('no host is hidden in Firefox, or when asking for permissions fails', async () => {
+  const url = 'https://app.example.com/'
+  expect(await hiddenAbove(url, [], { asksInTab: true })).toBeUndefined()
+  const own = originPatterns('https://app.example.com')
+  const mayRead: Browser['mayRead'] = async (patterns) => {
+    if (patterns.some((pattern) => !own.includes(pattern))) throw new Error('No.')
+    return true
   }
-  expect(await hidden()).toBe('b.example.com')
-  allow('b.example.com')
-  expect(await hidden()).toBe('example.com')
-  allow('example.com')
-  expect(await hidden()).toBeUndefined()
-})
-
-test('finds no hidden host in Firefox, nor after a failure', async () => {
-  const url = 'https://app.example.com'
-  expect(await findHiddenHost(createMemoryBrowser({ asksInTab: true }), url)).toBeUndefined()
-  const mayRead = (): Promise<never> => Promise.reject(new Error('No.'))
-  expect(await findHiddenHost({ ...createMemoryBrowser(), mayRead }, url)).toBeUndefined()
+  expect(await hiddenAbove(url, [], { mayRead })).toBeUndefined()
 })

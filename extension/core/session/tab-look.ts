@@ -50,7 +50,7 @@ export async function lookAtTab(browser: Browser, last: Tab): Promise<Look> {
  * extensions that may read example.com itself. Firefox, recognized by where it prompts, shows them with permission
  * for any host that receives them. Undefined when none are hidden. Never rejects.
  */
-export async function findHiddenHost(browser: Browser, url: string): Promise<string | undefined> {
+async function findHiddenHost(browser: Browser, url: string): Promise<string | undefined> {
   if (browser.asksInTab) return undefined
   let host = hostAbove(new URL(url).hostname)
   const isShown = (name: string): Promise<boolean> =>
@@ -63,7 +63,7 @@ export async function findHiddenHost(browser: Browser, url: string): Promise<str
  * Returns the parent host whose cookies this host may receive; undefined when it cannot have cookies, as far as this
  * is known without the list of public suffixes.
  */
-export function hostAbove(hostname: string): string | undefined {
+function hostAbove(hostname: string): string | undefined {
   const above = hostname.slice(hostname.indexOf('.') + 1)
   const isName = /\.[a-z][^.]*$/.test(above)
   return isName && !/^(?:ac|co|com|edu|gov|net|org)\.[a-z]{2}$/.test(above) ? above : undefined

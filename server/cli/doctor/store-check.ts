@@ -1,14 +1,14 @@
 import { fail, findingsOf, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
-import { generatedKid, storeName } from '../../config/store-address.ts'
+import { storeName } from '../../config/store-address.ts'
 import { isLive } from '../../core/session/grant-pages.ts'
-import type { SealedSessionStore } from '../../core/session/reseal.ts'
 import type { Store } from '../../core/store.ts'
 import { openStore } from '../../startup/open-store.ts'
 import { postgresMigrations } from '../../store/postgres/schema.ts'
 import { sqliteMigrations } from '../../store/sqlite/schema.ts'
 import { askPostgres, postgresChecks } from './postgres-check.ts'
+import { checkSealingKeys } from './sealing-check.ts'
 import { readSqlite, sqliteChecks } from './sqlite-check.ts'
 
 /** Findings about the store. `isRunning`: a server uses it; undefined if unknown. */
@@ -113,32 +113,5 @@ function checkSchema(found: number, newest: number): Outcome {
   const next = 'the next start, or drawbridge-server migrate,'
   return ok(
     found === 0 ? `No schema yet: ${next} creates it.` : `Schema ${found}: ${next} brings it to ${newest}.`,
-  )
-}
-
-export async function checkSealingKeys(
-  kids: readonly string[],
-  store: Pick<SealedSessionStore, 'listSealingKeys'>,
-): Promise<Outcome> {
-  const used = await store.listSealingKeys()
-  const missing = used.filter((kid) => !kids.includes(kid))
-  if (missing.length > 0) {
-    const isTrial = missing.every((kid) => kid === generatedKid)
-    return fail(
-      `The store holds sessions encrypted with ${missing.map((kid) => `\`${kid}\``).join(', ')}, which the key ring lacks: their clients get 503.`,
-      isTrial
-        ? 'They are from a trial in this store. Set DRAWBRIDGE_STORE to a new one: users then sign in again.'
-        : 'Put it back at the end of the key ring; drawbridge-server keys list shows what it encrypted.',
-    )
-  }
-  const old = used.filter((kid) => kid !== kids[0])
-  if (old.length > 0) {
-    const message = `Some stored sessions are still encrypted with older keys: ${old.join(', ')}.`
-    return warn(message, 'drawbridge-server keys rotate')
-  }
-  return ok(
-    used.length === 0
-      ? 'No session is stored yet.'
-      : `Every stored session is encrypted with the key \`${kids[0]}\`.`,
   )
 }

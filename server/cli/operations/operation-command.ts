@@ -68,6 +68,8 @@ function flagOf(name: string): string {
 /**
  * Runs an operation and prints its result. `isStopped` replaces the first SIGINT, which ends operations in order that can. Throws
  * `ConfigError`, {@link OperatorRefusal}, and what the store throws.
+ *
+ * @internal
  */
 export async function runOperation(
   { command, input, handle }: CommandOperation,

@@ -63,6 +63,8 @@ export function createClientFinder({
 /**
  * Returns whether documents of that host are accepted. `patterns` are host names; a leading `*.` matches all subdomains, and a
  * leading `!` refuses the host, which wins. Without an accepting pattern, every host that is not refused is accepted.
+ *
+ * @internal
  */
 export function isAcceptedHost(hostname: string, patterns: readonly string[]): boolean {
   const matches = (pattern: string): boolean =>

@@ -5,7 +5,7 @@ import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start, addSealedGrant } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey, storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
-import { resealInRounds, rotateKeyRing, type RotationPorts, type Rotation } from './key-rotation.ts'
+import { rotateKeyRing, type RotationPorts } from './key-rotation.ts'
 
 const [oldKey, newKey, newerKey] = [sampleKey('old', 1), sampleKey('new', 2), sampleKey('newer', 3)]
 
@@ -25,16 +25,18 @@ function ringOf(...keys: readonly SealingKey[]): KeyRing {
 const connect = (name: string, key: SealingKey): Promise<unknown> =>
   addSealedGrant(store, createSealer(ringOf(key), runtime.randomBytes), name)
 
-function reseal(overrides: Partial<RotationPorts> = {}): Promise<Rotation> {
+async function reseal(overrides: Partial<RotationPorts> = {}) {
   const note = (text: string): void => void notes.push(text)
-  return resealInRounds({
+  const { resealed, unsettled, unreadable, left, interrupted } = await rotateKeyRing({
     store,
     ring: ringOf(newKey, oldKey),
     runtime,
     note,
     isStopped: () => false,
+    addEntry: undefined,
     ...overrides,
   })
+  return { resealed, unsettled, unreadable, left, interrupted }
 }
 
 describe('rounds of re-sealing', () => {

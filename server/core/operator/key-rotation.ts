@@ -64,7 +64,7 @@ export const rotationSchema = z.object({
 
 type RotationFacts = z.output<typeof rotationSchema>
 
-export type Rotation = Pick<RotationFacts, 'left' | 'interrupted' | Exclude<keyof ResealCounts, 'skipped'>>
+type Rotation = Pick<RotationFacts, 'left' | 'interrupted' | Exclude<keyof ResealCounts, 'skipped'>>
 
 export interface RotationPorts {
   store: ResealPorts['store']
@@ -111,7 +111,7 @@ export function createKeyEntry(runtime: Pick<Runtime, 'now' | 'randomBytes'>): {
  * Re-seals in rounds over the store until nothing is left, nothing has changed for a minute, or the caller stops it. A store that
  * is briefly down is a round without progress.
  */
-export async function resealInRounds(ports: Omit<RotationPorts, 'addEntry'>): Promise<Rotation> {
+async function resealInRounds(ports: Omit<RotationPorts, 'addEntry'>): Promise<Rotation> {
   const { store, ring, runtime, note, isStopped } = ports
   const rotation: Rotation = { resealed: 0, unsettled: 0, unreadable: 0, left: 0, interrupted: false }
   const sealer = createSealer(ring, runtime.randomBytes)

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
-import { isDue } from './served-session.ts'
-import { spreadOf } from './session-liveness.ts'
+import { isDue, spreadOf } from './session-liveness.ts'
 
 /** Returns how many seconds before its end a token of `lifetime` seconds becomes due. */
 function margin(grantId: string, lifetime: number): number {

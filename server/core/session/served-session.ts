@@ -1,6 +1,6 @@
 import { BoundedMap } from '../bounded-map.ts'
 import type { StoredProviderSession } from './grant.ts'
-import { type Liveness, spreadOf } from './session-liveness.ts'
+import { isDue, type Liveness } from './session-liveness.ts'
 import type { SessionKeeperPorts } from './session-refresh.ts'
 import { openSessionOf, type SessionOpening } from './session-seal.ts'
 import type { SessionLife } from './session-provider.ts'
@@ -15,8 +15,6 @@ export const failurePauseSeconds = 5
 /** Until an operator corrects the configuration. */
 const foreignPauseSeconds = 60
 const maxRemembered = 10_000
-const refreshAheadSeconds = 120
-const refreshJitterSeconds = 30
 
 /** Decides what a caller gets for a stored session as it is, without asking the provider to refresh it. */
 export class ServedSessions {
@@ -80,14 +78,4 @@ export class ServedSessions {
 /** Builds the key for liveness: a result applies to one token, so each version starts afresh. */
 export function probeKey({ grantId, version }: StoredProviderSession): string {
   return `${grantId} ${version}`
-}
-
-/** 120 +- 30 seconds before its access token ends, spread by grant, but at most in the last fifth of the token's life. */
-export function isDue(session: StoredProviderSession, now: number): boolean {
-  const left = session.expiresAt - now
-  const lastFifth = Math.floor((session.expiresAt - session.issuedAt) / 5)
-  // Nearly every call returns here, before hashing the grant's id.
-  if (left > Math.min(refreshAheadSeconds + refreshJitterSeconds, lastFifth)) return false
-  const spread = Math.floor(spreadOf(session.grantId) * (2 * refreshJitterSeconds + 1))
-  return left <= refreshAheadSeconds - refreshJitterSeconds + spread
 }

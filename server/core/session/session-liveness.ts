@@ -1,10 +1,13 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../bounded-map.ts'
+import type { StoredProviderSession } from './grant.ts'
 import { type Claims, ProviderError, type SessionLife, type SessionProvider } from './session-provider.ts'
 
 /** After an unanswered probe, sessions are not probed for this long. */
 const pauseSeconds = 30
 const maxAnswers = 10_000
+const refreshAheadSeconds = 120
+const refreshJitterSeconds = 30
 
 export interface LivenessPorts {
   provider: Pick<SessionProvider, 'probe'>
@@ -132,4 +135,14 @@ export function spreadOf(id: string): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
   return ((hash ^ (hash >>> 16)) >>> 0) / 0x1_0000_0000
+}
+
+/** 120 +- 30 seconds before its access token ends, spread by grant, but at most in the last fifth of the token's life. */
+export function isDue(session: StoredProviderSession, now: number): boolean {
+  const left = session.expiresAt - now
+  const lastFifth = Math.floor((session.expiresAt - session.issuedAt) / 5)
+  // Nearly every call returns here, before hashing the grant's id.
+  if (left > Math.min(refreshAheadSeconds + refreshJitterSeconds, lastFifth)) return false
+  const spread = Math.floor(spreadOf(session.grantId) * (2 * refreshJitterSeconds + 1))
+  return left <= refreshAheadSeconds - refreshJitterSeconds + spread
 }

@@ -12,6 +12,8 @@ export function requireOurResource(indicators: readonly string[], resource: stri
  *
  * Accepts spellings that real clients send: case of scheme and host, a default port, one trailing slash, a query, and the bare
  * origin (or base URL) of the resource. Refuses a fragment, as anything else.
+ *
+ * @internal
  */
 export function isOurResource(indicator: string, resource: string): boolean {
   if (indicator.includes('#') || !isUrl(indicator)) return false

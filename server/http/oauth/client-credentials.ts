@@ -39,7 +39,11 @@ export async function readClient(
   }
 }
 
-/** Reads the client credentials of a request. Throws like {@link readClient}; looks nothing up yet. */
+/**
+ * Reads the client credentials of a request. Throws like {@link readClient}; looks nothing up yet.
+ *
+ * @internal
+ */
 export function readClientCredentials(header: string | null, form: URLSearchParams): ClientCredentials {
   const id = optionalParameter(form, 'client_id')
   const inForm = readFormProof(form)

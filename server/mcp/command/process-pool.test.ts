@@ -19,7 +19,7 @@ import {
   smallServer,
 } from '../../../tests/support/server/mcp/command-fixture.ts'
 import { underLoad } from '../../../tests/support/under-load.ts'
-import { userPath } from './process/child-environment.ts'
+import { childEnvironment } from './process/child-environment.ts'
 
 const { open, end } = createCommands()
 afterAll(async () => expect(await end()).toEqual([]))
@@ -73,7 +73,7 @@ describe.concurrent('a process', () => {
     const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
     expect(environment.sort()).toEqual(
       [
-        `PATH=${userPath(process.env['PATH'] ?? '')}`,
+        `PATH=${childEnvironment({ env: {}, user: undefined }, process.env).values['PATH']}`,
         'LANG=C.UTF-8',
         'WHO=user ada',
         'MAIL=a@b',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
-import { createCapabilities, describeSocialMethod, type OfferedMethods } from './capabilities.ts'
+import { createCapabilities, type OfferedMethods } from './capabilities.ts'
 
 const google = { id: 'google', label: 'Google' }
 const everything: OfferedMethods = { social: undefined, captcha: undefined, password: true, email: undefined }
@@ -130,6 +130,7 @@ it.each([
   ['custom:acme-sso', 'Acme sso'],
   ['custom:', 'Custom:'],
   ['constructor', 'Constructor'],
-])('a social sign-in method: %s is called %s', (id, label) => {
-  expect(describeSocialMethod(id)).toEqual({ id, label })
+])('calls the social sign-in method %s %s', async (id, label) => {
+  const { capabilities } = open({ external: { [id]: true } }, { ...everything, social: [id] })
+  expect((await capabilities()).social).toEqual([{ id, label }])
 })

@@ -99,7 +99,7 @@ const labels: ReadonlyMap<string, string> = new Map([
  * Describes a social sign-in method of the auth API with its display name. An unknown name is capitalized, with spaces and without
  * the prefix `custom:` of a project's own methods.
  */
-export function describeSocialMethod(id: string): SocialMethod {
+function describeSocialMethod(id: string): SocialMethod {
   const name =
     id
       .replace(/^custom:/, '')

@@ -70,7 +70,11 @@ export function appPage(
   })
 }
 
-/** Creates the view of a request, in the language of its browser. */
+/**
+ * Creates the view of a request, in the language of its browser.
+ *
+ * @internal
+ */
 export function createView(request: Request, now: number): DemoView {
   const language = pageLanguage(request, languages)
   return { look, language, texts: tables[language.tag] ?? en.texts, now }

@@ -2,7 +2,6 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { AuthError, renderAuthError } from '../../../server/sandbox/provider/auth-error.ts'
 import { describeUser, type AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
-import { readClaims } from '../../../server/sandbox/provider/api/bearer.ts'
 import { readJsonBody, text } from '../../../server/sandbox/provider/api/json-body.ts'
 import { hashPassword } from '../../../server/sandbox/provider/accounts/password.ts'
 
@@ -16,7 +15,12 @@ export function createAdminApi(services: AuthServices, path: string): Hono {
     throw error
   })
   api.use(async (c, next) => {
-    const { role } = await readClaims(services, c.req.raw)
+    const token = /^bearer (\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
+    if (token === undefined)
+      throw new AuthError(401, 'no_authorization', 'This endpoint requires a valid Bearer token')
+    const { role } = await services.keys.verify(token).catch(() => {
+      throw new AuthError(403, 'bad_jwt', 'invalid JWT: unable to parse or verify signature')
+    })
     // A user's token or the `anon` key.
     if (role !== 'service_role') throw new AuthError(403, 'not_admin', 'User not allowed')
     await next()

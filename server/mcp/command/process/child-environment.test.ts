@@ -1,6 +1,6 @@
 import { delimiter } from 'node:path'
 import { expect, it } from 'vitest'
-import { childEnvironment, userPath } from './child-environment.ts'
+import { childEnvironment } from './child-environment.ts'
 
 const environment = { PATH: '/bin', HOME: '/root', LANG: 'C', TMPDIR: '/tmp/own', SECRET: 'of the server' }
 
@@ -24,4 +24,6 @@ it.each<[given: string, left: string]>([
   [path('/usr/bin', '/p/node_modules/.bin'), path('/usr/bin', '/p/node_modules/.bin')],
   [path(...npm), path(...npm)],
   ['', ''],
-])('PATH of a command: %s is %s', (given, left) => expect(userPath(given)).toBe(left))
+])('gives a command of PATH %s only %s, without what npm puts before it', (given, left) => {
+  expect(childEnvironment({ env: {}, user: undefined }, { PATH: given }).values['PATH']).toBe(left)
+})

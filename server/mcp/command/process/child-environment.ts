@@ -51,7 +51,7 @@ function fill(template: Template, places: Places): string {
  * Removes the folders that npm puts in front of PATH for its scripts: the command runs with the operator's programs, not with those
  * of this package.
  */
-export function userPath(path: string): string {
+function userPath(path: string): string {
   const folders = path.split(delimiter)
   const first = folders.findIndex((folder) => !/[/\\](?:node_modules[/\\]\.bin|node-gyp-bin)$/.test(folder))
   return first === -1 ? path : folders.slice(first).join(delimiter)

@@ -33,11 +33,6 @@ function tokenOf(request: Request): string {
   throw new AuthError(401, 'no_authorization', 'This endpoint requires a valid Bearer token')
 }
 
-/** Returns the claims of the token in the `Authorization` header, with signature and expiry checked. */
-export function readClaims(services: AuthServices, request: Request): Promise<JWTPayload> {
-  return verify(services, tokenOf(request))
-}
-
 async function verify(services: AuthServices, token: string): Promise<JWTPayload> {
   return services.keys.verify(token).catch(() => {
     throw new AuthError(403, 'bad_jwt', 'invalid JWT: unable to parse or verify signature')
