@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { foreignFlags } from './setting-foreign.ts'
 import { readWords } from '../../tests/support/bridge/cli/command-words.ts'
-import { settingFlags } from './setting-table.ts'
-import { settings } from './setting-table.ts'
+import { settingFlags, settings } from './setting-table.ts'
 
 /** Every flag of mcp-remote 0.15.1. */
 const withValue =

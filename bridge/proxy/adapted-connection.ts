@@ -1,9 +1,7 @@
 import { createSignal } from '@drawbridge/shared/async.ts'
-import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { createAdapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
 import type { Adapter, RequestOptions } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
-  parseJsonRpcMessage,
   type JsonRpcId,
   type JsonRpcMessage,
   type JsonRpcRequest,

@@ -25,18 +25,18 @@ test.each([
   ['127.0.0.1', undefined],
   ['[::1]', undefined],
   ['[::ffff:7f00:1]', undefined],
-])('the host above %s that can have cookies is %s', async (host, above) => {
+])('the parent host of %s is %s', async (host, above) => {
   expect(await hiddenAbove(`https://${host}/path`)).toBe(above)
 })
 
-test('the nearest host above that was not allowed is the hidden one', async () => {
+test('finds the nearest parent host without permission', async () => {
   const url = 'https://a.b.example.com:8443/path'
   expect(await hiddenAbove(url)).toBe('b.example.com')
   expect(await hiddenAbove(url, ['https://b.example.com'])).toBe('example.com')
   expect(await hiddenAbove(url, ['https://b.example.com', 'https://example.com'])).toBeUndefined()
 })
 
-test('no host is hidden in Firefox, or when asking for permissions fails', async () => {
+test('finds no hidden host in Firefox, nor after a failure', async () => {
   const url = 'https://app.example.com/'
   expect(await hiddenAbove(url, [], { asksInTab: true })).toBeUndefined()
   const own = originPatterns('https://app.example.com')
