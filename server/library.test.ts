@@ -121,7 +121,7 @@ describe('createDrawbridge', () => {
   )
 })
 
-describe('whose requests they are', () => {
+describe('the client address of requests', () => {
   afterEach(() => vi.restoreAllMocks())
 
   it.each<

@@ -60,7 +60,7 @@ it('takes the kind there is, and answers nothing for a name without any', async 
   expect(await createHostResolver(none.servers)('client.example', never)).toEqual([])
 })
 
-it('asks for the name as it is: no search domain, no hosts file', async () => {
+it('queries the exact name, without search domains and the hosts file', async () => {
   const { servers, asked } = await startNameServer({})
   await createHostResolver(servers)('router', never)
   expect(await createHostResolver(servers)('localhost.localdomain', never)).toEqual([])
@@ -69,7 +69,7 @@ it('asks for the name as it is: no search domain, no hosts file', async () => {
   )
 })
 
-it('a name server that says nothing ends with the signal', async () => {
+it('ends the wait for a silent name server by the signal', async () => {
   const { servers } = await startNameServer({ [typeA]: undefined, [typeAaaa]: undefined })
   const controller = new AbortController()
   const resolving = createHostResolver(servers)('client.example', controller.signal)

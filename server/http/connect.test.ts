@@ -101,7 +101,7 @@ describe('GET / and GET /mcp of people', () => {
 })
 
 it.each(programs)(
-  'every other request to /mcp is as it was: %s: %s without a credential gets the challenge',
+  'leaves every other request to /mcp unchanged: %s: %s without a credential gets the challenge',
   async (_who, method, headers) => {
     const response = await drawbridge.fetch('/mcp', { method, headers })
     expect(response.status).toBe(401)

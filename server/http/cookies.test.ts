@@ -4,7 +4,7 @@ import { createLoginCookies } from './cookies.ts'
 
 const request = (cookie: string): Request => new Request('https://a.example', { headers: { cookie } })
 
-describe('a cookie of this host alone', () => {
+describe('a cookie of this host only', () => {
   it.each([
     [
       'https://mcp.example.com',

@@ -107,7 +107,7 @@ describe('createHttpApp', () => {
     expect(reported.at(-1)?.[0]).toBe('request_aborted')
   })
 
-  it('a hostile list of requested headers costs nothing', async () => {
+  it('handles a hostile list of requested headers quickly', async () => {
     const headers = {
       origin: 'https://a.example',
       'access-control-request-headers': `a${' '.repeat(130_000)}b`,

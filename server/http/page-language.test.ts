@@ -114,7 +114,7 @@ function refuse(browser: Browser, google: Visit): Promise<Visit> {
   return browser.submit(google, name, { [name]: value })
 }
 
-describe('a file of TEXTS that cannot be used', () => {
+describe('an unusable file of TEXTS', () => {
   const faults = (...paths: string[]): string[] => {
     const checked = checkSettings(settingsOfObject({ texts: paths.join(', ') }), { production: false })
     return faultTexts(fileFaults(checked, ['texts'], 0), checked.nameOf)

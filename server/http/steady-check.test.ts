@@ -46,7 +46,7 @@ describe('a steady check', () => {
     expect(state.asked).toBe(2)
   })
 
-  it('one failure between good answers changes nothing', async () => {
+  it('ignores a single failure between good answers', async () => {
     const { state, look } = remote()
     await look(2000)
     state.up = false
@@ -57,7 +57,7 @@ describe('a steady check', () => {
     expect(state.asked).toBe(3)
   })
 
-  it('a slow answer is a good one: never a failure, however often one looks', async () => {
+  it('takes a slow answer for a good one, however often it is checked', async () => {
     const { state, look } = remote()
     await look(0)
     state.ms = 7000
@@ -67,7 +67,7 @@ describe('a steady check', () => {
     expect(state.asked).toBeLessThan(10)
   })
 
-  it('something that hangs fails as soon as its time-out is over, and goes on failing', async () => {
+  it('fails once the time-out of a hanging check is over, and keeps failing', async () => {
     const { state, look } = remote()
     await look(2000)
     Object.assign(state, { up: false, ms: 8000 })

@@ -147,7 +147,7 @@ export const deviations: readonly Deviation[] = [
     off: 'Cannot be switched off.',
     test: [
       'server/http/mcp/mcp-gate.test.ts',
-      'a version header of 2026-07-28 on an older message is overlooked',
+      'ignores a version header of 2026-07-28 on an older message',
     ],
   },
   {

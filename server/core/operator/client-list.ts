@@ -28,10 +28,7 @@ interface ClientListPorts {
 }
 
 /** Lists clients by id, expired ones too. */
-export async function listStoredClients(
-  { store, runtime }: ClientListPorts,
-  max: number,
-): Promise<Client[]> {
+export async function listStoredClients({ store, runtime }: ClientListPorts, max: number): Promise<Client[]> {
   const clients: Client[] = []
   for await (const page of pagesOf(store.listClients, ({ id }) => id, runtime)) {
     clients.push(...page)

@@ -52,7 +52,7 @@ it('a crash before the request leaves changes nothing: the lease ends, and the n
 })
 
 describe('the provider has rotated the token and the response was lost', () => {
-  it('its reply got lost: the same token brings the active one', async () => {
+  it('a lost response: the same token returns the active one', async () => {
     fx.provider.play(lostReply)
     expect(await fx.keep(fx.keeper('one'))).toMatchObject(version(2))
     expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 1'])
@@ -63,7 +63,7 @@ describe('the provider has rotated the token and the response was lost', () => {
   it.each([
     ['as soon as the lease is over', 15],
     ['twenty days later', 20 * day],
-  ])('a crash before the new session was stored: a restart heals it %s', async (_when, seconds) => {
+  ])('a crash before the new session was stored: a restart recovers %s', async (_when, seconds) => {
     const dying = fx.keeper('dying', { store: { ...fx.store, saveProviderSession: never } })
     void dying.keep(await fx.stored())
     await vi.waitFor(() => expect(fx.provider.rotations()).toBe(1))
@@ -104,7 +104,7 @@ describe('a holder stalls while another advances two generations', () => {
     await fx.keep(fast)
   }
 
-  it('with the answer: its write is rejected, and its token is never presented', async () => {
+  it('after the response: its write is rejected, and its token is never presented', async () => {
     const stalled = fx.keeper('stalled')
     fx.provider.play({ after: advanceTwice })
     expect(await fx.keep(stalled)).toMatchObject(version(3))
@@ -139,7 +139,7 @@ describe('a process that is paused between lease and request', () => {
   }
 
   it.each([{ strict: true }, { strict: false }])(
-    'past its lease: it sends nothing that is out of date ($strict one-time tokens)',
+    'past its lease: it sends no outdated token ($strict one-time tokens)',
     async (rule) => {
       await connectAndExpire(rule)
       const fast = fx.keeper('fast')
@@ -154,7 +154,7 @@ describe('a process that is paused between lease and request', () => {
     },
   )
 
-  it('for three seconds: it gives the lease back, looks again and refreshes, and nothing counts as lost', async () => {
+  it('for three seconds: it returns the lease, reads the session again and refreshes, without reporting a loss', async () => {
     await connectAndExpire({ strict: true })
     const late = lateKeeper(3, async () => {})
     fx.provider.end()
@@ -163,7 +163,7 @@ describe('a process that is paused between lease and request', () => {
     expect(fx.reports).toEqual(['provider_session_ended'])
   })
 
-  it('every time, by a slow store: the caller is told to come again after ten seconds', async () => {
+  it('every time, by a slow store: the caller gets unavailable for ten seconds', async () => {
     const leaseProviderSession: Store['leaseProviderSession'] = async (lease, now) => {
       const result = await fx.store.leaseProviderSession(lease, now)
       fx.runtime.advance(3)
@@ -234,7 +234,7 @@ describe('the store cannot take what the provider has issued', () => {
     expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_refreshed'])
   })
 
-  it('a stop waits for what is under way, and stores that', async () => {
+  it('waits for running refreshes at a stop, and stores their tokens', async () => {
     await connectAndExpire({ strict: true })
     let answer = (): void => {}
     fx.provider.play({ after: () => new Promise((resolve) => (answer = resolve)) })
@@ -250,7 +250,7 @@ describe('the store cannot take what the provider has issued', () => {
     await expectInStep()
   })
 
-  it('a stop waits neither for ever for the store nor for the provider, and tells what is lost', async () => {
+  it('limits the wait for store and provider at a stop, and reports the lost sessions', async () => {
     await fx.connect('grant b')
     const keeper = fx.keeper('one', { store: failingSaves(Infinity) })
     await fx.keep(keeper)
@@ -264,7 +264,7 @@ describe('the store cannot take what the provider has issued', () => {
     expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_sessions_lost'])
   })
 
-  it('an hour later still: what is kept is stored first, and then refreshed, being due itself', async () => {
+  it('stores the kept session first after an hour, and then refreshes it', async () => {
     await connectAndExpire({ strict: true })
     const keeper = fx.keeper('one', { store: failingSaves(3) })
     await fx.keep(keeper)
@@ -276,14 +276,14 @@ describe('the store cannot take what the provider has issued', () => {
     await expectInStep()
   })
 
-  it('a token that is due and still lives is served meanwhile', async () => {
+  it('serves a due token while it is valid', async () => {
     fx = createKeeperFixture()
     await fx.connect()
     fx.runtime.advance(hour - 60)
     expect(await fx.keep(fx.keeper('one', { store: failingSaves(3) }))).toMatchObject(version(1))
   })
 
-  it('being down altogether: rejected, no flight is stuck, and everything works once it is back', async () => {
+  it('is down for everything: calls are rejected, none is stuck, and all work once it is back', async () => {
     let isDown = false
     const whileUp = <Arguments extends unknown[], Result>(work: (...given: Arguments) => Promise<Result>) => {
       return (...given: Arguments): Promise<Result> => (isDown ? storeIsDown() : work(...given))
@@ -307,7 +307,7 @@ describe('the store cannot take what the provider has issued', () => {
     expect(await fx.endReason()).toBeUndefined()
   })
 
-  it('when another instance has gone on meanwhile, what was kept is dropped', async () => {
+  it('drops the kept session if another instance has refreshed meanwhile', async () => {
     const keeper = fx.keeper('one', { store: failingSaves(3) })
     const session = await fx.stored()
     await keeper.keep(session)
@@ -336,7 +336,7 @@ describe('the store cannot take what the provider has issued', () => {
 describe('a provider with one-time refresh tokens', () => {
   beforeEach(() => connectAndExpire({ strict: true }))
 
-  it('whose reply got lost: one more try, then the grant ends and the loss is reported', async () => {
+  it('a lost response: one more try, then the grant ends and the loss is reported', async () => {
     fx.provider.play(lostReply)
     expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'ended' })
     expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 1'])
@@ -387,7 +387,7 @@ describe('the key that sealed a session is missing', () => {
   )
 })
 
-it('a crash between the use of a code and the write of its tokens: there is no between: both or neither, and the client may try again', async () => {
+it('a crash while a code is redeemed stores both the use of the code and the tokens, or neither', async () => {
   const path = join(temporaryFolder(), 'server.db')
   const store = openSqliteStore(path)
   const [first, second] = [grantSample('a'), grantSample('b')]

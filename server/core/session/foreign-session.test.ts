@@ -41,7 +41,7 @@ describe('the session of a grant that another provider issued', () => {
     expect(await fx.keep(fx.keeper('two'))).toMatchObject({ kind: 'live' })
   })
 
-  it('a refreshed one says of whom it is, too', async () => {
+  it('names its provider after a refresh, too', async () => {
     fx.runtime.advance(hour)
     await fx.keep(fx.keeper('one'))
     expect(openProviderSession(await fx.stored(), fx.sealer)).toMatchObject({
@@ -50,7 +50,7 @@ describe('the session of a grant that another provider issued', () => {
     })
   })
 
-  it('is not signed out at the wrong provider: it waits for the right one', async () => {
+  it('is not signed out at another provider, and waits for its own', async () => {
     const reports: string[] = []
     const workerOf = (issuer: string) =>
       new SignOutWorker({

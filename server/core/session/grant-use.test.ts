@@ -48,7 +48,7 @@ describe('the use of a grant', () => {
     expect(written[1]).toEqual([{ grantId: 'g1', usedAt: start + 540, address: '192.0.2.2' }])
   })
 
-  it('that ended is not written again, and is forgotten: a later one counts as the first', async () => {
+  it('that ended is not written again: a later use counts as the first', async () => {
     uses.note('g1', undefined)
     await uses.flush()
     runtime.advance(600)
@@ -153,7 +153,7 @@ describe('two addresses at once', () => {
     expect(found?.addresses).toEqual([inBlock('2'), office])
   })
 
-  it('are noted again each time they alternate, and stay when they no longer do', async () => {
+  it('are recorded each time they alternate, and kept when they no longer do', async () => {
     const again = await twoAfter('0 home, 9 office, 9 home, 9 office')
     expect(again).toEqual({ addresses: [office, home], at: start + 27 })
     expect(await twoAfter('600 office')).toEqual(again)
@@ -176,7 +176,7 @@ describe('a flush', () => {
     expect(written.map((batch) => batch.length)).toEqual([500, 500, 201])
   })
 
-  it('that fails rejects, and leaves what was not written for the next', async () => {
+  it('that fails rejects, and leaves unwritten uses for the next one', async () => {
     for (let index = 0; index < 700; index += 1) uses.note(`g${index}`, undefined)
     fail = () => {
       if (written.length === 1) throw new Error('The store is down')
@@ -189,7 +189,7 @@ describe('a flush', () => {
   })
 })
 
-it('the memory for uses has an end: while the store is down the uses noted first are lost', async () => {
+it('bounds the memory for uses: while the store is down the oldest are lost', async () => {
   for (let index = 0; index < 100_002; index += 1) uses.note(`g${index}`, undefined)
   await uses.flush()
   const ids = new Set(written.flat().map(({ grantId }) => grantId))

@@ -95,7 +95,7 @@ describe('a session that another instance is using', () => {
     expect(await reseal()).toEqual({ ...none, resealed: 1 })
   })
 
-  it('is not touched when a refresh of it never ended: a server may hold the newer tokens', async () => {
+  it('is not changed if a refresh of it never ended, as a server may have newer tokens', async () => {
     const before = await connect('a', oldKey)
     await lease('a', 'server')
     runtime.advance(15)
@@ -120,7 +120,7 @@ describe('a session that another instance is using', () => {
     expect(await reseal()).toEqual({ ...none, resealed: 1 })
   })
 
-  it('is not written over when it was refreshed in spite of the lease', async () => {
+  it('is not overwritten if it was refreshed in spite of the lease', async () => {
     await connect('a', oldKey)
     const fresh = {
       issuer: providerIssuer,
@@ -165,7 +165,7 @@ describe('a session that another instance is using', () => {
   })
 })
 
-it('a round ends where it is told to, and the next one goes on', async () => {
+it('a round stops on request, and the next one continues', async () => {
   for (let n = 0; n < 200; n += 1) await connect(`${n}`, oldKey)
   let batches = 0
   const first = await reseal({ isStopped: () => ++batches > 2 })

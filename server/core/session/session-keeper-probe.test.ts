@@ -32,7 +32,7 @@ const outage = (): never => {
 }
 
 describe('when a session is probed', () => {
-  it('on use, once what is known is older than checkSeconds', async () => {
+  it('on use, once the last proof is older than checkSeconds', async () => {
     fx.runtime.advance(0.9 * checkSeconds - 1)
     await fx.keep(keeper)
     expect(fx.provider.probed).toEqual([])
@@ -42,7 +42,7 @@ describe('when a session is probed', () => {
     expect(fx.provider.presented).toEqual([])
   })
 
-  it('a refresh proves the same: nothing is probed for as long after it', async () => {
+  it('not for as long after a refresh, which is proof, too', async () => {
     fx.runtime.advance(3600)
     expect(await fx.keep(keeper)).toMatchObject(version(2))
     fx.runtime.advance(0.9 * checkSeconds - 1)
@@ -92,7 +92,7 @@ describe('a token that the provider refuses before its time', () => {
 
   beforeEach(() => fx.runtime.advance(checkSeconds))
 
-  it('the next one is not asked about before its time: no loop', async () => {
+  it('does not probe the next token early, which would loop', async () => {
     fx.provider.playProbe(refuse, refuse, refuse)
     await fx.keep(keeper)
     for (let call = 0; call < 10; call += 1) expect(await fx.keep(keeper)).toMatchObject(version(2))
@@ -133,7 +133,7 @@ describe('a provider that gives no answer', () => {
     expect(fx.provider.probed).toHaveLength(1)
   })
 
-  it('a token that ended while it was asked is not served', async () => {
+  it('does not serve a token that expired during the question', async () => {
     const session = await fx.stored()
     fx.provider.playProbe(async (): Promise<SessionLife> => {
       await fx.runtime.sleep(3_300_000)

@@ -48,7 +48,7 @@ describe('a refresh', () => {
     expect(fx.reports).toEqual(['provider_refreshed'])
   })
 
-  it('that takes its time: the life of a token counts from the answer', async () => {
+  it('that is slow counts the life of a token from the response', async () => {
     fx.provider.play({ before: () => fx.runtime.sleep(8000) })
     await fx.keep(fx.keeper('one'))
     expect(await fx.stored()).toMatchObject({ issuedAt: start + hour + 8, expiresAt: start + 2 * hour + 8 })
@@ -78,7 +78,7 @@ describe('a refresh', () => {
     })
   })
 
-  it('every grant has its own', async () => {
+  it('is separate for each grant', async () => {
     const ids = [grantId, 'grant b', 'grant c']
     for (const id of ids.slice(1)) await fx.connect(id)
     fx.runtime.advance(hour)
@@ -90,7 +90,7 @@ describe('a refresh', () => {
     expect(fx.reports).toEqual(['provider_refreshed', 'provider_refreshed', 'provider_refreshed'])
   })
 
-  it('that yields a token which is due at once is not repeated for ever', async () => {
+  it('that returns a token which is due at once is not repeated endlessly', async () => {
     fx.provider.setTtl(0)
     expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
     expect(fx.provider.presented).toHaveLength(1)
@@ -136,7 +136,7 @@ describe('a store that is down', () => {
     },
   )
 
-  it('for giving the lease back: it ends by itself, and the caller gets what there is', async () => {
+  it('when the lease is returned: the lease expires by itself, and the caller gets the session', async () => {
     fx.provider.play(failing('rate_limited', 20))
     const keeper = fx.keeper('one', { store: { ...fx.store, releaseProviderSession: storeIsDown } })
     expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 20 })
@@ -176,7 +176,7 @@ describe('definitive and passing refusals', () => {
     },
   )
 
-  it('what the provider said goes to the log with the event', async () => {
+  it("logs the provider's answer with the event", async () => {
     const told: unknown[] = []
     fx.provider.play(failing('protocol'), failing('protocol'))
     await fx.keep(fx.keeper('one', { report: (...event) => void told.push(event) }))
@@ -205,7 +205,7 @@ describe('definitive and passing refusals', () => {
     [30, 30],
     [60, 60],
     [86_400, 60],
-  ])('a provider that asks for %i s is left alone for %i s, without a second try', async (asked, pause) => {
+  ])('pauses %i s for a provider that asks for %i s, without a second try', async (asked, pause) => {
     fx.provider.play(failing('rate_limited', asked))
     const keeper = fx.keeper('one')
     expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: pause })
@@ -216,7 +216,7 @@ describe('definitive and passing refusals', () => {
     expect(await fx.keep(keeper)).toMatchObject({ kind: 'live' })
   })
 
-  it('a clock that is set back does not make the pause longer', async () => {
+  it('does not pause longer when the clock is set back', async () => {
     fx.runtime.advance(hour)
     fx.provider.play(failing('transient'), failing('transient'))
     const keeper = fx.keeper('one')
@@ -225,7 +225,7 @@ describe('definitive and passing refusals', () => {
     expect(await fx.keep(keeper)).toMatchObject(version(2))
   })
 
-  it('the lease is given back, so that another instance may try at once', async () => {
+  it('returns the lease, so that another instance may try at once', async () => {
     fx.provider.play(failing('transient'), failing('transient'))
     await fx.keep(fx.keeper('one'))
     expect(await fx.keep(fx.keeper('two'))).toMatchObject(version(2))
@@ -273,7 +273,7 @@ describe('the key ring', () => {
     expect(opened).toBe(1)
   })
 
-  it('what another instance sealed under a key that is unknown here is unavailable', async () => {
+  it('a session sealed under a key unknown here is unavailable', async () => {
     const keeper = fx.keeper('one')
     await fx.keep(keeper)
     fx.runtime.advance(hour)

@@ -48,7 +48,7 @@ describe('a session that is known to be live', () => {
     expect(liveness.lifeOf('key', start - seconds)).toBe(life)
   })
 
-  it('nothing about one that was never proven', () => {
+  it('asks about a session that was never proven', () => {
     expect(liveness.lifeOf('key', -Infinity)).toBeUndefined()
   })
 
@@ -76,11 +76,11 @@ describe('a session that is known to be live', () => {
   it.each([
     ['nobody wants to know', { checkSeconds: undefined }],
     ['nobody can tell', { provider: {} }],
-  ])('everything is live when %s', (_when, overrides) => {
+  ])('takes every session for live when %s', (_when, overrides) => {
     expect(create(overrides).lifeOf('key', -Infinity)).toBe('live')
   })
 
-  it('the answers in mind are bounded', async () => {
+  it('limits the number of remembered answers', async () => {
     for (let key = 0; key <= 10_000; key += 1) await liveness.probe(`key ${key}`, 'token')
     expect(liveness.lifeOf('key 0', -Infinity)).toBeUndefined()
     expect(liveness.lifeOf('key 1', -Infinity)).toBe('live')
@@ -183,13 +183,13 @@ describe('a provider that gives no clear answer', () => {
     expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
   })
 
-  it('nor for longer when the clock is set back', async () => {
+  it('is not followed by a longer pause when the clock is set back', async () => {
     await liveness.probe('key', 'token')
     runtime.advance(-3600)
     expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
   })
 
-  it('after that one is asked about, and all others are served until it has answered', async () => {
+  it('is followed by one question, while all other sessions are served', async () => {
     await liveness.probe('key', 'token')
     runtime.advance(30)
     let whileAsking: SessionLife | undefined

@@ -45,7 +45,7 @@ async function renewAnother(name: string): Promise<void> {
 const hasEnded = async (): Promise<boolean> => (await fx.store.findProviderSession(grantId)) === undefined
 
 describe('a session whose refresh is refused by a readable answer that is not final', () => {
-  it('ends with a reason of its own after an hour in which another session was renewed', async () => {
+  it('ends with a separate reason after an hour in which another session was renewed', async () => {
     expect(await refusedCall()).toBe('unavailable')
     await renewAnother('b')
     expect(await refusedCall()).toBe('ended')
@@ -61,7 +61,7 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await refusedCall(fx.keeper('restarted'))).toBe('ended')
   })
 
-  it('goes on within the hour although others are renewed, and ends with it', async () => {
+  it('continues for an hour although others are renewed, and then ends', async () => {
     await refusedCall()
     const refusedAt = fx.runtime.now()
     await fx.store.recordProviderRenewal(providerIssuer, refusedAt + 60)
@@ -71,7 +71,7 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await refusedCall()).toBe('ended')
   })
 
-  it('goes on within the hour', async () => {
+  it('continues within the hour', async () => {
     await renewAnother('b')
     await refusedCall()
     fx.runtime.advance(hour - 10)
@@ -79,7 +79,7 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await hasEnded()).toBe(false)
   })
 
-  it('goes on for as long as no other session is renewed: then the fault is not with this one', async () => {
+  it('continues while no other session is renewed either, as the fault is then not its own', async () => {
     await renewAnother('b')
     for (let calls = 0; calls < 5; calls += 1) {
       expect(await refusedCall()).toBe('unavailable')
@@ -137,13 +137,13 @@ it('renewals are recorded at most once a minute', async () => {
   expect(await fx.store.findProviderRenewal(providerIssuer)).toBe(recorded[1])
 })
 
-it('a lease that cannot be given back for another reason than the store is a fault', async () => {
+it('rejects if a lease cannot be returned for another reason than the store', async () => {
   const broken = { ...fx.store, releaseProviderSession: () => Promise.reject(new TypeError('mistake')) }
   fx.provider.play(refusing, refusing)
   await expect(fx.keep(fx.keeper('broken', { store: broken }))).rejects.toThrow('mistake')
 })
 
-it('a request that is late after its lease is not sent: the next owner may be at work', async () => {
+it('does not send a request after its lease has ended, as the next owner may refresh', async () => {
   const slow = {
     ...fx.store,
     async leaseProviderSession(...given: Parameters<typeof fx.store.leaseProviderSession>) {

@@ -107,7 +107,7 @@ describe('connections of one person that share a session', () => {
     expect(await Promise.all(['a', 'b', 'c'].map(tokenOf))).toEqual([good, good, good])
   })
 
-  it('live on side by side, whichever of them refreshes, at any instance', async () => {
+  it('stay live side by side, whichever refreshes, at any instance', async () => {
     for (const id of ['b', 'a', 'c']) await connect(id)
     const keepers = [instance('one'), instance('two')]
     for (const id of ['a', 'b', 'c', 'a', 'c', 'b']) {
@@ -130,7 +130,7 @@ describe('connections of one person that share a session', () => {
     expect(refreshes).toBe(1)
   })
 
-  it('live on when the one that came last ends, and the session with the last of them', async () => {
+  it('stay live when the latest ends, and lose the session with the last one', async () => {
     const { provider } = shared()
     for (const id of ['a', 'b']) await connect(id)
     await store.endGrant('b', 'revoked_by_user', runtime.now())
@@ -146,7 +146,7 @@ describe('connections of one person that share a session', () => {
     expect(signedOut).toEqual([good])
   })
 
-  it('do not lose it to the sign-out of one that ended when the access token was over', async () => {
+  it('do not lose it to the sign-out of one that ended after the access token had expired', async () => {
     const worker = new SignOutWorker({
       ...shared(),
       store,
@@ -169,7 +169,7 @@ describe('connections of one person that share a session', () => {
     expect(signedOut).toEqual([good])
   })
 
-  it('get what a grant refreshed that ended meanwhile', async () => {
+  it('get the session that an ended grant refreshed', async () => {
     for (const id of ['a', 'b']) await connect(id)
     runtime.advance(hour)
     const refresh = dex.refresh
@@ -184,7 +184,7 @@ describe('connections of one person that share a session', () => {
     expect(await keep(instance(), 'b')).toBe('live')
   })
 
-  it('survive a refresh that a sign-in overtakes', async () => {
+  it('survive a sign-in during a refresh', async () => {
     await connect('a')
     runtime.advance(hour)
     const refresh = dex.refresh
@@ -214,7 +214,7 @@ describe('connections of one person that share a session', () => {
     expect(await tokenOf('a')).toBe(good)
   })
 
-  it('one that missed a refresh takes the newest copy over, and asks nothing', async () => {
+  it('adopt the newest copy without a request after a missed refresh', async () => {
     for (const id of ['a', 'b']) await connect(id)
     const older = await store.findProviderSession('b')
     runtime.advance(hour)
@@ -239,7 +239,7 @@ describe('connections of one person that share a session', () => {
   })
 })
 
-describe('the right to refresh, of which the connections of a person have one', () => {
+describe("the one right to refresh of a user's connections", () => {
   let [one, two]: GrantStore[] = []
   beforeEach(async () => {
     ;[one, two] = [shared().store, shared().store]
@@ -283,20 +283,20 @@ describe('the right to refresh, of which the connections of a person have one', 
     expect(await lease(two, 'c', 'two')).toBe('leased')
   })
 
-  it('is given back by a connection that another holder of its own session keeps away', async () => {
+  it('is returned by a connection whose own session is leased by another', async () => {
     expect(await lease(store, 'c', 'other')).toBe('leased')
     expect(await lease(one, 'c', 'one')).toBe('held')
     expect(await lease(two, 'b', 'two')).toBe('leased')
   })
 
-  it('goes to the first of those that have not ended', async () => {
+  it('belongs to the first live connection', async () => {
     await store.endGrant('a', 'revoked_by_user', runtime.now())
     expect(await lease(one, 'c', 'one')).toBe('leased')
     expect(await lease(two, 'b', 'two')).toBe('held')
     expect(await lease(two, 'a', 'two').catch(() => 'ended')).not.toBe('leased')
   })
 
-  it('is not given for a copy that has been replaced since it was read', async () => {
+  it('is not granted for a copy that was replaced since it was read', async () => {
     const { version } = await storedOf('b')
     await store.saveProviderSession(await renewed('b', runtime.now()))
     const until = runtime.now() + 60

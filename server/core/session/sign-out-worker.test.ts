@@ -85,7 +85,7 @@ describe('a round', () => {
     expect(new Set(reports.map(([, id]) => id)).size).toBe(25)
   })
 
-  it('begins nothing that could outlast its claim; what it leaves comes back', async () => {
+  it('starts nothing that could outlast its claim, and leaves the rest for a later round', async () => {
     for (let grant = 0; grant < 20; grant += 1) await end(`grant ${grant}`)
     const slow = workerWith({ signOut: () => fx.runtime.sleep(12_000) })
     expect(await slow.run()).toBe(20)
@@ -101,7 +101,7 @@ describe('a round', () => {
 describe('an access token', () => {
   beforeEach(() => end())
 
-  it('that is over is refreshed first, and what came of it is stored before it is used', async () => {
+  it('that has expired is refreshed first, and the new session is stored before its use', async () => {
     fx.runtime.advance(hour)
     fx.provider.playSignOut({
       async before() {
@@ -186,7 +186,7 @@ describe('how a sign-out ends', () => {
     expect(errors).toEqual([expect.objectContaining({ failure: 'protocol' })])
   })
 
-  it('a fault in the program is one bad row, and the others are signed out', async () => {
+  it('skips a row with a fault of the program, and signs the others out', async () => {
     await end('grant b')
     fx.provider.playSignOut({
       before() {
@@ -203,7 +203,7 @@ describe('how a sign-out ends', () => {
   })
 })
 
-describe('a provider that is being asked too much', () => {
+describe('a provider that limits requests', () => {
   const limited = (failure: ProviderFailure, retryAfterSeconds?: number) => {
     let asked = 0
     const refuse = async (): Promise<never> => {
@@ -234,7 +234,7 @@ describe('a provider that is being asked too much', () => {
     expect(asked()).toBe(8)
   })
 
-  it('transient without a word of when: the round goes on', async () => {
+  it('transient without Retry-After: the round continues', async () => {
     const { worker: unlucky, asked } = limited('transient')
     await unlucky.run()
     expect(asked()).toBe(20)
@@ -340,7 +340,7 @@ describe('when it is tried again', () => {
     expect(seconds).toBeLessThanOrEqual(Math.max(asked, 20) + hour)
   })
 
-  it('for three days, then it is given up', async () => {
+  it('for three days, until it is given up', async () => {
     fx.provider.setTtl(30 * day)
     await end('grant b')
     await fx.store.removeSignOut(grantId)
@@ -360,7 +360,7 @@ describe('when it is tried again', () => {
   })
 })
 
-it('a session that no key opens is not dropped: it waits, and is signed out once the key is back', async () => {
+it('keeps a session that no key opens, and signs it out once the key is back', async () => {
   await end()
   const sealer = createSealer(fixedKeyRing([sampleKey('other', 2)]), fx.runtime.randomBytes)
   await workerWith({ sealer }).run()
@@ -388,7 +388,7 @@ describe('a store that is down', () => {
     },
   )
 
-  it('for one session: what has begun beside it is finished, and nothing new is begun', async () => {
+  it('for one session: running sign-outs finish, and no new one starts', async () => {
     for (let grant = 0; grant < 9; grant += 1) await end(`grant ${grant}`)
     let begun = 0
     const signOut = async (): Promise<void> => {

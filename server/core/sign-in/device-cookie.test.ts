@@ -38,7 +38,7 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
     expect(accountOf('\u039F\u03A3@example.com')).toBe('\u03BF\u03C3@example.com')
   })
 
-  it('each sign-in has a mark of its own', () => {
+  it('has a separate mark for each sign-in', () => {
     const one = remember('ada@example.com')
     const mark = markOfAccount(one, 'ada@example.com', issuer)
     expect(mark).toMatch(/^[\w-]{22}$/)
@@ -55,7 +55,7 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
     expect(at(knownSeconds)).toEqual([])
   })
 
-  it('of six the first is forgotten, and one that is used again moves to the front', () => {
+  it('forgets the first of six, and moves one that is used again to the front', () => {
     const known = rememberAccount(remember('a', 'b', 'c', 'd', 'e'), 'a', issuer, runtime)
     expect(known).toHaveLength(5)
     const next = rememberAccount(known, 'f', issuer, runtime)

@@ -54,13 +54,13 @@ async function expectOthersServed(): Promise<void> {
 }
 
 describe(`${times} mails`, () => {
-  it('asked for at once for one person are one, wherever they are asked from', async () => {
+  it('requested at once for one user are limited to one, from any address', async () => {
     await Promise.all(hosts(times).map((address) => ask('ada@example.com', address)))
     expect(sent).toEqual(['ada@example.com'])
     await expectOthersServed()
   })
 
-  it('asked for in an hour for one person are five', async () => {
+  it('requested in an hour for one user are limited to five', async () => {
     for (const address of hosts(times)) {
       await ask('ada@example.com', address)
       await ask(' ADA@example.com ', address)
@@ -70,7 +70,7 @@ describe(`${times} mails`, () => {
     await expectOthersServed()
   })
 
-  it('asked for at once by one address of a network, each for another person, are ten', async () => {
+  it('requested at once from one IP address for different users are limited to ten', async () => {
     const people = Array.from({ length: times }, (_, person) => `p${person}@example.com`)
     await Promise.all(people.map((email) => ask(email, '203.0.113.1')))
     expect(sent).toHaveLength(10)

@@ -70,7 +70,7 @@ async function logout(
   return ended.toSorted()
 }
 
-describe('a person who was signed out', () => {
+describe('a user who was signed out', () => {
   beforeEach(async () => {
     await connect('a1', 'ada', 'one')
     await connect('a2', 'ada', 'two')
@@ -79,7 +79,7 @@ describe('a person who was signed out', () => {
     await connect('o1', 'ada', 'one', 'https://other')
   })
 
-  it('loses all grants, and what was allowed and not fetched', async () => {
+  it('loses all grants, unredeemed codes and waiting devices', async () => {
     const { code, session } = grantSample('a4', { user: userOf('ada') })
     await store.addAuthorizationCode({ ...code, expiresAt: start + 60 }, session)
     expect(await logout({ sub: 'ada' })).toEqual([
@@ -92,7 +92,7 @@ describe('a person who was signed out', () => {
     expect((await store.findGrant('o1'))?.end).toBeUndefined()
   })
 
-  it('of one sign-in loses those of that one, and those of which it is not known', async () => {
+  it('of one sign-in loses the grants of that sign-in, and those of an unknown one', async () => {
     expect(await logout({ sub: 'ada', sid: 'two' })).toEqual([
       'a2 provider_session_ended',
       'a3 provider_session_ended',

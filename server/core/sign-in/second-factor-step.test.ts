@@ -82,7 +82,7 @@ async function toSignOut(): Promise<string[]> {
 }
 
 describe('after the first step', () => {
-  it('goes on at once when that was enough, and stores nothing', async () => {
+  it('continues at once without a second factor, and stores nothing', async () => {
     expect(await afterFirstStep(signedIn(), undefined, visitor, ports)).toEqual(signedIn())
     expect(await ports.store.listSealingKeys()).toEqual([])
   })
@@ -120,7 +120,7 @@ describe('the right code', () => {
     expect(await attempt(await begin(), code)).toMatchObject({ kind: 'signed_in' })
   })
 
-  it('posted ten times at once it signs in once', async () => {
+  it('signs in once when posted ten times at once', async () => {
     const id = await begin()
     const results = await Promise.all(Array.from({ length: 10 }, () => attempt(id, rightCode)))
     expect(results.filter(({ kind }) => kind === 'signed_in')).toHaveLength(1)
@@ -149,8 +149,8 @@ describe('the right code', () => {
   })
 })
 
-describe('whose it is', () => {
-  it('a row that was put in the place of another does not open', async () => {
+describe('the owner of a pending second step', () => {
+  it('does not open a row in the place of another', async () => {
     const [mine, other] = [await begin(), await begin(['tablet'])]
     const { store } = ports
     const swapped = {
@@ -201,7 +201,7 @@ describe('a wrong code', () => {
     expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
   })
 
-  it('fifty at once: at most ten reach the provider, and the sign-in is over', async () => {
+  it('posted fifty times at once: at most ten reach the provider, and the sign-in ends', async () => {
     const id = await begin()
     await race(() => attempt(id, '000000'))
     expect(asked.length).toBeLessThanOrEqual(10)
@@ -238,7 +238,7 @@ describe('when the code cannot be checked', () => {
     },
   )
 
-  it('but ten posts do, so that there is an end', async () => {
+  it('ends the sign-in after ten posts', async () => {
     const id = await begin()
     failure = 'transient'
     await attemptTimes(10, id, rightCode)
@@ -247,7 +247,7 @@ describe('when the code cannot be checked', () => {
     expect(await toSignOut()).toEqual([id])
   })
 
-  it('over the limit of sign-ins nothing is sent, and the sign-in goes on waiting', async () => {
+  it('sends nothing over the limit of sign-ins, and keeps the sign-in waiting', async () => {
     const id = await begin()
     ports = { ...ports, limitPerMinute: 0 }
     expect(await attempt(id, rightCode)).toMatchObject({
@@ -260,7 +260,7 @@ describe('when the code cannot be checked', () => {
     expect(await attempt(id, rightCode)).toMatchObject({ kind: 'signed_in' })
   })
 
-  it('codes count for the account that the password was for', async () => {
+  it('counts codes for the account of the password', async () => {
     const step = secondFactorStep()
     const begun = await Promise.all(
       Array.from({ length: 3 }, () => afterFirstStep(step, 'ada@example.com', visitor, ports)),
@@ -275,7 +275,7 @@ describe('when the code cannot be checked', () => {
     expect(limited).toHaveLength(2)
   })
 
-  it('after a social sign-in they count for the factor, which is the account’s alone', async () => {
+  it('counts codes after a social sign-in for the factor', async () => {
     const begun = await Promise.all(Array.from({ length: 3 }, () => begin()))
     for (const id of begun) await attemptTimes(4, id, '000000')
     expect(asked).toHaveLength(10)
@@ -302,7 +302,7 @@ describe('when the code cannot be checked', () => {
     await expect(attempt(id, rightCode)).rejects.toThrow(RangeError)
   })
 
-  it('is not sent to another provider than began it', async () => {
+  it('is not sent to another provider than the one of its first step', async () => {
     const id = await begin()
     ports = { ...ports, provider: { ...ports.provider, issuer: 'https://elsewhere' } }
     expect(await attempt(id, rightCode)).toMatchObject({ kind: 'over', reason: 'refused' })

@@ -99,7 +99,7 @@ describe('countSignInAttempt for one address', () => {
     expect(await through(1, stranger, limited)).toBe(1)
   })
 
-  it('a site has four times as many an hour, from wherever in it they come', async () => {
+  it('limits a site to four times as many an hour, over all of its addresses', async () => {
     const limited = ports(20)
     let count = 0
     for (let passed = 0; passed < 60; passed += 1) {
@@ -138,11 +138,11 @@ describe('OAuth 2.1 7.7: countSignInAttempt for one account (NIST SP 800-63B sec
     expect(await through(50, from(), limited)).toBe(10)
   })
 
-  it('is ten without any address, too', async () => {
+  it('is ten without an address, too', async () => {
     expect(await through(50, from({ address: undefined }), ports(1000))).toBe(10)
   })
 
-  it('is five from one address, so that another can still sign in', async () => {
+  it('limits one address to 5 attempts, leaving room for others', async () => {
     const limited = ports(1000)
     expect(await through(50, () => ada, limited)).toBe(5)
     const inSite = (index: number): SignInAttempt => ({ ...ada, address: `2001:db8:1:${index}::1` })
@@ -151,7 +151,7 @@ describe('OAuth 2.1 7.7: countSignInAttempt for one account (NIST SP 800-63B sec
     expect(await tried(from()(2), limited)).toBe('through')
   })
 
-  it('what strangers try is not counted for a browser that has signed in before', async () => {
+  it("does not count other browsers' attempts for a browser that has signed in before", async () => {
     const limited = ports(1000)
     await through(50, from(), limited)
     expect(await through(50, from({ trusted: true }), limited)).toBe(10)
@@ -159,7 +159,7 @@ describe('OAuth 2.1 7.7: countSignInAttempt for one account (NIST SP 800-63B sec
     expect(await tried(from({ trusted: true })(1), limited)).toBe('through')
   })
 
-  it('the store learns neither account nor address', async () => {
+  it('stores neither account nor address', async () => {
     const limited = ports()
     await tried(ada, limited)
     await tried({ ...ada, trusted: true }, limited)
@@ -204,7 +204,7 @@ describe('judgeSignIn', () => {
     },
   )
 
-  it('a failure of our own is counted', async () => {
+  it('counts a failure of our own', async () => {
     const limited = ports(1000)
     const counted = await countSignInAttempt(ada, limited)
     await expect(judgeSignIn(counted, () => Promise.reject(new TypeError('fault')), limited)).rejects.toThrow(
@@ -220,7 +220,7 @@ it('does not fill the store with made-up accounts once the total is reached', as
   expect(limited.counted.length).toBeLessThanOrEqual(42)
 })
 
-it('a browser that has signed in before is known also while it is not known who comes', () => {
+it('knows a browser that has signed in before, even while the account is unknown', () => {
   const known = rememberAccount([], 'ada@example.com', 'issuer', createFakeRuntime())
   const trusted = [known, []].map(
     (knownAccounts) => attemptAt(undefined, visitorSample({ knownAccounts }), 'issuer').trusted,

@@ -18,14 +18,14 @@ function portsWith(signOut: (given: ProviderSession) => Promise<void>): ReturnTy
   return signInPortsSample(providerSample({ signOut }))
 }
 
-it('a session that nothing came of is ended at the provider at once', async () => {
+it('ends an unused session at the provider at once', async () => {
   const ports = portsWith(async (given) => void out.push(given))
   await endUnusedSession(session, ports)
   expect(out).toEqual([session])
   expect(await ports.store.listSealingKeys()).toEqual([])
 })
 
-it('a provider that does not answer now: the outbox has it, sealed, and ends it later', async () => {
+it('leaves the session in the outbox, sealed, if the provider does not answer', async () => {
   let answers = false
   const ports = portsWith(async (given) => {
     if (!answers) throw down
@@ -49,20 +49,20 @@ it('a provider that does not answer now: the outbox has it, sealed, and ends it 
   expect(out).toEqual([session])
 })
 
-it('a provider that cannot be asked to: nothing is tried again later', async () => {
+it('does not retry if the provider cannot end sessions', async () => {
   const ports = portsWith(() => Promise.reject(new ProviderError('disabled', 'no way')))
   await endUnusedSession(session, ports)
   expect(await ports.store.listSealingKeys()).toEqual([])
 })
 
-it('a store that fails as well is said so', async () => {
+it('reports a store that fails, too', async () => {
   const ports = portsWith(() => Promise.reject(down))
   const failed = new StoreUnavailableError('down', { cause: undefined })
   const store = { ...ports.store, addSecondFactor: () => Promise.reject(failed) }
   await expect(endUnusedSession(session, { ...ports, store })).rejects.toBe(failed)
 })
 
-it('a fault in the program is not hidden', async () => {
+it('does not hide a fault in the program', async () => {
   const ports = portsWith(() => Promise.reject(new RangeError('a bug')))
   await expect(endUnusedSession(session, ports)).rejects.toThrow(RangeError)
 })

@@ -324,7 +324,7 @@ describe('social sign-in', () => {
     expect(started).toEqual([])
   })
 
-  it('each further try at a code counts: over the limit it is not sent, and the sign-in stays open', async () => {
+  it('counts each further try at a code, and sends none over the limit', async () => {
     // Strangers have twenty of these.
     ports = { ...ports, limitPerMinute: 30 }
     for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
@@ -394,7 +394,7 @@ describe('social sign-in', () => {
     }
   })
 
-  it('one that gave way to newer ones while the provider answered: its session is ended', async () => {
+  it('ends the session of a sign-in that was displaced while the provider answered', async () => {
     const out: unknown[] = []
     const { socialFinish } = ports.provider
     const provider: SessionProvider = {
@@ -441,7 +441,7 @@ describe('social sign-in', () => {
     },
   )
 
-  it('a session that the store fails to go on with is ended at the provider', async () => {
+  it('ends the session at the provider if the store fails', async () => {
     await begin('a')
     const out: unknown[] = []
     const signOut = async (session: unknown): Promise<void> => void out.push(session)

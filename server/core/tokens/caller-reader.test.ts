@@ -134,7 +134,7 @@ describe('the Authorization header: a token of ours', () => {
     expect(verified).toEqual([])
   })
 
-  it('hands out the session that the keeper kept, not the one that was stored', async () => {
+  it('passes on the session that the keeper kept, not the stored one', async () => {
     kept = { kind: 'live', session: { ...grantSample('a').session, sealed: 'newer' } }
     const result = await callerFromAuthorization(`Bearer ${ours}`)
     expect(result.kind === 'caller' && result.caller.providerToken()).toBe('opened newer')
@@ -253,7 +253,7 @@ describe('access rules', () => {
     }
   })
 
-  it('refuse a token of ours whose person they do not let in', async () => {
+  it('refuse a Drawbridge token of a user whom they do not allow', async () => {
     const given = by({ effect: 'allow', conditions: { sub: ['somebody else'] } })
     given.grantAccess = grantAccessSample({
       access: given.access,
@@ -267,7 +267,7 @@ describe('access rules', () => {
     })
   })
 
-  it('go by what the provider says of the person now, not by what the token said', async () => {
+  it("use the provider's current claims, not the token's", async () => {
     let role = 'partner'
     const given = by(
       { effect: 'allow', conditions: { claim: { role: ['partner'] } } },
@@ -290,7 +290,7 @@ describe('access rules', () => {
   })
 })
 
-describe('whether a caller of before is still good', () => {
+describe('whether an earlier caller is still valid', () => {
   const isLive = async (token: string, given?: Partial<CallerPorts>): Promise<() => Promise<boolean>> => {
     const result = await callerFromAuthorization(`Bearer ${token}`, given)
     if (result.kind !== 'caller') throw new Error(`This is ${result.kind}.`)
@@ -306,7 +306,7 @@ describe('whether a caller of before is still good', () => {
     expect(await live()).toBe(false)
   })
 
-  it('a token of the provider, until the provider or a rule refuses it', async () => {
+  it('is true for a provider token until the provider or a rule refuses it', async () => {
     let answer: Error | undefined
     const identity = signInSample('ada').identity
     const provider = {
@@ -329,7 +329,7 @@ describe('whether a caller of before is still good', () => {
   })
 })
 
-describe('the first use of a token that came by a refresh', () => {
+describe('the first use of a refreshed access token', () => {
   const issuedAt = (time: number): string => `mcpa_${time.toString(36).padStart(7, '0')}${'x'.repeat(43)}`
   const uses: [hash: string, at: number][] = []
   const use = async (token: string, awaitsFirstUse: boolean, fault?: Error): Promise<string> => {
@@ -501,7 +501,7 @@ describe('what a reader remembers', () => {
     expect(lookUps).toBe(2)
   })
 
-  it('a good one is looked up every time: it may be revoked', async () => {
+  it('looks a valid token up every time, as it may be revoked', async () => {
     await asBearer('mcpa_unknown')
     for (let call = 0; call < 2; call += 1) expect(await asBearer(ours)).toBe('caller')
     expect(lookUps).toBe(3)
@@ -509,7 +509,7 @@ describe('what a reader remembers', () => {
     expect(await asBearer(ours)).toBe('invalid')
   })
 
-  it('of ten thousand dead ones the oldest is forgotten first', async () => {
+  it('forgets the oldest of ten thousand invalid tokens first', async () => {
     for (let index = 0; index <= 10_000; index += 1) await asBearer(`mcpa_${index}`)
     lookUps = 0
     for (const index of [10_000, 9999, 1]) await asBearer(`mcpa_${index}`)
@@ -538,7 +538,7 @@ describe('what a reader remembers', () => {
     },
   )
 
-  it('a forged one is never shown to the provider', async () => {
+  it('never sends a forged token to the provider', async () => {
     expect(await asBearer(jwt('bad'))).toBe('invalid')
     expect(probed).toEqual([])
   })

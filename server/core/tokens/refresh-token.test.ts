@@ -186,7 +186,7 @@ describe('rotateRefreshToken', () => {
     expect((await refresh(first)).token_type).toBe('Bearer')
   })
 
-  it('no token outlives the grant, and none is issued after it', async () => {
+  it('issues no token that outlives the grant, and none after it', async () => {
     runtime.advance(grantSeconds - 10)
     const tokens = await refresh(first)
     expect(tokens.expires_in).toBe(9)
@@ -195,7 +195,7 @@ describe('rotateRefreshToken', () => {
     await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })
   })
 
-  it('a refusal names the connection for the log alone', async () => {
+  it('names the connection of a refusal only in the log', async () => {
     await store.endGrant('grant a', 'revoked_by_user', start)
     const refused = refresh(first)
     await expect(refused).rejects.toMatchObject({ logFields: { client_id: client.id, grant_id: 'grant a' } })
@@ -314,7 +314,7 @@ describe('a used refresh token whose row is collected', () => {
   })
 })
 
-describe('the pace of refreshes', () => {
+describe('the limit of refreshes', () => {
   it('20 at once and one every ten seconds; beyond it 429, and the token stays good', async () => {
     let token = first
     for (let count = 0; count < 20; count += 1) token = await successorOf(token)
@@ -331,7 +331,7 @@ describe('the pace of refreshes', () => {
     await expect(refresh(token)).rejects.toMatchObject(refusal)
   })
 
-  it('is of one grant: another one goes on', async () => {
+  it('is separate for each grant', async () => {
     let token = first
     for (let count = 0; count < 20; count += 1) token = await successorOf(token)
     await expect(refresh(token)).rejects.toMatchObject({ status: 429 })
@@ -339,7 +339,7 @@ describe('the pace of refreshes', () => {
     expect(await successorOf(tokenOf('g'))).toMatch(/^mcpr_/)
   })
 
-  it('replays do not count, and are answered beyond the pace', async () => {
+  it('does not count replays, which are answered beyond it', async () => {
     let token = first
     for (let count = 0; count < 19; count += 1) token = await successorOf(token)
     const all = await Promise.all(Array.from({ length: 50 }, () => successorOf(token)))
@@ -351,7 +351,7 @@ describe('the pace of refreshes', () => {
     [3600, 10],
     [30, 1],
   ])(
-    'access tokens of %i s: every client may refresh far more often than they end',
+    'lets clients with access tokens of %i s refresh far more often than these expire',
     async (ttl, retryAfter) => {
       const pace = new RefreshLimit(ttl)
       expect(pace.retryAfterSeconds).toBe(retryAfter)

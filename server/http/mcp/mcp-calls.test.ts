@@ -54,7 +54,7 @@ const send = (token: string, message: unknown): Promise<Response> =>
 
 const records = (): Record<string, unknown>[] => drawbridge.events('tool_called')
 
-describe('a person who sends too much', () => {
+describe('a user who sends too much', () => {
   it('gets 429, when to try again, and a JSON-RPC error with the id; the tool is not run', async () => {
     const token = await start({ callLimit: '2/m' })
     await send(token, call('hello'))
@@ -102,7 +102,7 @@ describe('a person who sends too much', () => {
   })
 })
 
-describe('a person with calls under way', () => {
+describe('a user with calls in progress', () => {
   it.each([
     ['answered by JSON', {}],
     ['answered by a stream', { _meta: { progressToken: 'p' } }],

@@ -265,16 +265,13 @@ describe('the message', () => {
     ['one of a batch', [calling, { ...calling, Method: 'x' }] as object, 'Method'],
     ['a long s', { ...calling, 'param\u017F': { name: 'delete_note' } }, 'param\u017F'],
     ['a long s within', { ...calling, params: { name: 'whoami', 'argument\u017F': {} } }, 'argument\u017F'],
-  ])(
-    'spelt in other letters is 400, since some servers take it for the same: %s',
-    async (_what, message, name) => {
-      const response = await send(JSON.stringify(message))
-      expect(response.status).toBe(400)
-      expect(await response.json()).toMatchObject({
-        error: { code: -32_600, message: expect.stringContaining(`their own case: ${name}.`) },
-      })
-    },
-  )
+  ])('with a member in another letter case is 400: %s', async (_what, message, name) => {
+    const response = await send(JSON.stringify(message))
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
+      error: { code: -32_600, message: expect.stringContaining(`their own case: ${name}.`) },
+    })
+  })
 
   const asked = JSON.stringify(calling)
   it.each<[what: string, text: string, why: string]>([
@@ -311,7 +308,7 @@ describe('the message', () => {
       `[${Array.from({ length: 101 }, (_each, id) => asked.replace('1', String(id))).join(',')}]`,
       '100',
     ],
-  ])('that two readers could take for different ones is 400: %s', async (_what, text, why) => {
+  ])('that two parsers could read differently is 400: %s', async (_what, text, why) => {
     const response = await send(text)
     // A name is a parameter; everything else is about the form of the message.
     const code = /^(?:A name|at most 200|without)/.test(why) ? -32_602 : -32_600
@@ -357,7 +354,7 @@ describe('the message', () => {
     },
   )
 
-  it('a version header of 2026-07-28 on an older message is overlooked', async () => {
+  it('ignores a version header of 2026-07-28 on an older message', async () => {
     const response = await send(listTools, { 'mcp-protocol-version': '2026-07-28' })
     expect(await toolList(response)).toEqual(toolNames)
   })

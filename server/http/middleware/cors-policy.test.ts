@@ -19,7 +19,7 @@ function preflight(path: string, method: string, asks = 'content-type'): Promise
 
 const withoutSlots = (text: string | null): string[] => (text ?? '').split(', ')
 
-describe('what a page of any origin may call and read, without credentials', () => {
+describe('paths that pages of any origin may call and read without credentials', () => {
   it.each<[method: string, path: string]>([
     ['GET', '/.well-known/oauth-authorization-server'],
     ['GET', '/.well-known/oauth-authorization-server/mcp'],
@@ -134,7 +134,7 @@ describe('below a path of the base URL', () => {
   })
   afterAll(() => below.close())
 
-  it('everything is found there and nothing beside it', async () => {
+  it('serves everything below the path and nothing beside it', async () => {
     expect((await below.fetch('/healthz')).status).toBe(200)
     expect((await below.fetch('/oauth/device')).status).not.toBe(404)
     const at = (path: string): Promise<Response> =>

@@ -7,7 +7,7 @@ const issuer = 'https://id.example.com'
 let drawbridge: DrawbridgeFixture | undefined
 afterEach(() => drawbridge?.close())
 
-it('a notice while the provider cannot be reached is to be sent again, and many cost one look for it', async () => {
+it('asks for a notice again while the provider is down, and checks the provider once for many notices', async () => {
   let asked = 0
   const runtime = {
     ...createFakeRuntime(),

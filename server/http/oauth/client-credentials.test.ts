@@ -145,7 +145,7 @@ describe('readClient', () => {
     })
   })
 
-  it('what else goes wrong stays what it is', async () => {
+  it('passes any other error on', async () => {
     const failure = new Error('down')
     await expect(read({ client_id: 'a' }, () => Promise.reject(failure))).rejects.toBe(failure)
   })
