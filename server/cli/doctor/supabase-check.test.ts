@@ -158,7 +158,7 @@ describe('doctor, on the sign-in methods', () => {
     expect(finding?.fix).toContain('x or custom:NAME, set DRAWBRIDGE_SOCIAL=NAME')
   })
 
-  it('names them in the order of the login page, with single sign-on', () => {
+  it('names them, with single sign-on', () => {
     const capabilities = capabilitiesSample({ sso: true })
     expect(find('sign-in-methods', { ...sound, capabilities })?.message).toBe(
       'The login page offers email and password, Google, single sign-on (SAML).',
@@ -173,20 +173,23 @@ describe('doctor, on the sign-in methods', () => {
       offered: 'a code or link by email',
       needed: '{{ .Token }} and {{ .ConfirmationURL }}',
     },
-  ] as const)('by mail name what the template needs: $emailSignIn', ({ emailSignIn, offered, needed }) => {
-    const facts = {
-      ...sound,
-      config: { ...config, emailSignIn },
-      settings: answer(200, { external: { email: true } }),
-      capabilities: capabilitiesSample({ password: false, email: emailSignIn, social: [] }),
-    }
-    const finding = find('sign-in-methods', facts)
-    expect(finding?.state).toBe('ok')
-    expect(finding?.message).toContain(`The login page offers ${offered}.`)
-    expect(finding?.message).toContain(needed)
-    const off = { ...facts, capabilities: { ...facts.capabilities, email: undefined } }
-    expect(find('sign-in-methods', off)?.fix).toContain('DRAWBRIDGE_EMAIL_SIGN_IN')
-  })
+  ] as const)(
+    'names what the mail template must contain for $emailSignIn',
+    ({ emailSignIn, offered, needed }) => {
+      const facts = {
+        ...sound,
+        config: { ...config, emailSignIn },
+        settings: answer(200, { external: { email: true } }),
+        capabilities: capabilitiesSample({ password: false, email: emailSignIn, social: [] }),
+      }
+      const finding = find('sign-in-methods', facts)
+      expect(finding?.state).toBe('ok')
+      expect(finding?.message).toContain(`The login page offers ${offered}.`)
+      expect(finding?.message).toContain(needed)
+      const off = { ...facts, capabilities: { ...facts.capabilities, email: undefined } }
+      expect(find('sign-in-methods', off)?.fix).toContain('DRAWBRIDGE_EMAIL_SIGN_IN')
+    },
+  )
 
   it('does not judge them without a response', () => {
     expect(find('sign-in-methods', { ...sound, settings: nowhere })).toBe(undefined)

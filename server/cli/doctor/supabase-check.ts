@@ -1,11 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { defaultSessionCookieName } from '@drawbridge/shared/session-cookie/session-cookie-name.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import {
-  type EmailMethod,
-  type ProviderCapabilities,
-  signInMethods,
-} from '../../core/session/session-provider.ts'
+import type { EmailMethod, ProviderCapabilities } from '../../core/session/session-provider.ts'
 import { providers } from '../../config/provider.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, note, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
@@ -117,39 +113,32 @@ function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): 
     const fix = 'Turn on email at the provider, or remove DRAWBRIDGE_EMAIL_SIGN_IN.'
     return fail('DRAWBRIDGE_EMAIL_SIGN_IN is set, but email is turned off at the provider.', fix)
   }
-  const offered = namesOf(capabilities)
+  const offered = methodsOf(capabilities)
   if (offered.length === 0) {
     return fail(
       'The provider has no sign-in method turned on that the login page could offer.',
       'Turn on email or a social provider there. To offer one that it does not list, such as x or custom:NAME, set DRAWBRIDGE_SOCIAL=NAME.',
     )
   }
-  const template = email === undefined ? '' : ` ${templateNeeds[email]}`
-  return ok(`The login page offers ${offered.join(', ')}.${template}`)
+  const template =
+    email && ` The project's mail template for magic links must contain ${templateFields[email]}.`
+  return ok(`The login page offers ${offered.join(', ')}.${template ?? ''}`)
 }
 
-/** The methods on the login page, in its order. */
-function namesOf({ password, email, social, sso }: ProviderCapabilities): string[] {
-  const names = {
-    password: password ? ['email and password'] : [],
-    email: email === undefined ? [] : [mailNames[email]],
-    social: social.map(({ label }) => label),
-    sso: sso ? ['single sign-on (SAML)'] : [],
-  }
-  return signInMethods.flatMap((way) => names[way])
+function methodsOf({ password, email, social, sso }: ProviderCapabilities): string[] {
+  return [
+    ...(password ? ['email and password'] : []),
+    ...(email === undefined ? [] : [`a ${email === 'both' ? 'code or link' : email} by email`]),
+    ...social.map(({ label }) => label),
+    ...(sso ? ['single sign-on (SAML)'] : []),
+  ]
 }
 
-const mailNames: Readonly<Record<EmailMethod, string>> = {
-  code: 'a code by email',
-  link: 'a link by email',
-  both: 'a code or link by email',
-}
-
-/** Requirements that no request can check. */
-const templateNeeds: Readonly<Record<EmailMethod, string>> = {
-  code: "The project's mail template for magic links must contain {{ .Token }}.",
-  link: "The project's mail template for magic links must contain {{ .ConfirmationURL }}.",
-  both: "The project's mail template for magic links must contain {{ .Token }} and {{ .ConfirmationURL }}.",
+// No request can check these.
+const templateFields: Readonly<Record<EmailMethod, string>> = {
+  code: '{{ .Token }}',
+  link: '{{ .ConfirmationURL }}',
+  both: '{{ .Token }} and {{ .ConfirmationURL }}',
 }
 
 function checkIssuer({ config, settings, discovery }: SupabaseFacts): Outcome | undefined {
