@@ -7,9 +7,8 @@ import { registerPlainClient } from '../../e2e/plain-client.ts'
 import type { ServerProcess } from '../../e2e/server-process.ts'
 import { hasPythonPeers, inEnvironment, type PythonPeer } from './python-peer.ts'
 
-const everything = fileURLToPath(
-  new URL('../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
-)
+// Another test counts the processes whose command line has the path of the file that this link leads to.
+const everything = fileURLToPath(new URL('../../../node_modules/.bin/mcp-server-everything', import.meta.url))
 const sdkServer = fileURLToPath(new URL('../stdio/sdk-server.mjs', import.meta.url))
 const program = fileURLToPath(new URL('asking_client.py', import.meta.url))
 const libraries: PythonPeer['library'][] = ['mcp', 'fastmcp']
