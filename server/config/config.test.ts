@@ -82,13 +82,6 @@ describe('faults', () => {
     expect(new ConfigError(['x']).message).toContain('1 fault:')
   })
 
-  it('WCAG 1.4.11: an accent that does not stand out in one mode is told with its contrast and the way out', () => {
-    expect(problemsOf({ appAccent: '#6d28d9' })).toEqual([
-      'appAccent: expected a colour with a contrast of 3:1 to the page; in dark mode #6d28d9 has 2.5:1. ' +
-        'Give two colours, a lighter one as the second, for dark, such as #6d28d9,#c4b5fd; got "#6d28d9".',
-    ])
-  })
-
   it('parser and cross-check faults come together', () => {
     expect(problemsOf({ listen: '0.0.0.0:8787', log: 'loud' }, { production: true })).toEqual([
       expect.stringMatching(/^log: /),

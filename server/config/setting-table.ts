@@ -174,7 +174,7 @@ const table = {
   appAccent: {
     parse: parseAccent,
     defaultText: 'green; grey with APP_LOGO',
-    doc: 'Colour of the pages, as #rrggbb, or two for light and dark mode: #6d28d9,#c4b5fd.',
+    doc: 'Colour of the pages, such as #6d28d9. Where it would not stand out, in light or dark mode, a darker or lighter one is used.',
   },
   texts: {
     parse: parseList,

@@ -50,13 +50,13 @@ it.each([
   const appLogo = join(folder, 'logo')
   const logo = '<svg xmlns="http://www.w3.org/2000/svg"/>'
   writeFileSync(appLogo, logo)
-  drawbridge = await startDrawbridge({ appName: 'Notes', appLogo, appAccent: '#6d28d9,#c4b5fd' })
+  drawbridge = await startDrawbridge({ appName: 'Notes', appLogo, appAccent: '#6d28d9' })
   const answer = await drawbridge.fetch(path, { headers: { accept: 'text/html' } })
   expect(answer.status).toBe(status)
   const page = await answer.text()
   expect(page).toContain(`src="data:image/svg+xml;base64,${btoa(logo)}" alt="Notes"`)
   const [, sheet = ''] = /<style>([\s\S]*?)<\/style>/.exec(page) ?? []
-  expect(sheet).toContain('--accent: #c4b5fd;')
+  expect(sheet).toContain('--accent: #9969e4;')
   const hash = createHash('sha256').update(sheet).digest('base64')
   expect(answer.headers.get('content-security-policy')).toContain(`style-src 'sha256-${hash}'`)
 })

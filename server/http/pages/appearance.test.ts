@@ -235,7 +235,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
       const [accent, text] =
         mode === 'light'
           ? ['rgb(109, 40, 217)', 'rgb(255, 255, 255)']
-          : ['rgb(196, 181, 253)', 'rgb(0, 0, 0)']
+          : ['rgb(153, 105, 228)', 'rgb(0, 0, 0)']
       expect(colours).toEqual([accent, accent, text, accent])
     },
   )

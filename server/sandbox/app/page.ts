@@ -1,6 +1,5 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Context } from 'hono'
-import { parseAccent } from '../../core/accent.ts'
 import { copyScriptSource } from '../../http/pages/copy-button.ts'
 import { formErrorId } from '../../http/pages/form-page.ts'
 import { alertBox, contentSecurityPolicy, layout, type PageView } from '../../http/pages/layout.ts'
@@ -26,7 +25,7 @@ const icon =
 const look = createLook({
   appName: 'Fieldnotes',
   logoUrl: `data:image/svg+xml,${encodeURIComponent(icon)}`,
-  appAccent: parseAccent('#1f5a41,#93d3ac'),
+  appAccent: { light: '#1f5a41', dark: '#93d3ac' },
 })
 
 /** Contents common to the pages of the demo app. */

@@ -23,9 +23,9 @@ function brand(accent: string, svg = logo, appName = 'Example Notes'): Look {
   return createLook({ appName, logoUrl: svgUrl(svg), appAccent: parseAccent(accent) })
 }
 
-const violet = brand('#6d28d9,#c4b5fd')
+const violet = brand('#6d28d9')
 // 3:1 is enough for a button and too little for a link.
-const faint = brand('#e5484d,#8a5cf0')
+const faint = brand('#8a5cf0')
 
 function served(document: string, look: Look): ServedPage {
   return { document, contentSecurityPolicy: contentSecurityPolicy(look) }
