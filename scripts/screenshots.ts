@@ -17,6 +17,7 @@ import type { Captcha } from '../server/core/session/session-provider.ts'
 import { listen } from '../server/http/listener/listener.ts'
 import { captchaSamples } from '../tests/support/pages/view-sample.ts'
 import { standInForCaptcha } from '../tests/support/pages/stand-in-captcha.ts'
+import { registerPlainClient } from '../tests/e2e/plain-client.ts'
 import type { FetchHandler } from '../server/http/endpoint.ts'
 import { createLog } from '../server/observability/log.ts'
 import { serveModule } from '../server/startup/open-tools.ts'
@@ -65,6 +66,12 @@ function submit(page: Page, selector: string): Promise<unknown> {
   return Promise.all([page.waitForNavigation(), page.click(selector)])
 }
 
+async function signIn(page: Page): Promise<void> {
+  await page.type('input[name=email]', account.email)
+  await page.type('input[name=password]', account.password)
+  await submit(page, 'form:has(input[name=password]) button')
+}
+
 /**
  * Takes screenshots of the demo web app and the stand-in for Google, as a user sees them. Leaves the account behind.
  */
@@ -99,25 +106,11 @@ async function loginUrl(
   redirectUri: string,
   changes: Record<string, string> = {},
 ): Promise<string> {
-  const registered = await fetch(`${baseUrl}/oauth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      client_name: name,
-      redirect_uris: [redirectUri],
-      token_endpoint_auth_method: 'none',
-    }),
-  })
-  const { client_id: clientId } = (await registered.json()) as { client_id: string }
-  const parameters = new URLSearchParams({
-    response_type: 'code',
-    client_id: clientId,
-    redirect_uri: redirectUri,
-    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-    code_challenge_method: 'S256',
-    ...changes,
-  })
-  return `${baseUrl}/oauth/authorize?${parameters.toString()}`
+  const server = { baseUrl, appUrl, mcpUrl: `${baseUrl}/mcp`, fetch }
+  const { authorizationUrl } = await registerPlainClient(server, name, redirectUri)
+  for (const [parameter, value] of Object.entries(changes))
+    authorizationUrl.searchParams.set(parameter, value)
+  return authorizationUrl.href
 }
 
 /** Takes screenshots of the authorization server's pages, for realistic clients. */
@@ -137,9 +130,7 @@ async function pictureServer(page: Page, folder: string): Promise<void> {
   await page.goto(await loginUrl('Quill', 'https://quill.example/cb', { response_type: 'token' }))
   await picture(page, folder, 'request-refused')
   await page.goto(await loginUrl('Cursor', cursor))
-  await page.type('input[name=email]', account.email)
-  await page.type('input[name=password]', account.password)
-  await submit(page, 'form:has(input[name=password]) button')
+  await signIn(page)
   await picture(page, folder, 'finished')
   await page.goto(`${baseUrl}/nothing-here`)
   await picture(page, folder, 'nothing-here')
@@ -155,19 +146,17 @@ async function pictureConnect(page: Page, folder: string): Promise<void> {
 
 /** Takes screenshots of the second step of signing in. Leaves the account with two authenticator apps. */
 async function pictureSecondFactor(page: Page, folder: string, admin?: ProviderAdmin): Promise<void> {
-  const signIn = async (): Promise<void> => {
+  const signInAnew = async (): Promise<void> => {
     admin?.enrollTotp(admin.findUser(account.email)?.id ?? '')
     await page.goto(await loginUrl('Claude Code', 'http://localhost:41123/callback'))
-    await page.type('input[name=email]', account.email)
-    await page.type('input[name=password]', account.password)
-    await submit(page, 'form:has(input[name=password]) button')
+    await signIn(page)
   }
-  await signIn()
+  await signInAnew()
   await picture(page, folder, 'second-factor')
   await page.type('input[name=code]', '000000')
   await submit(page, 'form:has(input[name=code]) button')
   await picture(page, folder, 'second-factor-error')
-  await signIn()
+  await signInAnew()
   await picture(page, folder, 'second-factor-several')
 }
 
@@ -199,12 +188,6 @@ const anyPassword = providerSample({
   passwordSignIn: async () => signedIn(),
   signOut: async () => undefined,
 })
-
-async function signIn(page: Page): Promise<void> {
-  await page.type('input[name=email]', account.email)
-  await page.type('input[name=password]', account.password)
-  await submit(page, 'form:has(input[name=password]) button')
-}
 
 /** Takes screenshots of a device sign-in from its code to its end. */
 async function pictureDevice(page: Page, folder: string, serve: Serve): Promise<void> {

@@ -49,7 +49,7 @@ export async function runSoak(soak: Soak): Promise<void> {
     tally.add('provider refreshes answered', -tally.get('provider refreshes answered'))
     const end = Date.now() + soak.seconds * 1000
     await Promise.all([
-      makeTrouble(soak.seconds, victims, random.fork('trouble'), tally, say),
+      makeTrouble({ ...victims, seconds: soak.seconds, tally, say }, random.fork('trouble')),
       ...clients.map((client) => client.run(end)),
     ])
     say('calm')

@@ -13,30 +13,25 @@ export interface Victims {
   postgres: PostgresServer
 }
 
+interface Trouble extends Victims {
+  seconds: number
+  tally: Tally
+  say(text: string): void
+}
+
 /**
- * Injects faults for `seconds` and leaves everything running and calm: faults at the provider in phases, an instance
- * killed or told to exit every few seconds, and two database outages, one by a shutdown and one by SIGKILL.
+ * Injects faults for as long as `trouble` says and leaves everything running and calm: faults at the provider in phases,
+ * an instance killed or told to exit every few seconds, and two database outages, one by a shutdown and one by SIGKILL.
  */
-export async function makeTrouble(
-  seconds: number,
-  victims: Victims,
-  random: Random,
-  tally: Tally,
-  say: (text: string) => void,
-): Promise<void> {
+export async function makeTrouble(trouble: Trouble, random: Random): Promise<void> {
   await Promise.all([
-    faultAtProvider(seconds, victims.provider, random.fork('provider'), say),
-    killInstances(seconds, victims.instances, random.fork('kills'), tally),
-    takeDatabaseAway(seconds, victims.postgres, random.fork('database'), tally, say),
+    faultAtProvider(trouble, random.fork('provider')),
+    killInstances(trouble, random.fork('kills')),
+    takeDatabaseAway(trouble, random.fork('database')),
   ])
 }
 
-async function faultAtProvider(
-  seconds: number,
-  provider: FaultyProvider,
-  random: Random,
-  say: (text: string) => void,
-): Promise<void> {
+async function faultAtProvider({ seconds, provider, say }: Trouble, random: Random): Promise<void> {
   for (const { name, seconds: length, mix } of planPhases(seconds, random)) {
     say(`provider: ${name} for ${length} s`)
     provider.setFaults(mix)
@@ -45,12 +40,7 @@ async function faultAtProvider(
   provider.setFaults({})
 }
 
-async function killInstances(
-  seconds: number,
-  instances: readonly [Instance, ...Instance[]],
-  random: Random,
-  tally: Tally,
-): Promise<void> {
+async function killInstances({ seconds, instances, tally }: Trouble, random: Random): Promise<void> {
   const end = Date.now() + seconds * 1000
   for (;;) {
     await sleep(random.between(2000, 8000))
@@ -68,13 +58,7 @@ async function killInstances(
   }
 }
 
-async function takeDatabaseAway(
-  seconds: number,
-  postgres: PostgresServer,
-  random: Random,
-  tally: Tally,
-  say: (text: string) => void,
-): Promise<void> {
+async function takeDatabaseAway({ seconds, postgres, tally, say }: Trouble, random: Random): Promise<void> {
   for (const end of ['stop', 'kill'] as const) {
     await sleep(random.between(seconds / 5, seconds / 3) * 1000)
     const awayMs = random.between(500, 5000)

@@ -54,7 +54,7 @@ export async function measureRules(bench: Bench): Promise<AreaFigure[]> {
   )
 }
 
-/** Measures `tools/list` and a call of modules with ten and with a thousand tools. */
+/** Measures `tools/list` of modules with ten and with a thousand tools. */
 export async function measureTools(bench: Bench): Promise<AreaFigure[]> {
   const servers: Record<string, RunningSite> = {}
   for (const count of [10, 1000]) {
@@ -70,11 +70,7 @@ export async function measureTools(bench: Bench): Promise<AreaFigure[]> {
   }
   const names = Object.keys(servers)
   const list = await contest(bench.plan, calling(bench, servers, listRequest))
-  const call = await contest(
-    bench.plan,
-    calling(bench, servers, (url, connected) => callRequest(url, connected, 'tool_1')),
-  )
-  return [...growth(list, 'CPU of tools/list', names, 1.5), ...growth(call, 'CPU of a call', names, 1.1)]
+  return growth(list, 'CPU of tools/list', names, 1.5)
 }
 
 /** Measures a refresh with few and with many live grants in the store. */

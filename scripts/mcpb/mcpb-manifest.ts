@@ -1,3 +1,5 @@
+import template from './manifest.json' with { type: 'json' }
+
 /** Input from the package for the extension's manifest. */
 export interface McpbPackage {
   version: string
@@ -18,68 +20,21 @@ export const mcpbPlatforms = ['darwin', 'win32', 'linux'] as const
 export type McpbPlatform = (typeof mcpbPlatforms)[number]
 
 /** Script in the archive that the client starts. */
-export const mcpbEntryPoint = 'launcher.cjs'
+export const mcpbEntryPoint: string = template.server.entry_point
 
 /**
  * Returns the manifest of the desktop extension (MCPB manifest 0.3): the client asks for the URL of the server and a
  * profile, and starts the bridge with its own Node. Every question has a default, because Claude Desktop passes on
  * the placeholder of an unanswered one.
  */
-export function mcpbManifest({
-  version,
-  description,
-  license,
-  node,
-  platforms,
-  systems,
-}: McpbPackage): Record<string, unknown> {
+export function mcpbManifest(given: McpbPackage): Record<string, unknown> {
+  const { version, description, license, node, platforms, systems } = given
   return {
-    manifest_version: '0.3',
-    name: 'drawbridge',
-    display_name: 'Drawbridge',
+    ...template,
     version,
     description,
     long_description: `Connects to any remote MCP server and signs in to it by OAuth. The login is kept sealed on this computer, and shared with the command drawbridge. The tools are those of the server. Made for ${systems.join(', ')}.`,
-    author: { name: 'The Drawbridge authors' },
-    server: {
-      type: 'node',
-      entry_point: mcpbEntryPoint,
-      mcp_config: {
-        command: 'node',
-        args: [
-          `\${__dirname}/${mcpbEntryPoint}`,
-          '${user_config.server_url}',
-          '--profile',
-          '${user_config.profile}',
-        ],
-        env: {},
-      },
-    },
-    // Unknown until the server has been asked.
-    tools_generated: true,
-    prompts_generated: true,
-    keywords: ['mcp', 'oauth', 'remote', 'bridge'],
     license,
-    compatibility: {
-      claude_desktop: '>=0.10.0',
-      platforms,
-      runtimes: { node },
-    },
-    user_config: {
-      server_url: {
-        type: 'string',
-        title: 'URL of the MCP server',
-        description:
-          'Such as https://mcp.example.com/mcp. Without a token: the sign-in opens in the browser.',
-        required: true,
-      },
-      profile: {
-        type: 'string',
-        title: 'Profile',
-        description: 'Another name is another login at the same server.',
-        required: false,
-        default: 'default',
-      },
-    },
+    compatibility: { claude_desktop: '>=0.10.0', platforms, runtimes: { node } },
   }
 }
