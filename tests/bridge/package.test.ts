@@ -59,10 +59,10 @@ const mayBePacked =
   /^(?:launcher\.cjs|package\.json|README\.md|LICENSE|dist\/(?:[\w-]+\.mjs(?:\.map)?|THIRD-PARTY-NOTICES\.txt))$/
 
 describe('the package, installed without what is optional', () => {
-  it('is itself alone, at most 80 files and 4 MB', () => {
+  it('has no dependencies, and at most 100 files and 4 MB', () => {
     const all = files().filter(({ path }) => path !== '.package-lock.json')
     expect(readdirSync(installed).filter((name) => !name.startsWith('.'))).toEqual(['mcp-drawbridge'])
-    expect(all.length).toBeLessThanOrEqual(80)
+    expect(all.length).toBeLessThanOrEqual(100)
     expect(all.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(4 * 1024 * 1024)
   })
 
@@ -155,7 +155,7 @@ describe('what the package says about itself', () => {
 
   it('names every client that it can be put into, and no other', async () => {
     const { clients } = JSON.parse(await commandLine('install', '--json')) as { clients: { id: string }[] }
-    const [, list = ''] = /and knows\s([^.]*)\. With/.exec(packed('README.md')) ?? []
+    const [, list = ''] = /`install` knows\s([^.]*)\./.exec(packed('README.md')) ?? []
     expect(list.split(/,\s|\sand\s/)).toEqual(clients.map(({ id }) => id))
   })
 
