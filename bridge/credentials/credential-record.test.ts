@@ -22,22 +22,22 @@ function open(text: string, asId = id, withKey = key): unknown {
 }
 
 describe('a sealed credential', () => {
-  it('opens again', () => {
+  it('a sealed credential opens again', () => {
     expect(open(sealed)).toEqual(credential)
   })
 
-  it('shows nothing of the login', () => {
+  it('a sealed credential shows nothing of the login', () => {
     for (const secret of ['access-secret', 'refresh-secret', 'client-secret', 'issuer.test']) {
       expect(sealed).not.toContain(secret)
     }
     expect(Object.keys(JSON.parse(sealed) as object)).toEqual(['v', 'kid', 'gen', 'alg', 'nonce', 'ct'])
   })
 
-  it('is another one each time', () => {
+  it('sealing the same login twice gives two results', () => {
     expect(sealCredential(id, credential, key, randomBytes(12))).not.toBe(sealed)
   })
 
-  it('does not open under another name, generation, key id or key', () => {
+  it('a sealed credential does not open under another name, generation, key id or key', () => {
     const fields = JSON.parse(sealed) as Record<string, unknown>
     expect(faultOf(() => open(sealed, 'b'.repeat(64)))).toBe('corrupt')
     expect(faultOf(() => open(JSON.stringify({ ...fields, gen: 8 })))).toBe('corrupt')
@@ -45,7 +45,7 @@ describe('a sealed credential', () => {
     expect(faultOf(() => open(sealed, id, { ...key, bytes: randomBytes(32) }))).toBe('corrupt')
   })
 
-  it('is corrupt wherever it is cut off', () => {
+  it('a truncated credential is corrupt', () => {
     fc.assert(
       fc.property(fc.nat(sealed.length - 1), (length) => {
         expect(faultOf(() => open(sealed.slice(0, length)))).toBe('corrupt')
@@ -53,7 +53,7 @@ describe('a sealed credential', () => {
     )
   })
 
-  it('is corrupt whatever is changed in it', () => {
+  it('a changed credential is corrupt', () => {
     fc.assert(
       fc.property(fc.nat(sealed.length - 1), fc.constantFrom('0', 'A', '_', '"', '}'), (at, character) => {
         const changed = sealed.slice(0, at) + character + sealed.slice(at + 1)
@@ -71,11 +71,11 @@ describe('a sealed credential', () => {
     ['0', 'corrupt'],
     ['"1"', 'corrupt'],
     ['null', 'corrupt'],
-  ])('of version %s is %s', (version, fault) => {
+  ])('a credential of version %s is %s', (version, fault) => {
     expect(faultOf(() => open(sealed.replace('"v":1', `"v":${version}`)))).toBe(fault)
   })
 
-  it('never throws anything else for whatever text', () => {
+  it('opening any text throws no other error', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         expect(faultOf(() => parseCredentialRecord(text))).toMatch(/^(?:corrupt|newer_version)$/)
@@ -83,7 +83,7 @@ describe('a sealed credential', () => {
     )
   })
 
-  it('that holds no login is corrupt', () => {
+  it('a credential that holds no login is corrupt', () => {
     const empty = sealCredential(id, { generation: 7 } as never, key, randomBytes(12))
     expect(faultOf(() => open(empty))).toBe('corrupt')
   })

@@ -10,7 +10,7 @@ describe('the id of a login', () => {
     'https://a.test/mcp/',
     'https://a.test/mcp#x',
     'https://a.test/mcp?sign-in',
-  ])('is one for %s', (serverUrl) => {
+  ])('the id of a login is the same for %s', (serverUrl) => {
     expect(loginId({ ...parts, serverUrl })).toBe(loginId(parts))
   })
 
@@ -24,11 +24,11 @@ describe('the id of a login', () => {
     { resource: 'https://a.test' },
     { client: 'c' },
     { profile: 'work' },
-  ])('is another one with %o', (other) => {
+  ])('the id of a login differs with %o', (other) => {
     expect(loginId({ ...parts, ...other })).not.toBe(loginId(parts))
   })
 
-  it('keeps its parts apart', () => {
+  it('the id of a login keeps its parts apart', () => {
     const first = loginId({ ...parts, resource: 'a', client: 'b' })
     expect(loginId({ ...parts, resource: 'a","b', client: undefined })).not.toBe(first)
     expect(loginId({ ...parts, resource: undefined, client: 'b' })).not.toBe(
@@ -36,7 +36,7 @@ describe('the id of a login', () => {
     )
   })
 
-  it('is distinguishable from other file names', () => {
+  it('the id of a login differs from other file names', () => {
     expect(isLoginId(loginId(parts))).toBe(true)
     for (const other of ['', 'index', '../../x', loginId(parts).toUpperCase(), `${loginId(parts)}.tmp`]) {
       expect(isLoginId(other)).toBe(false)

@@ -38,14 +38,14 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     folder = open()
   })
 
-  it('is not made for a read', () => {
+  it('a read does not create the folder', () => {
     expect(folder.read('a')).toBeUndefined()
     expect(folder.names()).toEqual([])
     expect(folder.remove('a')).toBe(false)
     expect(readdirSync(home)).toEqual([])
   })
 
-  it('keeps what was written, for its owner only, whatever the umask', () => {
+  it('files are readable by their owner only, whatever the umask', () => {
     const before = process.umask(0)
     folder.write('a', 'text')
     process.umask(before)
@@ -56,7 +56,7 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     expect(warnings).toEqual([])
   })
 
-  it('replaces a file atomically: a reader sees either version, and never a part', () => {
+  it('a file is replaced atomically: a reader sees either version', () => {
     folder.write('a', 'before')
     const reader = openSync(join(folder.path, 'a'), 'r')
     folder.write('a', 'after')
@@ -66,7 +66,7 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     expect(readdirSync(folder.path)).toEqual(['a'])
   })
 
-  it('tightens modes and says so', () => {
+  it('modes that are too wide are tightened, with a note', () => {
     folder.write('a', 'text')
     chmodSync(root, 0o755)
     chmodSync(folder.path, 0o750)
@@ -82,7 +82,7 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     ['others read and other programs use', 0o755, 'notes.txt', /has files of other programs/],
     ['a group writes and other programs use', 0o770, 'notes.txt', /has files of other programs/],
     ['others use beside its own things', 0o755, '.bashrc', /has files of other programs/],
-  ])('is not below a folder that %s, which stays as it is', (_what, before, other, said) => {
+  ])('the folder is refused below one that %s, which stays unchanged', (_what, before, other, said) => {
     mkdirSync(join(root, 'credentials'), { recursive: true })
     if (other !== undefined) writeFileSync(join(root, other), '')
     chmodSync(root, before)
@@ -96,14 +96,14 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     expect(readdirSync(join(root, 'credentials'))).toEqual([])
   })
 
-  it('is below a folder of its owner alone, whatever else that has', () => {
+  it('the folder is accepted below any folder of its owner', () => {
     mkdirSync(root, { recursive: true, mode: 0o700 })
     writeFileSync(join(root, 'notes.txt'), '')
     folder.write('a', 'text')
     expect(folder.read('a')).toBe('text')
   })
 
-  it('refuses a symbolic link in place of the file, the folder or the one above', () => {
+  it('a symbolic link is refused in place of the file, the folder or its parent', () => {
     const elsewhere = join(home, 'elsewhere')
     mkdirSync(elsewhere, { mode: 0o700 })
     writeFileSync(join(elsewhere, 'a'), 'planted', { mode: 0o600 })
@@ -124,7 +124,7 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     expect(readdirSync(elsewhere)).toEqual(['a'])
   })
 
-  it('does not wait for anything but a file', () => {
+  it('a pipe or a folder in place of a file is refused without waiting', () => {
     folder.prepare()
     execFileSync('mkfifo', [join(folder.path, 'a')])
     mkdirSync(join(folder.path, 'b'))
@@ -132,7 +132,7 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     expect(faultOf(() => folder.read('b'))).toBe('not_writable')
   })
 
-  it('removes drafts of processes that are long gone, and no others', () => {
+  it('drafts of processes that ended long ago are removed, and no others', () => {
     folder.prepare()
     for (const name of ['.a.old.tmp', '.a.new.tmp']) writeFileSync(join(folder.path, name), 'half')
     utimesSync(join(folder.path, '.a.old.tmp'), 1_000_000, 1_000_000)
@@ -140,7 +140,7 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     expect(readdirSync(folder.path).sort()).toEqual(['.a.new.tmp', 'a'])
   })
 
-  it.each(['file', '/proc/drawbridge', '/dev/null'])('cannot be made below %s', (place) => {
+  it.each(['file', '/proc/drawbridge', '/dev/null'])('the folder cannot be created below %s', (place) => {
     writeFileSync(join(home, 'file'), '')
     root = join(place === 'file' ? join(home, 'file') : place, 'credentials')
     expect(faultOf(() => open().write('a', 'text'))).toBe('not_writable')
@@ -148,7 +148,7 @@ describe.skipIf(process.platform === 'win32')('a private folder', () => {
     expect(open().read('a')).toBeUndefined()
   })
 
-  it('is created again after it was removed', () => {
+  it('a removed folder is created again', () => {
     folder.write('a', 'text')
     rmSync(root, { recursive: true })
     folder.write('a', 'more')

@@ -80,7 +80,7 @@ function everything(folder = home): string {
 }
 
 describe('a credential store', () => {
-  it('writes nothing before it has something to keep', async () => {
+  it('a store writes nothing before its first login', async () => {
     const store = open()
     expect(await store.read(id)).toBeUndefined()
     expect(await store.list()).toEqual([])
@@ -89,7 +89,7 @@ describe('a credential store', () => {
     expect(readdirSync(home)).toEqual([])
   })
 
-  it('keeps what was written for the next process', async () => {
+  it('a stored login is read by the next process', async () => {
     await open().write(id, credential)
     await open().write(otherId, sampleCredential({ profile: 'other' }))
     expect(await open().read(id)).toEqual(credential)
@@ -100,7 +100,7 @@ describe('a credential store', () => {
     expect(await open().remove(id)).toBe(false)
   })
 
-  it('keeps nothing in clear', async () => {
+  it('no file of the store has a secret in clear', async () => {
     const store = open()
     await store.write(id, credential)
     await store.write(id, { ...credential, generation: 2 })
@@ -116,7 +116,7 @@ describe('a credential store', () => {
     expect(text('key').trim()).toHaveLength(43)
   })
 
-  it('says once where the key is', async () => {
+  it('the store tells once where the key is', async () => {
     await open().prepare()
     await open().write(id, credential)
     await open().read(id)
@@ -124,7 +124,7 @@ describe('a credential store', () => {
     expect(announced[0]).toContain(at('key'))
   })
 
-  it('makes one key when several processes need the first one', async () => {
+  it('several processes that need the first key create one', async () => {
     const children = [1, 2, 3, 4].map(() => startStoreChild({ env: { ...process.env, ...noBus } }))
     onTestFinished(() => {
       for (const child of children) child.kill()
@@ -139,7 +139,7 @@ describe('a credential store', () => {
     expect(await open().list()).toHaveLength(4)
   })
 
-  it('shares notices, and keeps them from others', async () => {
+  it('notices are shared between processes and hidden from others', async () => {
     await open().notices.post('signin-1', 'hello')
     expect(await open().notices.read('signin-1')).toBe('hello')
     await open().notices.remove('signin-1')
@@ -147,7 +147,7 @@ describe('a credential store', () => {
     expect(await open().notices.read('signin-1')).toBeUndefined()
   })
 
-  it('forgets everything when asked to', async () => {
+  it('a cleared store has no logins and no key', async () => {
     await open().write(id, credential)
     await open().clear()
     expect(await open().list()).toEqual([])
@@ -191,7 +191,7 @@ describe('a damaged store is never an empty one:', () => {
     expect(everything()).toBe(before)
   })
 
-  it('one unreadable record does not hide the others', async () => {
+  it('an unreadable record does not hide the others', async () => {
     writeFileSync(recordOf(id), 'damaged')
     const logins = await open().list()
     expect(logins).toHaveLength(2)
@@ -201,13 +201,13 @@ describe('a damaged store is never an empty one:', () => {
     expect(await unreadable(open())).toEqual([])
   })
 
-  it('anything but a file in place of a record, too', async () => {
+  it('a record that is not a file does not hide the others', async () => {
     rmSync(recordOf(id))
     symlinkSync(recordOf(otherId), recordOf(id))
     expect(await unreadable(open())).toEqual([[id, recordOf(id), 'not_writable']])
   })
 
-  it('without its key nothing can be written either, until what it sealed is removed', async () => {
+  it('nothing can be written without the key until the sealed records are removed', async () => {
     rmSync(at('key'))
     const store = open()
     expect(await faultOf(store.write('3'.repeat(64), credential))).toBe('key_missing')
@@ -237,7 +237,7 @@ describe('a damaged store is never an empty one:', () => {
 describe('the key is where it was put first:', () => {
   const keychainIndex = JSON.stringify({ version: 1, backend: 'keychain', kid: '0123456789abcdef' })
 
-  it('in a keychain that cannot be reached, and nowhere else', async () => {
+  it('a key in an unreachable keychain is created nowhere else', async () => {
     await open().write(id, credential)
     const sealed = JSON.parse(text('records', `${id}.json`)) as { kid: string }
     writeFileSync(at('index.json'), keychainIndex.replace('0123456789abcdef', sealed.kid))
@@ -250,7 +250,7 @@ describe('the key is where it was put first:', () => {
     expect(everything()).toBe(before)
   })
 
-  it('where it was, for a process that looked while it was gone', async () => {
+  it('a key that was missing for a moment is found again', async () => {
     await open().write(id, credential)
     renameSync(at('key'), at('key.away'))
     const store = open()
@@ -260,7 +260,7 @@ describe('the key is where it was put first:', () => {
     expect(await store.read(id)).toEqual(credential)
   })
 
-  it('never in a keychain that was asked for and does not work', async () => {
+  it('a chosen keychain that does not work gets no key', async () => {
     expect(await faultOf(open({ backend: 'keychain' }).prepare())).toMatch(/^keychain_/)
     expect(existsSync(at('index.json'))).toBe(false)
   })
@@ -270,7 +270,7 @@ describe('a key of the environment', () => {
   const key = encodeBase64url(new Uint8Array(32).fill(7))
   const otherKey = encodeBase64url(new Uint8Array(32).fill(8))
 
-  it('opens again, and is written nowhere', async () => {
+  it('a key of the environment opens the store and is written nowhere', async () => {
     await open({ backend: undefined, key }).write(id, credential)
     expect(await open({ backend: undefined, key }).read(id)).toEqual(credential)
     expect(await open({ backend: undefined, key }).backend()).toBe('environment')
@@ -284,14 +284,14 @@ describe('a key of the environment', () => {
     ['is not given', undefined, /is not set now/],
     ['is another one', otherKey, /does not hold the key/],
     ['is none', 'AAAA', /does not hold the key/],
-  ])('that %s is said to be missing', async (_what, given, says) => {
+  ])('a key of the environment that %s is reported as missing', async (_what, given, says) => {
     await open({ backend: undefined, key }).write(id, credential)
     const reading = open({ backend: undefined, key: given }).read(id)
     await expect(reading).rejects.toMatchObject({ fault: 'key_missing' })
     await expect(reading).rejects.toThrow(says)
   })
 
-  it('takes over from a file, whose logins still open', async () => {
+  it('a key of the environment replaces a key file, whose logins still open', async () => {
     await open().write(otherId, credential)
     const store = open({ backend: undefined, key })
     await store.write(id, credential)
@@ -304,7 +304,7 @@ describe('a key of the environment', () => {
 })
 
 describe.skipIf(process.platform === 'win32')('a folder that cannot be written', () => {
-  it('can still be read', async () => {
+  it('a store in a folder that cannot be written can still be read', async () => {
     await open().write(id, credential)
     // Root can write everywhere, so the reader is another user.
     const isRoot = process.getuid?.() === 0
@@ -339,7 +339,7 @@ describe.skipIf(process.getuid?.() !== 0)('what belongs to another user', () => 
     return started
   }
 
-  it('is rejected as a folder for credentials', async () => {
+  it('a folder of another user is rejected', async () => {
     chmodSync(home, 0o755)
     mkdirSync(at(), { mode: 0o777 })
     chmodSync(at(), 0o777)
@@ -352,7 +352,7 @@ describe.skipIf(process.getuid?.() !== 0)('what belongs to another user', () => 
     expect(readdirSync(at())).toEqual([])
   })
 
-  it('is rejected as a key', async () => {
+  it('a key file of another user is rejected', async () => {
     chownSync(home, otherUser, otherUser)
     mkdirSync(at(), { mode: 0o777 })
     chownSync(at(), otherUser, otherUser)
@@ -365,7 +365,7 @@ describe.skipIf(process.getuid?.() !== 0)('what belongs to another user', () => 
 })
 
 describe('a store in memory', () => {
-  it('writes nothing, and excludes like the other', async () => {
+  it('a store in memory writes nothing, and locks like the other', async () => {
     const store = open({ backend: 'memory' })
     await store.prepare()
     await store.write(id, credential)

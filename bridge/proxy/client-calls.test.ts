@@ -37,7 +37,7 @@ const tell = (method: string): void =>
   })
 
 describe('behind initialize', () => {
-  it('everything waits for its answer, and goes in order', async () => {
+  it('messages behind initialize wait for its response, and go in order', async () => {
     const opening = ask(0, 'initialize')
     tell('notifications/initialized')
     ask(1, 'tools/list')
@@ -48,7 +48,7 @@ describe('behind initialize', () => {
     expect(seen.slice(1)).toEqual(['notifications/initialized', 'tools/list 1', 'tools/call 2'])
   })
 
-  it('pings and responses do not wait', () => {
+  it('pings and responses do not wait for initialize', () => {
     ask(0, 'initialize')
     ask(1, 'ping')
     void order.send(
@@ -61,21 +61,21 @@ describe('behind initialize', () => {
     expect(seen).toEqual(['initialize 0', 'ping 1', 'response'])
   })
 
-  it('what was cancelled meanwhile is never sent', async () => {
+  it('a message cancelled behind initialize is never sent', async () => {
     const opening = ask(0, 'initialize')
     await ask(1, 'tools/list').cancel()
     await opening.answer()
     expect(seen).toEqual(['initialize 0'])
   })
 
-  it('nothing waits for ever when it is cancelled itself', async () => {
+  it('a cancelled initialize lets the waiting messages go', async () => {
     const opening = ask(0, 'initialize')
     ask(1, 'tools/list')
     await opening.cancel()
     expect(seen).toEqual(['initialize 0', 'tools/list 1'])
   })
 
-  it('another one waits too, and has its own behind it', async () => {
+  it('a second initialize waits, and holds the messages behind it', async () => {
     const first = ask(0, 'initialize')
     const second = ask(1, 'initialize')
     ask(2, 'tools/list')
@@ -86,7 +86,7 @@ describe('behind initialize', () => {
   })
 })
 
-it('without initialize nothing waits', () => {
+it('nothing waits without initialize', () => {
   ask(1, 'server/discover')
   ask(2, 'tools/list')
   tell('notifications/x')

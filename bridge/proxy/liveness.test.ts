@@ -96,7 +96,7 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
 const gone = 'reset: the computer slept while https://x.example worked, and the connection is gone'
 
 describe('the watchdog', () => {
-  it('asks after 12 s of silence, and gives the call up 5 s later', async () => {
+  it('the watchdog pings after 12 s of silence, and fails the call 5 s later', async () => {
     const times = createTimes()
     const call = times.call('a')
     await times.pass(11)
@@ -112,7 +112,7 @@ describe('the watchdog', () => {
     expect(call.abort.signal.aborted).toBe(true)
   })
 
-  it('waits on when the ping is answered, and asks again', async () => {
+  it('the watchdog goes on after an answered ping, and pings again', async () => {
     const times = createTimes()
     times.call('a')
     await times.pass(12)
@@ -124,7 +124,7 @@ describe('the watchdog', () => {
     expect(times.failed).toEqual([])
   })
 
-  it('spares a call that was heard of meanwhile, and one that is silent by nature', async () => {
+  it('the watchdog spares a call that got a message meanwhile, and a subscription', async () => {
     const times = createTimes()
     const talking = times.call('talking')
     times.call('listening', 'subscriptions/listen')
@@ -137,7 +137,7 @@ describe('the watchdog', () => {
     expect(times.failed[0]).toMatch(/^silent,/)
   })
 
-  it('does not blame the server for a token that is late', async () => {
+  it('the watchdog does not blame the server for a late token', async () => {
     const times = createTimes()
     times.withoutToken()
     times.call('a')
@@ -146,7 +146,7 @@ describe('the watchdog', () => {
     expect(times.failed).toEqual([])
   })
 
-  it('is off with 0', async () => {
+  it('the watchdog is off with 0', async () => {
     const times = createTimes({ watchdogMs: 0 })
     times.call('a')
     await times.pass(100)
@@ -154,7 +154,7 @@ describe('the watchdog', () => {
   })
 })
 
-it('pings an idle connection as often as it is told', async () => {
+it('an idle connection is pinged at the configured interval', async () => {
   const times = createTimes({ pingMs: 30_000 })
   await times.pass(31)
   times.pings[0]?.answer()
@@ -163,7 +163,7 @@ it('pings an idle connection as often as it is told', async () => {
 })
 
 describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
-  it('asks at once, gives up what was asked before, and opens the streams again', async () => {
+  it('the server is pinged at once, old calls fail, and the streams reopen', async () => {
     const times = createTimes()
     times.call('old')
     times.call('listening', 'subscriptions/listen')
@@ -179,7 +179,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
     expect(times.drops()).toBe(0)
   })
 
-  it('asks again what may be asked twice', async () => {
+  it('old calls that may be repeated are sent again', async () => {
     const times = createTimes()
     times.call('list', 'tools/list')
     await times.pass(1)
@@ -191,7 +191,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
     expect(times.failed).toEqual([])
   })
 
-  it('gives its full time to what is asked before the timer has seen the sleep', async () => {
+  it('a call sent before the timer has noticed the sleep keeps its full time', async () => {
     const times = createTimes()
     const old = times.call('old')
     await times.pass(1)
@@ -209,7 +209,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
     expect(times.failed).toHaveLength(1)
   })
 
-  it('spares an old call that is heard of before the timer has seen the sleep', async () => {
+  it('an old call that got a message before the timer has noticed the sleep is spared', async () => {
     const times = createTimes()
     const call = times.call('talking')
     await times.pass(1)
@@ -221,7 +221,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
     expect(times.failed).toEqual([])
   })
 
-  it('forgets a ping that was under way', async () => {
+  it('a ping that was under way is dropped', async () => {
     const times = createTimes()
     times.call('old')
     await times.pass(12)
@@ -234,7 +234,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
     expect(times.failed).toEqual([`old, ${gone}`])
   })
 
-  it('drops the connections if the ping is not answered, unless somebody uses them again', async () => {
+  it('connections are dropped after an unanswered ping, unless a call uses them again', async () => {
     for (const isUsed of [false, true]) {
       const times = createTimes()
       times.call('old')
@@ -252,7 +252,7 @@ describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
 })
 
 describe('a clock on the wall', () => {
-  it.each([40, 3600, 31_536_000])('that is set ahead by %d s costs no call', async (seconds) => {
+  it.each([40, 3600, 31_536_000])('a wall clock set ahead by %d s costs no call', async (seconds) => {
     const times = createTimes()
     times.call('old')
     await times.pass(1)
@@ -265,7 +265,7 @@ describe('a clock on the wall', () => {
     expect(times.drops()).toBe(0)
   })
 
-  it('that alone goes ahead may be that of a virtual machine: it asks, and opens the streams again', async () => {
+  it('a wall clock that alone goes ahead, as in a VM, leads to a ping and reopens the streams', async () => {
     const times = createTimes()
     await times.pass(1)
     times.sleep(3600, 'virtual')
@@ -276,7 +276,7 @@ describe('a clock on the wall', () => {
     expect(times.reopened).toEqual([true])
   })
 
-  it('that is set back, or put right by some seconds, is no sleep', async () => {
+  it('a wall clock set back, or corrected by seconds, is no sleep', async () => {
     const times = createTimes()
     await times.pass(1)
     times.setClock(25)

@@ -35,7 +35,7 @@ describe('bad input', () => {
     ['params that are no object', '{"jsonrpc":"2.0","id":"a","method":"x","params":[1]}', -32_600, 'a'],
     ['null as id', '{"jsonrpc":"2.0","id":null,"method":"x"}', -32_600, null],
   ])(
-    '%s is answered with an error, goes nowhere, and the next message is served',
+    '%s is answered with an error and not sent, and the next message is served',
     async (_, line, code, id) => {
       const to = await startServer()
       const rig = startProxy(to)
@@ -48,7 +48,7 @@ describe('bad input', () => {
     },
   )
 
-  it('refuses an id that is waiting, and answers the first', async () => {
+  it('a request with the id of an open one is refused, and the first is answered', async () => {
     const { to, calls } = await heldCalls('legacy')
     const rig = startProxy(to)
     await initialize(rig)
@@ -62,7 +62,7 @@ describe('bad input', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('takes batches of 2025-03-26 only', async () => {
+  it('batches are accepted from clients of 2025-03-26 only', async () => {
     const rig = startProxy(await startServer())
     const batch = JSON.stringify([
       { jsonrpc: '2.0', id: 'b1', method: 'tools/list' },
@@ -85,7 +85,7 @@ describe('bad input', () => {
 })
 
 describe.each(eras)('a %s client of a server of its own era', (era) => {
-  it('reaches methods that nobody knows, and what it writes arrives byte for byte', async () => {
+  it('unknown methods and their text arrive byte for byte', async () => {
     const odd = [1, { '': null }]
     const to = await startServer({
       era,
@@ -152,7 +152,7 @@ it('a subscription at a modern server is back after a cut for a legacy client, w
 })
 
 describe('a lost answer', () => {
-  it('of an error without id gets the id of its request', async () => {
+  it('an error without an id gets the id of its request', async () => {
     const error = { code: -32_001, message: 'no', data: { a: 1 } }
     const to = await startServer({ handle: onCall(({ answer }) => answer({ id: null, error }, 400)) })
     const rig = startProxy(to)
@@ -164,7 +164,7 @@ describe('a lost answer', () => {
 describe('tools', () => {
   const tools = ['read_a', 'read_b', 'write_a'].map((name) => ({ name, inputSchema: { type: 'object' } }))
 
-  it.each(eras)('are hidden and refused as the filter says, %s era', async (era) => {
+  it.each(eras)('tools are hidden and refused by the filter, %s revision', async (era) => {
     const params = own(era)
     const to = await startServer({ era, tools })
     const rig = startProxy(to, { tools: { allow: ['read_*'], deny: ['*_b'] } })
@@ -187,7 +187,7 @@ describe('tools', () => {
     properties: { region: { type: 'string', 'x-mcp-header': header } },
   })
 
-  it('that declare headers faultily are hidden, and the others get theirs', async () => {
+  it('tools with faulty header declarations are hidden, and the others get their headers', async () => {
     const declared = [
       { name: 'good', inputSchema: region('Region') },
       { name: 'bad', inputSchema: region('no good') },
@@ -238,7 +238,7 @@ describe('tools', () => {
       expect(calls).toEqual(['tools/call', 'tools/list', 'tools/list', 'tools/call'])
     })
 
-    it('share that look when there are several', async () => {
+    it('several calls that lack a header share one look at the list', async () => {
       const to = await strictServer()
       const rig = startProxy(to)
       await open(rig, era)
@@ -250,7 +250,7 @@ describe('tools', () => {
       expect(lists.map(({ body }) => body['params']._meta.progressToken)).toEqual([undefined, undefined])
     })
 
-    it('are refused with the first answer when the list cannot be had', async () => {
+    it('a call that lacks a header keeps its error if the list fails', async () => {
       const to = await startServer({
         era: 'modern',
         handle({ body: { method }, answer, response }) {
@@ -274,7 +274,7 @@ describe.each(eras)('each request of a client of the %s era', (era) => {
     pick: nat(),
   })
 
-  it('is answered exactly once, or not at all when it was cancelled', { timeout: 60_000 }, async () => {
+  it('each request is answered exactly once, or not at all if cancelled', { timeout: 60_000 }, async () => {
     const { to, calls } = await heldCalls(era)
     const params = own(era)
     await assert(
@@ -322,7 +322,7 @@ describe.each([
   ['legacy', 'modern'],
   ['modern', 'legacy'],
 ] as const)('each request of a %s client that is translated', (era, server) => {
-  it('is answered exactly once', async () => {
+  it('each request is answered exactly once', async () => {
     const { to, calls } = await heldCalls(server)
     const params = own(era)
     const rig = startProxy(to)

@@ -31,8 +31,8 @@ const earlier = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 /** What a client of 2026-07-28 is told before a server that lacks this revision. */
 const unsupported = { code: -32_022, data: { supported: earlier, requested: '2026-07-28' } }
 
-describe('a client and a server', () => {
-  it('of 2025-11-25 both: the client opens with its own initialize', async () => {
+describe('the revisions of a client and a server', () => {
+  it('a 2025 client of a 2025 server opens with its own initialize', async () => {
     const to = await startServer()
     const rig = startProxy(to)
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
@@ -43,7 +43,7 @@ describe('a client and a server', () => {
     expect(rig.memory()).toMatchObject({ era: 'legacy', transport: 'http', tools: [{ name: 'echo' }] })
   })
 
-  it('of 2026-07-28 both: the client opens with its own server/discover', async () => {
+  it('a 2026 client of a 2026 server opens with its own server/discover', async () => {
     const to = await startServer({ era: 'modern' })
     const rig = startProxy(to)
     const found = await rig.ask('server/discover', claims())
@@ -56,7 +56,7 @@ describe('a client and a server', () => {
     })
   })
 
-  it('of 2025-11-25 and 2026-07-28: the bridge adapts after the server has refused initialize', async () => {
+  it('a 2025 client of a 2026 server is adapted after the server has refused initialize', async () => {
     const to = await startServer({ era: 'modern' })
     const rig = startProxy(to)
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
@@ -65,7 +65,7 @@ describe('a client and a server', () => {
     expect(rig.memory()).toMatchObject({ era: 'modern' })
   })
 
-  it('of 2026-07-28 and 2025-11-25: the client gets -32022 with the versions that work', async () => {
+  it('a 2026 client of a 2025 server gets -32022 with the versions that work', async () => {
     const to = await startServer()
     const rig = startProxy(to)
     expect((await rig.ask('server/discover', claims()))['error']).toEqual({
@@ -78,7 +78,7 @@ describe('a client and a server', () => {
     expect(to.counters).toMatchObject({ calls: {}, sessionsOpened: 0 })
   })
 
-  it('of both revisions and of 2025-11-25: the client falls back, and is asked in its session', async () => {
+  it('a client of both of a 2025 server falls back, and is asked in its session', async () => {
     const question = { jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: { message: 'Name?' } }
     const held: ServerResponse[] = []
     const to = await startServer({
@@ -103,14 +103,17 @@ describe('a client and a server', () => {
     expect(rig.memory()).toMatchObject({ era: 'legacy' })
   })
 
-  it.each(['legacy', 'modern'] as const)('of both revisions and of both: %s comes first', async (first) => {
-    const to = await startServer({ era: 'both' })
-    const rig = startProxy(to)
-    if (first === 'modern') await rig.ask('server/discover', claims())
-    expect((await initialize(rig))['result'].protocolVersion).toBe('2025-11-25')
-    expect((await rig.ask('tools/list'))['result'].resultType).toBeUndefined()
-    expect((await rig.ask('tools/list', claims()))['result'].resultType).toBe('complete')
-  })
+  it.each(['legacy', 'modern'] as const)(
+    'a client and a server of both use either revision: %s comes first',
+    async (first) => {
+      const to = await startServer({ era: 'both' })
+      const rig = startProxy(to)
+      if (first === 'modern') await rig.ask('server/discover', claims())
+      expect((await initialize(rig))['result'].protocolVersion).toBe('2025-11-25')
+      expect((await rig.ask('tools/list'))['result'].resultType).toBeUndefined()
+      expect((await rig.ask('tools/list', claims()))['result'].resultType).toBe('complete')
+    },
+  )
 })
 
 describe('before the revision of a server is known', () => {
@@ -140,8 +143,30 @@ describe('before the revision of a server is known', () => {
   })
 })
 
+it('a late server/discover does not take a 2025 client out of its session', async () => {
+  const discovered = createSignal()
+  const initialized = createSignal()
+  const to = await startServer({
+    era: 'both',
+    handle({ body }) {
+      if (body['method'] === 'server/discover') return discovered.given.then(() => false)
+      return body['method'] === 'initialize' && initialized.given.then(() => false)
+    },
+  })
+  const rig = startProxy(to)
+  const found = rig.ask('server/discover', claims())
+  const opened = initialize(rig)
+  await expect.poll(() => to.methods()).toEqual(['server/discover', 'initialize'])
+  discovered.give()
+  expect(await found).toHaveProperty('result')
+  initialized.give()
+  expect(await opened).toHaveProperty('result')
+  await rig.ask('tools/list')
+  expect(to.received.at(-1)?.headers['mcp-session-id']).toBeDefined()
+})
+
 describe('the memory', () => {
-  it('sends a 2025 client straight to the methods of a server of 2026-07-28', async () => {
+  it('a remembered 2026 server gets the requests of a 2025 client without a probe', async () => {
     const to = await startServer({ era: 'modern' })
     const rig = startProxy(to, { memory: modernMemory })
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remembered')
@@ -149,7 +174,7 @@ describe('the memory', () => {
     expect(to.methods().filter((method) => method !== 'subscriptions/listen')).toEqual(['tools/list'])
   })
 
-  it('of 2025 clients does not keep one of 2026-07-28 from a server that has both', async () => {
+  it('a server remembered as 2025 is asked for 2026-07-28 by a 2026 client', async () => {
     const to = await startServer({ era: 'both' })
     const rig = startProxy(to, { memory: legacyMemory })
     await rig.ask('server/discover', claims())
@@ -157,7 +182,7 @@ describe('the memory', () => {
     expect(rig.memory()?.era).toBe('modern')
   })
 
-  it('of 2026-07-28 gives way when the server speaks 2025-11-25 now: the client falls back', async () => {
+  it('a server remembered as 2026 that speaks 2025 now makes the client fall back', async () => {
     const to = await startServer()
     const rig = startProxy(to, { memory: modernMemory })
     expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
@@ -180,7 +205,7 @@ const refuseModern =
   }
 
 describe('evidence of the revision', () => {
-  it.each([401, 403, 503, 500, 429])('is not found in a %d', async (status) => {
+  it.each([401, 403, 503, 500, 429])('a %d is no evidence of the revision', async (status) => {
     const to = await startServer({
       era: 'modern',
       handle: ({ response }) => (response.writeHead(status).end(), true),
@@ -198,7 +223,7 @@ describe('evidence of the revision', () => {
     ['modern', {}],
     ['modern', { id: null }],
   ] as const)(
-    'is a 400 to 2026-07-28, under the id of the request or another, for a %s client %j',
+    'a 400 to 2026-07-28 is evidence of 2025, for a %s client and the id %j',
     async (client, id) => {
       const error = { code: -32_600, message: 'Unsupported protocol version' }
       const to = await startServer({ handle: refuseModern({ error, ...id }) })
@@ -222,7 +247,7 @@ describe('evidence of the revision', () => {
     ['a web page', 'legacy', onCall(webPage), { data: { fault: 'no_mcp' } }],
     ['a web page', 'modern', onCall(webPage), { data: { fault: 'no_mcp' } }],
   ] as const)(
-    'is not %s: the call of a %s client may have been executed, and is not made again',
+    '%s is no evidence: the call of a %s client may have been executed, and is not repeated',
     async (_, client, handle, said) => {
       const to = await startServer({ era: 'both', handle })
       const rig = startProxy(to, { memory: modernMemory })
@@ -233,25 +258,25 @@ describe('evidence of the revision', () => {
     },
   )
 
-  it('is -32022 that names earlier revisions only, which the client is told', async () => {
+  it('a -32022 that names earlier revisions only is evidence of 2025, and passes these on', async () => {
     const data = { supported: ['2025-11-25', '2025-06-18'], requested: '2026-07-28' }
     const handle = refuseModern({ error: { code: -32_022, message: 'no', data } })
     const rig = startProxy(await startServer({ handle }))
     expect((await rig.ask('server/discover', claims()))['error']).toMatchObject({ code: -32_022, data })
   })
 
-  it('is a discovery that names earlier revisions only', async () => {
+  it('a discovery that names earlier revisions only is evidence of 2025', async () => {
     const rig = startProxy(await startServer({ discoverable: true }))
     expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
   })
 
-  it('is a -32602 with 200, with which the Python SDK answers an unknown method', async () => {
+  it('a -32602 with 200, as the Python SDK answers unknown methods, is evidence of 2025', async () => {
     const handle = refuseModern({ error: { code: -32_602, message: 'Invalid' } }, 200)
     const rig = startProxy(await startServer({ handle }))
     expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
   })
 
-  it('is not a -32602 for what the client did wrong: it gets that answer of a server of 2026-07-28', async () => {
+  it('a -32602 of a 2026 server for an invalid request is passed on', async () => {
     const refuse = refuseModern({ error: { code: -32_602, message: 'Invalid' } })
     const to = await startServer({
       era: 'modern',
@@ -263,7 +288,7 @@ describe('evidence of the revision', () => {
     expect(to.methods()).not.toContain('initialize')
   })
 
-  it('is not a -32022 that offers our version: the request is sent once more', async () => {
+  it('a -32022 that offers our version repeats the request', async () => {
     const data = { supported: ['2026-07-28'], requested: '2026-07-28' }
     const refuse = refuseModern({ error: { code: -32_022, message: 'no', data } })
     const to = await startServer({
@@ -275,7 +300,7 @@ describe('evidence of the revision', () => {
     expect(to.methods()).toEqual(['server/discover', 'server/discover'])
   })
 
-  it('that passes does not bind the bridge: a client of 2026-07-28 is served once the server is up', async () => {
+  it('a 404 that passes does not bind the bridge: a 2026 client is served once the server is up', async () => {
     const to = await startServer({ era: 'modern', handle: notFound })
     const rig = startProxy(to)
     expect((await rig.ask('server/discover', claims()))['error'].message).toContain('404')
@@ -284,7 +309,7 @@ describe('evidence of the revision', () => {
     expect((await rig.ask('tools/list', claims()))['result'].tools).toHaveLength(1)
   })
 
-  it('missing, a refused initialize is told to the client, and the next one is tried anew', async () => {
+  it('a server of neither revision is an error, and the next request starts over', async () => {
     const to = await startServer({ handle: notFound })
     const rig = startProxy(to, { memory: modernMemory })
     await initialize(rig)
@@ -294,7 +319,7 @@ describe('evidence of the revision', () => {
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remembered')
   })
 
-  it('is not looked for when the revision is pinned', async () => {
+  it('a pinned revision is not probed', async () => {
     const to = await startServer()
     const rig = startProxy(to, { protocol: 'modern' })
     expect((await rig.ask('server/discover', claims()))['error'].code).toBe(-32_000)
@@ -308,7 +333,7 @@ describe('evidence of the revision', () => {
 
 describe('HTTP+SSE', () => {
   it.each(['http-first', 'sse-first', 'sse-only'] as const)(
-    'serves a 2025 client with %s',
+    'an HTTP+SSE server serves a 2025 client with %s',
     async (transport) => {
       const { sseUrl: url } = await startServer({ transport: 'sse' })
       const rig = startProxy({ url }, { transport })
@@ -318,27 +343,27 @@ describe('HTTP+SSE', () => {
     },
   )
 
-  it('is told to a client of 2026-07-28 as a server of earlier versions', async () => {
+  it('an HTTP+SSE server makes a 2026 client fall back', async () => {
     const { sseUrl: url } = await startServer({ transport: 'sse' })
     const rig = startProxy({ url })
     expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
   })
 
-  it('is not tried with http-only', async () => {
+  it('HTTP+SSE is not tried with http-only', async () => {
     const to = await startServer({ transport: 'sse' })
     const rig = startProxy({ url: to.sseUrl }, { transport: 'http-only' })
     expect((await initialize(rig))['error'].data.fault).toBe('not_found')
     expect(to.received.every(({ method }) => method === 'POST')).toBe(true)
   })
 
-  it('gives way to Streamable HTTP with sse-first', async () => {
+  it('HTTP+SSE gives way to Streamable HTTP with sse-first', async () => {
     const rig = startProxy(await startServer({ streamStatus: 405 }), { transport: 'sse-first' })
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
   })
 })
 
-it('answers with an error while the server is down, whatever is remembered of it, and goes on', async () => {
+it('a server that is down is an error, whatever is remembered of it', async () => {
   // A port of a server that has closed is soon another's.
   const memory = { ...legacyMemory, initializeResult: { protocolVersion: '2025-11-25', capabilities: {} } }
   const rig = startProxy({ url: 'http://127.0.0.1:9/mcp' }, { memory, signInWaitMs: 20_000 })

@@ -58,14 +58,14 @@ function streamed(call: Received, messages: readonly Json[]): void {
 }
 
 describe.each(pairs)('a %s client of a %s server', (...pair) => {
-  it('gets its own result when one to a request of nobody comes before', async () => {
+  it('a client gets its own result after one to an unknown request', async () => {
     const { call } = await connect(pair, (asked) =>
       streamed(asked, [response('of nobody', 'foreign'), response(asked.body['id'], textIn(asked))]),
     )
     expect(textOf(await call(11, 'own'))).toBe('own')
   })
 
-  it('gets its own result when one under the number of its id, which is a text, comes before', async () => {
+  it('a client with a text id gets its own result after one under the same number', async () => {
     const { call } = await connect(pair, (asked) => {
       const { id } = asked.body
       // The adapter has numbers of its own.
@@ -75,14 +75,14 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
     expect(textOf(await call('12', 'own'))).toBe('own')
   })
 
-  it('gets the result of a server that writes the number of its id as text', async () => {
+  it('a client with a number id gets a result whose id is text', async () => {
     const { call } = await connect(pair, (asked) =>
       streamed(asked, [response(String(asked.body['id']), textIn(asked))]),
     )
     expect(textOf(await call(11, 'own'))).toBe('own')
   })
 
-  it('gets its own result when that of another call comes before in its stream', async () => {
+  it('a client gets its own result after that of another call in its stream', async () => {
     const calls: Received[] = []
     const { call } = await connect(pair, (asked) => void calls.push(asked))
     const answered = Promise.all([call(11, 'one'), call(12, 'two')])
@@ -93,7 +93,7 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
     expect((await answered).map(textOf)).toEqual(['one', 'two'])
   })
 
-  it('has requests 11 and "11" at once, each with its result under its id', async () => {
+  it('requests 11 and "11" at once get their results under their ids', async () => {
     const calls: Received[] = []
     const { call, rig } = await connect(pair, (asked) => void calls.push(asked))
     const answered = Promise.all([call(11, 'number'), call('11', 'text')])
@@ -108,7 +108,7 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
   it.each([
     [11, '11'],
     ['11', 11],
-  ] as const)('cancels %j without %j', async (cancelled, kept) => {
+  ] as const)('cancelling %j does not cancel %j', async (cancelled, kept) => {
     const calls: Received[] = []
     const { call, cancel, rig, to } = await connect(pair, (asked) => void calls.push(asked))
     const answered = call(kept, 'kept')
@@ -128,7 +128,7 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
     expect(rig.messages.some((message) => message['id'] === cancelled && 'result' in message)).toBe(false)
   })
 
-  it("cancels nothing for an id that has its answer, or is nobody's: the server could take it for another", async () => {
+  it('cancelling an answered or unknown id sends nothing to the server', async () => {
     const { call, cancel, rig, to } = await connect(pair, (asked) =>
       streamed(asked, [response(asked.body['id'], textIn(asked))]),
     )
@@ -153,7 +153,7 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
     'at the proper end of a stream without an answer': (asked) => void asked.events(': working\n\n').end(),
   }
 
-  it.each(Object.keys(cuts))('makes a call once when its connection is cut %s', async (how) => {
+  it.each(Object.keys(cuts))('a call is sent once when its connection is cut %s', async (how) => {
     let made = 0
     const { call, to } = await connect(
       pair,
@@ -173,7 +173,7 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
   })
 })
 
-it('makes a call once when the server falls silent, whatever the two speak', async () => {
+it('a call is sent once when the server falls silent, in each pair of revisions', async () => {
   const outcomes = pairs.map(async ([client, server]) => {
     let made = 0
     const to = await startServer({

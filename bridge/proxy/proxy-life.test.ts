@@ -21,7 +21,7 @@ it.each([
   ['stdin ends', (rig: Rig) => void rig.input.end()],
   ['it is stopped', (rig: Rig) => rig.proxy.stop('SIGTERM')],
   ['stdout is closed', (rig: Rig) => void rig.output.destroy(new Error('EPIPE'))],
-])('is over soon when %s while a token is being fetched', async (_, end) => {
+])('the proxy ends soon when %s while a token is being fetched', async (_, end) => {
   const tokens = {
     authorization: () => new Promise<never>(() => {}),
     refused: () => new Promise<never>(() => {}),
@@ -37,7 +37,7 @@ it.each([
 
 describe('silence', () => {
   it.each(['legacy', 'modern'] as const)(
-    'is no reason to end a call whose %s server answers pings',
+    'silence does not end a call if the %s server answers pings',
     async (era) => {
       const held: Received[] = []
       const to = await startServer({ era, handle: onCall((call) => held.push(call)) })
@@ -51,7 +51,7 @@ describe('silence', () => {
     },
   )
 
-  it('of the whole connection is broken by pings, if they are asked for', async () => {
+  it('an idle connection is pinged if configured', async () => {
     const to = await startServer()
     const rig = startProxy(to, { pingMs: 50 })
     await initialize(rig)

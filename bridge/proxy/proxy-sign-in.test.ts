@@ -48,10 +48,23 @@ async function guarded(
 const link = 'https://as.example/authorize?n=1'
 const listChanged = (message: Json): boolean => message['method'] === 'notifications/tools/list_changed'
 
+it('a 2025 client that has signed in at a server of 2026-07-28 hears of its changes', async () => {
+  const { rig, to, allow } = await guarded('modern')
+  await initialize(rig)
+  rig.write({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  await rig.ask('tools/list')
+  allow()
+  await rig.find(listChanged)
+  expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
+  await expect.poll(() => to.counters.streamsOpen).toBe(1)
+  to.changeTools()
+  await expect.poll(() => rig.messages.filter(listChanged).length).toBeGreaterThan(1)
+})
+
 describe.each(['legacy', 'modern'] as const)(
   'a client of 2025-11-25 that is not signed in, %s server',
   (era) => {
-    it('is answered in time, gets a tool to sign in, and everything afterwards', async () => {
+    it('initialize is answered in time, and the sign-in tool leads to the real tools', async () => {
       const { rig, signIn, allow } = await guarded(era)
       const start = performance.now()
       const opened = await initialize(rig)
@@ -77,7 +90,7 @@ describe.each(['legacy', 'modern'] as const)(
       expect(rig.messages.filter(({ id, method }) => id === 1 && method === undefined)).toHaveLength(1)
     })
 
-    it('answers the call of another tool with the link, and remembers what the server really is', async () => {
+    it('a call of another tool is answered with the link, and the memory learns the real server', async () => {
       const tools = [{ name: 'known', inputSchema: { type: 'object' } }]
       const { rig, allow } = await guarded(era, {
         memory: { era: 'legacy', transport: 'http', at: Date.now() / 1000, tools },
@@ -95,7 +108,7 @@ describe.each(['legacy', 'modern'] as const)(
       expect(rig.memory()?.era).toBe(era)
     })
 
-    it('asks a client that opens links once, holds its calls, goes on, and says that it is complete', async () => {
+    it('a client with URL elicitation is asked once, its calls wait, and completion is notified', async () => {
       const { rig, allow } = await guarded(era)
       await initialize(rig, { elicitation: { form: {}, url: {} } })
       const first = rig.ask('tools/call', { name: 'echo', arguments: { n: 1 } })
@@ -111,7 +124,7 @@ describe.each(['legacy', 'modern'] as const)(
       expect(rig.messages.filter(({ method }) => method === 'elicitation/create')).toHaveLength(1)
     })
 
-    it('answers with the link when the client would not open it', async () => {
+    it('a declined elicitation is answered with the link', async () => {
       const { rig } = await guarded(era)
       await initialize(rig, { elicitation: { url: {} } })
       const call = rig.ask('tools/call', { name: 'echo', arguments: {} })
@@ -127,7 +140,7 @@ describe.each(['legacy', 'modern'] as const)(
 describe.each(['legacy', 'modern'] as const)(
   'a client of both revisions before an unknown %s server',
   (era) => {
-    it('is offered 2025-11-25 at once, and its sign-in begins with initialize', async () => {
+    it('a client of both is offered 2025-11-25 at once, and its sign-in begins with initialize', async () => {
       const { rig, signIn, allow } = await guarded(era, { signInWaitMs: 20_000 })
       const found = await rig.ask('server/discover', claims())
       expect(found['error']).toMatchObject({ code: -32_022, data: { requested: '2026-07-28' } })
@@ -150,7 +163,7 @@ describe('a client of 2026-07-28 that is not signed in', () => {
     discoverResult: { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
   }
 
-  it('is answered in time from memory, and its subscription hears of the new tools', async () => {
+  it('a 2026 client is answered from memory in time, and its subscription announces the new tools', async () => {
     const { rig, allow } = await guarded('modern', { memory })
     const found = await rig.ask('server/discover', claims())
     expect(found['result']).toMatchObject({ resultType: 'complete', supportedVersions: ['2026-07-28'] })
@@ -170,7 +183,7 @@ describe('a client of 2026-07-28 that is not signed in', () => {
   it.each([
     ['after a server/discover of a known server', memory],
     ['without any, before an unknown server', undefined],
-  ])('is asked for input by its call %s, and goes on after the sign-in', async (_, remembered) => {
+  ])('a 2026 call gets input_required %s, and succeeds after the sign-in', async (_, remembered) => {
     const { rig, to, allow } = await guarded('modern', remembered && { memory: remembered })
     const params = { ...claims({ elicitation: { url: {} } }), name: 'echo', arguments: { n: 1 } }
     if (remembered) await rig.ask('server/discover', claims({ elicitation: { url: {} } }))
@@ -191,7 +204,7 @@ describe('a client of 2026-07-28 that is not signed in', () => {
 })
 
 describe('sign-in', () => {
-  it('at a page that nothing confirms is told with both hosts, by tools and elicitation, and not opened', async () => {
+  it('an unconfirmed page is shown with both hosts, by tools and elicitation, and not opened', async () => {
     const prompt = { unconfirmed: { page: 'bank.example', namedBy: 'mcp.example' } }
     const warning = expect.stringContaining('mcp.example sends you to bank.example to sign in.') as string
     const { rig } = await guarded('legacy', { prompt })
@@ -208,7 +221,7 @@ describe('sign-in', () => {
     expect([...rig.opened, ...asking.opened]).toEqual([])
   })
 
-  it('holds only the call that needs more scope', async () => {
+  it('only the call that needs more scope waits for the sign-in', async () => {
     const to = await startServer({
       handle({ body, response }) {
         if (body['params']?.name !== 'admin') return false
@@ -229,7 +242,7 @@ describe('sign-in', () => {
     expect((await held)['result'].content).toHaveLength(1)
   })
 
-  it('answers a silent server from memory, and follows up', async () => {
+  it('a silent server is answered for from memory, and its session opened later', async () => {
     const { given, give } = createSignal()
     const to = await startServer({
       handle: ({ body }) => (body['method'] === 'initialize' ? given.then(() => false) : false),

@@ -116,7 +116,6 @@ export class RevisionStep {
     if (isModern && mayRepeat('other_revision', message.envelope) && revision.switchTo('modern'))
       return this.#requestLegacy(message, context, call)
     revision.forget()
-    if (revision.proven === undefined) this.#used = undefined
     await error.release()
   }
 

@@ -18,7 +18,7 @@ it.each([
   else expect(reason).toContain(flag)
 })
 
-it('lets tools through that have no name, and the one of the bridge', async () => {
+it('tools without a name and the sign-in tool pass the filter', async () => {
   const filter = new ToolFilter({ allow: ['x'], deny: [] })
   filter.exempt('sign_in')
   const list = async (result: JsonObject): Promise<unknown> => {

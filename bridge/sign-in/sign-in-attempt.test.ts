@@ -46,7 +46,7 @@ function create(hasSignIn = true) {
   }
 }
 
-it('has one sign-in at a time, opens one tab, and says where', async () => {
+it('one sign-in runs at a time, opens one tab and prints the link', async () => {
   const { signIns, begun, said, opened, settle, successes } = create()
   const first = signIns.begin(false)
   expect(signIns.begin(true)).toBe(first)
@@ -62,7 +62,7 @@ it('has one sign-in at a time, opens one tab, and says where', async () => {
   expect(signIns.begin(false)).not.toBe(first)
 })
 
-it('opens the link with the code in it, and says the code', async () => {
+it('a device sign-in opens the link with the code, and prints the code', async () => {
   const { signIns, begun, said, opened, settle } = create()
   signIns.begin(false)
   begun[0]?.tell({
@@ -80,14 +80,14 @@ it('opens the link with the code in it, and says the code', async () => {
   ])
 })
 
-it('says where a page of this computer can be opened, and where a code is typed', () => {
+it('the line tells where to open a page of this computer, and where to enter a code', () => {
   const device = { kind: 'device' as const, userCode: 'AB-CD', expiresAt: 1, askedBy: 'mcp.example' }
   expect(signInLine({ ...device, url: 'http://localhost:8787/device' })).toBe(
     'mcp.example asks you to open http://localhost:8787/device in a browser on this computer and enter the code AB-CD',
   )
 })
 
-it('names both hosts of a page that nothing confirms, and does not open it', async () => {
+it('an unconfirmed page is shown with both hosts, and not opened', async () => {
   const { signIns, begun, said, opened, settle } = create()
   signIns.begin(false)
   const unconfirmed = { page: 'bank.example', namedBy: 'mcp.example' }
@@ -99,7 +99,7 @@ it('names both hosts of a page that nothing confirms, and does not open it', asy
   ])
 })
 
-it('waits 30 s after a failure, unless a person asks', async () => {
+it('no sign-in begins within 30 s after a failure, unless the user asks', async () => {
   const { signIns, begun, settle, later } = create()
   signIns.begin(false)
   begun[0]?.fail(new Error('denied'))
@@ -117,7 +117,7 @@ it('waits 30 s after a failure, unless a person asks', async () => {
   expect(signIns.lastFailure).toBeUndefined()
 })
 
-it('tells those who wait for any sign-in', async () => {
+it('a successful sign-in resolves all waiting requests', async () => {
   const { signIns, begun, settle } = create()
   let isThere = false
   void signIns.success.then(() => (isThere = true))
@@ -131,7 +131,7 @@ it('tells those who wait for any sign-in', async () => {
   expect(isThere).toBe(true)
 })
 
-it('cancels at the end, and begins no more', async () => {
+it('close cancels the sign-in and begins no other', async () => {
   const { signIns, begun, said, settle } = create()
   signIns.begin(false)
   signIns.close()
@@ -143,6 +143,6 @@ it('cancels at the end, and begins no more', async () => {
   expect(signIns.begin(true)).toBeUndefined()
 })
 
-it('begins none where nobody can sign in', () => {
+it('no sign-in begins where signing in is impossible', () => {
   expect(create(false).signIns.begin(true)).toBeUndefined()
 })

@@ -1,7 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { createSignal } from '@drawbridge/shared/async.ts'
-import { parseWireMessage, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import {
+  jsonRpcError,
+  parseWireMessage,
+  toWireMessage,
+  type WireMessage,
+} from '@drawbridge/shared/mcp/json-rpc.ts'
 import { unheard, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 import { TransportError } from '../transport/transport.ts'
@@ -15,12 +20,14 @@ interface CreateOptions {
   opens?: boolean
   memory?: ServerMemory
   signIn?: ReturnType<typeof pendingSignIn>['signIn']
+  /** Answered with a JSON-RPC error. */
+  failing?: string
 }
 
 /** A transport of the 2025 era whose server refuses some methods until somebody signs in. */
 function create(
   refused: (method: string) => boolean,
-  { opens = false, signIn, memory, ...times }: CreateOptions = {},
+  { opens = false, signIn, memory, failing, ...times }: CreateOptions = {},
 ) {
   let isOpen = false
   const sent: string[] = []
@@ -32,8 +39,9 @@ function create(
     sent.push(method)
     if (!isOpen && refused(method)) throw new TransportError('sign_in_needed', 'x', { status: 401 })
     if (envelope.kind === 'notification') await accepted
-    if (envelope.kind === 'request')
-      await deliver(toWireMessage({ jsonrpc: '2.0', id: envelope.id, result: { real: true, tools: [] } }))
+    if (envelope.kind !== 'request') return
+    if (method === failing) return deliver(toWireMessage(jsonRpcError(envelope.id, -32_000, 'no')))
+    await deliver(toWireMessage({ jsonrpc: '2.0', id: envelope.id, result: { real: true, tools: [] } }))
   }
   const signIns = new SignIns({
     waitMs: 20,
@@ -69,7 +77,7 @@ function create(
     pending.succeed()
   }
   const acceptAfter = (work: Promise<void>): void => void (accepted = work)
-  return { ask, notify, sent, allow, pending, acceptAfter }
+  return { ask, notify, sent, allow, pending, acceptAfter, opening: step.opening }
 }
 
 /** What is answered long before `callWaitMs` is over. */
@@ -78,7 +86,7 @@ function soon(answer: Promise<Json>): Promise<Json> {
   return Promise.race([answer, late])
 }
 
-it('asks nothing before the server has accepted notifications/initialized', async () => {
+it('requests wait until the server has accepted notifications/initialized', async () => {
   const { ask, notify, sent, acceptAfter } = create(() => false)
   await ask('initialize', { capabilities: {} })
   const { given, give } = createSignal()
@@ -91,7 +99,7 @@ it('asks nothing before the server has accepted notifications/initialized', asyn
   expect(sent).toContain('tools/list')
 })
 
-it('serves a server that lets initialize through and nothing else', async () => {
+it('a server that allows initialize alone is signed in to', async () => {
   const { ask, notify, sent, allow } = create((method) => method !== 'initialize')
   expect((await ask('initialize', { capabilities: {} }))['result'].real).toBe(true)
   const notified = notify('notifications/initialized')
@@ -108,12 +116,12 @@ it('serves a server that lets initialize through and nothing else', async () => 
   ])
 })
 
-it('stands in for a server that nothing is known of under its own name and version', async () => {
+it('an unknown server is answered for with the name and version of the bridge', async () => {
   const { ask } = create(() => true)
   expect((await ask('initialize'))['result'].serverInfo).toEqual({ name: 'drawbridge', version: '1' })
 })
 
-it('does not tell the server that something is cancelled which never got there', async () => {
+it('a cancellation of an unsent request is not sent', async () => {
   const { ask, notify, sent, allow } = create(() => true)
   await ask('initialize')
   await notify('notifications/initialized')
@@ -123,7 +131,7 @@ it('does not tell the server that something is cancelled which never got there',
   expect(sent).toEqual(['initialize', 'initialize', 'notifications/initialized', 'tools/list'])
 })
 
-it('does not hold a list for a person who is asked to open the link', async () => {
+it('a list does not wait while the user is asked to open the link', async () => {
   const { ask } = create((method) => method !== 'initialize')
   await ask('initialize', { capabilities: { elicitation: { url: {} } } })
   expect((await ask('tools/list'))['result'].tools[0].name).toBe('sign_in')
@@ -133,7 +141,7 @@ describe('a call of a tool that is not public', () => {
   const isCall = (method: string): boolean => method === 'tools/call'
   const textOf = (answer: Json): string => String(answer['result'].content[0].text)
 
-  it('waits for the person who has the link in a browser, and is answered by the server', async () => {
+  it('a call waits while the link is in a browser, and is answered by the server', async () => {
     const { ask, allow } = create(isCall, { callWaitMs: 20_000, opens: true })
     await ask('initialize')
     expect((await ask('tools/list'))['result'].real).toBe(true)
@@ -149,7 +157,7 @@ describe('a call of a tool that is not public', () => {
   it.each([
     ['in time', true],
     ['at once without a browser', false],
-  ])('is answered with the link %s, and names no tool that is not listed', async (_when, opens) => {
+  ])('a call is answered with the link %s, and names no unlisted tool', async (_when, opens) => {
     const { ask, pending } = create(isCall, { callWaitMs: opens ? 60 : 60_000, opens })
     await ask('initialize')
     await ask('tools/list')
@@ -160,14 +168,14 @@ describe('a call of a tool that is not public', () => {
     expect(failed).not.toContain('sign_in')
   })
 
-  it('is all that waits for a person with the link in a browser: a list is answered', async () => {
+  it('a list is answered while the link is in a browser', async () => {
     const { ask } = create((method) => method !== 'initialize', { callWaitMs: 60_000, opens: true })
     await ask('initialize')
     expect((await soon(ask('tools/list')))['result'].tools[0].name).toBe('sign_in')
   })
 })
 
-it('waits longer when the tool to sign in is called again, and says so when it is done', async () => {
+it('a second call of the sign-in tool waits longer, and reports success', async () => {
   const { ask, allow } = create((method) => method !== 'initialize', { callWaitMs: 20_000 })
   await ask('initialize')
   await ask('tools/list')
@@ -180,7 +188,7 @@ it('waits longer when the tool to sign in is called again, and says so when it i
   expect((await ask('tools/call', { name: 'sign_in' }))['result'].content[0].text).toContain('Signed in')
 })
 
-it('answers the list of tools that is known with the one to sign in, and other lists that are announced with the link', async () => {
+it('tools/list has the remembered tools and the sign-in tool; other announced lists get the link', async () => {
   const capabilities = { resources: {}, prompts: {} }
   const tools = [{ name: 'known' }]
   const memory: ServerMemory = {
@@ -198,7 +206,7 @@ it('answers the list of tools that is known with the one to sign in, and other l
     expect((await ask(method))['error'].message).toContain('needs a sign-in')
 })
 
-it('answers a ping itself, a list that was not announced empty, and the rest with an error that has the link', async () => {
+it('ping and unannounced lists are answered locally, other requests with the link', async () => {
   const { ask } = create(() => true)
   await ask('initialize')
   expect((await ask('ping'))['result']).toEqual({})
@@ -210,7 +218,7 @@ it('answers a ping itself, a list that was not announced empty, and the rest wit
   expect(error.data.signIn.url).toContain('https://as.example')
 })
 
-it('tells the client when sign-ins do not help', async () => {
+it('a client gets the refusal if sign-ins do not help', async () => {
   let begun = 0
   const signIn: CreateOptions['signIn'] = () => {
     begun += 1
@@ -222,7 +230,7 @@ it('tells the client when sign-ins do not help', async () => {
   expect(begun).toBe(2)
 })
 
-it('begins no second sign-in when the tool is called again after one that came late', async () => {
+it('the sign-in tool begins no second sign-in after a late one', async () => {
   const { ask, allow, pending, sent } = create(() => true)
   await ask('initialize')
   pending.fail(new Error('broken'))
@@ -237,11 +245,29 @@ it('begins no second sign-in when the tool is called again after one that came l
   expect(sent.at(-1)).toBe('initialize')
 })
 
-it('knows its tool though it did not list it in this process', async () => {
+it('the sign-in tool works if an earlier process listed it', async () => {
   const { ask, pending } = create((method) => method !== 'initialize')
   await ask('initialize')
   const called = await ask('tools/call', { name: 'sign_in' })
   expect(called['result'].isError).toBeUndefined()
   expect(called['result'].content[0].text).toContain('https://as.example')
   expect(pending.begun()).toBe(1)
+})
+
+it('an initialize that the server refuses after the sign-in fails the next request with that error', async () => {
+  const { ask, allow } = create(() => true, { failing: 'initialize' })
+  await ask('initialize')
+  allow()
+  const failure = await ask('tools/list').catch((error: unknown) => error)
+  expect(failure).toMatchObject({ fault: 'refused', response: { envelope: { isError: true } } })
+})
+
+it('a session that is opened late answers the list in time when it needs a sign-in', async () => {
+  const { ask, allow, opening, sent } = create(() => true)
+  const initialize = { jsonrpc: '2.0', id: 'first', method: 'initialize', params: {} } as const
+  opening.assume(toWireMessage(initialize), true)
+  expect((await soon(ask('tools/list')))['result'].tools[0].name).toBe('sign_in')
+  allow()
+  await expect.poll(async () => (await ask('tools/list'))['result'].real).toBe(true)
+  expect(sent.filter((method) => method === 'notifications/initialized')).toHaveLength(1)
 })

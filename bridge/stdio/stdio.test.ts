@@ -51,7 +51,7 @@ function splitter(maxBytes: number): {
 }
 
 describe('LineSplitter', () => {
-  it('finds the same lines however the bytes are cut', () => {
+  it('lines are the same however the bytes are cut', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: fc.constantFrom('a', '\n', '\r\n', 'ü', 'bcd') }), { maxLength: 6 }),
@@ -72,7 +72,7 @@ describe('LineSplitter', () => {
     )
   })
 
-  it('reports a line that is too long once, and goes on behind it', () => {
+  it('a line that is too long is reported once, and the next one is read', () => {
     const found = splitter(5)
     for (const chunk of ['abc\nabc', 'def', 'ghijklm\nx', 'yz\n', '12345\n123456\n'])
       found.push(Buffer.from(chunk))
@@ -80,7 +80,7 @@ describe('LineSplitter', () => {
     expect(found.reports()).toBe(2)
   })
 
-  it('needs no more time for each byte of a long line', () => {
+  it('a long line takes linear time', () => {
     const found = splitter(64 * 1024 * 1024)
     const chunk = Buffer.alloc(512, 'x')
     const before = process.cpuUsage()
@@ -92,7 +92,7 @@ describe('LineSplitter', () => {
 })
 
 describe('createStdio', () => {
-  it('reads lines, skips empty ones, and hands on what is no message', async () => {
+  it('stdio reads lines, skips empty ones, and passes invalid messages on', async () => {
     const input = new PassThrough()
     const heard = start(input, new PassThrough())
     input.write(`\n${line}\r\n  \n{"jsonrpc":`)
@@ -120,7 +120,7 @@ describe('createStdio', () => {
     },
   )
 
-  it('gives no more while it is paused', async () => {
+  it('paused input delivers no messages', async () => {
     const input = new PassThrough()
     const heard = start(input, new PassThrough())
     heard.stdio.pause()
@@ -135,7 +135,7 @@ describe('createStdio', () => {
     await until(() => heard.messages.length === 2)
   })
 
-  it('notices the end of its input while it is paused, and gives the rest when it is resumed', async () => {
+  it('paused input notices its end, and delivers the rest when resumed', async () => {
     const input = new PassThrough()
     const heard = start(input, new PassThrough())
     heard.stdio.pause()
@@ -148,7 +148,7 @@ describe('createStdio', () => {
     expect(heard.ends).toBe(1)
   })
 
-  it('gives what was kept piece by piece, as long as nobody pauses it again', async () => {
+  it('resumed input delivers kept messages until it is paused again', async () => {
     const input = new PassThrough()
     const numbers: unknown[] = []
     const stdio = new Stdio(input, new PassThrough())
@@ -169,7 +169,7 @@ describe('createStdio', () => {
     expect(numbers).toEqual([0, 1, 2, 3, 4])
   })
 
-  it('holds back a client that sends on while it is paused', async () => {
+  it('a client that sends to paused input is held back', async () => {
     const input = new PassThrough({ highWaterMark: 1000 })
     const heard = start(input, new PassThrough())
     heard.stdio.pause()
@@ -184,7 +184,7 @@ describe('createStdio', () => {
     await until(() => heard.messages.at(-1)?.envelope.kind === 'request')
   })
 
-  it('reports a line of more than 64 MB and lives on', async () => {
+  it('a line of more than 64 MB is reported, and reading goes on', async () => {
     const input = new PassThrough()
     const heard = start(input, new PassThrough())
     const chunk = Buffer.alloc(8 * 1024 * 1024, ' ')
@@ -200,7 +200,7 @@ describe('createStdio', () => {
     ])
   })
 
-  it('writes each message as a line', async () => {
+  it('each message is written as one line', async () => {
     const output = new PassThrough()
     let written = ''
     output.on('data', (chunk) => (written += String(chunk)))
@@ -210,7 +210,7 @@ describe('createStdio', () => {
     expect(written).toBe(`${message.text}\n`.repeat(2))
   })
 
-  it('holds its callers back while nobody reads', async () => {
+  it('writers wait while the client does not read', async () => {
     const output = new PassThrough({ highWaterMark: 1000 })
     const { stdio } = start(new PassThrough(), output)
     const large: WireMessage = { ...message, text: 'x'.repeat(300_000) }
@@ -223,7 +223,7 @@ describe('createStdio', () => {
     await until(() => isThereRoom)
   })
 
-  it('ends once when its reader has gone, and never rejects', async () => {
+  it('stdio ends once when its reader has gone, and never rejects', async () => {
     const input = new PassThrough()
     const output = new Writable({
       write: (_chunk, _encoding, done) => done(Object.assign(new Error('EPIPE'), { code: 'EPIPE' })),
@@ -237,7 +237,7 @@ describe('createStdio', () => {
     expect(heard.ends).toBe(1)
   })
 
-  it('writes what is left before it is closed', async () => {
+  it('pending messages are written before stdio closes', async () => {
     const output = new PassThrough()
     const { stdio } = start(new PassThrough(), output)
     void stdio.write(message)
@@ -246,7 +246,7 @@ describe('createStdio', () => {
     expect(await output.toArray().then((chunks) => chunks.join(''))).toBe(`${message.text}\n`)
   })
 
-  it('works on the pipes of a process, also when the other side goes away', async () => {
+  it('stdio works on the pipes of a process, even when the other side goes away', async () => {
     const script = `
       const { Stdio } = await import(${JSON.stringify(new URL('./stdio.ts', import.meta.url).href)})
       const { protocolStreams } = await import(${JSON.stringify(new URL('../cli/terminal/output.ts', import.meta.url).href)})

@@ -7,7 +7,7 @@ describe('BodyBudget', () => {
     for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  it('lets one large answer grow beyond 16 MB in all, and any small ones', async () => {
+  it('one large response may grow beyond 16 MB, and so may small ones', async () => {
     const budget = new BodyBudget()
     const [first, second, third, small] = [{}, {}, {}, {}]
     const done: string[] = []
@@ -25,7 +25,7 @@ describe('BodyBudget', () => {
     expect(done).toEqual(['second', 'third'])
   })
 
-  it('lets the next one grow when the first was taken, and not the others', async () => {
+  it('the next large response grows once the first was delivered; the others wait', async () => {
     const budget = new BodyBudget()
     const [first, second, third] = [{}, {}, {}]
     const done: string[] = []
@@ -43,7 +43,7 @@ describe('BodyBudget', () => {
     await Promise.all(waiting)
   })
 
-  it('forgets an answer whose request is over', async () => {
+  it('a response whose request has ended no longer counts', async () => {
     const budget = new BodyBudget()
     const [first, gone] = [{}, {}]
     await budget.add(first, 16 * megabyte)

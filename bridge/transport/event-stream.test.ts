@@ -62,7 +62,7 @@ describe('readEventStream', () => {
     }
   })
 
-  it('drops a byte order mark at the start, however it is cut, and no other', async () => {
+  it('a byte order mark is dropped at the start of a stream only, however it is cut', async () => {
     for (const cuts of [[], [1], [2], [1, 2], [3], [1, 5]])
       expect((await read(cut('\u{feff}data: a\n\n', cuts))).events).toEqual([{ type: 'message', data: 'a' }])
     expect((await read(cut('data: \u{feff}a\n\n\u{feff}data: b\n\n', [2, 6]))).events).toEqual([
@@ -72,7 +72,7 @@ describe('readEventStream', () => {
     expect((await read([Buffer.from('\n\n'), Buffer.from('data: a\n\n')])).events).toHaveLength(1)
   })
 
-  it('stops, and ends its connection, when nothing more is wanted or an event cannot be taken', async () => {
+  it('reading stops and closes the connection when done, or when an event cannot be handled', async () => {
     const body = (): PassThrough => {
       const stream = new PassThrough()
       stream.write('id: 1\ndata: a\n\nid: 2\ndata: b\n\n')
@@ -95,7 +95,7 @@ describe('readEventStream', () => {
     expect(broken.destroyed).toBe(true)
   })
 
-  it('tells how much has come, and why the stream broke off', async () => {
+  it('the end of a stream names its last event and why it broke off', async () => {
     const body = new PassThrough()
     const sizes: number[] = []
     const reading = readEventStream(
@@ -109,14 +109,14 @@ describe('readEventStream', () => {
     expect(sizes).toEqual([9])
   })
 
-  it('reads the wait that is asked for', async () => {
+  it('the delay that the server asks for is read', async () => {
     expect(await read([Buffer.from('retry: 500\n\n')])).toMatchObject({ retryMs: 500 })
     expect(await read([Buffer.from('retry: soon\nretry: -1\nretry: 1.5\n\n')])).toMatchObject({
       retryMs: undefined,
     })
   })
 
-  it('gives the same events however the stream is cut', async () => {
+  it('events are the same however the stream is cut into chunks', async () => {
     const parts = fc.constantFrom(
       'data: a',
       'data:',
@@ -138,7 +138,7 @@ describe('readEventStream', () => {
     )
   })
 
-  it('reads an event of megabytes in small chunks at once per byte', async () => {
+  it('an event of megabytes in small chunks takes linear time', async () => {
     const chunks = Array.from({ length: 20_000 }, () => Buffer.alloc(512, 'x'))
     const before = process.cpuUsage()
     const { events } = await read([Buffer.from('data: '), ...chunks, Buffer.from('\n\n')], 64 * 1024 * 1024)
@@ -146,7 +146,7 @@ describe('readEventStream', () => {
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(2500)
   })
 
-  it('refuses an event that is too large, in one line or in many', async () => {
+  it('an event that is too large is refused, in one line or in many', async () => {
     await expect(read([Buffer.from(`data: ${'x'.repeat(200)}`)], 100)).rejects.toThrow('larger')
     await expect(read([Buffer.from('data: 1234567890\n'.repeat(20))], 100)).rejects.toThrow('larger')
     const comments = await read([Buffer.from(`${': keep alive\n\n'.repeat(100)}data: a\n\n`)], 100)

@@ -57,7 +57,7 @@ describe('the body of a refusal', () => {
     expect(await read(body)).toEqual([answer, said])
   })
 
-  it('says nothing to a notification', async () => {
+  it('the body of a refused notification is not a response', async () => {
     const note = toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' })
     expect(await read({ jsonrpc: '2.0', id: null, error }, note)).toEqual([undefined, undefined])
   })
@@ -69,7 +69,7 @@ describe('the body of a refusal', () => {
     expect(await readRefusedPost(response(500, {}, body), call)).toMatchObject({ status: 500, text: '' })
   })
 
-  it('ends with its caller, and hides no other fault', async () => {
+  it('reading the body ends with its caller and hides no other fault', async () => {
     const aborted = readRefusedPost(response(500, {}, failing(network('aborted'))), call)
     await expect(aborted).rejects.toMatchObject({ fault: 'aborted' })
     const broken = readRefusedPost(response(500, {}, failing(new RangeError('a bug'))), call)
@@ -121,19 +121,22 @@ describe('a response that is not of the server itself', () => {
     expect(wallOf(response(status, headers))?.fault).toBe(fault === 'blocked' ? fault : undefined)
   })
 
-  it('is told as a sentence', () => {
+  it('a browser challenge is described in a sentence', () => {
     const text = wallOf(response(403, { 'cf-mitigated': 'challenge' }))?.message
     expect(text).toMatch(/^Something in front of the server.*\(HTTP 403\)\.$/)
   })
 
-  it.each(['rate_limited', 'unavailable'] as const)('%s says when to try again, if it does', (fault) => {
-    const status = fault === 'rate_limited' ? 429 : 503
-    const soon = absenceOf(response(status, { 'retry-after': '11' }), url, 0)
-    expect(soon).toMatchObject({ fault, status, retryAfterSeconds: 11 })
-    expect(absenceOf(response(status), url, 0)?.retryAfterSeconds).toBeUndefined()
-  })
+  it.each(['rate_limited', 'unavailable'] as const)(
+    'an error %s tells when to try again, if the server does',
+    (fault) => {
+      const status = fault === 'rate_limited' ? 429 : 503
+      const soon = absenceOf(response(status, { 'retry-after': '11' }), url, 0)
+      expect(soon).toMatchObject({ fault, status, retryAfterSeconds: 11 })
+      expect(absenceOf(response(status), url, 0)?.retryAfterSeconds).toBeUndefined()
+    },
+  )
 
-  it('a redirect to where the endpoint is already gives no advice', () => {
+  it('a redirect to the endpoint itself gives no advice', () => {
     const message = absenceOf(response(307, { location: `${url}#x` }), url, 0)?.message
     expect(message).toMatch(/has moved to https:\S+\.$/)
   })

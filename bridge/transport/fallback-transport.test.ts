@@ -67,7 +67,7 @@ const call = (id: number): JsonRpcMessage => ({
   params: { name: 'x' },
 })
 
-describe('which transport is tried', () => {
+describe('the fallback between transports', () => {
   it.each<[order: TransportOrder, remembered: TransportKind | undefined, tried: string[]]>([
     ['http-first', undefined, ['POST', 'GET']],
     ['http-first', 'sse', ['GET', 'POST']],
@@ -115,14 +115,14 @@ describe('which transport is tried', () => {
     expect(asked).toEqual(['POST', 'GET'])
   })
 
-  it('the first failure is told, unless the second says more', async () => {
+  it('the first failure is reported unless the second says more', async () => {
     ;[post, get] = [refuse(404), refuse(405)]
     await expect(exchange(create('http-first'), initialize)).rejects.toMatchObject({ status: 404 })
     get = refuse(500)
     await expect(exchange(create('http-first'), initialize)).rejects.toMatchObject({ status: 500 })
   })
 
-  it('both are tried again by the next message when neither answered', async () => {
+  it('the next message tries both transports again if neither answered', async () => {
     ;[post, get] = [refuse(404), refuse(404)]
     const transport = create('http-first')
     await expect(exchange(transport, initialize)).rejects.toMatchObject({ fault: 'not_found' })
@@ -132,7 +132,7 @@ describe('which transport is tried', () => {
   })
 })
 
-it('opens the stream of the transport that serves again, if it is told so', async () => {
+it('reopen reaches the stream of the transport in use', async () => {
   ;[post, get] = [refuse(405), openStream]
   const transport = create('http-first')
   transport.reopen(false)

@@ -70,8 +70,8 @@ const settled = async (requests: number): Promise<void> => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-describe('the stream of a session', () => {
-  it('brings messages, those of a batch one by one, and no other events', async () => {
+describe('the GET stream', () => {
+  it('the GET stream delivers messages, those of a batch one by one, and no other events', async () => {
     open(
       events(
         data(notice('a')),
@@ -85,7 +85,7 @@ describe('the stream of a session', () => {
     stream.close()
   })
 
-  it('goes on behind the last event whenever it ends, which another stream without ids does not change', async () => {
+  it('the GET stream resumes after its last event, even after a stream without ids', async () => {
     open(events(`id: 1\n${data(notice('a'))}`, `id: 2\n${data(notice('b'))}`), events(data(notice('c'))))
     await settled(3)
     expect(opened).toEqual([undefined, '2', '2'])
@@ -94,7 +94,7 @@ describe('the stream of a session', () => {
     stream.close()
   })
 
-  it('waits for as long as the server asks', async () => {
+  it('the GET stream waits as long as the server asks', async () => {
     open(events('retry: 2500', data(notice('a'))), events(data(notice('b'))))
     await settled(3)
     expect(waits).toEqual([2500, 2500])
@@ -128,13 +128,13 @@ describe('the stream of a session', () => {
     stream.close()
   })
 
-  it('that was open once is the session that is lost when it is 404', async () => {
+  it('a 404 after the GET stream was open means that the session is lost', async () => {
     open(events(data(notice('a'))), status(404))
     await settled(2)
     expect([lost, stream.mayAnswer, silences]).toEqual([1, false, 1])
   })
 
-  it('that wants a token is given up, and begins again when there is one, once', async () => {
+  it('a GET stream refused for its token opens again once there is one, once', async () => {
     open(failing(new TransportError('sign_in_needed', 'no')))
     await settled(1)
     expect([stream.isRefused, stream.mayAnswer]).toEqual([true, false])
@@ -150,7 +150,7 @@ describe('the stream of a session', () => {
     await settled(3)
   })
 
-  it('is opened anew at the event where it is, when it may be dead', async () => {
+  it('a GET stream that may be dead is reopened after its last event', async () => {
     open(events(`id: 7\n${data(notice('a'))}`))
     await settled(2)
     stream.reopen()
@@ -158,7 +158,7 @@ describe('the stream of a session', () => {
     stream.close()
   })
 
-  it('says nothing more when it is closed', async () => {
+  it('a closed GET stream delivers nothing more', async () => {
     const body = new PassThrough()
     open(async () => response(200, 'text/event-stream', body))
     await settled(1)

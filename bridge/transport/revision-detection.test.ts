@@ -56,14 +56,14 @@ it.each([
   [499, true],
   [500, false],
   [503, false],
-])('an error of JSON-RPC with the status %i is worth asking server/discover: %s', (status, isWorthAsking) => {
+])('whether a JSON-RPC error with status %i is worth a server/discover: %s', (status, isWorthAsking) => {
   const refused = failure('refused', status, -32_000)
   expect(mayBeModern(refused)).toBe(isWorthAsking)
   expect(eraByModernFailure(refused, 'tools/list')).toBe(isWorthAsking ? 'legacy' : undefined)
 })
 
 it.each([[new Error('x')], [network], [undefined], [new TransportError('sign_in_needed', 'x')]])(
-  'a failure without an answer shows nothing: %s',
+  'a failure without a response is no evidence: %s',
   (error) => {
     expect(mayBeModern(error)).toBe(false)
     expect(mayBeSseServer(error)).toBe(false)
@@ -71,7 +71,7 @@ it.each([[new Error('x')], [network], [undefined], [new TransportError('sign_in_
   },
 )
 
-it('takes an unknown server/discover for the 2025 era', () => {
+it('a server that does not know server/discover is a 2025 server', () => {
   expect(eraByModernFailure(failure('refused', 404, -32_601), 'server/discover')).toBe('legacy')
 })
 
@@ -96,7 +96,7 @@ it.each<[what: string, answer: WireMessage, era: string]>([
   ['revisions of the older era alone', error(-32_022, { supported: ['2025-11-25'] }), 'legacy'],
   ['no revisions', error(-32_022, { supported: 'none' }), 'modern'],
   ['an error of the server', error(-32_000), 'legacy'],
-])('what server/discover is answered with shows the era: %s', (_what, answer, era) => {
+])('the response to server/discover shows the revision: %s', (_what, answer, era) => {
   expect(eraByDiscoverAnswer(answer)).toBe(era)
   expect(eraByModernAnswer(answer, 'server/discover')).toBe(era)
 })
@@ -110,11 +110,11 @@ it.each<[what: string, answer: WireMessage, era: string | undefined]>([
   ['an unknown method with 404', error(-32_601, undefined, 404), 'modern'],
   ['an unknown method with 200', error(-32_601), undefined],
   ['the revisions of the older era', error(-32_022, { supported: ['2025-06-18'] }), 'legacy'],
-])('what another request is answered with: %s', (_what, answer, era) => {
+])('the response to another request shows the revision, or nothing: %s', (_what, answer, era) => {
   expect(eraByModernAnswer(answer, 'tools/list')).toBe(era)
 })
 
-it('a call that got a 200 of another kind may have been executed, and shows nothing', () => {
+it('a call answered by a 200 without JSON-RPC may have been executed, and is no evidence', () => {
   expect(eraByModernFailure(failure('no_mcp', 200), 'tools/call')).toBeUndefined()
   expect(eraByModernFailure(failure('refused', 400), 'tools/call')).toBe('legacy')
   const none = new TransportError('refused', 'x')

@@ -18,7 +18,7 @@ function create(before?: ServerMemory): {
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
-it('writes at the end what still waits to be written, and nothing twice', async () => {
+it('flush writes pending changes, once', async () => {
   const { remembered, written } = create()
   remembered.learn({ era: 'modern', transport: 'http' })
   remembered.flush()
@@ -28,7 +28,7 @@ it('writes at the end what still waits to be written, and nothing twice', async 
   expect(written).toHaveLength(1)
 })
 
-it('writes once what was learnt in one go, and only when it is complete', async () => {
+it('changes of one turn are written once, and only when the memory is complete', async () => {
   const { remembered, written } = create()
   remembered.learn({ tools: [{ name: 'a' }] })
   await turn()
@@ -42,7 +42,7 @@ it('writes once what was learnt in one go, and only when it is complete', async 
   ])
 })
 
-it('does not write what is known, except for its date after an hour', async () => {
+it('known facts are not written again, except for a new date after an hour', async () => {
   const before: ServerMemory = { era: 'modern', transport: 'http', at: 900, tools: [] }
   const { remembered, written, at } = create(before)
   remembered.learn({ era: 'modern', tools: [] })
@@ -54,7 +54,7 @@ it('does not write what is known, except for its date after an hour', async () =
   expect(written).toEqual([{ ...before, at: 10_000 }])
 })
 
-describe('what an answer of the server tells', () => {
+describe('what the memory learns from a response', () => {
   const seen: string[] = []
   const answered = async (
     remembered: RememberedServer,
@@ -94,7 +94,7 @@ describe('what an answer of the server tells', () => {
     expect(known?.initializeResult !== undefined).toBe(era === 'legacy')
   })
 
-  it('the pages of a list of tools are one list, and a first page begins another', async () => {
+  it('the pages of a list of tools form one list, and a first page begins another', async () => {
     const { remembered } = create({ era: 'legacy', transport: 'http', at: 1 })
     const list = (tools: unknown, cursor?: string): Promise<ServerMemory | undefined> =>
       answered(remembered, 'tools/list', { tools }, cursor === undefined ? undefined : { cursor })
@@ -105,7 +105,7 @@ describe('what an answer of the server tells', () => {
     expect(seen).toEqual([])
   })
 
-  it('of a list of more than eight megabytes nothing more is kept, until it begins anew', async () => {
+  it('a list of tools beyond eight megabytes is not extended until its next first page', async () => {
     const { remembered } = create({ era: 'legacy', transport: 'http', at: 1 })
     const large = (name: string): object => ({ name, description: 'x'.repeat(4_100_000) })
     await answered(remembered, 'tools/list', { tools: [large('a')] }, {})
@@ -116,7 +116,7 @@ describe('what an answer of the server tells', () => {
     ])
   })
 
-  it('that is nested without end is nothing', async () => {
+  it('a result nested too deeply is ignored', async () => {
     let deep: unknown = 1
     for (let level = 0; level < 2000; level += 1) deep = [deep]
     expect(await answered(create().remembered, 'initialize', { deep })).toBeUndefined()
@@ -128,11 +128,14 @@ it.each([
   [{ era: 'legacy', at: 1 }, false],
   [{ era: 'legacy', transport: 'http' }, false],
   [{ era: 'legacy', transport: 'http', at: 1 }, true],
-] as [Partial<ServerMemory>, boolean][])('a memory of %j is one: %s', (before, isKnown) => {
-  expect(create(before as ServerMemory).remembered.known() !== undefined).toBe(isKnown)
-})
+] as [Partial<ServerMemory>, boolean][])(
+  'whether a stored memory of %j is complete: %s',
+  (before, isKnown) => {
+    expect(create(before as ServerMemory).remembered.known() !== undefined).toBe(isKnown)
+  },
+)
 
-it('one thing that is new among what is known is written, once for all of one turn', async () => {
+it('one new fact among known ones is written, once per turn', async () => {
   const before: ServerMemory = { era: 'legacy', transport: 'http', at: 1000 }
   const { remembered, written } = create(before)
   remembered.learn({ era: 'legacy', tools: [] })
@@ -146,7 +149,7 @@ it('one thing that is new among what is known is written, once for all of one tu
 it.each([
   [3600, 0],
   [3601, 1],
-])('what is known is dated anew after an hour: %i seconds later %i writings', async (later, writings) => {
+])('known facts get a new date after an hour: %i seconds later, %i writes', async (later, writings) => {
   const { remembered, written, at } = create({ era: 'legacy', transport: 'http', at: 1000 })
   at(1000 + later)
   remembered.learn({ era: 'legacy' })
@@ -154,7 +157,7 @@ it.each([
   expect(written).toHaveLength(writings)
 })
 
-it('an answer to no request tells nothing', () => {
+it('a response to no request is ignored', () => {
   const { remembered } = create()
   const notification = toWireMessage({ jsonrpc: '2.0', method: 'initialize' })
   remembered.answered(

@@ -44,7 +44,7 @@ function want(token: string, status = 401, challenge = 'Bearer error="invalid_to
 }
 
 describe('a request that is refused', () => {
-  it('goes again, once, with the token that there is then', async () => {
+  it('a refused request is sent again, once, with the new token', async () => {
     want('new', 401, 'Bearer resource_metadata="https://a/b", scope="mcp"')
     harness.token = 'old'
     harness.onRefusal = () => ((harness.token = 'new'), { kind: 'retry' })
@@ -54,7 +54,7 @@ describe('a request that is refused', () => {
     expect(harness.refusals[0]?.challenges[0]?.params.get('scope')).toBe('mcp')
   })
 
-  it('does not go a second time with the same token', async () => {
+  it('a refused request is not sent again with the same token', async () => {
     want('never')
     harness.token = 'old'
     harness.onRefusal = () => ({ kind: 'retry' })
@@ -62,7 +62,7 @@ describe('a request that is refused', () => {
     expect(tokens()).toEqual(['Bearer old', 'Bearer old'])
   })
 
-  it('goes again with yet another token, three times at most', async () => {
+  it('a refused request is sent with new tokens three times at most', async () => {
     want('never')
     let count = 0
     harness.onRefusal = () => ((harness.token = `t${(count += 1)}`), { kind: 'retry' })
@@ -70,13 +70,13 @@ describe('a request that is refused', () => {
     expect(tokens()).toEqual([undefined, 'Bearer t1', 'Bearer t2', 'Bearer t3'])
   })
 
-  it('ends when a person is needed', async () => {
+  it('a refused request fails when a sign-in is needed', async () => {
     want('never')
     await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
     expect(peer.received).toHaveLength(1)
   })
 
-  it('for its scope asks for more, for anything else is forbidden', async () => {
+  it('a 403 asks for more scope if it names one, and is forbidden otherwise', async () => {
     want('more', 403, 'Bearer error="insufficient_scope", scope="a b"')
     harness.onRefusal = () => ((harness.token = 'more'), { kind: 'retry' })
     expect(await exchange(transport, call)).toHaveLength(1)
@@ -86,7 +86,7 @@ describe('a request that is refused', () => {
     expect(harness.refusals).toHaveLength(1)
   })
 
-  it('has one Authorization, the configured one only without a token', async () => {
+  it('a request has one Authorization header: the configured one only without a token', async () => {
     const serverUrl = `${peer.origin}/mcp`
     const headers = { authorization: 'Basic x' }
     transport = new StatelessTransport({ serverUrl, headers, retryMs: 0 }, harness.ports)
@@ -99,7 +99,7 @@ describe('a request that is refused', () => {
 })
 
 describe('a server that is busy', () => {
-  it('is left alone for as long as it says, when that is short', async () => {
+  it('a busy server is asked again after the time it names, if that is short', async () => {
     let count = 0
     answer = (request) =>
       (count += 1) === 1 ? request.json(429, {}, { 'Retry-After': '1' }) : accept(request)
@@ -107,7 +107,7 @@ describe('a server that is busy', () => {
     expect(peer.received[1]?.at).toBeGreaterThan((peer.received[0]?.at ?? 0) + 950)
   })
 
-  it('is not asked again when it wants longer', async () => {
+  it('a busy server is not asked again if it names a longer time', async () => {
     answer = (request) => request.json(429, {}, { 'Retry-After': '9' })
     await expect(exchange(transport, list)).rejects.toMatchObject({
       fault: 'rate_limited',
@@ -117,7 +117,7 @@ describe('a server that is busy', () => {
     expect(peer.received).toHaveLength(1)
   })
 
-  it.each([502, 503, 504])('is asked again after %s for what only reads', async (status) => {
+  it.each([502, 503, 504])('a read is sent again after %s', async (status) => {
     let count = 0
     answer = (request) => ((count += 1) < 3 ? request.json(status, {}) : accept(request))
     expect(await exchange(transport, list)).toHaveLength(1)
@@ -126,7 +126,7 @@ describe('a server that is busy', () => {
     expect(peer.received).toHaveLength(4)
   })
 
-  it('is given up in the end', async () => {
+  it('a busy server is given up in the end', async () => {
     // Time passes in the waits alone, so that a busy computer has as many.
     let nowMs = performance.now()
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
@@ -148,7 +148,7 @@ describe('a server that is away', () => {
     await peer.stop()
   }
 
-  it('is tried until it is back, also for a call', async () => {
+  it('an unreachable server is tried until it is back, for calls too', async () => {
     await leave(20_000)
     const sending = exchange(transport, call)
     await until(() => harness.sleeps.length > 2)
@@ -157,13 +157,13 @@ describe('a server that is away', () => {
     expect(peer.received).toHaveLength(2)
   })
 
-  it('and was never there is not tried again', async () => {
+  it('a server that was never reached is not tried again', async () => {
     transport = createTransport(`http://127.0.0.1:${await freePort()}`, 1000)
     await expect(exchange(transport, list)).rejects.toMatchObject({ fault: 'refused' })
     expect(harness.sleeps).toEqual([])
   })
 
-  it('is given up with its name', async () => {
+  it('the error of an unreachable server names it', async () => {
     await leave(300)
     await expect(exchange(transport, call)).rejects.toMatchObject({
       name: 'NetworkError',
@@ -173,7 +173,7 @@ describe('a server that is away', () => {
     expect(harness.sleeps.length).toBeGreaterThan(0)
   })
 
-  it('is not waited for once the client gave up', async () => {
+  it('an unreachable server is not tried once the client has cancelled', async () => {
     await leave(60_000)
     const giveUp = new AbortController()
     const sending = exchange(transport, call, { signal: giveUp.signal })
@@ -182,7 +182,7 @@ describe('a server that is away', () => {
     await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
   })
 
-  it('in the middle of a call is not asked again, for what only reads it is', async () => {
+  it('a connection lost after the request repeats a read, never a call', async () => {
     let count = 0
     answer = (request) => ((count += 1) % 2 === 1 ? void request.response.destroy() : accept(request))
     expect(await exchange(transport, list)).toHaveLength(1)

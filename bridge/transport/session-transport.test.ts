@@ -64,7 +64,7 @@ describe('opening a session', () => {
       .filter(({ method }) => method === 'DELETE')
       .map(({ headers }) => headers['mcp-session-id'])
 
-  it('anew ends the one before, at the server and on its stream', async () => {
+  it('a second initialize ends the first session, at the server and on its stream', async () => {
     await open()
     await until(() => server.streams.size === 1)
     expect(ended()).toEqual([])
@@ -78,7 +78,7 @@ describe('opening a session', () => {
     expect(server.received.at(-1)?.headers['mcp-session-id']).toBe('session-2')
   })
 
-  it('anew in vain leaves the one before', async () => {
+  it('a second initialize that fails keeps the first session', async () => {
     await open()
     server.settings.handle = (request) => {
       if (request.body?.['id'] !== 'again') return false
@@ -94,7 +94,7 @@ describe('opening a session', () => {
     expect(ended()).toEqual([])
   })
 
-  it('sends headers, session and revision', async () => {
+  it('requests carry the configured headers, the session and the revision', async () => {
     expect(await exchange(transport, initialize)).toMatchObject([
       { id: 0, result: { protocolVersion: '2025-11-25' } },
     ])
@@ -118,13 +118,13 @@ describe('opening a session', () => {
       })
   })
 
-  it('brings back the cookies of a load balancer', async () => {
+  it('cookies of a load balancer are returned', async () => {
     server.set({ cookies: true })
     await open()
     expect(await exchange(transport, list(1))).toHaveLength(1)
   })
 
-  it('keeps a GET stream that is silent for longer than an answer may be', async () => {
+  it('a GET stream may be silent for longer than a response', async () => {
     harness = createHarness(1, 300)
     transport = createTransport()
     await open()
@@ -138,7 +138,7 @@ describe('opening a session', () => {
     expect(server.log().filter((name) => name === 'GET')).toHaveLength(1)
   })
 
-  it('works without sessions, and without a GET stream', async () => {
+  it('a server needs neither sessions nor a GET stream', async () => {
     server.settings.sessions = false
     server.settings.streamStatus = 405
     await open()
@@ -148,21 +148,24 @@ describe('opening a session', () => {
     expect(server.log()).toEqual(['initialize', 'notifications/initialized', 'GET', 'tools/list'])
   })
 
-  it.each([200, 400, 404])('refuses with what the server said: an error with HTTP %s', async (status) => {
-    const error = { code: -32_022, message: 'no', data: { supported: ['2026-07-28'] } }
-    server.settings.handle = (request) => {
-      request.json(status, { jsonrpc: '2.0', id: status === 404 ? null : 0, error })
-      return true
-    }
-    const failure = await exchange(transport, initialize).catch((error: unknown) => error)
-    expect(failure).toMatchObject({
-      fault: 'refused',
-      status,
-      response: { envelope: { kind: 'response', id: 0 } },
-    })
-    const { text } = (failure as { response: WireMessage }).response
-    expect(JSON.parse(text)).toMatchObject({ id: 0, error })
-  })
+  it.each([200, 400, 404])(
+    'a refused initialize carries the error of the server, sent with HTTP %s',
+    async (status) => {
+      const error = { code: -32_022, message: 'no', data: { supported: ['2026-07-28'] } }
+      server.settings.handle = (request) => {
+        request.json(status, { jsonrpc: '2.0', id: status === 404 ? null : 0, error })
+        return true
+      }
+      const failure = await exchange(transport, initialize).catch((error: unknown) => error)
+      expect(failure).toMatchObject({
+        fault: 'refused',
+        status,
+        response: { envelope: { kind: 'response', id: 0 } },
+      })
+      const { text } = (failure as { response: WireMessage }).response
+      expect(JSON.parse(text)).toMatchObject({ id: 0, error })
+    },
+  )
 
   it.each<[what: string, opening: JsonObject, revision: string | undefined]>([
     ['with a line end', { protocolVersion: '2025-11-25\r\nX-Evil: 1' }, undefined],
@@ -177,7 +180,7 @@ describe('opening a session', () => {
     expect(last).not.toHaveProperty('x-evil')
   })
 
-  it('takes a session id that can come back as it was, or none', async () => {
+  it('a session id that cannot be sent back is refused', async () => {
     server.set({ headers: { 'Mcp-Session-Id': ['a', 'x'.repeat(60_000)] }, sessions: false })
     await open()
     expect(server.received.at(-1)?.headers['mcp-session-id']).toBe(`a, ${'x'.repeat(60_000)}`)
@@ -185,12 +188,12 @@ describe('opening a session', () => {
     await expect(exchange(createTransport(), initialize)).rejects.toThrow('session')
   })
 
-  it('can open without initialize', async () => {
+  it('requests without initialize are sent without a session', async () => {
     server.settings.sessions = false
     expect(await exchange(transport, list(1))).toHaveLength(1)
   })
 
-  it('ends the session that the client replaces', async () => {
+  it('the replaced session is deleted at the server', async () => {
     await open()
     await open()
     await until(() => server.counters.sessionsOpen === 1 && server.streams.size === 1)
@@ -202,7 +205,7 @@ describe('opening a session', () => {
 describe('answers', () => {
   beforeEach(open)
 
-  it('come as a stream, notices first, and are passed on as they are', async () => {
+  it('a streamed response is delivered unchanged, after its notifications', async () => {
     answerCalls((request, id) => {
       const result = '"big":9007199254740993 , "x" : 1.0'
       request.events(`: hi\r\n\r\nevent: ping\ndata: {}\n\n${notice('progress')}${ok(id, result)}`)
@@ -230,18 +233,23 @@ describe('answers', () => {
       })
     }
 
-    it.each([true, false])('are delivered, each once; before its 202: %s', async (isBefore) => {
-      await open()
-      await until(() => server.streams.size === 1)
-      answerOnStream(isBefore)
-      const answers = await Promise.all(Array.from({ length: 20 }, (_, id) => exchange(transport, call(id))))
-      expect(answers).toEqual(
-        Array.from({ length: 20 }, (_, id) => [{ jsonrpc: '2.0', id, result: { a: id } }]),
-      )
-      expect(harness.unsolicited).toEqual([])
-    })
+    it.each([true, false])(
+      'a response on the GET stream is delivered once; before its 202: %s',
+      async (isBefore) => {
+        await open()
+        await until(() => server.streams.size === 1)
+        answerOnStream(isBefore)
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, (_, id) => exchange(transport, call(id))),
+        )
+        expect(answers).toEqual(
+          Array.from({ length: 20 }, (_, id) => [{ jsonrpc: '2.0', id, result: { a: id } }]),
+        )
+        expect(harness.unsolicited).toEqual([])
+      },
+    )
 
-    it('are waited for until the caller gives up', async () => {
+    it('a response on the GET stream is waited for until the caller cancels', async () => {
       await open()
       await until(() => server.streams.size === 1)
       const given = new AbortController()
@@ -254,7 +262,7 @@ describe('answers', () => {
       })
     })
 
-    it('are lost when the server has no such stream any more', async () => {
+    it('a request fails if the server closes its GET stream for good', async () => {
       await open()
       await until(() => server.streams.size === 1)
       answerCalls(({ response }) => {
@@ -267,7 +275,7 @@ describe('answers', () => {
       await expect(exchange(transport, call(5))).rejects.toMatchObject({ fault: 'lost' })
     })
 
-    it('are not waited for where the server has none', async () => {
+    it('a response is not waited for if the server has no GET stream', async () => {
       server.settings.streamStatus = 405
       await open()
       await until(() => server.log().includes('GET'))
@@ -276,7 +284,7 @@ describe('answers', () => {
     })
   })
 
-  it('lose their line ends', async () => {
+  it('line breaks within a response are removed', async () => {
     answerCalls((request, id) =>
       request.json(200, `{\r\n "jsonrpc": "2.0",\n "id": ${String(id)},\n "result": {"a":"\\n"}\n}\n`),
     )
@@ -343,19 +351,19 @@ describe('answers', () => {
     expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(1)
   })
 
-  it('are delivered although the status says error', async () => {
+  it('a response in the body of an error status is delivered', async () => {
     answerCalls((request, id) =>
       request.json(400, { jsonrpc: '2.0', id, error: { code: -32_602, message: 'm' } }),
     )
     expect(await exchange(transport, call(5))).toMatchObject([{ id: 5, error: { code: -32_602 } }])
   })
 
-  it('of the client that no response is for are accepted with 202', async () => {
+  it('responses of the client are accepted with 202', async () => {
     expect(await exchange(transport, { jsonrpc: '2.0', id: 'q', result: {} })).toEqual([])
     expect(await exchange(transport, { jsonrpc: '2.0', method: 'notifications/cancelled' })).toEqual([])
   })
 
-  it('that come after the client gave up are dropped', async () => {
+  it('a response after a cancellation is dropped', async () => {
     let response: Received | undefined
     answerCalls((request) => void (request.events(notice('one')), (response = request)))
     const giveUp = new AbortController()
@@ -372,7 +380,7 @@ describe('answers', () => {
   })
 })
 
-it('delivers nothing that waited behind a slow reader who then gave up', async () => {
+it('nothing is delivered to a slow reader that has cancelled', async () => {
   await open()
   answerCalls((request, id) => request.events(`${notice('one')}${notice('two')}${ok(id)}`))
   const giveUp = new AbortController()
@@ -391,7 +399,7 @@ it('delivers nothing that waited behind a slow reader who then gave up', async (
 })
 
 describe('batches of 2025-03-26', () => {
-  it('go as one, and come back one by one', async () => {
+  it('a batch is sent as one message, and its responses are delivered one by one', async () => {
     server.settings.revisions = ['2025-03-26']
     await open()
     const batch = readMessageText(JSON.stringify([list(1), initialized, list(2)]))
@@ -406,7 +414,7 @@ describe('batches of 2025-03-26', () => {
 })
 
 describe('a stream that is cut', () => {
-  it('is resumed after the time the server names, with the id of the last event', async () => {
+  it('a cut stream is resumed after the time the server names, with the id of the last event', async () => {
     await open()
     await until(() => server.streams.size === 1)
     let cutAt = 0
@@ -436,7 +444,7 @@ describe('a stream that is cut', () => {
     expect(Math.max(...harness.sleeps)).toBeLessThan(800)
   })
 
-  it('is resumed when the connection broke, and as often as it takes', async () => {
+  it('a broken stream is resumed as often as needed', async () => {
     await open()
     await until(() => server.streams.size === 1)
     let gets = 0
@@ -457,7 +465,7 @@ describe('a stream that is cut', () => {
     expect(resumes).toEqual(['e1', 'g1', 'g2'])
   })
 
-  it('is resumed after waits that grow while nothing comes, and begin anew when something does', async () => {
+  it('the waits before resuming grow while nothing arrives, and start over when something does', async () => {
     server.settings.streamStatus = 405
     harness = createHarness(100)
     transport = createTransport()
@@ -477,7 +485,7 @@ describe('a stream that is cut', () => {
     }
   })
 
-  it('is lost when the server does not resume', async () => {
+  it('a request fails if the server does not resume its stream', async () => {
     await open()
     answerCalls((request) => void (request.events(`id: e1\nretry: 10\ndata:\n\n`), request.response.end()))
     const before = server.settings.handle
@@ -528,7 +536,7 @@ describe('a lost session', () => {
     },
   )
 
-  it('is not asked for twice by a call that comes late', async () => {
+  it('a late call does not open another session', async () => {
     await open()
     const slow: Received[] = []
     server.settings.handle = (request) => {
@@ -545,7 +553,7 @@ describe('a lost session', () => {
     expect(server.log().filter((method) => method === 'initialize')).toHaveLength(2)
   })
 
-  it('takes answers of the client with it, and sends notifications again', async () => {
+  it('a lost session drops responses of the client and repeats notifications', async () => {
     await open()
     server.dropSessions()
     await exchange(transport, { jsonrpc: '2.0', id: 'q', result: {} })
@@ -556,7 +564,7 @@ describe('a lost session', () => {
     expect(log.filter((method) => method === 'notifications/roots/list_changed')).toHaveLength(2)
   })
 
-  it('is made anew without what the client chose before it opened its latest one', async () => {
+  it('a new session restores only the choices since the latest initialize', async () => {
     await open()
     await exchange(transport, ask('logging/setLevel', { level: 'info' }))
     await exchange(transport, ask('resources/subscribe', { uri: 'a:1' }))
@@ -570,7 +578,7 @@ describe('a lost session', () => {
     expect(server.log()).not.toContain('resources/subscribe')
   })
 
-  it('does not hold back an answer of the client: the server may wait for it before it opens another one', async () => {
+  it('a response of the client is sent while the session is renewed', async () => {
     await open()
     server.dropSessions()
     server.settings.sessions = false
@@ -595,7 +603,7 @@ describe('a lost session', () => {
     expect(await waiting).toHaveLength(1)
   })
 
-  it('that is lost again at once is an error', async () => {
+  it('a session that is lost again at once is an error', async () => {
     await open()
     server.settings.handle = (request) => {
       if (!request.text.includes('tools/call')) return false
@@ -606,7 +614,7 @@ describe('a lost session', () => {
     expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(2)
   })
 
-  it('that was only half made anew is made again', async () => {
+  it('a half-opened session is opened again', async () => {
     await open()
     server.dropSessions()
     let isBroken = true
@@ -621,7 +629,7 @@ describe('a lost session', () => {
     expect(server.log().filter((method) => method === 'initialize')).toHaveLength(3)
   })
 
-  it('that cannot be made anew is the error of everyone who waits, until it can', async () => {
+  it('all waiting requests fail if no session can be opened, and later ones work', async () => {
     await open()
     server.dropSessions()
     let isDown = true
@@ -641,7 +649,7 @@ describe('a lost session', () => {
 })
 
 describe('the GET stream', () => {
-  it('brings messages, and comes back with the last id when it is cut', async () => {
+  it('a cut GET stream comes back with the id of its last message', async () => {
     await open()
     await until(() => server.streams.size === 1)
     for (const stream of server.streams) stream.write(`id: s1\n${notice('tools/list_changed')}`)
@@ -659,7 +667,7 @@ describe('the GET stream', () => {
     await until(() => harness.unsolicited.length === 2)
   })
 
-  it('comes back with the last id again after a turn that brought nothing', async () => {
+  it('the GET stream keeps its last id through a stream without events', async () => {
     await open()
     await until(() => server.streams.size === 1)
     const [first] = server.streams
@@ -672,7 +680,7 @@ describe('the GET stream', () => {
     expect(gets.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 's1', 's1'])
   })
 
-  it('comes back with ids of any kind that can be sent', async () => {
+  it('the GET stream resumes with any id that fits in a header', async () => {
     const ids = ['plain', 'a\u0001b', 'ключ', '', 'next', 'x'.repeat(300_000)]
     const given = [...ids]
     server.settings.handle = ({ method, events }) => {
@@ -691,7 +699,7 @@ describe('the GET stream', () => {
     expect(sent).toEqual([undefined, 'plain', 'plain', key, key, 'next', 'next'])
   })
 
-  it('waits before it comes back, also when the server asks for no wait at all', async () => {
+  it('the GET stream waits before it comes back, even if the server asks for no delay', async () => {
     server.settings.handle = (request) => {
       if (request.method !== 'GET') return false
       request.events('retry: 0\nid: 1\n\n')
@@ -704,7 +712,7 @@ describe('the GET stream', () => {
     expect((gets.at(-1)?.at ?? 0) - (gets[0]?.at ?? 0)).toBeGreaterThan(15 * (gets.length - 1))
   })
 
-  it('notices that the session is lost', async () => {
+  it('the GET stream notices a lost session', async () => {
     await open()
     await until(() => server.streams.size === 1)
     server.dropSessions()
@@ -713,7 +721,7 @@ describe('the GET stream', () => {
     expect(server.log().filter((method) => method === 'initialize')).toHaveLength(2)
   })
 
-  it('is not asked for again when the server has none, with 404 neither', async () => {
+  it('a GET stream that the server refuses is not opened again, after 404 neither', async () => {
     server.settings.streamStatus = 404
     await open()
     await until(() => harness.notes.some((note) => note.startsWith('no GET stream')))
@@ -721,7 +729,7 @@ describe('the GET stream', () => {
     expect(server.log().filter((method) => method === 'GET' || method === 'initialize')).toHaveLength(2)
   })
 
-  it('is opened when the sign-in that it wanted has come', async () => {
+  it('the GET stream opens after the sign-in that it needed', async () => {
     server.settings.handle = (request) => {
       if (request.method !== 'GET' || request.headers.authorization === 'Bearer good') return false
       request.response.writeHead(401).end()
@@ -736,7 +744,7 @@ describe('the GET stream', () => {
 })
 
 describe('closing', () => {
-  it('ends the session and its stream', async () => {
+  it('close ends the session and its stream', async () => {
     await open()
     await until(() => server.streams.size === 1)
     await transport.close(500)
@@ -745,7 +753,7 @@ describe('closing', () => {
     await until(() => server.streams.size === 0)
   })
 
-  it('takes no longer than it may, ends what is open, and refuses what comes later', async () => {
+  it('close keeps its time, aborts open requests and refuses later ones', async () => {
     await open()
     server.settings.handle = () => true
     const waiting = exchange(transport, call(1))
@@ -758,7 +766,7 @@ describe('closing', () => {
   })
 })
 
-it('keeps to the transport that has answered, whatever a later message is refused with', async () => {
+it('a transport that has answered is kept, whatever refuses a later message', async () => {
   const config = { serverUrl: `${server.origin}/mcp`, headers: {}, retryMs: 0, cookies: true }
   const kept = new FallbackTransport({ ...config, transport: 'http-first' }, harness.ports, undefined)
   await exchange(kept, initialize)
@@ -768,7 +776,7 @@ it('keeps to the transport that has answered, whatever a later message is refuse
   expect(server.log()).toEqual(['initialize', 'tools/call', 'DELETE'])
 })
 
-it('does not look for HTTP+SSE where a web page answers', async () => {
+it('a web page does not lead to HTTP+SSE', async () => {
   const config = { serverUrl: `${server.origin}/mcp`, headers: {}, retryMs: 0, cookies: true }
   const first = new FallbackTransport({ ...config, transport: 'http-first' }, harness.ports, undefined)
   const asked: string[] = []

@@ -91,7 +91,7 @@ describe('a session', () => {
   })
 })
 
-describe('what is said again in a new session', () => {
+describe('the messages replayed in a new session', () => {
   const told: string[] = []
   const request = (method: string, params?: object): WireMessage =>
     toWireMessage({ jsonrpc: '2.0', id: 1, method, ...(params && { params: params as never }) })
@@ -115,7 +115,7 @@ describe('what is said again in a new session', () => {
     )
   }
 
-  it('is initialize, then the log level and what is subscribed to, under ids of their own', async () => {
+  it('a new session gets initialize, the log level and the subscriptions, under new ids', async () => {
     const state = create()
     expect(state.opening()).toBeUndefined()
     expect(await send(state, request('initialize', { protocolVersion: '2025-11-25' }))).toBe(1)
@@ -144,7 +144,7 @@ describe('what is said again in a new session', () => {
     expect(state.opening()).toBeDefined()
   })
 
-  it('is nothing that the server refused, or that concerns no session', async () => {
+  it('a new session gets nothing that was refused or concerns no session', async () => {
     const state = create()
     const no = toWireMessage({ jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'no' } })
     expect(await send(state, request('initialize'), no)).toBe(1)

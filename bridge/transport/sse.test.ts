@@ -57,7 +57,7 @@ const list = (id: number) => ({ jsonrpc: '2.0', id, method: 'tools/list' }) as c
 const bodies = (): unknown[] =>
   peer.received.filter(({ method }) => method === 'POST').map(({ body }) => body['method'] as unknown)
 
-it('posts to the endpoint and gets the answers on the stream', async () => {
+it('messages are posted to the endpoint and answered on the stream', async () => {
   expect(await exchange(transport, initialize)).toEqual([{ jsonrpc: '2.0', id: 0, result: {} }])
   await exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' })
   const answers = await Promise.all([exchange(transport, list(1)), exchange(transport, list(2))])
@@ -71,7 +71,7 @@ it('posts to the endpoint and gets the answers on the stream', async () => {
   await until(() => harness.unsolicited.length === 1)
 })
 
-it('opens another stream when one breaks, and says again what the client had said', async () => {
+it('a broken stream is replaced, and the initialization replayed', async () => {
   await exchange(transport, initialize)
   await exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' })
   await exchange(transport, { jsonrpc: '2.0', id: 5, method: 'logging/setLevel', params: { level: 'info' } })
@@ -91,7 +91,7 @@ it('opens another stream when one breaks, and says again what the client had sai
   expect(streams).toBe(2)
 })
 
-it('asks again on the next stream what may be asked twice', async () => {
+it('a read is sent again on the next stream', async () => {
   await exchange(transport, initialize)
   await exchange(transport, { jsonrpc: '2.0', method: 'notifications/initialized' })
   let asked = 0
@@ -107,7 +107,7 @@ it('asks again on the next stream what may be asked twice', async () => {
   expect(asked).toBe(2)
 })
 
-it('does not ask again where a POST is refused', async () => {
+it('a refused POST is not sent again', async () => {
   await exchange(transport, initialize)
   let asked = 0
   intercept = (request) => {
@@ -144,7 +144,7 @@ it.each<[string, (request: Received) => void, string]>([
   expect(await exchange(transport, initialize)).toHaveLength(1)
 })
 
-it('asks for a sign-in for the stream', async () => {
+it('a stream that is refused with 401 needs a sign-in', async () => {
   intercept = (request) => {
     if (request.headers.authorization === 'Bearer good') return false
     request.json(401, {})
@@ -154,7 +154,7 @@ it('asks for a sign-in for the stream', async () => {
   expect(await exchange(transport, initialize)).toHaveLength(1)
 })
 
-it('drops the answer to what the client does not want any more', async () => {
+it('the response to a cancelled request is dropped', async () => {
   await exchange(transport, initialize)
   intercept = (request) => (request.response.writeHead(202).end(), true)
   const giveUp = new AbortController()
@@ -167,7 +167,7 @@ it('drops the answer to what the client does not want any more', async () => {
   expect(harness.unsolicited).toEqual([])
 })
 
-it('does not wait for a stream that does not come, for a message nobody wants', async () => {
+it('a cancelled message does not wait for the stream', async () => {
   intercept = () => true
   const giveUp = new AbortController()
   const sending = exchange(transport, initialize, { signal: giveUp.signal })
@@ -176,7 +176,7 @@ it('does not wait for a stream that does not come, for a message nobody wants', 
   await expect(sending).rejects.toMatchObject({ fault: 'aborted' })
 })
 
-it('ends everything when it is closed', async () => {
+it('close ends the stream and all requests', async () => {
   await exchange(transport, initialize)
   let isClosed = false
   stream?.on('close', () => (isClosed = true))
@@ -186,7 +186,7 @@ it('ends everything when it is closed', async () => {
   expect(streams).toBe(1)
 })
 
-it('keeps its stream while that is silent for longer than an answer may be', async () => {
+it('the stream may be silent for longer than a response', async () => {
   harness = createHarness(1, 300)
   const config = { serverUrl: peer.sseUrl, headers: {}, retryMs: 500, cookies: true }
   transport = forTest(new SseTransport(config, harness.ports))

@@ -64,7 +64,7 @@ describe('headers', () => {
     expect(peer.received[0]?.headers).not.toHaveProperty('mcp-session-id')
   })
 
-  it('of parameters are those that the tool declares', async () => {
+  it('a call has the headers that its tool declares', async () => {
     const inputSchema = { type: 'object', properties: { name: { type: 'string', 'x-mcp-header': 'Region' } } }
     harness.ports.knownTools = () => [{ name: 'a', inputSchema }]
     await exchange(transport, call('a'))
@@ -72,7 +72,7 @@ describe('headers', () => {
     expect(peer.received.map(({ headers }) => headers['mcp-param-region'])).toEqual(['inner', undefined])
   })
 
-  it('of megabytes of arguments are found too', async () => {
+  it('headers are made of megabytes of arguments too', async () => {
     const text = 'x"\\'.repeat(1_000_000)
     const message = {
       jsonrpc: '2.0',
@@ -126,20 +126,20 @@ describe('a call that lacks headers', () => {
     }
   })
 
-  it('is sent once more with those that the pages of the list declare', async () => {
+  it('a call that lacks headers is sent once more, with those of all pages of the list', async () => {
     expect(await exchange(transport, call('a'))).toMatchObject([{ result: { ok: true } }])
     expect(listed()).toEqual([{ _meta: meta }, { _meta: meta, cursor: '2' }])
     expect(await exchange(transport, call('a', 2))).toMatchObject([{ result: { ok: true } }])
     expect(peer.received).toHaveLength(5)
   })
 
-  it('shares the list with others that lack them', async () => {
+  it('calls that lack headers share one list', async () => {
     const answers = await Promise.all([1, 2, 3].map((id) => exchange(transport, call('a', id))))
     expect(answers).toMatchObject([1, 2, 3].map((id) => [{ id, result: { ok: true } }]))
     expect(listed()).toHaveLength(2)
   })
 
-  it('keeps its error when the list does not help, and is not sent for ever', async () => {
+  it('a call keeps its error if the list does not help', async () => {
     pages = [{ tools: [], nextCursor: 7 }]
     expect(await exchange(transport, call('a'))).toMatchObject([{ error: { code: -32_020 } }])
     expect(peer.received.map(({ body }) => body['method'])).toEqual([
@@ -149,14 +149,14 @@ describe('a call that lacks headers', () => {
     ])
   })
 
-  it('reads no list without an end', async () => {
+  it('a list of tools without an end is not read for ever', async () => {
     pages = Array.from({ length: 2000 }, () => ({ tools: [], nextCursor: 'more' }))
     expect(await exchange(transport, call('a'))).toMatchObject([{ error: { code: -32_020 } }])
     expect(listed().length).toBeLessThan(1500)
   })
 })
 
-it('only a call is sent again for its headers, and a call for its version without reading the list', async () => {
+it('only a call is repeated for its headers; for its version it is repeated without reading the list', async () => {
   const refuse = (code: number) => (request: Received) =>
     request.json(400, {
       jsonrpc: '2.0',
@@ -175,7 +175,7 @@ it('only a call is sent again for its headers, and a call for its version withou
   expect(peer.received).toHaveLength(4)
 })
 
-it('what comes before the answer is delivered in its order, and an error of it last', async () => {
+it('messages before a response are delivered in order, an error last', async () => {
   const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } }
   const failed = { jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'm' } }
   answer = (request) => {
@@ -187,7 +187,7 @@ it('what comes before the answer is delivered in its order, and an error of it l
   expect(await exchange(transport, list)).toEqual([progress, failed])
 })
 
-it('a version that the server offers after all is asked for once more', async () => {
+it('a request is repeated for a version that the server offers after all', async () => {
   let refusals = 0
   answer = (request) => {
     if (refusals > 0) return request.answer({ result: {} })
@@ -212,7 +212,7 @@ describe('a subscription', () => {
     params: { _meta: meta },
   }
 
-  it('stays open until the server ends it', async () => {
+  it('a subscription stays open until the server ends it', async () => {
     let stream: Received | undefined
     answer = (request) => {
       stream = request
@@ -234,7 +234,7 @@ describe('a subscription', () => {
     expect(delivered).toHaveLength(2)
   })
 
-  it('that breaks off has ended: its client has to know that it may have missed something', async () => {
+  it('a subscription that breaks off ends, so that its client knows', async () => {
     answer = (request) => {
       request.events('data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}\n\n')
       setTimeout(() => request.response.destroy(), 20)
@@ -243,7 +243,7 @@ describe('a subscription', () => {
     expect(peer.received).toHaveLength(1)
   })
 
-  it('is cancelled at the server by its signal', async () => {
+  it('a subscription is cancelled at the server by its signal', async () => {
     let isClosed = false
     answer = (request) => {
       request.events(': open\n\n')
@@ -258,7 +258,7 @@ describe('a subscription', () => {
   })
 })
 
-it('ends what is open when it is closed', async () => {
+it('close aborts open requests', async () => {
   answer = () => {}
   const sending = exchange(transport, call('a'))
   await until(() => peer.received.length === 1)
@@ -266,7 +266,7 @@ it('ends what is open when it is closed', async () => {
   expect(failed).toMatchObject({ reason: { fault: 'aborted' } })
 })
 
-it('a subscription lasts while it is silent for longer than an answer may be', async () => {
+it('a subscription may be silent for longer than a response', async () => {
   harness = createHarness(1, 300)
   const config = { serverUrl: peer.url, headers: {}, retryMs: 1000, cookies: true }
   transport = forTest(new StatelessTransport(config, harness.ports))

@@ -14,7 +14,7 @@ describe('a large answer', () => {
     expect(() => readAnswer(Buffer.from(text))).toThrow('more than 2,000,000 values')
   })
 
-  it('an answer with one long text full of brackets is read, whatever its length', () => {
+  it('a response with one long text full of brackets is read, whatever its length', () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"a":"${'{\\"[:'.repeat(2_000_000)}"}}`
     expect(readAnswer(Buffer.from(text))).toMatchObject({ envelope: { kind: 'response' }, text })
   })
@@ -24,7 +24,7 @@ describe('requests whose responses come elsewhere', () => {
   const response = (id: number | string, of: unknown = {}): WireMessage =>
     toWireMessage({ jsonrpc: '2.0', id, result: { of } })
 
-  it('each get the one with their id, once', async () => {
+  it('each waiting request gets the response with its id, once', async () => {
     const pending = new PendingResponses()
     const got: string[] = []
     const first = pending.expect(1, ({ text }) => void got.push(text))
@@ -39,7 +39,7 @@ describe('requests whose responses come elsewhere', () => {
     expect(got).toEqual([response('1', 'text').text, response(1, 'number').text])
   })
 
-  it('take an id that came back as text', async () => {
+  it('a waiting request takes its id as text', async () => {
     const pending = new PendingResponses()
     const got: WireMessage[] = []
     const waiting = pending.expect(7, (message) => void got.push(message))
@@ -57,7 +57,7 @@ describe('requests whose responses come elsewhere', () => {
     const take = ({ text }: WireMessage): void => void got.push(JSON.parse(text))
     beforeEach(() => void got.splice(0))
 
-    it('once its POST has ended without a response', async () => {
+    it('an error without an id is taken once the POST has ended without a response', async () => {
       const pending = new PendingResponses()
       const answered = pending.expect(1, take)
       expect(await pending.take(unnamed)).toBe(true)
@@ -68,7 +68,7 @@ describe('requests whose responses come elsewhere', () => {
       expect(await pending.take(unnamed)).toBe(false)
     })
 
-    it('at once where no response can come for a POST', async () => {
+    it('an error without an id is taken at once where a POST has no response', async () => {
       const pending = new PendingResponses()
       const answered = pending.expect(1, take, true)
       expect(await pending.take(unnamed)).toBe(true)
@@ -76,7 +76,7 @@ describe('requests whose responses come elsewhere', () => {
       expect(got).toEqual([{ jsonrpc: '2.0', id: 1, error }])
     })
 
-    it('not while two wait, nor any other message without an id', async () => {
+    it('an error without an id is not taken while two requests wait, nor is another message', async () => {
       const pending = new PendingResponses()
       void pending.expect(1, take, true)
       expect(await pending.take(readMessageText('{"jsonrpc":"2.0","id":null,"result":{}}'))).toBe(false)
@@ -86,7 +86,7 @@ describe('requests whose responses come elsewhere', () => {
     })
   })
 
-  it('wait no longer when they are forgotten, and fail with the stream or with their delivery', async () => {
+  it('a waiting request ends when forgotten, and fails with the stream or its delivery', async () => {
     const pending = new PendingResponses()
     const never = (): void => {
       throw new Error('nobody reads this')

@@ -46,7 +46,7 @@ describe('values', () => {
     expect(headersOf(types, args)).toEqual(headers)
   })
 
-  it('takes none from a prototype', () => {
+  it('header values do not come from a prototype', () => {
     expect(headersOf({ constructor: { type: 'object', properties: { name: region } } }, {})).toEqual({})
   })
 })
@@ -81,18 +81,18 @@ describe('a page of a list of tools', () => {
     return { warnings, read, of }
   }
 
-  it('passes as it came where no tool is faulty, and tells the headers of its tools', () => {
+  it('a page without faulty tools passes unchanged, and its headers are learned', () => {
     const { read, of, warnings } = create()
     expect(read({ tools: [good, plain, 7] }).text).toBe('as it came')
     expect([of('good'), of('plain'), of('unknown')]).toEqual([{ 'Mcp-Param-Region': 'x' }, {}, {}])
     expect(warnings).toEqual([])
   })
 
-  it.each([[undefined], [7], [{}], [{ tools: 'none' }]])('that is %j passes as it came', (result) => {
+  it.each([[undefined], [7], [{}], [{ tools: 'none' }]])('a page that is %j passes unchanged', (result) => {
     expect(create().read(result).text).toBe('as it came')
   })
 
-  it('loses its faulty tools and nothing else, with one warning for each', () => {
+  it('a page loses its faulty tools only, with one warning for each', () => {
     const { read, of, warnings } = create()
     for (let times = 0; times < 2; times += 1)
       expect(read({ tools: [bad, 7, good], nextCursor: 'n' }).result).toEqual({
@@ -105,7 +105,7 @@ describe('a page of a list of tools', () => {
     ])
   })
 
-  it('adds to the page before it, and a first page begins anew', () => {
+  it('a page adds to the previous one, and a first page starts over', () => {
     const { read, of } = create()
     read({ tools: [good] })
     read({ tools: [plain] }, '2')
@@ -114,7 +114,7 @@ describe('a page of a list of tools', () => {
     expect(of('good')).toEqual({})
   })
 
-  it('counts more than what an earlier connection knew, and of two tools with one name the later', () => {
+  it('a page replaces remembered tools, and of two tools with one name the later counts', () => {
     const { read, of } = create([good])
     expect(of('good')).toEqual({ 'Mcp-Param-Region': 'x' })
     read({ tools: [good, { ...good, inputSchema: {} }] })
@@ -125,7 +125,7 @@ describe('a page of a list of tools', () => {
     expect(unread.of('good')).toEqual({})
   })
 
-  it('warns of a thousand tools and no more', () => {
+  it('at most a thousand tools are warned of', () => {
     const { read, warnings } = create()
     const many = Array.from({ length: 1001 }, (_, index) => ({ ...bad, name: `bad ${index}` }))
     expect(read({ tools: many }).result).toEqual({ tools: [] })

@@ -111,12 +111,12 @@ describe('readMessage', () => {
     expect(readMessageText(text).envelope).toMatchObject(expected)
   })
 
-  it('drops a byte order mark before a message', () => {
+  it('readMessage drops a byte order mark', () => {
     const { envelope, text } = readMessage(bytes('\u{feff}{"jsonrpc":"2.0","method":"a"}'))
     expect([envelope.kind, text]).toEqual(['notification', '{"jsonrpc":"2.0","method":"a"}'])
   })
 
-  it('takes no invalid UTF-8, small or large', () => {
+  it('readMessage rejects invalid UTF-8, in small and large messages', () => {
     for (const length of [10, 100_000]) {
       const text = bytes(`{"jsonrpc":"2.0","id":1,"method":"${'a'.repeat(length)}"}`)
       expect(readMessage(text).envelope.kind).toBe('request')
@@ -125,21 +125,21 @@ describe('readMessage', () => {
     }
   })
 
-  it('finds the id of a large message at its end, however deep the rest is nested', () => {
+  it('readMessage finds the id at the end of a large message, however deeply the rest is nested', () => {
     const deep = '['.repeat(200_000) + ']'.repeat(200_000)
     const text = `{"jsonrpc":"2.0","result":{"id":1,"x":${deep}},"id":99}`
     expect(readMessageText(text).envelope).toEqual({ kind: 'response', id: 99, isError: false })
     expect(readMessageText(text.replace(']]', '],]')).envelope.kind).toBe('invalid')
   })
 
-  it('makes line ends between tokens spaces, so that the message is one line', () => {
+  it('readMessage turns line breaks between tokens into spaces, so that the message is one line', () => {
     const { text } = readMessageText('{"jsonrpc":"2.0",\r\n"method":"a"\n}')
     expect(text).toBe('{"jsonrpc":"2.0",  "method":"a" }')
   })
 })
 
 describe('batch', () => {
-  it('becomes its messages, of which some may be invalid', () => {
+  it('a batch is split into its messages, of which some may be invalid', () => {
     const batch = readMessageText(
       '[ {"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0", "method":"b"},7,[{}]]',
     )
@@ -154,13 +154,13 @@ describe('batch', () => {
     expect(requestIds(batch).size).toBe(1)
   })
 
-  it('is empty beyond ten thousand messages', () => {
+  it('a batch of more than ten thousand messages counts as empty', () => {
     expect(splitBatch(readMessageText(`[${'1,'.repeat(10_000)}1]`))).toEqual([])
   })
 })
 
 describe('wire messages', () => {
-  it('come back as they went', () => {
+  it('a wire message parses to the message that it was made of', () => {
     const message = {
       jsonrpc: '2.0' as const,
       id: 'ü',
@@ -173,13 +173,13 @@ describe('wire messages', () => {
     expect(parseWireMessage(wire)).toEqual(message)
   })
 
-  it('throw when they are none', () => {
+  it('parsing an invalid wire message throws', () => {
     expect(() => parseWireMessage(readMessageText('[]'))).toThrow('batch')
     expect(() => parseWireMessage(readMessageText('{}'))).toThrow('jsonrpc')
   })
 })
 
-it('nesting is deep beyond a thousand levels', () => {
+it('a message counts as deeply nested beyond a thousand levels', () => {
   expect(isNestedDeeply({ text: '['.repeat(1000) + ']'.repeat(1000) })).toBe(false)
   expect(isNestedDeeply({ text: '['.repeat(1001) + ']'.repeat(1001) })).toBe(true)
 })
@@ -190,7 +190,7 @@ const result = (id: string): string => `{"jsonrpc":"2.0","id":${id},"result":{"a
 const error = (id: string): string =>
   `{"jsonrpc":"2.0",${id}"error":{"code":-32602,"message":"m","data":[1]}}`
 
-describe('addressed: an answer', () => {
+describe('addressed: a response', () => {
   it.each<[what: string, text: string, waiting: JsonRpcId[], id: JsonRpcId]>([
     ['with its id', result('7'), [7], 7],
     ['with its id, beside a request whose id is the number of it', result('"7"'), [7, '7'], '7'],

@@ -24,7 +24,7 @@ describe('encodeMcpHeaderValue (MCP 2026-07-28 transports, header encoding)', ()
     expect(decodeMcpHeaderValue(header)).toBe(value)
   })
 
-  it('can be sent and read back, whatever the value', () => {
+  it('any value can be encoded, sent and decoded', () => {
     const unit = fc.constantFrom('a', ' ', '=', '?', '=?base64?', '?=', 'é', '😀', '\n', '\0', 'eA==')
     fc.assert(
       fc.property(fc.string({ unit, maxLength: 12 }), (value) => {

@@ -5,7 +5,7 @@ const text = { type: 'string', 'x-mcp-header': 'Region' }
 const properties = (members: object): object => ({ type: 'object', properties: members })
 
 describe('declarations of header parameters (MCP 2026-07-28 transports, x-mcp-header)', () => {
-  it('are found at any depth, with the whole name of the header', () => {
+  it('header parameters are found at any depth, with the full name of the header', () => {
     const size = { type: 'integer', 'x-mcp-header': 'Size' }
     const read = readHeaderParameters(properties({ a: text, b: properties({ c: size }) }))
     expect(read).toEqual({ kind: 'read', parameters: expect.any(Array) as unknown })
@@ -17,7 +17,7 @@ describe('declarations of header parameters (MCP 2026-07-28 transports, x-mcp-he
     )
   })
 
-  it('are none in what is data', () => {
+  it('header parameters are not read from data', () => {
     const schema = properties({ a: { enum: [text], default: text, const: text, examples: [text] } })
     expect(readHeaderParameters(schema)).toEqual({ kind: 'read', parameters: [] })
   })
@@ -65,7 +65,7 @@ describe('declarations of header parameters (MCP 2026-07-28 transports, x-mcp-he
     expect(readHeaderParameters(schema)).toEqual({ kind: 'read', parameters: [] })
   })
 
-  it('survive a schema that is nested without end', () => {
+  it('reading header parameters survives a schema nested without end', () => {
     let node: object = { type: 'string' }
     for (let depth = 0; depth < 50_000; depth += 1)
       node = depth % 2 === 0 ? { properties: { a: node } } : { items: node }

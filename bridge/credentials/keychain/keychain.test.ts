@@ -65,7 +65,7 @@ describe('a keychain', () => {
     ['forgetful', 'keychain_failed', 'what was written cannot be read'],
     ['ending', 'keychain_failed', 'without a word'],
     ['odd', 'keychain_failed', 'Something odd'],
-  ])('that is %s is %s, and the key is in a file', async (native, fault, detail) => {
+  ])('a keychain that is %s is %s, and the key is in a file', async (native, fault, detail) => {
     const child = childWith(native)
     // Only the one that never responds has to time out.
     const config = configOf(native === 'mute' ? 1000 : 20_000)
@@ -77,7 +77,7 @@ describe('a keychain', () => {
     expect(await child.ask({ do: 'backend' })).toMatchObject({ value: 'file' })
   })
 
-  it('that hangs is given up after the time limit, here and in a child', async () => {
+  it('a keychain that hangs is given up after the time limit, in this process and in a child', async () => {
     const config = configOf(1000)
     const { home } = config
     mkdirSync(join(home, 'credentials'), { recursive: true, mode: 0o700 })
@@ -116,7 +116,7 @@ describe('a message of a keychain', () => {
     ['User interaction is not allowed.', 'keychain_locked'],
     ['whatever', 'keychain_failed'],
     ['', 'keychain_failed'],
-  ])('%j means %s', (message, fault) => {
+  ])('the keychain message %j means %s', (message, fault) => {
     expect(explainKeychain(message)).toMatchObject({ fault, message: expect.not.stringContaining(': .') })
   })
 })
@@ -129,7 +129,7 @@ describe('the next step after a failure of the keychain', () => {
     ['User interaction is not allowed. (-25308)', false],
     ['Element not found. (os error 1168)', false],
     ['The RPC server is unavailable. (os error 1722)', false],
-  ])('names a Secret Service for messages of Linux alone: %s', (message, isLinux) => {
+  ])('the next step names a Secret Service for messages of Linux only: %s', (message, isLinux) => {
     const { message: text, nextStep = '' } = explainKeychain(message)
     expect(/gnome-keyring/.test(nextStep)).toBe(isLinux)
     expect(text).not.toContain('gnome')
@@ -143,7 +143,7 @@ describe.skipIf(process.platform !== 'linux')('the address of the session bus', 
     onTestFinished(() => void server.close())
   })
 
-  it('is that of the runtime folder when the environment has none', () => {
+  it('the session bus is that of the runtime folder if the environment names none', () => {
     const address = `unix:path=${join(folder, 'bus')}`
     expect(missingBusAddress({ XDG_RUNTIME_DIR: folder }, 1)).toBe(address)
     expect(missingBusAddress({ XDG_RUNTIME_DIR: folder, DBUS_SESSION_BUS_ADDRESS: '' }, 1)).toBe(address)
@@ -154,7 +154,7 @@ describe.skipIf(process.platform !== 'linux')('the address of the session bus', 
     ['there is no socket', { XDG_RUNTIME_DIR: tmpdir() }, 1],
     ['there is no folder', {}, 4_000_000],
     ['the user is unknown', {}, undefined],
-  ])('is left alone when %s', (_why, environment, user) => {
+  ])('the session bus stays unchanged when %s', (_why, environment, user) => {
     const folderOf = environment['XDG_RUNTIME_DIR'] === 'run' ? { XDG_RUNTIME_DIR: folder } : {}
     expect(missingBusAddress({ ...environment, ...folderOf }, user)).toBeUndefined()
   })

@@ -69,7 +69,7 @@ const elapsed = async (work: Promise<unknown>): Promise<number> => {
 }
 
 describe('a lock', () => {
-  it('lets one at a time in, within a process too', async () => {
+  it('a lock admits one holder at a time, within a process too', async () => {
     const { lock, another, names } = place()
     let inside = 0
     let most = 0
@@ -85,20 +85,20 @@ describe('a lock', () => {
     expect(names()).toEqual(['a.4'])
   })
 
-  it('of another name does not matter', async () => {
+  it('a lock of another name is independent', async () => {
     const { lock } = place()
     const answer = await lock('a', { waitMs: 0 }, () => lock('a.b', { waitMs: 0 }, async () => 'both'))
     expect(answer).toBe('both')
   })
 
-  it('is given back when the work fails', async () => {
+  it('a lock is released when the work fails', async () => {
     const { lock } = place()
     const failing = lock('a', { waitMs: 0 }, () => Promise.reject(new Error('no')))
     await expect(failing).rejects.toThrow('no')
     expect(await lock('a', { waitMs: 0 }, async () => 1)).toBe(1)
   })
 
-  it('is busy after the wait', async () => {
+  it('a lock that stays held is reported as busy after the wait', async () => {
     const { lock, another } = place()
     await lock('a', { waitMs: 0 }, async () => {
       for (const other of [lock, another()]) {
@@ -108,7 +108,7 @@ describe('a lock', () => {
     })
   })
 
-  it('is not waited for any more when there is an answer otherwise, or none any more', async () => {
+  it('waiting for a lock ends when the caller has an answer or cancels', async () => {
     const { lock, another } = place()
     let asked = 0
     await lock('a', { waitMs: 0 }, async () => {
@@ -121,7 +121,7 @@ describe('a lock', () => {
     expect(asked).toBe(4)
   })
 
-  it('is not taken with a number below the current one', async () => {
+  it('a lock is not taken with a number below the current one', async () => {
     const { lock, path, names } = place()
     await lock('a', { waitMs: 0 }, async () => undefined)
     writeFileSync(path('a.3'), 'free')
@@ -134,7 +134,7 @@ describe('a lock', () => {
     expect(await lock('a', { waitMs: 0 }, async () => names())).toEqual(['a.4'])
   })
 
-  it('cannot be had in a folder that cannot be written', async () => {
+  it('a lock fails in a folder that cannot be written', async () => {
     const folder = createPrivateFolder('/proc/drawbridge', 'locks', () => undefined)
     const taken = createFileLock(folder, systemRuntime)('a', { waitMs: 0 }, async () => 1)
     await expect(taken).rejects.toMatchObject({ fault: 'not_writable' })
@@ -142,7 +142,7 @@ describe('a lock', () => {
 })
 
 describe('locks of several processes', () => {
-  it('lose no update', async () => {
+  it('locks of several processes lose no update', async () => {
     const { child } = place()
     const id = 'a'.repeat(64)
     const children = await Promise.all([child(), child(), child(), child()])
@@ -153,7 +153,7 @@ describe('locks of several processes', () => {
     expect(stored?.value).toMatchObject({ generation: 60 })
   })
 
-  it('are available at once when their process has ended', async () => {
+  it('a lock is free at once when its process has ended', async () => {
     const { lock, child } = place()
     const other = await child()
     await other.ask({ do: 'hold', name: 'a', waitMs: 0 })
@@ -163,7 +163,7 @@ describe('locks of several processes', () => {
 })
 
 describe('a lock whose owner is gone', { concurrent: true }, () => {
-  it('is taken over at once, although it was touched just now', async () => {
+  it('a lock of a dead process is taken over at once, although just touched', async () => {
     const { lock, killed, path, names } = place()
     await killed()
     utimesSync(path('a.1'), new Date(), new Date())
@@ -174,7 +174,7 @@ describe('a lock whose owner is gone', { concurrent: true }, () => {
     ['no owner is recorded', () => ''],
     ['that is damaged', () => '{"lease":'],
     ['it is in another container', (text) => text.replace('"process":"', '"process":"x')],
-  ])('is taken over after some seconds when %s', async (_what, spoil) => {
+  ])('a lock is taken over after some seconds when %s', async (_what, spoil) => {
     const { lock, killed, path } = place()
     await killed()
     writeFileSync(path('a.1'), spoil(readFileSync(path('a.1'), 'utf8')))
@@ -185,7 +185,7 @@ describe('a lock whose owner is gone', { concurrent: true }, () => {
     expect(await lock('a', { waitMs: 15_000 }, async () => 1)).toBe(1)
   })
 
-  it('is taken over by one of all who find it at once, round after round', { timeout: 60_000 }, async () => {
+  it('an abandoned lock is taken over by one of many processes', { timeout: 60_000 }, async () => {
     const { killed, path, child, names } = place()
     await killed()
     const owner = readFileSync(path('a.1'), 'utf8')
@@ -205,7 +205,7 @@ describe('a lock whose owner is gone', { concurrent: true }, () => {
     }
   })
 
-  it('is not given back by an owner that comes to itself after it was taken over', async () => {
+  it('a suspended owner does not release a lock that was taken over', async () => {
     const { lock, names, path, child } = place()
     const asleep = await child()
     await asleep.ask({ do: 'hold', name: 'a', waitMs: 0 })
@@ -225,7 +225,7 @@ describe('a lock whose owner lives', () => {
     await owner.ask({ do: 'hold', name: 'a', waitMs: 0 })
   }
 
-  it('is reported as held, with its lease, to those who wait', async () => {
+  it('a held lock is reported with its lease to waiting callers', async () => {
     const { lock, child } = place()
     const owner = await child()
     await hold(owner)
@@ -242,7 +242,7 @@ describe('a lock whose owner lives', () => {
     expect([undefined, value]).not.toContain(await lock('a', { waitMs: 5000 }, async (lease) => lease))
   })
 
-  it('in another container is known by its touch', async () => {
+  it('a lock of another container is kept alive by its touch', async () => {
     const { lock, child, path } = place()
     const owner = await child()
     await hold(owner)
@@ -253,7 +253,7 @@ describe('a lock whose owner lives', () => {
     expect(await lock('a', { waitMs: 10_000, instead }, async () => 'taken')).toBe(value)
   })
 
-  it('is left alone although it looks old: the clock went on', async () => {
+  it('a held lock that looks old after a clock change is left alone', async () => {
     const { lock, child } = place()
     await hold(await child())
     const real = Date.now

@@ -7,17 +7,17 @@ import { ownProcessMark, stateOfProcess } from './owner-process.ts'
 const own = (): string[] => ownProcessMark()?.split(' ') ?? []
 
 describe.skipIf(process.platform !== 'linux')('a mark of a process', () => {
-  it('tells that this one lives', () => {
+  it('the mark of this process is alive', () => {
     expect(stateOfProcess(ownProcessMark() ?? '')).toBe('lives')
   })
 
-  it('tells that one is gone, also when its number belongs to another one now', () => {
+  it('a mark is dead if the process ended, even if its number was reused', () => {
     const [place, pid, start] = own()
     expect(stateOfProcess(`${place} ${2 ** 22 + 1} ${start}`)).toBe('gone')
     expect(stateOfProcess(`${place} ${pid} 1${start}`)).toBe('gone')
   })
 
-  it('tells that one is gone whose parent has not looked yet', async () => {
+  it('the mark of a zombie process is dead', async () => {
     // The shell replaces itself with a program that does not wait for children.
     const script = 'sleep 2 & echo $!; exec sleep 30'
     const parent = spawn('/bin/sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -30,12 +30,18 @@ describe.skipIf(process.platform !== 'linux')('a mark of a process', () => {
     expect(stateOfProcess(mark)).toBe('gone')
   })
 
-  it.each(['', ' ', 'elsewhere 1 1', '{} 0 0'])('tells nothing of another place or of none: %j', (mark) => {
-    expect(stateOfProcess(mark)).toBe('unknown')
-  })
+  it.each(['', ' ', 'elsewhere 1 1', '{} 0 0'])(
+    'a mark of another host or without one is unknown: %j',
+    (mark) => {
+      expect(stateOfProcess(mark)).toBe('unknown')
+    },
+  )
 
-  it.each(['0', '-1', '1.5', '', 'self', '../self'])('is none with the number %j', (pid) => {
-    const [place, , start] = own()
-    expect(stateOfProcess(`${place} ${pid} ${start}`)).toBe('unknown')
-  })
+  it.each(['0', '-1', '1.5', '', 'self', '../self'])(
+    'a mark with the process number %j is invalid',
+    (pid) => {
+      const [place, , start] = own()
+      expect(stateOfProcess(`${place} ${pid} ${start}`)).toBe('unknown')
+    },
+  )
 })

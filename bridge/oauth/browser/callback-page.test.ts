@@ -11,7 +11,7 @@ const outcomes: CallbackOutcome[] = [
   { kind: 'again', url: 'https://as.example/authorize?state=two' },
 ]
 
-it.each(outcomes)('%j is a page that loads nothing and says what happened', (outcome) => {
+it.each(outcomes)('the page for %j loads nothing and names the outcome', (outcome) => {
   const { headers, body } = callbackPage(outcome)
   expect(body).toMatch(/^<!doctype html>\s*<html lang="en">/)
   expect(body).toMatch(/<h1>[^<]+<\/h1>\s*<p>[^<]+<\/p>/)
@@ -23,7 +23,7 @@ it.each(outcomes)('%j is a page that loads nothing and says what happened', (out
   expect(headers['content-security-policy']).toContain("default-src 'none'")
 })
 
-it('leads elsewhere only where it is asked again', () => {
+it('the page links elsewhere only if it is requested again', () => {
   const statuses = outcomes.map((outcome) => callbackPage(outcome))
   expect(statuses.map(({ headers }) => headers['location'])).toEqual([
     undefined,

@@ -71,7 +71,7 @@ function send(
 }
 
 describe('where it listens', () => {
-  it.each(['127.0.0.1', '::1'])('on %s only', async (host) => {
+  it.each(['127.0.0.1', '::1'])('the listener binds %s only', async (host) => {
     if (host === '::1' && !hasIpv6) return
     const listener = await listen({ host })
     const shown = host === '::1' ? '[::1]' : host
@@ -80,28 +80,28 @@ describe('where it listens', () => {
     expect(await isReachable(host === '::1' ? '127.0.0.1' : '::1', portOf(listener))).toBe(false)
   })
 
-  it('for localhost on both addresses', async () => {
+  it('the listener binds both addresses for localhost', async () => {
     const listener = await listen({ host: 'localhost' })
     expect(listener.redirectUri).toBe(`http://localhost:${portOf(listener)}/oauth/callback`)
     expect(await isReachable('127.0.0.1', portOf(listener))).toBe(true)
     expect(await isReachable('::1', portOf(listener))).toBe(hasIpv6)
   })
 
-  it('not on a port of localhost that is in use on the other address', async () => {
+  it('the listener avoids a port of localhost in use on the other address', async () => {
     if (!hasIpv6) return
     const port = await occupy('::1')
     await expect(listen({ host: 'localhost', port })).rejects.toMatchObject({ fault: 'no_callback_port' })
     await expect.poll(() => isReachable('127.0.0.1', port)).toBe(false)
   })
 
-  it('not on a configured port that is taken, and says what to do', async () => {
+  it('the listener fails on a configured port in use, with the next step', async () => {
     const port = await occupy('127.0.0.1')
     const opened = listen({ port })
     await expect(opened).rejects.toMatchObject({ name: 'OAuthFailure', fault: 'no_callback_port' })
     await expect(opened).rejects.toThrow(new RegExp(`Port ${port} of .* is in use`))
   })
 
-  it('on the preferred port if it is free, else on another', async () => {
+  it('the listener takes the preferred port if it is free, or another one', async () => {
     const first = await listen()
     const second = await listen({}, { preferredPort: portOf(first) })
     expect(portOf(second)).not.toBe(portOf(first))
@@ -109,7 +109,7 @@ describe('where it listens', () => {
     expect(portOf(await listen({}, { preferredPort: portOf(first) }))).toBe(portOf(first))
   })
 
-  it('no longer once it is closed, even if a browser waits', async () => {
+  it('the listener closes even if a browser waits', async () => {
     const listener = await listen()
     const arriving = visit(`${listener.redirectUri}?state=right&code=1`)
     arriving.catch(() => undefined)
@@ -128,7 +128,7 @@ describe('what it answers', () => {
     ['two states', '?state=right&state=right&code=1'],
     ['a forged error', '?error=access_denied'],
     ['nothing', ''],
-  ])('%s with 400, and waits on', async (_name, query) => {
+  ])('the listener answers %s with 400, and keeps waiting', async (_name, query) => {
     const listener = await listen()
     // Accepted responses get their page only at the end; without the race this would wait for it.
     const taken = listener.response.then(() => ({ status: 'taken for the answer' }))
@@ -150,14 +150,14 @@ describe('what it answers', () => {
     ['another name', { host: 'rebound.example' }, '/oauth/callback', 421],
     ['another name of this machine', { host: 'localhost' }, '/oauth/callback', 421],
     ['another port', { host: '127.0.0.1:1' }, '/oauth/callback', 421],
-  ])('%s with an error, and waits on', async (_name, options, path, status) => {
+  ])('the listener answers %s with an error, and keeps waiting', async (_name, options, path, status) => {
     const listener = await listen()
     const { origin } = new URL(listener.redirectUri)
     expect(await send(`${origin}${path}?state=right&code=1`, options)).toEqual({ status })
     expect(await isAnswered(listener)).toBe(false)
   })
 
-  it('a browser only when it is over, and never with what it brought', async () => {
+  it('the listener answers the browser at the end only, without its parameters', async () => {
     const listener = await listen()
     let isOver = false
     const arriving = visit(`${listener.redirectUri}?state=right&code=c0de&iss=i55`)
@@ -175,7 +175,7 @@ describe('what it answers', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  it('a doubled callback with the same page, and takes the first', async () => {
+  it('the listener answers a second callback with the same page, and takes the first', async () => {
     const listener = await listen()
     const first = visit(`${listener.redirectUri}?state=right&code=1`)
     const response = await listener.response
@@ -190,7 +190,7 @@ describe('what it answers', () => {
     }
   })
 
-  it('no browser that has disconnected, without waiting for it', async () => {
+  it('the listener does not wait for a browser that has disconnected', async () => {
     const listener = await listen()
     const socket = connect(portOf(listener), '127.0.0.1')
     socket.write(
@@ -203,7 +203,7 @@ describe('what it answers', () => {
     expect(performance.now() - before).toBeLessThan(900)
   })
 
-  it('a browser in a second attempt by redirecting it, and later ones with the previous state', async () => {
+  it('the listener redirects a browser to the second attempt, and answers later ones with the previous state', async () => {
     const target = await listen({ path: '/authorize' }, { state: 'x' })
     await target.finish({ kind: 'signed_in' })
     const listener = await listen()

@@ -52,7 +52,7 @@ describe('a login page on another host', () => {
       { issuerPath: '/realms/a', metadataPaths: ['/realms/a/.well-known/openid-configuration'] },
       '/realms/a/protocol/openid-connect/auth',
     ],
-  ])('that is published under another issuer is refused, %s', async (_how, places, path) => {
+  ])('a login page that another issuer publishes is refused, %s', async (_how, places, path) => {
     const honest = await startOAuthServer(places)
     honest.metadata = {
       authorization_endpoint: `${honest.origin}${path.replace('//Authorize/?a=b', '/authorize')}`,
@@ -74,7 +74,7 @@ describe('a login page on another host', () => {
     expect(honest.paths().filter((asked) => !asked.includes('/.well-known/'))).toEqual([])
   })
 
-  it('that names this issuer is as good as its own', async () => {
+  it('a login page that names this issuer is accepted', async () => {
     sendToPage()
     page.metadata = { issuer: server.issuer, authorization_endpoint: `${page.origin}/authorize` }
     const { prompt, credential } = await signIn()
@@ -94,7 +94,7 @@ describe('a login page on another host', () => {
     }
     const staticClient = { clientId: 'by-hand' }
 
-    it("is refused as another issuer's, with the remedy, and fine with a client configured by hand", async () => {
+    it('a login page of another issuer is refused with the remedy, and accepted with a configured client', async () => {
       shareEndpoints()
       const refused = begin()
       await expect(Promise.race([refused.done, refused.prompt])).rejects.toMatchObject({
@@ -107,13 +107,13 @@ describe('a login page on another host', () => {
       expect(credential).toHaveProperty('acceptedPage', undefined)
     })
 
-    it('is shown with both hosts where nothing confirms it', async () => {
+    it('an unconfirmed login page is shown with both hosts', async () => {
       shareEndpoints()
       page.places = { metadataPaths: [] }
       expect((await signIn()).prompt).toMatchObject({ unconfirmed })
     })
 
-    it('does not get a client that was registered elsewhere', async () => {
+    it('an unconfirmed login page does not get a client registered elsewhere', async () => {
       shareEndpoints(server.origin)
       page.places = { metadataPaths: [] }
       const trial = begin()
@@ -135,7 +135,7 @@ describe('a login page on another host', () => {
     ['hangs up', () => ({ isCut: true })],
     ['has a fault', () => ({ status: 503 })],
     ['does not answer', () => new Promise(() => {})],
-  ])('that nothing confirms: both hosts are shown until a sign-in; it %s', async (how, answer) => {
+  ])('an unconfirmed login page shows both hosts until a sign-in; it %s', async (how, answer) => {
     sendToPage()
     page.answers.set(metadataPath, answer)
     const first = await signIn()
@@ -149,7 +149,7 @@ describe('a login page on another host', () => {
     expect(elsewhere.prompt).toMatchObject({ unconfirmed })
   })
 
-  it("that was accepted is refused when its host says that it is another issuer's", async () => {
+  it('an accepted login page is refused once its host names another issuer', async () => {
     page.places = { metadataPaths: [] }
     sendToPage()
     const { credential } = await signIn()
@@ -171,7 +171,7 @@ describe('a device page on another host', () => {
   it.each<[grant: OAuthConfig['grant'], prefersDevice: boolean]>([
     ['device_code', false],
     ['authorization_code', true],
-  ])('that another issuer has devices at is refused, with %s', async (grant, prefersDevice) => {
+  ])('a device page of another issuer is refused, with %s', async (grant, prefersDevice) => {
     page.metadata = { device_authorization_endpoint: `${page.origin}/start` }
     const trial = begin({ grant, prefersDevice })
     await expect(Promise.race([trial.done, trial.prompt])).rejects.toMatchObject({ fault: 'issuer_mismatch' })
@@ -179,7 +179,7 @@ describe('a device page on another host', () => {
     expect(server.paths()).not.toContain('/token')
   })
 
-  it("is refused as another issuer's also where the code is redeemed there", async () => {
+  it('a device page of another issuer is refused even if the code is redeemed there', async () => {
     page.metadata = {
       device_authorization_endpoint: `${page.origin}/start`,
       token_endpoint: `${page.origin}/token`,
@@ -195,7 +195,7 @@ describe('a device page on another host', () => {
   it.each<[grant: OAuthConfig['grant'], fault: string | undefined]>([
     ['device_code', 'bad_metadata'],
     ['authorization_code', undefined],
-  ])('is not asked for where codes cannot be redeemed, with %s', async (grant, fault) => {
+  ])('a device code is not requested where it cannot be redeemed, with %s', async (grant, fault) => {
     page.places = { metadataPaths: [] }
     server.metadata = { device_authorization_endpoint: `${page.origin}/start` }
     const trial = begin({ grant, prefersDevice: true })
@@ -205,7 +205,7 @@ describe('a device page on another host', () => {
     expect(page.paths()).toEqual([])
   })
 
-  it('that nothing confirms is shown with the requesting server, and remembered', async () => {
+  it('an unconfirmed device page is shown with the requesting server, and remembered', async () => {
     page.places = { metadataPaths: [] }
     const first = begin({ grant: 'device_code' })
     expect(await first.prompt).toMatchObject({ askedBy: host(server), unconfirmed })
@@ -216,7 +216,7 @@ describe('a device page on another host', () => {
     await second.done
   })
 
-  it('is not reached by a complete link when another one is shown', async () => {
+  it('a device page is not opened by a complete link to another host', async () => {
     const verification_uri_complete = `${page.origin}/device?code=WDJB-MJHT`
     server.answers.set('/device', () => ({
       body: { ...device, verification_uri: `${server.origin}/enter`, verification_uri_complete },

@@ -29,7 +29,7 @@ describe('an assertion', () => {
     ['RS256', 'rsa'],
     ['ES256', 'p256'],
     ['EdDSA', 'ed25519'],
-  ])('with %s is what another library takes', async (algorithm, name) => {
+  ])('an assertion with %s is accepted by another library', async (algorithm, name) => {
     const { privateKey, publicKey } = keys[name]
     const assertion = await createClientAssertion(
       subject,
@@ -45,7 +45,7 @@ describe('an assertion', () => {
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(120)
   })
 
-  it('is never the same', async () => {
+  it('each assertion is unique', async () => {
     const key = { pem: keys.ed25519.privateKey, algorithm: 'EdDSA' }
     const runtime = createTestRuntime()
     const [first, second] = [1, 2].map(() => createClientAssertion(subject, key, runtime))
@@ -58,7 +58,7 @@ describe('an assertion', () => {
     ['none', keys.rsa.privateKey],
     ['RS256', keys.rsa.publicKey],
     ['RS256', 'no PEM'],
-  ])('is not made with %s and another key', async (algorithm, text) => {
+  ])('no assertion is made with %s and another key', async (algorithm, text) => {
     const made = createClientAssertion(subject, { pem: text, algorithm }, createTestRuntime())
     await expect(made).rejects.toMatchObject({ name: 'OAuthFailure', fault: 'client_refused' })
     await expect(made).rejects.not.toThrow(/MII/)

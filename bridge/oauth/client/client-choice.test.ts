@@ -59,7 +59,7 @@ it('the configured client comes first', async () => {
   })
 })
 
-it('then the document, where the server takes one', async () => {
+it('the client document comes second, if the server accepts one', async () => {
   const options = { metadata: takesDocuments, previous: before() }
   const chosen = await choose({ clientMetadataUrl: documentUrl }, options)
   expect(chosen.client).toEqual({
@@ -89,7 +89,7 @@ it('a refused document is the only choice without registration', async () => {
   expect(replace).toBeUndefined()
 })
 
-it('then the earlier registration, which can be replaced', async () => {
+it('the earlier registration comes third, and can be replaced', async () => {
   const { client, replace } = await choose({ clientMetadataUrl: documentUrl }, { previous: before() })
   expect(client.clientId).toBe('before')
   expect(registrations()).toBe(0)
@@ -97,7 +97,7 @@ it('then the earlier registration, which can be replaced', async () => {
   expect(registrations()).toBe(1)
 })
 
-it('then a new registration', async () => {
+it('a new registration comes last', async () => {
   const { client, replace } = await choose()
   expect(client.clientId).toMatch(/^client-/)
   expect(replace).toBeUndefined()
@@ -120,7 +120,7 @@ it.each<[name: string, Partial<ClientIdentity>, Partial<Credential>]>([
   expect(chosen.replace).toBeUndefined()
 })
 
-it('a device does not use a registration for browsers', async () => {
+it('the device grant does not use a registration for browsers', async () => {
   const chosen = await choose({ grant: 'device_code' }, { previous: before(), redirectUri: undefined })
   expect(chosen.client.clientId).toMatch(/^client-/)
 })
@@ -134,7 +134,7 @@ it('a registration may ask later for what the resource has, unless the user says
   expect(sent).toEqual(['read write', 'read', undefined])
 })
 
-it('no way to be a client is said, with the flags that help', async () => {
+it('without any client the error names the flags that help', async () => {
   const metadata = { registration_endpoint: undefined, ...takesDocuments }
   const chosen = choose({}, { metadata })
   await expect(chosen).rejects.toMatchObject({ fault: 'no_registration' })

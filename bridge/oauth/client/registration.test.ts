@@ -37,7 +37,7 @@ const supporting = (listed: string[] | undefined): RegistrationRequest['metadata
 const sent = (): unknown => JSON.parse(server.seen[0]?.text ?? '')
 
 describe('what is registered', () => {
-  it('a native client for the authorization code grant', async () => {
+  it('a registration is of a native client for the authorization code grant', async () => {
     await ask({ scope: 'mcp offline_access' })
     expect(sent()).toEqual({
       client_name: 'Drawbridge bridge on tower',
@@ -50,7 +50,7 @@ describe('what is registered', () => {
     })
   })
 
-  it('a native client for devices, which has no redirect URI', async () => {
+  it('a registration for devices has no redirect URI', async () => {
     const client = await ask({ grant: 'device_code', redirectUri: undefined })
     expect(sent()).toEqual({
       client_name: 'Drawbridge bridge on tower',
@@ -61,7 +61,7 @@ describe('what is registered', () => {
     expect(client.redirectUris).toBeUndefined()
   })
 
-  it('a native client for devices with localhost, where registration accepts no address', async () => {
+  it('a registration for devices has localhost if the server requires a redirect URI', async () => {
     server.answers.set('/register', ({ text }) =>
       text.includes('http://localhost/')
         ? undefined
@@ -86,7 +86,7 @@ describe('what is registered', () => {
     },
   )
 
-  it('what the user wants instead', async () => {
+  it('a registration has the metadata that the user configured', async () => {
     await ask({}, { clientMetadata: { client_name: 'Mine', scope: 'x' } })
     expect(sent()).toMatchObject({ client_name: 'Mine', scope: 'x', application_type: 'native' })
   })
@@ -98,7 +98,7 @@ describe('what is registered', () => {
     [['client_secret_basic'], 'client_secret_basic'],
     [['client_secret_post'], 'client_secret_post'],
     [['private_key_jwt'], 'none'],
-  ])('where %j is supported the method is %s', async (listed, method) => {
+  ])('a registration at a server that supports %j has the method %s', async (listed, method) => {
     await ask({ metadata: supporting(listed) })
     expect(sent()).toMatchObject({ token_endpoint_auth_method: method })
   })
@@ -119,7 +119,7 @@ describe('how the client proves itself then', () => {
     [undefined, 's', undefined, 'client_secret_basic'],
     ['', 's', ['client_secret_post', 'private_key_jwt'], 'client_secret_post'],
     [undefined, 's', ['client_secret_basic', 'client_secret_post'], 'client_secret_post'],
-  ])('said %s, secret %s, supported %j: %s', async (said, secret, listed, method) => {
+  ])('the method for said %s, secret %s, supported %j is %s', async (said, secret, listed, method) => {
     answer({
       status: 201,
       body: { client_id: 'id', client_secret: secret, token_endpoint_auth_method: said },
@@ -129,7 +129,7 @@ describe('how the client proves itself then', () => {
     expect(client.clientSecret).toBe(secret)
   })
 
-  it('keeps when its secret ends, and nothing to manage it with', async () => {
+  it('a registration keeps the end of its secret, and no management token', async () => {
     answer({
       body: {
         client_id: 'id',
@@ -149,7 +149,7 @@ describe('how the client proves itself then', () => {
     })
   })
 
-  it('takes the expiry 0 for never', async () => {
+  it('a secret that expires at 0 never expires', async () => {
     answer({ body: { client_id: 'id', client_secret: 's', client_secret_expires_at: 0 } })
     expect(await ask()).toHaveProperty('secretExpiresAt', undefined)
   })
@@ -207,7 +207,7 @@ describe('a registration that does not work', () => {
     await expect(failed).rejects.toThrow(message)
   })
 
-  it('says how long to wait', async () => {
+  it('a failed registration tells how long to wait', async () => {
     answer({ status: 429, headers: { 'retry-after': '5' } })
     await expect(ask()).rejects.toMatchObject({ retryAfterSeconds: 5 })
   })

@@ -73,7 +73,7 @@ describe('what is asked for, and in which order', () => {
     expect(isAssumed).toBe(false)
   })
 
-  it('uses the exact resource', async () => {
+  it('discovery uses the exact resource', async () => {
     const odd = (origin: string): string => origin.replace('http:', 'HTTP:')
     server.places = { resource: (origin) => ({ resource: odd(origin), scopes_supported: ['a'] }) }
     const { resource, resourceScopes } = await find()
@@ -81,7 +81,7 @@ describe('what is asked for, and in which order', () => {
     expect(resourceScopes).toEqual(['a'])
   })
 
-  it('follows redirects of documents, and not to where no https is', async () => {
+  it('discovery follows redirects to https only', async () => {
     server.places = { resourcePaths: ['/moved'] }
     server.answers.set(pathForm, () => ({ status: 308, headers: { location: '/moved' } }))
     server.answers.set(oauthRoot, () => ({ status: 302, headers: { location: 'http://as.example/' } }))
@@ -89,14 +89,14 @@ describe('what is asked for, and in which order', () => {
     expect(server.paths()).toEqual([pathForm, '/moved', oauthRoot, openidRoot])
   })
 
-  it('follows three redirects, not a circle', async () => {
+  it('discovery follows three redirects, and no circle', async () => {
     server.answers.set(pathForm, () => ({ status: 307, headers: { location: pathForm } }))
     server.answers.set(rootForm, () => ({ status: 307, headers: { location: 'file:///etc/passwd' } }))
     expect((await find()).metadata.issuer).toBe(server.origin)
     expect(server.paths()).toEqual([pathForm, pathForm, pathForm, pathForm, rootForm, oauthRoot])
   })
 
-  it('reports any invalid document', async () => {
+  it('discovery reports an invalid document', async () => {
     server.metadata = { filler: 'x'.repeat(300_000) }
     const fault = {
       fault: 'bad_metadata',
@@ -116,7 +116,7 @@ describe('what is asked for, and in which order', () => {
     })
   })
 
-  it('takes nothing from what a document calls its prototype', async () => {
+  it('discovery ignores the prototype of a document', async () => {
     const polluted = { token_endpoint: 'https://evil.example/token', isAssumed: true }
     server.metadata = JSON.parse(
       JSON.stringify({ token_endpoint: null, PROTO: polluted }).replace('PROTO', '__proto__'),
@@ -125,12 +125,12 @@ describe('what is asked for, and in which order', () => {
     expect({}).not.toHaveProperty('token_endpoint')
   })
 
-  it('takes no place of a challenge that is plain http elsewhere', async () => {
+  it('discovery ignores a challenge that names plain http elsewhere', async () => {
     await find({ resourceMetadata: 'http://metadata.example/' })
     expect(server.paths()).toEqual([pathForm, oauthRoot])
   })
 
-  it('takes web pages, errors and refusals for nothing', async () => {
+  it('discovery treats web pages, errors and refusals as missing documents', async () => {
     server.places = { resourcePaths: [rootForm] }
     server.answers.set(pathForm, () => ({ body: '<p>An app that answers everything</p>' }))
     server.answers.set(oauthRoot, () => ({ status: 401, body: { error: 'unauthorized' } }))
@@ -141,7 +141,7 @@ describe('what is asked for, and in which order', () => {
 })
 
 describe('a server of 2025-03-26', () => {
-  it('has its metadata at the origin, and no resource', async () => {
+  it('a server of 2025-03-26 has its metadata at the origin, and no resource', async () => {
     server.places = { resourcePaths: [] }
     const found = await find()
     expect(server.paths()).toEqual([pathForm, rootForm, oauthRoot])
@@ -149,13 +149,13 @@ describe('a server of 2025-03-26', () => {
     expect(found.metadata.authorization_endpoint).toBe(`${server.origin}/authorize`)
   })
 
-  it('may write its origin with a slash', async () => {
+  it('a server of 2025-03-26 may write its origin with a slash', async () => {
     server.places = { resourcePaths: [] }
     server.metadata = { issuer: `${server.origin}/` }
     expect((await find()).metadata.issuer).toBe(`${server.origin}/`)
   })
 
-  it('may have no metadata', async () => {
+  it('a server of 2025-03-26 may have no metadata', async () => {
     server.places = { resourcePaths: [], metadataPaths: [] }
     const { metadata, isAssumed } = await find()
     expect(server.paths()).toEqual([pathForm, rootForm, oauthRoot, openidRoot])
@@ -168,13 +168,13 @@ describe('a server of 2025-03-26', () => {
     })
   })
 
-  it('is none whose challenge knows metadata', async () => {
+  it('a server whose challenge names metadata is not of 2025-03-26', async () => {
     server.places = { resourcePaths: [], metadataPaths: [] }
     const request = { resourceMetadata: `${server.origin}${pathForm}` }
     await expect(find(request)).rejects.toMatchObject({ fault: 'no_metadata' })
   })
 
-  it('may not answer in the name of another issuer', async () => {
+  it('a server of 2025-03-26 may not name another issuer', async () => {
     server.places = { resourcePaths: [] }
     server.metadata = { issuer: 'https://honest.example' }
     await expect(find()).rejects.toMatchObject({ fault: 'issuer_mismatch' })
@@ -190,20 +190,23 @@ describe('a server that wants another scheme', () => {
     [['negotiate', 'ntlm'], /does not speak it/],
     [['digest'], /does not speak it/],
     [['apikey'], /Authorization: SCHEME CREDENTIALS.*--header-file/],
-  ])('and has no metadata is not asked for OAuth: %j', async (otherSchemes, nextStep) => {
-    server.places = nothing
-    const refused = find({ otherSchemes })
-    await expect(refused).rejects.toMatchObject({
-      fault: 'no_metadata',
-      nextStep: expect.stringMatching(nextStep) as string,
-    })
-  })
+  ])(
+    'a server that requires another scheme and has no metadata is not used with OAuth: %j',
+    async (otherSchemes, nextStep) => {
+      server.places = nothing
+      const refused = find({ otherSchemes })
+      await expect(refused).rejects.toMatchObject({
+        fault: 'no_metadata',
+        nextStep: expect.stringMatching(nextStep) as string,
+      })
+    },
+  )
 
-  it('and has metadata is asked for OAuth all the same', async () => {
+  it('a server that requires another scheme and has metadata is used with OAuth', async () => {
     expect((await find({ otherSchemes: ['basic'] })).metadata.issuer).toBe(server.issuer)
   })
 
-  it('is one of 2025-03-26 without any challenge', async () => {
+  it('a server without any challenge counts as one of 2025-03-26', async () => {
     server.places = nothing
     expect((await find()).isAssumed).toBe(true)
   })
@@ -212,13 +215,16 @@ describe('a server that wants another scheme', () => {
 describe('metadata behind a bot protection', () => {
   const wall = { status: 403, headers: { 'cf-mitigated': 'challenge' }, body: '<p>Just a moment</p>' }
 
-  it.each([pathForm, oauthRoot])('is named, and is not taken for none: %s', async (path) => {
-    server.places = { resourcePaths: [], metadataPaths: [] }
-    server.answers.set(path, () => wall)
-    await expect(find()).rejects.toMatchObject({ fault: 'blocked' })
-  })
+  it.each([pathForm, oauthRoot])(
+    'a bot protection before metadata is an error, not missing metadata: %s',
+    async (path) => {
+      server.places = { resourcePaths: [], metadataPaths: [] }
+      server.answers.set(path, () => wall)
+      await expect(find()).rejects.toMatchObject({ fault: 'blocked' })
+    },
+  )
 
-  it('does not matter where another form is there', async () => {
+  it('a bot protection before one form of metadata does not matter if another is readable', async () => {
     server.places = { metadataPaths: [openidRoot] }
     server.answers.set(oauthRoot, () => wall)
     expect((await find()).metadata.issuer).toBe(server.issuer)
@@ -259,7 +265,7 @@ describe('what ends a sign-in before the user is prompted', () => {
     expect(server.requests('/register')).toEqual([])
   })
 
-  it('metadata of another resource', async () => {
+  it('metadata of another resource ends the sign-in', async () => {
     server.places = { resource: () => ({ resource: 'https://evil.example/mcp' }) }
     await expect(find()).rejects.toMatchObject({ fault: 'resource_mismatch' })
     expect(server.paths()).toEqual([pathForm])
@@ -270,7 +276,7 @@ describe('what ends a sign-in before the user is prompted', () => {
     ['of another server', () => 'https://evil.example/mcp', false],
     ['of another port', (origin) => `${origin.replace(/\d+$/, '1')}/mcp`, false],
     ['with what a shell reads', (origin) => `${origin}/mcp;id`, false],
-  ])('a resource %s is offered as a command, or not', async (_name, resourceOf, isOffered) => {
+  ])('whether a resource %s is offered as a command', async (_name, resourceOf, isOffered) => {
     server.places = { resource: () => ({ resource: resourceOf(server.issuer) }) }
     const error: unknown = await find().catch((reason: unknown) => reason)
     expect(error).toMatchObject({ fault: 'resource_mismatch' })
@@ -279,13 +285,13 @@ describe('what ends a sign-in before the user is prompted', () => {
     )
   })
 
-  it('but not when the user named the resource', async () => {
+  it('metadata of another resource is accepted if the user named the resource', async () => {
     server.places = { resource: () => ({ resource: 'https://inside.example/mcp' }) }
     const { resource } = await find({}, { resource: 'urn:mine' })
     expect(resource).toBe('urn:mine')
   })
 
-  it('a failing server, which is not mistaken for another kind', async () => {
+  it('a failing server ends the sign-in, and is not taken for another kind', async () => {
     server.places = { resourcePaths: [] }
     server.answers.set(rootForm, () => ({ status: 503, headers: { 'retry-after': '7' } }))
     const failure = { fault: 'unavailable', retryAfterSeconds: 7 }
@@ -293,13 +299,13 @@ describe('what ends a sign-in before the user is prompted', () => {
     expect(server.paths()).toEqual([pathForm, rootForm])
   })
 
-  it('but not one form of the metadata that is ill while another is well', async () => {
+  it('one faulty form of metadata does not end the sign-in if another is valid', async () => {
     server.places = { metadataPaths: [openidRoot] }
     server.answers.set(oauthRoot, () => ({ status: 500 }))
     expect((await find()).metadata.issuer).toBe(server.issuer)
   })
 
-  it('a server that does not respond', async () => {
+  it('a server that does not respond ends the sign-in', async () => {
     const gone = await startOAuthServer()
     await gone.close()
     await expect(find({}, {}, gone)).rejects.toMatchObject({ name: 'NetworkError', fault: 'refused' })
@@ -311,19 +317,22 @@ describe('an issuer that the metadata spells in another way', () => {
     ['', '/'],
     ['/', ''],
     ['/', '/'],
-  ])('is one with and without the final slash of its origin: "%s" and "%s"', async (asked, named) => {
-    server.places = { resource: (origin) => ({ authorization_servers: [`${origin}${asked}`] }) }
-    server.metadata = { issuer: `${server.origin}${named}` }
-    const found = await find({ previous: usedBefore(server.origin) })
-    expect(found).toMatchObject({ metadata: { issuer: `${server.origin}${named}` } })
-    expect(found.askedFor).toBe(`${server.origin}${asked}`)
-  })
+  ])(
+    'issuers are equal with and without the final slash of the origin: "%s" and "%s"',
+    async (asked, named) => {
+      server.places = { resource: (origin) => ({ authorization_servers: [`${origin}${asked}`] }) }
+      server.metadata = { issuer: `${server.origin}${named}` }
+      const found = await find({ previous: usedBefore(server.origin) })
+      expect(found).toMatchObject({ metadata: { issuer: `${server.origin}${named}` } })
+      expect(found.askedFor).toBe(`${server.origin}${asked}`)
+    },
+  )
 
   it.each<[asked: string, named: string]>([
     ['/tenant', '/tenant/'],
     ['/tenant/', '/tenant'],
     ['', '/tenant'],
-  ])('is another one below the origin: "%s" and "%s"', async (asked, named) => {
+  ])('issuers differ by a slash below the origin: "%s" and "%s"', async (asked, named) => {
     server.places = {
       resource: (origin) => ({ authorization_servers: [`${origin}${asked}`] }),
       metadataPaths: [`${oauthRoot}${asked.replace(/\/$/, '')}`],
@@ -348,7 +357,7 @@ describe('an issuer that the person accepts', () => {
     ...changes,
   })
 
-  it('is named with the flag that accepts it', async () => {
+  it('another issuer is named with the flag that accepts it', async () => {
     atTenant()
     await expect(find()).rejects.toMatchObject({
       fault: 'issuer_mismatch',
@@ -356,7 +365,7 @@ describe('an issuer that the person accepts', () => {
     })
   })
 
-  it('is not put into a command with what a shell reads', async () => {
+  it('another issuer with shell characters is not put into a command', async () => {
     server.metadata = { issuer: `${other}/$(id)` }
     await expect(find()).rejects.toMatchObject({
       nextStep: expect.stringContaining('--accept-issuer URL') as string,
@@ -366,25 +375,25 @@ describe('an issuer that the person accepts', () => {
   it.each<[name: string, spell: (issuer: string) => string]>([
     ['as it is written', (issuer) => issuer],
     ['with its slash', (issuer) => `${issuer}/`],
-  ])('is used: %s', async (_name, spell) => {
+  ])('an accepted issuer is used: %s', async (_name, spell) => {
     atTenant()
     const found = await find({}, { acceptIssuer: spell(other) })
     expect(found).toMatchObject({ metadata: { issuer: other }, askedFor: `${server.origin}/tenant` })
   })
 
-  it('is used at the origin of a server without resource metadata', async () => {
+  it('an accepted issuer is used at the origin of a server without resource metadata', async () => {
     server.places = { resourcePaths: [] }
     server.metadata = { issuer: other }
     expect((await find({}, { acceptIssuer: other })).metadata.issuer).toBe(other)
   })
 
-  it('does not let any other be named', async () => {
+  it('an accepted issuer does not allow any other', async () => {
     atTenant()
     const found = find({}, { acceptIssuer: 'https://login.example.org' })
     await expect(found).rejects.toMatchObject({ fault: 'issuer_mismatch' })
   })
 
-  it('is remembered with the login', async () => {
+  it('an accepted issuer is remembered with the login', async () => {
     atTenant()
     expect((await find({ previous: accepted() })).metadata.issuer).toBe(other)
   })
@@ -393,7 +402,7 @@ describe('an issuer that the person accepts', () => {
     ['a login where nothing was accepted', { acceptedAt: undefined }],
     ['a login at another issuer', { issuer: 'https://elsewhere.example' }],
     ['metadata of another place', { acceptedAt: 'https://elsewhere.example' }],
-  ])('is not taken from %s', async (_name, changes) => {
+  ])('an accepted issuer is not taken from %s', async (_name, changes) => {
     atTenant()
     await expect(find({ previous: accepted(changes) })).rejects.toMatchObject({ fault: 'issuer_mismatch' })
   })
@@ -406,20 +415,20 @@ describe('several authorization servers', () => {
     return [first, second]
   }
 
-  it('the first', async () => {
+  it('of several authorization servers, the first is used', async () => {
     const [first, second] = await startTwo()
     expect((await find()).metadata.issuer).toBe(first.issuer)
     expect(second.seen).toEqual([])
   })
 
-  it('the one used before', async () => {
+  it('of several authorization servers, the one used before is kept', async () => {
     const [first, second] = await startTwo()
     const { metadata } = await find({ previous: usedBefore(second.issuer) })
     expect(metadata.issuer).toBe(second.issuer)
     expect(first.seen).toEqual([])
   })
 
-  it('not the one used before, when it is no longer named', async () => {
+  it('an authorization server used before is dropped once it is no longer named', async () => {
     const [first] = await startTwo()
     const { metadata } = await find({ previous: usedBefore('https://gone.example') })
     expect(metadata.issuer).toBe(first.issuer)
@@ -430,13 +439,13 @@ describe('several authorization servers', () => {
     ['is ill', (first) => void first.answers.set(oauthRoot, () => ({ status: 500 }))],
     ['has no PKCE', (first) => void (first.metadata = { code_challenge_methods_supported: [] })],
     ['has no registration', (first) => void (first.metadata = { registration_endpoint: '' })],
-  ])('the second, when the first %s', async (_name, spoil) => {
+  ])('the second authorization server is used if the first %s', async (_name, spoil) => {
     const [first, second] = await startTwo()
     await spoil(first)
     expect((await find()).metadata.issuer).toBe(second.issuer)
   })
 
-  it('only the first few, however many are named', async () => {
+  it('only the first few authorization servers are tried', async () => {
     const others = await startOAuthServer({ metadataPaths: [] })
     const issuers = Array.from({ length: 100 }, (_, index) => `${others.origin}/${index}`)
     server.places = { resource: () => ({ authorization_servers: issuers }) }
@@ -444,14 +453,14 @@ describe('several authorization servers', () => {
     expect(others.seen).toHaveLength(15)
   })
 
-  it('none, when the first claims another issuer', async () => {
+  it('no other authorization server is tried if the first claims another issuer', async () => {
     const [first, second] = await startTwo()
     first.metadata = { issuer: second.issuer }
     await expect(find()).rejects.toMatchObject({ fault: 'issuer_mismatch' })
     expect(second.seen).toEqual([])
   })
 
-  it('the reason of the first, when none can be used', async () => {
+  it('the error of the first authorization server is reported if none can be used', async () => {
     const [first, second] = await startTwo()
     first.metadata = { code_challenge_methods_supported: [] }
     await second.close()

@@ -39,7 +39,7 @@ describe('a resource covers the server', () => {
     expect(coversServer(resource, serverUrl)).toBe(false)
   })
 
-  it('never of another origin, whatever is written', () => {
+  it('a resource never covers another origin', () => {
     const pieces = 'https: // / mcp.example evil.example @ : . a /a/b .. ? # \\ %2e'.split(' ')
     const text = fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((parts) => parts.join(''))
     fc.assert(

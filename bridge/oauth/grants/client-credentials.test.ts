@@ -17,7 +17,7 @@ async function signIn(changes: Partial<OAuthConfig> = {}): Promise<Credential> {
   return credential
 }
 
-it('proves the client with its secret, and keeps no refresh token', async () => {
+it('client credentials send the secret, and keep no refresh token', async () => {
   server.places = { resource: () => ({ scopes_supported: ['mcp'] }) }
   server.metadata = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined }
   const credential = await signIn()
@@ -34,7 +34,7 @@ it('proves the client with its secret, and keeps no refresh token', async () => 
   expect(server.requests('/register')).toEqual([])
 })
 
-it('proves the client with its key, to the issuer', async () => {
+it('client credentials send an assertion for the issuer', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   server.metadata = { token_endpoint_auth_methods_supported: ['private_key_jwt'] }
@@ -46,7 +46,7 @@ it('proves the client with its key, to the issuer', async () => {
   await jwtVerify(form?.get('client_assertion') ?? '', key, { audience: server.issuer, subject: 'robot' })
 })
 
-it('needs a client that is configured', async () => {
+it('client credentials need a configured client', async () => {
   await expect(signIn({ staticClient: undefined })).rejects.toMatchObject({ fault: 'no_registration' })
   expect(server.requests('/token')).toEqual([])
 })
@@ -59,7 +59,7 @@ it.each([
   ],
   [{ status: 400, body: { error: 'invalid_scope' } }, 'scope_refused', 'invalid_scope'],
   [{ status: 503, headers: { 'retry-after': '9' }, body: '' }, 'unavailable', 'status 503'],
-])('says why there are no tokens: %j', async (reply, fault, message) => {
+])('client credentials report why there are no tokens: %j', async (reply, fault, message) => {
   server.answers.set('/token', () => reply)
   const signedIn = signIn()
   await expect(signedIn).rejects.toMatchObject({ fault })

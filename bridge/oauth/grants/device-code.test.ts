@@ -35,7 +35,7 @@ function begin(
 }
 
 describe('a device', () => {
-  it('tells the person where to go, and polls until the tokens are there', async () => {
+  it('a device grant shows the code, and polls until the tokens arrive', async () => {
     const runtime = createTestRuntime()
     serve([pending, pending])
     const trial = begin({ runtime })
@@ -63,7 +63,7 @@ describe('a device', () => {
     expect(server.requests('/authorize')).toEqual([])
   })
 
-  it('slows down on request, and after lost requests', async () => {
+  it('a device grant polls more slowly on request, and after lost requests', async () => {
     const runtime = createTestRuntime()
     const later: Reply = { status: 429, headers: { 'retry-after': '30' } }
     serve([error('slow_down'), pending, { status: 502, body: 'bad gateway' }, later])
@@ -76,18 +76,18 @@ describe('a device', () => {
     ['expired_token', 'expired'],
     ['invalid_grant', 'refused'],
     ['invalid_client', 'client_refused'],
-  ])('ends with %s', async (code, fault) => {
+  ])('a device grant ends with %s', async (code, fault) => {
     serve([pending, error(code)])
     await expect(begin().done).rejects.toMatchObject({ name: 'OAuthFailure', fault })
   })
 
-  it('ends when its code has', async () => {
+  it('a device grant ends when its code expires', async () => {
     serve(Array<Reply>(100).fill(pending), { expires_in: 12 })
     await expect(begin().done).rejects.toMatchObject({ fault: 'expired' })
     expect(server.requests('/token').length).toBeLessThanOrEqual(2)
   })
 
-  it('ends when the person gives up', async () => {
+  it('a device grant ends when the user gives up', async () => {
     serve(Array<Reply>(100_000).fill(pending), { expires_in: 86_000 })
     const trial = begin()
     await trial.prompt
@@ -95,7 +95,7 @@ describe('a device', () => {
     await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
   })
 
-  it('survives a server that is gone for a while', async () => {
+  it('a device grant survives a server that is down for a while', async () => {
     const runtime = createTestRuntime()
     serve([{ isCut: true }, pending])
     await begin({ runtime }).done
@@ -111,14 +111,14 @@ describe('what starts a device', () => {
     ['a place in plain text', { verification_uri: 'http://as.example/' }, 'bad_metadata'],
     ['a code that moves the cursor', { user_code: '\u001B[2J' }, 'bad_metadata'],
     ['an error', { device_code: undefined, error: 'unauthorized_client' }, 'client_refused'],
-  ])('%s is rejected', async (_name, device, fault) => {
+  ])('a device authorization response with %s is rejected', async (_name, device, fault) => {
     serve([], device)
     const trial = begin()
     await expect(trial.done).rejects.toMatchObject({ fault })
     expect(trial.prompts).toEqual([])
   })
 
-  it('and does not, repeats nothing secret that it was sent', async () => {
+  it('a refused device authorization shows no secret', async () => {
     serve()
     server.answers.set('/device', ({ text }) => ({
       status: 400,
@@ -134,7 +134,7 @@ describe('what starts a device', () => {
     expect(failure).not.toContain('s3cret')
   })
 
-  it('may be said the old way, with times as text or none', async () => {
+  it('a device authorization response may have old names, and times as text or none', async () => {
     const runtime = createTestRuntime()
     const device = {
       verification_uri: undefined,
@@ -156,19 +156,19 @@ describe('what starts a device', () => {
     expect(runtime.slept).toEqual([7000])
   })
 
-  it('is a server that knows devices', async () => {
+  it('the device grant needs a device authorization endpoint', async () => {
     serve()
     server.metadata = {}
     await expect(begin().done).rejects.toThrow(/The device_authorization_endpoint of .* is missing/)
   })
 
-  it('needs no PKCE', async () => {
+  it('the device grant needs no PKCE', async () => {
     serve()
     server.metadata = { ...server.metadata, code_challenge_methods_supported: undefined }
     await begin().done
   })
 
-  it('is registered again when the server has forgotten it', async () => {
+  it('a device client is registered again if the server has forgotten it', async () => {
     serve()
     server.answers.set('/device', ({ form }) =>
       form.get('client_id') === 'before' ? error('invalid_client', 401) : { body: startedAt(server.origin) },

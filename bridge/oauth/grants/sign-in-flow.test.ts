@@ -6,7 +6,7 @@ import { beginTrial, signIn } from '../../../tests/support/bridge/oauth/sign-in-
 
 const { server } = await openOAuthServer()
 
-it('signs in at a server that nothing is known about, asking nothing twice', async () => {
+it('a sign-in at an unknown server requests nothing twice', async () => {
   const { credential, arrival, prompts } = await signIn(server.serverUrl)
   expect(server.paths()).toEqual([
     '/.well-known/oauth-protected-resource/mcp',
@@ -32,7 +32,7 @@ it('signs in at a server that nothing is known about, asking nothing twice', asy
 describe('a resource above the server', () => {
   const resource = (origin: string): Record<string, unknown> => ({ resource: origin })
 
-  it('is named, with the setting that resolves it', async () => {
+  it('a resource above the server is named with the setting that resolves it', async () => {
     server.places = { resource }
     const { credential, lines } = await signIn(server.serverUrl)
     expect(credential.resource).toBe(server.origin)
@@ -45,13 +45,13 @@ describe('a resource above the server', () => {
     ['is the one of the configuration', (origin) => ({ resource: origin })],
     ['is not the one of the configuration', (origin) => ({ resource: `${origin}/mcp` })],
     ['is not sent', () => ({ sendResource: false })],
-  ])('is not mentioned when it %s', async (_how, changes) => {
+  ])('a resource above the server is not mentioned when it %s', async (_how, changes) => {
     server.places = { resource }
     const { lines } = await signIn(server.serverUrl, changes(server.origin))
     expect(lines).toEqual([])
   })
 
-  it('is none when it is the server itself, with a slash or without', async () => {
+  it('the server itself is no resource above it, with or without a slash', async () => {
     server.places = { resource: (origin) => ({ resource: `${origin}/mcp/` }) }
     expect((await signIn(server.serverUrl)).lines).toEqual([])
   })
@@ -87,14 +87,14 @@ describe('a login that does not do', () => {
       { challengeScope: scope },
       () => 'The server refused the token of the stored login.',
     ],
-  ])('that %s is named before the next sign-in', async (_why, changes, request, line) => {
+  ])('a stored login that %s is named before the next sign-in', async (_why, changes, request, line) => {
     const { credential } = await signIn(server.serverUrl)
     const previous = { ...credential, ...changes }
     const { lines } = await signIn(server.serverUrl, {}, { ...request, previous })
     expect(lines).toEqual([line(server.issuer)])
   })
 
-  it('is not named to a user who asked to sign in again', async () => {
+  it('a stored login is not named if the user asked to sign in again', async () => {
     const { credential: previous } = await signIn(server.serverUrl)
     expect((await signIn(server.serverUrl, {}, { previous, isForced: true })).lines).toEqual([])
   })
@@ -116,7 +116,7 @@ describe('where no browser can be opened', () => {
     server.answers.set('/device_authorization', () => reply ?? { body })
   }
 
-  it('a code on another device takes the place of the link, without being asked for', async () => {
+  it('without a browser, the device grant replaces the link by itself', async () => {
     withDevices()
     const trial = beginTrial(server.serverUrl, { prefersDevice })
     expect(await trial.prompt).toMatchObject({ kind: 'device', userCode: 'ABCD' })
@@ -133,14 +133,14 @@ describe('where no browser can be opened', () => {
     ['has none', { device_authorization_endpoint: undefined }],
     ['does not list it', { grant_types_supported: ['authorization_code', 'refresh_token'] }],
     ['has it where it is not safe', { device_authorization_endpoint: 'http://as.example/device' }],
-  ])('the link is what there is, when the server %s', async (_why, metadata) => {
+  ])('without a browser, the link is shown when the server %s', async (_why, metadata) => {
     withDevices()
     server.metadata = { ...server.metadata, ...metadata }
     const { prompts } = await signIn(server.serverUrl, { prefersDevice })
     expect(prompts).toEqual([{ kind: 'browser', url: expect.stringContaining('/authorize?') }])
   })
 
-  it('the device grant is taken that the server lists', async () => {
+  it('without a browser, the device grant is used if the server lists it', async () => {
     withDevices()
     server.metadata = { ...server.metadata, grant_types_supported: [deviceGrant] }
     const trial = beginTrial(server.serverUrl, { prefersDevice })
@@ -152,7 +152,7 @@ describe('where no browser can be opened', () => {
     ['the client may not', { status: 400, body: { error: 'unauthorized_client' } }],
     ['it is not there after all', { status: 404, body: 'no' }],
     ['it is broken', { status: 500 }],
-  ])('the link takes over where the device grant does not begin: %s', async (_why, reply) => {
+  ])('the link replaces a device grant that does not begin: %s', async (_why, reply) => {
     withDevices(reply)
     const staticClient = { clientId: 'configured' }
     const { prompts, credential } = await signIn(server.serverUrl, { prefersDevice, staticClient })
@@ -160,7 +160,7 @@ describe('where no browser can be opened', () => {
     expect(credential.client.clientId).toBe('configured')
   })
 
-  it('but not once a code was shown', async () => {
+  it('the link does not replace a device grant once its code was shown', async () => {
     withDevices()
     server.answers.set('/token', () => ({ status: 400, body: { error: 'access_denied' } }))
     const trial = beginTrial(server.serverUrl, { prefersDevice })
@@ -180,7 +180,7 @@ describe('where no browser can be opened', () => {
     await expect(refused).rejects.toMatchObject({ fault: 'client_refused' })
   })
 
-  it('a device that was asked for is not replaced by a link', async () => {
+  it('a requested device grant is not replaced by a link', async () => {
     withDevices({ status: 400, body: { error: 'unauthorized_client' } })
     const trial = beginTrial(server.serverUrl, { grant: 'device_code', prefersDevice })
     await expect(trial.done).rejects.toMatchObject({ fault: 'client_refused' })

@@ -38,13 +38,13 @@ describe('a renewal that the server cannot do now', () => {
     onTestFinished(() => void vi.useRealTimers())
   })
 
-  it('is given up after five seconds, however short the next pause would be', async () => {
+  it('a failing renewal is given up after five seconds, however short the next pause', async () => {
     const renewed = unavailable(undefined, 2600).renew(credential, 'ended')
     await expect(renewed).rejects.toMatchObject({ fault: 'unavailable' })
     expect(requests).toBe(2)
   })
 
-  it('is not tried early again before the pause that the server asked for is over', async () => {
+  it('an early renewal is not repeated before the pause that the server asked for', async () => {
     const renewal = unavailable(60)
     for (const _call of [1, 2, 3]) expect(await renewal.renewEarly(credential)).toBe(credential)
     expect(requests).toBe(1)
@@ -58,7 +58,7 @@ describe('a renewal that the server cannot do now', () => {
 })
 
 describe('the pace of renewals', () => {
-  it('doubles the pause with every failure, up to a minute, and starts again after a success', () => {
+  it('the pause of renewals doubles with each failure, up to a minute, and resets after a success', () => {
     let now = 0
     const pace = new RefreshPace(
       () => 1,
@@ -79,7 +79,7 @@ describe('the pace of renewals', () => {
     expect(pace.pauseMs()).toBe(1000)
   })
 
-  it('halves it by chance, or does as the server says when that is longer', () => {
+  it('the pause of renewals has jitter, unless the server asks for longer', () => {
     const pace = new RefreshPace(
       () => 0,
       () => 0,
@@ -110,13 +110,13 @@ describe('the pace of renewals', () => {
   }
   const every = (ms: number, times: number): number[] => Array.from({ length: times }, (_, n) => n * ms)
 
-  it('follows five refusals in ten seconds', () => {
+  it('renewals follow at most five refusals in ten seconds', () => {
     expect(followed([0, 0, 1, 2, 3, 4, 9999, 10_000, 10_000, 10_000])).toEqual([
       0, 0, 1, 2, 3, 10_000, 10_000,
     ])
   })
 
-  it('follows twelve refusals a minute: tokens of five seconds need that, and not more', () => {
+  it('renewals follow at most twelve refusals a minute, which tokens of five seconds need', () => {
     expect(followed(every(5000, 100))).toHaveLength(100)
     expect(followed(every(4000, 100)).filter((at) => at < 60_000)).toHaveLength(12)
   })

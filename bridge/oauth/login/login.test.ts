@@ -94,14 +94,14 @@ const calls = (login: Login, times: number): Promise<unknown[]> =>
   Promise.all(Array.from({ length: times }, () => call(server.origin, login)))
 
 describe('a login', () => {
-  it('has no token before the first sign-in, and asks for one', async () => {
+  it('a login has no token before the first sign-in, and asks for one', async () => {
     const login = create()
     expect(await login.authorization()).toBeUndefined()
     expect(await call(server.origin, login)).toBe('sign_in_needed')
     expect(await login.state()).toEqual({ kind: 'none' })
   })
 
-  it('uses the token that is stored, and leaves it alone while it is good', async () => {
+  it('a login uses its stored token while it is valid', async () => {
     const { tokens } = await signedIn()
     const login = create()
     expect(await calls(login, 5)).toEqual(Array(5).fill(200))
@@ -110,7 +110,7 @@ describe('a login', () => {
     expect(await store.read(id)).toMatchObject({ generation: 1 })
   })
 
-  it('uses the ID token where configured', async () => {
+  it('a login uses the ID token if configured', async () => {
     const credential = await signedIn()
     await store.write(id, {
       ...credential,
@@ -119,7 +119,7 @@ describe('a login', () => {
     expect(await create({ config: { useIdToken: true } }).authorization()).toEqual({ header: 'Bearer id' })
   })
 
-  it('renews tokens that have ended, once for all calls', async () => {
+  it('a login renews expired tokens once for all calls', async () => {
     await expired()
     server.beforeTokenAnswer = () => systemRuntime.sleep(100)
     expect(await calls(create(), 20)).toEqual(Array(20).fill(200))
@@ -129,7 +129,7 @@ describe('a login', () => {
     expect(stored?.pendingRefresh).toBeUndefined()
   })
 
-  it('renews tokens that the server revoked, once for all calls', async () => {
+  it('a login renews revoked tokens once for all calls', async () => {
     await signedIn()
     const login = create()
     await login.authorization()
@@ -139,13 +139,13 @@ describe('a login', () => {
     expect(server.counters).toMatchObject({ refreshesOk: 1, refreshesReused: 0, refreshesRefused: 0 })
   })
 
-  it('stores the successor before it is used', async () => {
+  it('a login stores new tokens before it uses them', async () => {
     await expired()
     const { header } = (await create().authorization()) ?? {}
     expect(header).toBe(`Bearer ${(await openFileStore(home).read(id))?.tokens?.accessToken}`)
   })
 
-  it('marks a refresh token as spent before it is sent', async () => {
+  it('a login marks a refresh token as spent before it sends it', async () => {
     const { tokens } = await expired()
     const seen: unknown[] = []
     server.beforeTokenAnswer = async () =>
@@ -154,7 +154,7 @@ describe('a login', () => {
     expect(seen).toMatchObject([{ refreshHash: hashOf(tokens?.refreshToken) }])
   })
 
-  it('keeps the refresh token, scope and ID token when the response has none', async () => {
+  it('a login keeps the refresh token, scope and ID token if the response has none', async () => {
     const { tokens } = await expired()
     const ports = loginPorts({ origin: server.origin, store })
     const refresh: LoginPorts['refresh'] = async () => ({
@@ -173,7 +173,7 @@ describe('a login', () => {
     expect(stored?.tokens?.expiresAt).toBeUndefined()
   })
 
-  it('waits for a caller no longer than the caller does', async () => {
+  it('a renewal waits no longer than its caller', async () => {
     await expired()
     server.beforeTokenAnswer = () => systemRuntime.sleep(500)
     const login = create()
@@ -195,7 +195,7 @@ describe('a renewal that is due while the token is still good', () => {
     return credential
   }
 
-  it('happens', async () => {
+  it('an early renewal replaces a token that is still valid', async () => {
     await due()
     expect(await calls(create(), 5)).toEqual(Array(5).fill(200))
     expect(server.counters.refreshesOk).toBe(1)
@@ -206,7 +206,7 @@ describe('a renewal that is due while the token is still good', () => {
     [400, 'invalid_request'],
     [429, 'slow_down'],
     [503, 'temporarily_unavailable'],
-  ])('changes nothing when it is answered by %i %s', async (status, error) => {
+  ])('an early renewal answered by %i %s changes nothing', async (status, error) => {
     const before = await due()
     fail(status, error)
     const login = create()
@@ -216,7 +216,7 @@ describe('a renewal that is due while the token is still good', () => {
     expect(await login.state()).toMatchObject({ kind: 'signed_in', canRefresh: true })
   })
 
-  it('does not hold the calls of a slow server for long', async () => {
+  it('an early renewal at a slow server does not hold calls for long', async () => {
     const { tokens } = await due()
     let answer = (): void => {}
     server.beforeTokenAnswer = () => new Promise((resolve) => (answer = resolve))
@@ -227,7 +227,7 @@ describe('a renewal that is due while the token is still good', () => {
     expect(await store.read(id)).not.toMatchObject({ tokens })
   })
 
-  it('continues with its token when the lock is not available', async () => {
+  it('calls use the valid token if the lock for an early renewal is not available', async () => {
     const { tokens } = await due()
     const busy: CredentialStore = {
       ...store,
@@ -242,7 +242,7 @@ describe('a renewal that is due while the token is still good', () => {
 })
 
 describe('a renewal that the server cannot do now', () => {
-  it('keeps everything, says so, and leaves the server alone for as long as it asks', async () => {
+  it('a failing renewal keeps the tokens, reports the failure and waits as long as the server asks', async () => {
     const before = await expired()
     fail(429, undefined, { 'retry-after': '30' })
     const login = create()
@@ -276,7 +276,7 @@ describe('a renewal that the server cannot do now', () => {
     },
   )
 
-  it('works again when the server does: calls that wait do not even notice', async () => {
+  it('a renewal is repeated for waiting calls until the server works', async () => {
     await expired()
     fail(500)
     const asked = calls(create(), 5)
@@ -286,7 +286,7 @@ describe('a renewal that the server cannot do now', () => {
     expect(server.counters.refreshesOk).toBe(1)
   })
 
-  it('is never taken for a refusal, however often tokens are refused meanwhile', async () => {
+  it('a failing renewal is never taken for a refusal', async () => {
     skipPauses()
     await signedIn()
     const login = create()
@@ -302,7 +302,7 @@ describe('a renewal that the server cannot do now', () => {
     expect(await create().authorization()).toBeDefined()
   })
 
-  it('leaves no mark when the request was never sent', async () => {
+  it('a refresh that was never sent leaves no mark', async () => {
     skipPauses()
     const credential = await expired()
     await store.write(id, { ...credential, tokenEndpoint: 'http://127.0.0.1:1/token' })
@@ -312,7 +312,7 @@ describe('a renewal that the server cannot do now', () => {
     expect(stored?.pendingRefresh).toBeUndefined()
   })
 
-  it('leaves the mark of an earlier request when its own was never sent', async () => {
+  it('a refresh that was never sent keeps the mark of an earlier one', async () => {
     skipPauses()
     const credential = await expired()
     const pendingRefresh = { refreshHash: hashOf(credential.tokens?.refreshToken), at: 1 }
@@ -322,7 +322,7 @@ describe('a renewal that the server cannot do now', () => {
     expect(refreshHash).toBe(pendingRefresh.refreshHash)
   })
 
-  it('counts as unanswered when the port fails', async () => {
+  it('a refresh counts as unanswered when its port fails', async () => {
     skipPauses()
     await expired()
     const refresh = (): Promise<never> => Promise.reject(new Error('broken'))
@@ -332,14 +332,14 @@ describe('a renewal that the server cannot do now', () => {
     expect((await store.read(id))?.pendingRefresh).toBeDefined()
   })
 
-  it('is not begun where the successor could not be stored', async () => {
+  it('a refresh is not sent if its tokens could not be stored', async () => {
     await expired()
     const full: CredentialStore = { ...store, write: () => Promise.reject(new Error('disk full')) }
     await expect(create({ ports: { store: full } }).authorization()).rejects.toThrow('disk full')
     expect(server.counters.refreshesOk).toBe(0)
   })
 
-  it('continues in this process when the disk is full at the wrong moment', async () => {
+  it('new tokens serve this process if the disk is full', async () => {
     await expired()
     let isFull = false
     const filling: CredentialStore = {
@@ -360,7 +360,7 @@ describe('a renewal that the server cannot do now', () => {
 })
 
 describe('a renewal that is refused', () => {
-  it('asks for a sign-in, and keeps the login', async () => {
+  it('a refused renewal asks for a sign-in, and keeps the login', async () => {
     const before = await expired()
     server.revokeEverything()
     const login = create()
@@ -383,7 +383,7 @@ describe('a renewal that is refused', () => {
     expect(server.requests('/token')).toHaveLength(1)
   })
 
-  it('is tried once more when another process may have spent the token', async () => {
+  it('a refused renewal is sent once more if another process may have spent the token', async () => {
     const credential = await expired()
     const pendingRefresh = { refreshHash: hashOf(credential.tokens?.refreshToken), at: 1 }
     await store.write(id, { ...credential, pendingRefresh })
@@ -394,7 +394,7 @@ describe('a renewal that is refused', () => {
     expect(await asked).toEqual([200, 200, 200])
   })
 
-  it('loses nothing when another process has stored the successor meanwhile', async () => {
+  it('a refused renewal uses the tokens that another process has stored', async () => {
     const credential = await expired()
     server.settings.graceSeconds = 0
     server.beforeTokenAnswer = async () => {
@@ -412,7 +412,7 @@ describe('a renewal that is refused', () => {
     expect(await store.read(id)).toMatchObject({ generation: 9 })
   })
 
-  it('drops its own tokens after a sign-in elsewhere', async () => {
+  it('a refused renewal drops its tokens after a sign-in elsewhere', async () => {
     await expired()
     const fresh = loginCredential(server.origin, server.issue(), { generation: 50, signInId: 'second' })
     server.beforeTokenAnswer = () => store.write(id, fresh)
@@ -420,7 +420,7 @@ describe('a renewal that is refused', () => {
     expect(await store.read(id)).toEqual(fresh)
   })
 
-  it('does not bring back a login that was signed out meanwhile', async () => {
+  it('a renewal does not bring back a login that was signed out', async () => {
     await expired()
     server.beforeTokenAnswer = async () => void (await store.remove(id))
     expect(await create().authorization()).toBeUndefined()
@@ -436,7 +436,7 @@ describe('a refusal', () => {
       challenges: parseWwwAuthenticate(challenge),
     }) as never
 
-  it('of a new token is followed by another token: its server may have been restarted', async () => {
+  it('a refused new token is replaced: the server may have been restarted', async () => {
     await expired()
     const login = create()
     for (let round = 1; round <= 3; round++) {
@@ -447,7 +447,7 @@ describe('a refusal', () => {
     }
   })
 
-  it('after refusal is followed five times at most, whichever process got the token', async () => {
+  it('refused tokens are replaced five times at most, over all processes', async () => {
     await signedIn()
     const login = create()
     const outcomes: string[] = []
@@ -464,14 +464,14 @@ describe('a refusal', () => {
     expect(server.counters.refreshesOk).toBe(5)
   })
 
-  it('of a token that cannot be renewed is for a person', async () => {
+  it('a refused token that cannot be renewed needs a sign-in', async () => {
     await signedIn({ without: 'refreshToken' })
     const login = create()
     server.revokeAccessTokens()
     expect(await call(server.origin, login)).toBe('sign_in_needed')
   })
 
-  it('without a token is followed by the token that another process has stored meanwhile', async () => {
+  it('a refusal without a token uses the token that another process has stored', async () => {
     const login = create()
     expect(await login.authorization()).toBeUndefined()
     await signedIn()
@@ -479,7 +479,7 @@ describe('a refusal', () => {
     expect(await call(server.origin, login)).toBe(200)
   })
 
-  it('says what the next sign-in asks for', async () => {
+  it('a refusal for scope tells what the next sign-in asks for', async () => {
     const before = await signedIn()
     const requests: SignInRequest[] = []
     const ports = loginPorts({ origin: server.origin, store })
@@ -505,7 +505,7 @@ describe('a refusal', () => {
     expect(requests[1]).toEqual({ previous: expect.anything(), isForced: false })
   })
 
-  it('for more scope is answered by what another process was granted meanwhile', async () => {
+  it('a refusal for scope uses the scope that another process was granted', async () => {
     const before = await signedIn()
     const login = create()
     const used = (await login.authorization())?.header
@@ -517,7 +517,7 @@ describe('a refusal', () => {
 })
 
 describe('clocks', () => {
-  it('that jump ahead cost one renewal, and back none', async () => {
+  it('a clock that jumps ahead costs one renewal, and back none', async () => {
     await signedIn()
     const login = create()
     ahead = 7200
@@ -528,7 +528,7 @@ describe('clocks', () => {
     expect(server.counters.refreshesOk).toBe(1)
   })
 
-  it('do not decide over a token that cannot be renewed', async () => {
+  it('a token that cannot be renewed is used whatever the clock says', async () => {
     await signedIn({ without: 'refreshToken' })
     ahead = 7200
     expect(await call(server.origin, create())).toBe(200)
@@ -548,13 +548,13 @@ describe('signing out', () => {
     ['the server has no way to', async () => undefined, undefined],
     ['the server refuses', async () => false, false],
     ['the server is gone', () => Promise.reject(new Error('gone')), false],
-  ])('forgets also when %s', async (_what, revoke, revoked) => {
+  ])('signing out forgets the login even when %s', async (_what, revoke, revoked) => {
     await signedIn()
     expect(await leave(revoke)).toEqual({ found: true, readable: true, revoked })
     expect(await store.read(id)).toBeUndefined()
   })
 
-  it('waits for a renewal that is on its way', async () => {
+  it('signing out waits for a renewal under way', async () => {
     await expired()
     server.beforeTokenAnswer = () => systemRuntime.sleep(300)
     const login = create()
@@ -577,7 +577,7 @@ describe('client credentials', () => {
     return loginCredential(server.origin, tokens, { generation: 0 })
   }
 
-  it('need no person', async () => {
+  it('client credentials need no user', async () => {
     const login = create({ ...alone, ports: { flow } })
     expect(await calls(login, 5)).toEqual(Array(5).fill(200))
     expect(signIns).toBe(1)
@@ -585,7 +585,7 @@ describe('client credentials', () => {
     expect(signIns).toBe(1)
   })
 
-  it('get new tokens when the old ones end or are refused', async () => {
+  it('client credentials get new tokens when the old ones expire or are refused', async () => {
     await signedIn({ without: 'refreshToken' })
     const login = create({ ...alone, ports: { flow } })
     await login.authorization()
@@ -597,7 +597,7 @@ describe('client credentials', () => {
     expect(signIns).toBe(2)
   })
 
-  it('are not followed by new tokens more than five times when all of them are refused', async () => {
+  it('client credentials replace refused tokens five times at most', async () => {
     const login = create({ ...alone, ports: { flow } })
     const refuse = async (): Promise<string> =>
       (await login.refused({ status: 401, used: await login.authorization(), challenges: [] })).kind
@@ -606,7 +606,7 @@ describe('client credentials', () => {
     expect(outcomes).toEqual([...Array(5).fill('retry'), 'sign_in_needed', 'sign_in_needed'])
   })
 
-  it('that are refused are not asked for again and again', async () => {
+  it('refused client credentials are not sent again and again', async () => {
     let asked = 0
     const refusing: LoginPorts['flow'] = async () => {
       asked += 1

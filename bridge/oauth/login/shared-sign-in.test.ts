@@ -67,7 +67,7 @@ const faultOf = (work: Promise<unknown>): Promise<string> =>
   )
 
 describe('a sign-in', () => {
-  it('shows its link, stores the login, and leaves no notice behind', async () => {
+  it('a sign-in shows its link, stores the login and leaves no notice', async () => {
     const who = person()
     const one = login(who)
     const pending = one.signIn()
@@ -80,7 +80,7 @@ describe('a sign-in', () => {
     expect(await one.state()).toMatchObject({ kind: 'signed_in', canRefresh: true })
   })
 
-  it('is one in one process', async () => {
+  it('one process has one sign-in at a time', async () => {
     const who = person()
     const one = login(who)
     expect(one.signIn()).toBe(one.signIn())
@@ -90,7 +90,7 @@ describe('a sign-in', () => {
     expect(who.asked).toBe(1)
   })
 
-  it('that is cancelled ends at once, and can be started again', async () => {
+  it('a cancelled sign-in ends at once, and can be started again', async () => {
     const who = person()
     const one = login(who)
     const first = one.signIn()
@@ -105,7 +105,7 @@ describe('a sign-in', () => {
     expect(server.requests('/sign-in')).toHaveLength(1)
   })
 
-  it('that is cancelled at the end of the process leaves nothing behind', async () => {
+  it('a sign-in cancelled at the end of the process leaves nothing behind', async () => {
     const slow = person()
     slow.wait = async (signal) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -122,7 +122,7 @@ describe('a sign-in', () => {
     expect(await faultOf(pending.prompt)).toBe('none')
   })
 
-  it('that fails while its link is still being written leaves the failure to others, not the link', async () => {
+  it('a sign-in that fails while its link is written leaves the failure, not the link', async () => {
     const store = open()
     const { notices } = store
     const kinds: unknown[] = []
@@ -149,7 +149,7 @@ describe('a sign-in', () => {
     expect(readFileSync(notice(), 'utf8')).toContain('"kind":"failed"')
   })
 
-  it('is not needed when another process has signed in since the refusal', async () => {
+  it('no sign-in is needed if another process has signed in since the refusal', async () => {
     const who = person()
     const one = login(who)
     await one.refused({ status: 401, used: undefined, challenges: [] })
@@ -161,7 +161,7 @@ describe('a sign-in', () => {
     expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
   })
 
-  it('is another one when a person asks for it', async () => {
+  it('a sign-in that the user asks for is a new one', async () => {
     const before = loginCredential(server.origin, server.issue(), { generation: 7 })
     await open().write(id, before)
     const who = person()
@@ -174,7 +174,7 @@ describe('a sign-in', () => {
     expect(after?.signInId).not.toBe(before.signInId)
   })
 
-  it('replaces a login that cannot be read', async () => {
+  it('a sign-in replaces an unreadable login', async () => {
     await open().write(id, loginCredential(server.origin, server.issue()))
     writeFileSync(join(home, 'credentials', 'records', `${id}.json`), '{"v":9}')
     const who = person()
@@ -187,7 +187,7 @@ describe('a sign-in', () => {
     expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
   })
 
-  it('is not begun where its login could not be stored', async () => {
+  it('a sign-in is not begun if its login could not be stored', async () => {
     await open().write(id, loginCredential(server.origin, server.issue()))
     rmSync(join(home, 'credentials', 'key'))
     const who = person()
@@ -199,7 +199,7 @@ describe('a sign-in', () => {
 })
 
 describe('who follows a sign-in', () => {
-  it('shows the same link, and opens no tab of its own', async () => {
+  it('a follower shows the same link, and opens no tab', async () => {
     const [owner, follower] = [person(), person()]
     const first = login(owner).signIn()
     const prompt = await first.prompt
@@ -232,7 +232,7 @@ describe('who follows a sign-in', () => {
     },
   )
 
-  it('continues with its own link when the other gives up, if a user is watching', async () => {
+  it('a follower continues with its own link when the other gives up, if a user is watching', async () => {
     const [owner, follower] = [person(), person()]
     const first = login(owner).signIn()
     await first.prompt
@@ -248,7 +248,7 @@ describe('who follows a sign-in', () => {
     await first.done.catch(() => undefined)
   })
 
-  it('gives up too if no user would see that link', async () => {
+  it('a follower gives up too if no user would see its link', async () => {
     const [owner, follower] = [person(), person()]
     const first = login(owner).signIn()
     await first.prompt
@@ -260,7 +260,7 @@ describe('who follows a sign-in', () => {
     await first.done.catch(() => undefined)
   })
 
-  it('can give up alone', async () => {
+  it('a follower can give up alone', async () => {
     const owner = person()
     const first = login(owner).signIn()
     await first.prompt
@@ -272,7 +272,7 @@ describe('who follows a sign-in', () => {
     await first.done
   })
 
-  it('shows no link that a process has left behind which is gone, and makes one of its own', async () => {
+  it('a follower ignores the link of a dead process, and makes its own', async () => {
     const store = open()
     await store.exclusively(`signin-${id}`, { waitMs: 0 }, async () => undefined)
     const gone = String(ownProcessMark()).replace(/\d+$/, '1')
@@ -289,7 +289,7 @@ describe('who follows a sign-in', () => {
     expect(seen).toEqual([{ kind: 'browser', url: expect.stringContaining('/authorize') }])
   })
 
-  it('shows no link of an earlier holder while the next one prepares its own', async () => {
+  it('a follower ignores the link of an earlier owner while the next one prepares its own', async () => {
     const store = open()
     const second = await store.exclusively(`signin-${id}`, { waitMs: 0 }, async () => {
       await leaveNotice(store, 'earlier')
@@ -306,7 +306,7 @@ describe('who follows a sign-in', () => {
   it.each<[what: string, spoil: (text: string) => string]>([
     ['that it cannot read', () => 'x'],
     ['of a later version', (text) => text.replace('"version":1', '"version":2')],
-  ])('does not mind a notice %s', async (_what, spoil) => {
+  ])('a follower ignores a notice %s', async (_what, spoil) => {
     const owner = person()
     const first = login(owner).signIn()
     await first.prompt

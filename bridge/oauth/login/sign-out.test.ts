@@ -22,7 +22,7 @@ function signOut(credential: Credential): Promise<boolean | undefined> {
 const asked = (): string[] => server.seen.map(({ method, path }) => `${method} ${path}`)
 
 describe('what is revoked', () => {
-  it('nothing where the server has no way to', async () => {
+  it('nothing is revoked at a server without revocation', async () => {
     const { revocationEndpoint: _none, ...credential } = credentialOf()
     expect(await signOut(credential)).toBeUndefined()
     expect(asked()).toEqual([])
@@ -46,7 +46,7 @@ describe('what is revoked', () => {
     },
   )
 
-  it('nothing without tokens, and no token to a server that is gone', async () => {
+  it('nothing is revoked without tokens, or at a server that is down', async () => {
     const { tokens: _none, ...empty } = credentialOf({ origin: 'static' })
     expect(await signOut(empty)).toBeUndefined()
     expect(asked()).toEqual([])
@@ -56,7 +56,7 @@ describe('what is revoked', () => {
   })
 })
 
-it('sends requests only to the host that issued the tokens', async () => {
+it('tokens are revoked only at the host that issued them', async () => {
   const elsewhere = await startOAuthServer()
   const credential = { ...credentialOf(), revocationEndpoint: `${elsewhere.origin}/revoke` }
   expect(await signOut(credential)).toBeUndefined()

@@ -67,7 +67,7 @@ const refresh = (given: Credential = used, changes: Partial<RefreshTurn> = {}): 
   })
 
 describe('the owner of the lock reads the store again before it sends anything', () => {
-  it('another process has renewed the tokens: these are used, and nothing is sent', async () => {
+  it('tokens that another process has renewed are used, and nothing is sent', async () => {
     beforeLock = () => void (stored = renewed)
     expect(await refresh()).toEqual({ kind: 'renewed', credential: renewed })
     expect(sent).toEqual([])
@@ -79,14 +79,14 @@ describe('the owner of the lock reads the store again before it sends anything',
     expect([sent, stored]).toEqual([[], undefined])
   })
 
-  it('the server has refused them to another process: they are not tried again', async () => {
+  it('tokens refused to another process are not tried again', async () => {
     const refused: Credential = { ...used, generation: 2, signInNeeded: 'invalid_grant' }
     beforeLock = () => void (stored = refused)
     expect(await refresh()).toEqual({ kind: 'sign_in_needed', credential: refused })
     expect(sent).toEqual([])
   })
 
-  it('what another process has renewed has ended since: its refresh token is sent, not the used one', async () => {
+  it('expired tokens of another process are renewed with their refresh token, not the spent one', async () => {
     const over = {
       ...renewed,
       tokens: { ...renewed.tokens, accessToken: 'access 2', issuedAt: 2, expiresAt: 3 },
@@ -99,21 +99,21 @@ describe('the owner of the lock reads the store again before it sends anything',
   it.each([
     ['access token', { accessToken: 'access 2', refreshToken: 'refresh 1' }],
     ['refresh token', { accessToken: 'access 1', refreshToken: 'refresh 2' }],
-  ])('another %s alone is what another process has renewed', async (_what, tokens) => {
+  ])('a different %s alone shows that another process has renewed', async (_what, tokens) => {
     const other = { ...renewed, tokens: { ...tokens, issuedAt: 2, expiresAt: 9_999_999_999 } }
     beforeLock = () => void (stored = other)
     expect(await refresh()).toEqual({ kind: 'renewed', credential: other })
     expect(sent).toEqual([])
   })
 
-  it('what another process has stored without tokens is not used', async () => {
+  it('a stored login without tokens is not used', async () => {
     const without = { ...renewed, signInId: 'x', tokens: undefined }
     beforeLock = () => void (stored = without)
     expect(await refresh()).toEqual({ kind: 'sign_in_needed', credential: without })
     expect(sent).toEqual([])
   })
 
-  it('eight at once with the same tokens: one request, and all get what it brought', async () => {
+  it('eight renewals of the same tokens send one request, and share its result', async () => {
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => refresh()))
     expect(sent).toEqual(['refresh 1'])
     for (const outcome of outcomes) {
@@ -179,7 +179,7 @@ describe('what is stored of a renewal', () => {
     expect(outcome).toEqual({ kind: 'renewed', credential: stored })
   })
 
-  it('what the response leaves out stays: refresh token, scope, ID token', async () => {
+  it('refresh token, scope and ID token stay if the response leaves them out', async () => {
     const tokens = { ...used.tokens, accessToken: 'access 1', issuedAt: 0, scope: 'mcp', idToken: 'id 1' }
     stored = { ...used, tokens, quirks: { wantsScopeAtRefresh: true } }
     await refresh(stored, answers(issued({})))
@@ -276,7 +276,7 @@ describe('what is stored of a renewal', () => {
     expect(stored?.pendingRefresh).toBeDefined()
   })
 
-  it('is tried three times when the store fails, and goes on without it', async () => {
+  it('storing is tried three times, and the renewal goes on without it', async () => {
     let [writes, slept] = [0, 0]
     const failing = {
       ...store,
@@ -331,7 +331,7 @@ describe('a token that an earlier process may have spent', () => {
       { ...interrupted, pendingRefresh: { refreshHash: 'another', at: 0 } },
       'invalid_grant',
     ],
-  ])('is not when it is refused %s', async (_what, before, error) => {
+  ])('a refused refresh is not sent again when refused %s', async (_what, before, error) => {
     stored = before
     expect(await refresh(before, { ...quick, ...answers(refused(error)) })).toMatchObject({
       kind: 'sign_in_needed',

@@ -22,18 +22,18 @@ describe('tokens are renewed', () => {
     [3, 0, 1.5],
     [3, 1, 1.5],
     [0, 0, 0],
-  ])('of %i s lifetime with jitter %f: %f s before their end', (lifetime, jitter, margin) => {
+  ])('tokens of %i s with jitter %f are renewed %f s before their end', (lifetime, jitter, margin) => {
     const due = 1000 + lifetime - margin
     expect(isRefreshDue(tokens(lifetime), Math.ceil(due), jitter)).toBe(true)
     expect(isRefreshDue(tokens(lifetime), Math.ceil(due) - 1, jitter)).toBe(false)
   })
 
-  it('never without a known expiry', () => {
+  it('tokens without a known expiry are never renewed early', () => {
     expect(isRefreshDue({ accessToken: 'a', issuedAt: 1000 }, 1e12, 1)).toBe(false)
     expect(hasEnded({ accessToken: 'a', issuedAt: 1000 }, 1e12)).toBe(false)
   })
 
-  it('in the second half of their life, and before they end, whatever the clock did when they were issued', () => {
+  it('tokens are renewed in the second half of their life, whatever the clock did when they were issued', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -1e6, max: 1e6 }),
@@ -86,7 +86,7 @@ describe('a stored login', () => {
     ],
     ['refused', { ...login, signInNeeded: 'invalid_grant' }, 1500, 'sign_in_needed', false, 'invalid_grant'],
     ['without tokens', { ...login, tokens: undefined }, 1500, 'sign_in_needed', false, 'there are no tokens'],
-  ] as const)('%s is shown as it is', (_what, credential, now, kind, canRefresh, reason) => {
+  ] as const)('a stored login %s has its own state', (_what, credential, now, kind, canRefresh, reason) => {
     expect(loginStateOf(credential, now)).toEqual({
       kind,
       canRefresh,
@@ -100,16 +100,16 @@ describe('a stored login', () => {
     expect(JSON.stringify(loginStateOf(credential, now))).not.toMatch(/"(access|refresh|id)"/)
   })
 
-  it('that is none is shown as none', () => {
+  it('a missing login has the state none', () => {
     expect(loginStateOf(undefined, 1)).toEqual({ kind: 'none' })
   })
 
-  it('has tokens to send unless they were refused', () => {
+  it('a stored login has tokens to send unless they were refused', () => {
     const logins = [login, undefined, { ...login, tokens: undefined }, { ...login, signInNeeded: 'x' }]
     expect(logins.map(hasTokens)).toEqual([true, false, false, false])
   })
 
-  it('is sent with its access token, or with its ID token where that is wanted and there', () => {
+  it('a stored login sends its access token, or its ID token if configured and present', () => {
     expect(loginHeader(login, false)).toBe('Bearer access')
     expect(loginHeader(login, true)).toBe('Bearer id')
     expect(loginHeader(without('idToken'), true)).toBe('Bearer access')

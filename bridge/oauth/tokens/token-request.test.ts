@@ -34,7 +34,7 @@ const refused = (error: string, description: string): Reply => ({
 })
 
 describe('a refresh', () => {
-  it('sends the refresh token, the client and the exact resource', async () => {
+  it('a refresh sends the refresh token, the client and the exact resource', async () => {
     expect(await refresh(credential())).toMatchObject({ kind: 'issued', quirks: {} })
     expect(server.seen.map(({ form }) => Object.fromEntries(form))).toEqual([
       {
@@ -46,14 +46,14 @@ describe('a refresh', () => {
     ])
   })
 
-  it('leaves the resource out where there is none, or the user wants none', async () => {
+  it('a refresh leaves the resource out if there is none, or the user disabled it', async () => {
     const { resource: _none, ...without } = credential()
     await refresh(without)
     await refresh(credential(), { sendResource: false })
     expect(server.seen.map(({ form }) => form.has('resource'))).toEqual([false, false])
   })
 
-  it('works once more without the resource that is refused, and remembers', async () => {
+  it('a refresh is repeated without a refused resource, and remembers that', async () => {
     answer(refused('invalid_request', 'AADSTS9010010: The resource parameter does not match.'))
     const first = await refresh(credential())
     expect(first).toMatchObject({ kind: 'issued', quirks: { refusesResource: true } })
@@ -61,7 +61,7 @@ describe('a refresh', () => {
     expect(server.seen.map(({ form }) => form.has('resource'))).toEqual([true, false, false])
   })
 
-  it('works once more with the scope that is wanted, and remembers', async () => {
+  it('a refresh is repeated with a required scope, and remembers that', async () => {
     answer(refused('invalid_request', 'AADSTS90009: Application is requesting a token for itself.'))
     const first = await refresh(credential())
     expect(first).toMatchObject({ kind: 'issued', quirks: { wantsScopeAtRefresh: true } })
@@ -69,7 +69,7 @@ describe('a refresh', () => {
     expect(server.seen.map(({ form }) => form.get('scope'))).toEqual([null, 'mcp', 'mcp'])
   })
 
-  it('learns one after the other, and no more', async () => {
+  it('a refresh learns one correction after the other, and no more', async () => {
     const resource = refused('invalid_target', 'no')
     const scope = refused('invalid_request', 'AADSTS90009')
     answer(resource, scope)
@@ -83,7 +83,7 @@ describe('a refresh', () => {
     expect(server.seen).toHaveLength(2)
   })
 
-  it('is refused without a second try for a resource that was not sent, and a scope that is not known', async () => {
+  it('a refresh is not repeated for a resource that was not sent, or an unknown scope', async () => {
     answer(refused('invalid_target', 'no'))
     expect(await refresh(credential(), { sendResource: false })).toMatchObject({ error: 'invalid_target' })
     answer(refused('invalid_request', 'AADSTS90009'))
@@ -92,7 +92,7 @@ describe('a refresh', () => {
     expect(server.seen).toHaveLength(2)
   })
 
-  it('is not repeated when it is refused for good', async () => {
+  it('a refresh that is refused for good is not repeated', async () => {
     answer(refused('invalid_grant', 'The token r3fresh was used before.'))
     const description = 'The token [secret] was used before.'
     expect(await refresh(credential())).toEqual({ kind: 'refused', error: 'invalid_grant', description })
@@ -106,7 +106,7 @@ describe('a refresh', () => {
     ['the secret as it stood in the form', 'client_secret_post', () => 's3cret%2B%2F%3D'],
     ['the header', 'client_secret_basic', ([basic = '']) => basic],
     ['the whole form', 'client_secret_post', ([, form = '']) => form],
-  ])('that is refused with an echo of %s shows nothing secret', async (_form, method, echo) => {
+  ])('a refusal that echoes %s shows no secret', async (_form, method, echo) => {
     server.answers.set('/token', ({ headers, text }) =>
       refused('invalid_grant', `You sent ${echo([headers.authorization ?? '', text])}.`),
     )
@@ -116,19 +116,19 @@ describe('a refresh', () => {
     for (const secret of ['s3cret', 'r3fresh', basic]) expect(JSON.stringify(no)).not.toContain(secret)
   })
 
-  it('authenticates a client whose secret is malformed text, without failing', async () => {
+  it('a refresh authenticates a client whose secret is malformed text', async () => {
     answer(refused('invalid_client', 'no'))
     const client = { clientSecret: '\uD800', tokenEndpointAuthMethod: 'client_secret_basic' } as const
     expect(await refresh(credential({}, client))).toMatchObject({ kind: 'refused' })
   })
 
-  it('is not sent without a refresh token', async () => {
+  it('a refresh is not sent without a refresh token', async () => {
     const no = await refresh(credential({ tokens: { accessToken: 'a', issuedAt: 0 } }))
     expect(no).toMatchObject({ kind: 'refused', error: 'invalid_grant' })
     expect(server.seen).toEqual([])
   })
 
-  it('proves a configured client with the secret of now', async () => {
+  it('a refresh sends the current secret of a configured client', async () => {
     const client = {
       origin: 'static',
       clientSecret: 'old',
@@ -141,7 +141,7 @@ describe('a refresh', () => {
     expect(server.seen.map(({ form }) => form.get('client_secret'))).toEqual(['new', 'old', 'old'])
   })
 
-  it('rejects when the private key is gone', async () => {
+  it('a refresh rejects if the private key is missing', async () => {
     const refreshing = refresh(credential({}, { tokenEndpointAuthMethod: 'private_key_jwt' }))
     await expect(refreshing).rejects.toMatchObject({ fault: 'client_refused' })
   })
@@ -151,13 +151,13 @@ describe('a refresh', () => {
     ['an error', { status: 500, body: { error: 'invalid_grant' } }],
     ['a redirect', { status: 302, headers: { location: '/elsewhere' } }],
     ['too much', { body: { access_token: 'a', filler: 'x'.repeat(1_000_000) } }],
-  ])('is nothing that anybody can tell when %s comes back', async (_name, reply) => {
+  ])('a refresh answered by %s has an unknown result', async (_name, reply) => {
     answer(reply)
     expect(await refresh(credential())).toMatchObject({ kind: 'unavailable', sent: true })
     expect(server.seen).toHaveLength(1)
   })
 
-  it('tells whether it was sent, when the network fails', async () => {
+  it('a refresh that fails on the network tells whether it was sent', async () => {
     const gone = await serveHttp((request) => request.socket.destroy())
     const tokenEndpoint = `${gone.origin}/token`
     const reset = await refresh(credential({ tokenEndpoint }))
@@ -167,7 +167,7 @@ describe('a refresh', () => {
     expect(nowhere).toMatchObject({ kind: 'unavailable', sent: false })
   })
 
-  it('ends with its caller', async () => {
+  it('a refresh ends with its caller', async () => {
     const stop = new AbortController()
     server.answers.set('/token', () => {
       stop.abort()

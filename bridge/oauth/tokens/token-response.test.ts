@@ -71,14 +71,14 @@ describe('issued', () => {
     expect(read(json)).toEqual({ kind: 'issued', tokens })
   })
 
-  it('what was asked for is what was granted, if nothing else is said', () => {
+  it('the requested scope counts as granted if the response names none', () => {
     expect(read({ access_token: 'a' }, {}, { scope: 'x' })).toMatchObject({ tokens: { scope: 'x' } })
     expect(read({ access_token: 'a', scope: 'y' }, {}, { scope: 'x' })).toMatchObject({
       tokens: { scope: 'y' },
     })
   })
 
-  it('the ID token ends by its own times, when it is what is sent', () => {
+  it('an ID token that is sent expires by its own times', () => {
     const json = { access_token: 'a', expires_in: 60, id_token: jwt({ iat: 100, exp: 400 }) }
     expect(read(json, {}, { useIdToken: true })).toMatchObject({ tokens: { expiresAt: at + 300 } })
     expect(read(json)).toMatchObject({ tokens: { expiresAt: at + 60 } })
@@ -171,13 +171,13 @@ describe('unavailable', () => {
     expect(read(json, { status })).toMatchObject({ kind: 'unavailable', sent: true })
   })
 
-  it('for as long as the server says', () => {
+  it('an unavailable server names the time to wait', () => {
     const answer = read(undefined, { status: 503, headers: { 'retry-after': '11' } })
     expect(answer).toMatchObject({ retryAfterSeconds: 11 })
   })
 })
 
-it('whatever is answered, a token is one that can be sent, and nothing is thrown', () => {
+it('any response gives a token that fits in a header, or none, and throws nothing', () => {
   const json = fc.oneof(
     fc.jsonValue(),
     fc.record(
@@ -226,7 +226,7 @@ describe('what a person is told', () => {
     })
   })
 
-  it('an answer that cannot be understood is unavailable, with its cause and when to try again', () => {
+  it('an unreadable response counts as unavailable, with its cause and the time to wait', () => {
     const cause = new Error('the token endpoint answered with status 503')
     const unknown = { kind: 'unavailable', retryAfterSeconds: 11, sent: true } as const
     expect(failureOf({ ...unknown, cause }, issuer)).toMatchObject({

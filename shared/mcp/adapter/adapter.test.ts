@@ -56,7 +56,7 @@ function setUp(options: { capabilities?: JsonObject; discovered?: JsonObject; re
   return { clock, client, server, adapter, send, tell, initialize, answer }
 }
 
-it('takes the JSON-RPC error in the body of a 4xx for the response', async () => {
+it('a JSON-RPC error in the body of a 4xx counts as the response', async () => {
   const { client, initialize, send, server } = setUp()
   await initialize()
   await send({ id: 1, method: 'tools/list' })
@@ -70,12 +70,12 @@ describe('initialize', () => {
     ['2025-11-25', '2025-11-25'],
     ['2026-07-28', '2025-11-25'],
     ['tomorrow', '2025-11-25'],
-  ])('asked for %s answers %s', async (asked, answered) => {
+  ])('an initialize for %s is answered with %s', async (asked, answered) => {
     const { initialize } = setUp()
     expect(await initialize({}, asked)).toMatchObject({ result: { protocolVersion: answered } })
   })
 
-  it('is made of the discovery', async () => {
+  it('the result of initialize is made from the discovery', async () => {
     const { initialize } = setUp({ capabilities: everything, rest: { instructions: 'Be kind.' } })
     const { tasks: _, novelty: __, extensions: ___, ...capabilities } = everything
     expect(await initialize()).toEqual({
@@ -90,7 +90,7 @@ describe('initialize', () => {
     })
   })
 
-  it('takes serverInfo from the body of older servers, and makes do without', async () => {
+  it('initialize takes serverInfo from the body of older servers, or does without', async () => {
     const old = setUp({ discovered: { serverInfo: { name: 'body', version: '1' } } })
     expect(await old.initialize()).toMatchObject({ result: { serverInfo: { name: 'body', version: '1' } } })
     expect(old.server.all).toEqual([])
@@ -100,7 +100,7 @@ describe('initialize', () => {
     })
   })
 
-  it('fails when the discovery fails, and asks again the next time', async () => {
+  it('initialize fails with the discovery, and asks again the next time', async () => {
     const { send, client, server } = setUp()
     let fails = true
     const request = server.request.bind(server)
@@ -115,7 +115,7 @@ describe('initialize', () => {
 })
 
 describe('requests', () => {
-  it('carry the claims of the client and keep the rest of _meta', async () => {
+  it('requests carry the claims of the client and keep the rest of _meta', async () => {
     const { initialize, send, server, client } = setUp()
     await initialize()
     await send({ id: 1, method: 'logging/setLevel', params: { level: 'notice' } })
@@ -136,7 +136,7 @@ describe('requests', () => {
     })
   })
 
-  it('forget the log level with the next initialize', async () => {
+  it('the next initialize resets the log level', async () => {
     const { initialize, send, server, client } = setUp()
     await send({ id: 1, method: 'logging/setLevel', params: { level: 'info' } })
     await client.response(1)
@@ -148,7 +148,7 @@ describe('requests', () => {
     ])
   })
 
-  it('pass without initialize and without params', async () => {
+  it('requests pass without initialize and without params', async () => {
     const { send, server, client } = setUp()
     await send({ id: 1, method: 'com.example/own' })
     const arrival = await server.next('com.example/own')
@@ -163,7 +163,7 @@ describe('requests', () => {
     })
   })
 
-  it('of an id that is under way are dropped: one id has one answer', async () => {
+  it('a request with the id of an open one is dropped', async () => {
     const { send, server, client } = setUp()
     await send({ id: 1, method: 'a' })
     await send({ id: 1, method: 'b' })
@@ -182,14 +182,14 @@ describe('requests', () => {
     ['resources/subscribe', {}, { error: { code: -32_602 } }],
     ['resources/unsubscribe', { uri: 1 }, { error: { code: -32_602 } }],
     ['resources/unsubscribe', { uri: 'x:unknown' }, { result: {} }],
-  ])('%s %j is answered here', async (method, params, response) => {
+  ])('%s %j is answered by the adapter', async (method, params, response) => {
     const { send, server, client } = setUp()
     await send({ id: 1, method, ...(params && { params }) })
     expect(await client.response(1)).toMatchObject(response)
     expect(server.all).toEqual([])
   })
 
-  it('do without notifications that 2026-07-28 does not have', async () => {
+  it('notifications that 2026-07-28 lacks are dropped', async () => {
     const { tell, server, client, initialize } = setUp({ capabilities: everything })
     await initialize()
     await tell('notifications/roots/list_changed')
@@ -199,7 +199,7 @@ describe('requests', () => {
   })
 })
 
-describe('what comes back', () => {
+describe('responses', () => {
   it.each([
     ['resources/read', { uri: 'x:1' }, -32_602, -32_002],
     ['resources/read', {}, -32_602, -32_602],
@@ -223,14 +223,14 @@ describe('what comes back', () => {
     ['no object', 7],
     ['an unknown type', { resultType: 'task' }],
     ['a question where none is allowed', { resultType: 'input_required', requestState: 's' }],
-  ])('with %s is an error', async (_, result) => {
+  ])('a response with %s is an error', async (_, result) => {
     const { send, server, client } = setUp()
     await send({ id: 1, method: 'prompts/list' })
     ;(await server.next('prompts/list')).answer(result as JsonObject)
     expect(await client.response(1)).toMatchObject({ error: { code: -32_603 } })
   })
 
-  it('passes progress with the token of the client, and nothing after the answer', async () => {
+  it('progress passes with the token of the client, and nothing after the response', async () => {
     const { send, server, client } = setUp()
     await send({ id: 1, method: 'tools/call', params: { name: 'a', _meta: { progressToken: 9 } } })
     const arrival = await server.next('tools/call')
@@ -247,7 +247,7 @@ describe('what comes back', () => {
     expect(client.sent).toEqual([progress, { jsonrpc: '2.0', id: 1, result: { content: [] } }])
   })
 
-  it('has structured output and its schema only in the form that old clients take', async () => {
+  it('structured output and its schema are reduced to the form that old clients accept', async () => {
     const { send, server, client } = setUp()
     await send({ id: 1, method: 'tools/call', params: { name: 'a' } })
     ;(await server.next('tools/call')).answer({ content: [], structuredContent: [1] })
@@ -262,7 +262,7 @@ describe('what comes back', () => {
   })
 })
 
-describe('content that is younger than the revision', () => {
+describe('content newer than the revision', () => {
   const audio = { type: 'audio', data: '', mimeType: 'audio/ogg' }
   const link = { type: 'resource_link', name: 'a', title: 'A', uri: 'x:1' }
   const asText = { audio: { type: 'text', text: '[audio/ogg]' }, link: { type: 'text', text: 'A: x:1' } }
@@ -285,7 +285,7 @@ describe('content that is younger than the revision', () => {
   })
 })
 
-it('cancellation aborts the request and answers nothing', async () => {
+it('a cancellation aborts the request and sends no response', async () => {
   const { send, tell, server, client } = setUp()
   await send({ id: 1, method: 'tools/call', params: { name: 'a' } })
   const arrival = await server.next('tools/call')
@@ -304,7 +304,7 @@ describe('rounds of input', () => {
     return given.server.next('tools/call')
   }
 
-  it('become requests of the client, and a request with the answers', async () => {
+  it('input requests become requests to the client, and a request with the answers', async () => {
     const given = setUp()
     await given.initialize()
     const first = await callTool(given, 1, { name: 'a', arguments: { x: 1 }, _meta: { traceparent: 't' } })
@@ -353,7 +353,7 @@ describe('rounds of input', () => {
     expect(await given.client.response(1)).toEqual({ jsonrpc: '2.0', id: 1, result: { content: [] } })
   })
 
-  it('with a state alone come back after a pause', async () => {
+  it('a result with a state alone is repeated after a pause', async () => {
     const given = setUp()
     const first = await callTool(given)
     first.answer({ resultType: 'input_required', requestState: 'later' })
@@ -362,7 +362,7 @@ describe('rounds of input', () => {
     expect(second.message.params).not.toHaveProperty('inputResponses')
   })
 
-  it('are ten at most', async () => {
+  it('a call has at most ten rounds of input', async () => {
     const given = setUp()
     await given.initialize()
     await given.send({ id: 1, method: 'prompts/get', params: { name: 'a' } })
@@ -383,7 +383,7 @@ describe('rounds of input', () => {
     ['an unknown kind', asking, { method: 'ping' }],
     ['no params', asking, { method: 'elicitation/create' }],
     ['no object', asking, 7],
-  ])('for %s that the client does not offer end the call', async (_, capabilities, ask) => {
+  ])('input requests for %s that the client does not support end the call', async (_, capabilities, ask) => {
     const given = setUp()
     await given.initialize(capabilities)
     const first = await callTool(given)
@@ -392,7 +392,7 @@ describe('rounds of input', () => {
     expect(given.client.requests()).toEqual([])
   })
 
-  it('with neither question nor state, or with very many, end the call', async () => {
+  it('a result without input requests or with too many ends the call', async () => {
     const given = setUp()
     await given.initialize()
     ;(await callTool(given, 1)).answer({ resultType: 'input_required', inputRequests: {} })
@@ -402,7 +402,7 @@ describe('rounds of input', () => {
     expect(await given.client.response(2)).toMatchObject({ error: { code: -32_603 } })
   })
 
-  it('in which the client refuses end the call and the other questions', async () => {
+  it('a refused input request ends the call and cancels the other requests', async () => {
     const given = setUp()
     await given.initialize()
     const first = await callTool(given)
@@ -422,7 +422,7 @@ describe('rounds of input', () => {
     expect(given.server.all.filter(({ message }) => message.method === 'tools/call')).toHaveLength(1)
   })
 
-  it('end with the call when the client cancels it', async () => {
+  it('input requests are cancelled with their call', async () => {
     const given = setUp()
     await given.initialize()
     const first = await callTool(given)
@@ -440,7 +440,7 @@ describe('rounds of input', () => {
     expect(given.server.all.filter(({ message }) => message.method === 'tools/call')).toHaveLength(1)
   })
 
-  it('wait for minutes, show that they live, and end in the end', async () => {
+  it('input requests wait for minutes with progress, and expire', async () => {
     const given = setUp()
     await given.initialize()
     const first = await callTool(given, 1, { name: 'a', _meta: { progressToken: 'p' } })
@@ -490,7 +490,7 @@ describe('change notices', () => {
     return { ...given, stream }
   }
 
-  it('come from one stream for what is announced, without the id of the subscription', async () => {
+  it('change notifications come from one stream for all announced lists, without its id', async () => {
     const { stream, client } = await listening()
     expect(stream.message.params!['notifications']).toEqual(kinds)
     await stream.say(ack(kinds))
@@ -506,7 +506,7 @@ describe('change notices', () => {
     ])
   })
 
-  it('of resources are asked for in a new stream; the old one stays until it is acknowledged', async () => {
+  it('a resource is subscribed to in a new stream; the old one stays until it is acknowledged', async () => {
     const { stream, client, server, send } = await listening()
     await stream.say(ack(kinds))
     await send({ id: 1, method: 'resources/subscribe', params: { uri: 'x:1' } })
@@ -541,7 +541,7 @@ describe('change notices', () => {
     })
   })
 
-  it('of several resources at once are asked for in one stream, which answers them all', async () => {
+  it('several resources are subscribed to in one stream, which answers all of them', async () => {
     const { stream, client, server, send } = await listening()
     await stream.say(ack(kinds))
     const uris = ['x:1', 'x:2', 'x:3']
@@ -556,7 +556,7 @@ describe('change notices', () => {
   it.each<[string, (stream: Arrival) => unknown]>([
     ['an error', (stream) => stream.fail(-32_603, 'Full')],
     ['silence about it', (stream) => stream.say(ack(kinds))],
-  ])('of a resource that the server answers with %s are refused', async (_, answer) => {
+  ])('a subscription is refused if the server answers with %s', async (_, answer) => {
     const { stream, client, server, send } = await listening()
     await stream.say(ack(kinds))
     await send({ id: 1, method: 'resources/subscribe', params: { uri: 'x:1' } })
@@ -565,7 +565,7 @@ describe('change notices', () => {
     expect((await server.next('subscriptions/listen')).message.params!['notifications']).toEqual(kinds)
   })
 
-  it('come again after the stream was cut, ever more slowly', async () => {
+  it('a cut stream is opened again with backoff', async () => {
     const { stream, client, server, clock } = await listening()
     await stream.say(ack(kinds))
     const streams = () => server.all.filter(({ message }) => message.method === 'subscriptions/listen')
@@ -585,7 +585,7 @@ describe('change notices', () => {
     expect(client.sent).toEqual([toolsChanged])
   })
 
-  it('come back soon when streams live long', async () => {
+  it('a stream that lived long is opened again soon', async () => {
     const { stream, server, clock } = await listening()
     let last = stream
     for (let cut = 1; cut <= 8; cut += 1) {
@@ -597,7 +597,7 @@ describe('change notices', () => {
     }
   })
 
-  it('come back soon after a cut, however many subscriptions there were', async () => {
+  it('a cut stream is opened again soon, however many subscriptions there are', async () => {
     const { stream, server, send, client, clock } = await listening()
     await stream.say(ack(kinds))
     let last = stream
@@ -618,7 +618,7 @@ describe('change notices', () => {
       'a cancellation',
       (stream) => stream.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }),
     ],
-  ])('come again after the server ended the stream by %s', async (_, end) => {
+  ])('a stream that the server ended by %s is opened again', async (_, end) => {
     const { stream, server, clock } = await listening()
     await stream.say(ack(kinds))
     await turns()
@@ -627,14 +627,14 @@ describe('change notices', () => {
     await server.next('subscriptions/listen')
   })
 
-  it('are not asked for again where there are none', async () => {
+  it('a stream is not opened again if the server does not know the method', async () => {
     const { stream, server, clock } = await listening()
     stream.fail(-32_601, 'Method not found')
     await clock.advance(500)
     expect(server.all.filter(({ message }) => message.method === 'subscriptions/listen')).toHaveLength(1)
   })
 
-  it('are not asked for if nothing is announced', async () => {
+  it('no stream is opened if nothing is announced', async () => {
     const given = setUp({ capabilities: { tools: {} } })
     await given.initialize()
     await given.tell('notifications/initialized')

@@ -32,7 +32,7 @@ it.each([
   expect(mapClientCapabilities(given)).toEqual(mapped)
 })
 
-describe('what a question needs', () => {
+describe('the capability that a request to the client needs', () => {
   it.each([
     ['roots/list', undefined, {}, { roots: {} }],
     ['roots/list', undefined, { roots: {} }, undefined],
@@ -49,7 +49,7 @@ describe('what a question needs', () => {
     expect(missingCapability(neededCapability(method, params)!, declared)).toEqual(missing)
   })
 
-  it('is nothing that is known for other methods', () => {
+  it('other methods need no known capability', () => {
     expect(neededCapability('ping', {})).toBeUndefined()
   })
 })

@@ -23,7 +23,7 @@ it.each([
   expect(readSubscriptionFilter(value)).toEqual(filter)
 })
 
-it('announces and honours what the capabilities say', () => {
+it('announcedFilter and honouredFilter follow the capabilities', () => {
   const capabilities = {
     tools: { listChanged: true },
     prompts: {},
