@@ -85,3 +85,14 @@ describe('the endpoints follow the setting', () => {
     expect(await effect()).toEqual(value)
   })
 })
+
+it('ignores session cookies where the provider has no tokens that can be verified', async () => {
+  drawbridge = await startDrawbridge({
+    provider: 'oidc',
+    providerUrl: 'https://id.example.com',
+    providerClientId: 'drawbridge',
+    secretKeys: `a:${Buffer.alloc(32, 1).toString('base64')}`,
+  })
+  const answer = await drawbridge.mcp(ping, { cookie: 'sb-id-auth-token=x', 'sec-fetch-site': 'cross-site' })
+  expect(answer.status).toBe(401)
+})
