@@ -201,14 +201,13 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
   }
 }
 
-function registrationEndpoints({ config, urls, scopes, runtime, store, clients }: EndpointParts): Endpoint[] {
+function registrationEndpoints({ urls, scopes, runtime, store, clients }: EndpointParts): Endpoint[] {
   const registration = {
     clients: clients.finder,
     store,
     runtime,
     policy: { ...clients.policy, scope: scopes.authorizationServer.join(' ') },
     issuer: urls.issuer,
-    limitPerHour: config.registrationLimit,
   }
   const { basePath } = urls
   return [

@@ -29,7 +29,6 @@ export interface RegistrationPorts {
   runtime: RegistrationRuntime
   policy: RegistrationPolicy
   issuer: string
-  limitPerHour: number
 }
 
 /**
