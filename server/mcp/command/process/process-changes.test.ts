@@ -126,6 +126,21 @@ it('an adapter gets an acknowledgement and changes, until its signal is aborted'
   expect(sent.at(-1)).toMatchObject({ method: 'notifications/cancelled' })
 })
 
+it('an adapter that has left already is not served', async () => {
+  const served = changes.serve({ notifications: tools }, { signal: AbortSignal.abort() })
+  expect(await served).toEqual({ resultType: 'complete' })
+})
+
+it('every change of a subscription is reported to the slot, wanted or not', async () => {
+  const seen: string[] = []
+  changes = new ProcessChanges(({ method }) => void seen.push(method))
+  const { process, say } = createProcess(changes)
+  changes.attach(process, offered)
+  const { got } = await listen(one)
+  say(toolsChanged, {}, 1)
+  expect([seen, got]).toEqual([[toolsChanged], []])
+})
+
 it('close ends each subscription once', async () => {
   let ends = 0
   await changes.listen({ filter: tools, send() {}, end: () => void (ends += 1) })

@@ -73,6 +73,22 @@ describe('an answer that is not JSON', () => {
   })
 })
 
+it('a notification or a request of the process ends no call', async () => {
+  const only = call()
+  await say(
+    '{"jsonrpc":"2.0","method":"notifications/x"}\n{"jsonrpc":"2.0","id":"a","method":"roots/list"}\n',
+  )
+  expect(only.outcome).toBe('open')
+})
+
+it('an error without an id counts as one answer', async () => {
+  const [first, second] = [call(), call()]
+  await say('{"jsonrpc":"2.0","id":null,"error":{"code":-5,"message":"No."}}\n')
+  expect([first.outcome, second.outcome]).toEqual(['open', 'open'])
+  await say(`${good}\n`)
+  expect([first.outcome, second.outcome]).toEqual([{ of: 1 }, unreadable])
+})
+
 describe('an answer that belongs to no open request', () => {
   it('fails the only open one if it has an id that none had', async () => {
     const only = call()
