@@ -1,6 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
 import {
-  CommandFailure,
   type CommandInput,
   type CommandOptions,
   type CommandRow,
@@ -10,6 +9,7 @@ import {
   failureText,
 } from './command.ts'
 import { commandGroups, ownCommands, readCommandTable } from './command-table.ts'
+import { OperatorRefusal } from '../core/operator/operation.ts'
 import { asTyped } from '../startup/program-name.ts'
 import { systemTerminal } from './terminal.ts'
 import { flagOf } from '@drawbridge/shared/settings/setting.ts'
@@ -128,10 +128,10 @@ async function runCommand(
   const name = row.usage.replace(/ [<[].*/, '')
   try {
     if (upstreamCommand && name !== 'serve') {
-      throw new CommandFailure(
+      throw new OperatorRefusal(
+        400,
         'Only serve takes a command behind --.',
         `Leave it out, or run: ${program} -- COMMAND`,
-        { code: exitCode.usage },
       )
     }
     const flags = options as Partial<Record<string, string>>

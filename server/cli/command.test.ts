@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../config/config.ts'
-import { CommandFailure, exitCode, failureJson, failureText } from './command.ts'
+import { OperatorRefusal } from '../core/operator/operation.ts'
+import { exitCode, failureJson, failureText } from './command.ts'
 
 describe('a failed command', () => {
   it('says what failed, why, and at last what to do', () => {
-    const failure = new CommandFailure('The key is needed.', 'drawbridge-server keys rotate')
+    const failure = new OperatorRefusal(409, 'The key is needed.', 'drawbridge-server keys rotate')
     expect(failureText('keys remove', failure)).toEqual({
       text: 'drawbridge-server keys remove failed.\n  - The key is needed.\ndrawbridge-server keys rotate',
       code: exitCode.failed,
@@ -17,7 +18,7 @@ describe('a failed command', () => {
   })
 
   it('of usage is told apart by its exit code', () => {
-    expect(failureText('keys list', new CommandFailure('a', 'b', { code: exitCode.usage })).code).toBe(2)
+    expect(failureText('keys list', new OperatorRefusal(400, 'a', 'b')).code).toBe(2)
     expect(failureText('keys list', new ConfigError(['a', 'b'])).code).toBe(2)
   })
 

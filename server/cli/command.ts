@@ -43,19 +43,6 @@ export interface CommandRow {
   run(input: CommandInput, operands: readonly string[], options: CommandOptions): Promise<ExitCode>
 }
 
-/** A failure of a command, with its next step. Contains no secret. */
-export class CommandFailure extends Error {
-  readonly nextStep: string
-  readonly code: ExitCode
-
-  constructor(message: string, nextStep: string, options: { code?: ExitCode; cause?: unknown } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined)
-    this.name = 'CommandFailure'
-    this.nextStep = nextStep
-    this.code = options.code ?? exitCode.failed
-  }
-}
-
 /** Checks the settings of flags and environment, as for `serve`. Does not check the files that they name. */
 export function checkInput({
   flags,
@@ -98,9 +85,6 @@ export function failureJson(error: unknown): string {
 function partsOf(error: unknown): { messages: readonly string[]; nextStep: string; code: ExitCode } {
   if (error instanceof ConfigError) {
     return { messages: error.problems, nextStep: everySetting, code: exitCode.usage }
-  }
-  if (error instanceof CommandFailure) {
-    return { messages: [error.message], nextStep: error.nextStep, code: error.code }
   }
   if (error instanceof OperatorRefusal) {
     const { message, status, nextStep = 'Its help: drawbridge-server --help' } = error

@@ -7,7 +7,7 @@ import { sqliteMigrations } from '../store/sqlite/schema.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite.ts'
 import { createCommandFixture } from '../../tests/support/server/command-fixture.ts'
 import { type PostgresServer, startPostgres } from '../../tests/support/server/postgres-server.ts'
-import { CommandFailure, exitCode } from './command.ts'
+import { OperatorRefusal } from '../core/operator/operation.ts'
 import { migrate } from './migrate.ts'
 
 const newest = sqliteMigrations.length
@@ -55,9 +55,9 @@ it('says so when a server holds an old one', async () => {
   database.close()
   const failure = await run(`sqlite:${path}`).catch((error: unknown) => error)
   held.close()
-  expect(failure).toBeInstanceOf(CommandFailure)
-  expect((failure as CommandFailure).message).toMatch(/was not migrated: Another Drawbridge uses/)
-  expect((failure as CommandFailure).code).toBe(exitCode.failed)
+  expect(failure).toBeInstanceOf(OperatorRefusal)
+  expect((failure as OperatorRefusal).message).toMatch(/was not migrated: Another Drawbridge uses/)
+  expect((failure as OperatorRefusal).status).toBe(409)
 })
 
 it('has nothing to do for a store in memory', async () => {
@@ -81,7 +81,7 @@ describe('on Postgres', () => {
 
   it('of a database that is not there fails without its password', async () => {
     const failure = await run(server.url('nothing')).catch((error: unknown) => error)
-    expect((failure as CommandFailure).message).toContain('was not migrated')
-    expect((failure as CommandFailure).message).not.toContain('sesame')
+    expect((failure as OperatorRefusal).message).toContain('was not migrated')
+    expect((failure as OperatorRefusal).message).not.toContain('sesame')
   })
 })

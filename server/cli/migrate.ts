@@ -3,10 +3,11 @@ import { storeName } from '../config/store-address.ts'
 import { askPostgres } from './doctor/postgres-check.ts'
 import { readSqliteSchema } from './doctor/sqlite-check.ts'
 import { openStore } from '../startup/open-store.ts'
+import { OperatorRefusal } from '../core/operator/operation.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
 import { postgresMigrations } from '../store/postgres/schema.ts'
 import { sqliteMigrations } from '../store/sqlite/schema.ts'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
+import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 import { printFacts } from './terminal.ts'
 
 /** Migrates the schema of the store, as a starting server does. Prints the previous version. */
@@ -50,8 +51,6 @@ async function attempt<Result>(name: string, work: () => Promise<Result>): Promi
     return await work()
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : 'unknown'
-    throw new CommandFailure(`${name} was not migrated: ${message}`, 'drawbridge-server doctor says more.', {
-      cause,
-    })
+    throw new OperatorRefusal(409, `${name} was not migrated: ${message}`, 'More: drawbridge-server doctor')
   }
 }

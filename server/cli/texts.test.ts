@@ -35,8 +35,8 @@ it('prints one line with --json, also of a language of TEXTS', async () => {
 it('says which languages there are to who names none', async () => {
   const line = createCommandFixture({})
   await expect(printTexts(line.input, 'french_FR')).rejects.toMatchObject({
-    code: exitCode.usage,
-    message: '"french_FR" is no language tag.',
+    status: 400,
+    message: 'Not a language tag: "french_FR".',
     nextStep: 'Name a language, such as fr or pt-BR. There are texts in: en, de.',
   })
 })

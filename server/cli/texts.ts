@@ -1,7 +1,8 @@
 import { readTextsFiles } from '../config/document-file.ts'
 import { valueOr } from '../core/document.ts'
+import { OperatorRefusal } from '../core/operator/operation.ts'
 import { Languages, languageTag } from '../texts/languages.ts'
-import { CommandFailure, type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
+import { type CommandInput, type ExitCode, exitCode, readConfig } from './command.ts'
 import { printFacts } from './terminal.ts'
 
 /** Prints the texts of a language as a file of TEXTS has them. A language without texts gets the English ones, to translate. */
@@ -9,10 +10,10 @@ export async function printTexts(input: CommandInput, given = 'en'): Promise<Exi
   const languages = new Languages(valueOr(readTextsFiles(readConfig(input, ['texts'])), []))
   const language = languageTag(given)
   if (language === undefined) {
-    throw new CommandFailure(
-      `${JSON.stringify(given)} is no language tag.`,
+    throw new OperatorRefusal(
+      400,
+      `Not a language tag: ${JSON.stringify(given)}.`,
       `Name a language, such as fr or pt-BR. There are texts in: ${languages.tags.join(', ')}.`,
-      { code: exitCode.usage },
     )
   }
   const { tag, texts } = languages.choose(language, null)

@@ -1,8 +1,9 @@
 import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import { z } from 'zod'
-import type { Grant, GrantOwner } from '../session/grant.ts'
+import { endAllGrants } from '../session/grant-pages.ts'
+import type { Grant } from '../session/grant.ts'
 import { findUsers, type GrantFacts, grantSchema, listGrants } from './grant-list.ts'
-import { countRevocable, revokeGrant, revokeGrantsOf } from './grant-revocation.ts'
+import { revokedByOperator, revokeGrant } from './grant-revocation.ts'
 import {
   limitParameter,
   operation,
@@ -118,10 +119,12 @@ export const revokeGrantsOperation = operation({
     ],
     settings: ['store', 'provider', 'providerUrl'],
     async confirm(given, ports) {
-      const owners = await ownersOf(given, ports)
-      const count = owners === undefined ? 0 : await countRevocable(owners, maxCounted, ports)
-      if (count < 2) return undefined
-      const counted = count === maxCounted ? `${maxCounted} or more` : count
+      requireOne(given)
+      if (given.id !== undefined) return undefined
+      const choice = { user: given.user, client: given.client, all: false }
+      const { grants, next } = await listGrants(choice, { after: '', limit: maxCounted }, ports)
+      if (grants.length < 2) return undefined
+      const counted = next === undefined ? grants.length : `more than ${maxCounted}`
       return `This ends ${counted} grants: their users have to sign in again.`
     },
     text: ({ grants: [id, ...more] }) => ({
@@ -134,11 +137,10 @@ export const revokeGrantsOperation = operation({
     }),
   },
   async handle(given, ports) {
-    const { store, runtime, report } = ports
-    const owners = await ownersOf(given, ports)
+    requireOne(given)
     const grants: string[] = []
-    for await (const { id, clientId, user } of endGrants(given.id, owners, { store, now: runtime.now() })) {
-      report('admin_grant_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
+    for await (const { id, clientId, user } of endGrants(given, ports)) {
+      ports.report('admin_grant_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
       grants.push(id)
     }
     return { revoked: grants.length, grants }
@@ -151,11 +153,7 @@ interface Chosen {
   client?: string | undefined
 }
 
-/** Returns the owners of the grants meant by a user or client; undefined for one grant. */
-async function ownersOf(
-  { id, user, client }: Chosen,
-  ports: OperatorPorts,
-): Promise<GrantOwner[] | undefined> {
+function requireOne({ id, user, client }: Chosen): void {
   if ([id, user, client].filter((choice) => choice !== undefined).length !== 1) {
     throw new OperatorRefusal(
       400,
@@ -163,17 +161,17 @@ async function ownersOf(
       `Give one grant id, or --user SUB_OR_EMAIL, or --client ID. ${howToList}`,
     )
   }
-  if (client !== undefined) return [{ clientId: client }]
-  return user === undefined ? undefined : findUsers(user, ports)
 }
 
-async function* endGrants(
-  id: string | undefined,
-  owners: readonly GrantOwner[] | undefined,
-  { store, now }: Pick<OperatorPorts, 'store'> & { now: number },
-): AsyncGenerator<Grant> {
-  if (owners) return yield* revokeGrantsOf(owners, store, now)
-  const ended = await revokeGrant(id ?? '', store, now)
+/** Ends the grants of a user or client, or one, and returns each when it has ended. */
+async function* endGrants({ id, user, client }: Chosen, ports: OperatorPorts): AsyncGenerator<Grant> {
+  const { store, runtime } = ports
+  if (id === undefined) {
+    const owners = user === undefined ? [{ clientId: client ?? '' }] : await findUsers(user, ports)
+    for (const of of owners) yield* endAllGrants(store, of, revokedByOperator, runtime.now())
+    return
+  }
+  const ended = await revokeGrant(id, store, runtime.now())
   if (!ended) throw new OperatorRefusal(404, `There is no grant ${JSON.stringify(id)}.`, howToList)
   yield* ended
 }
