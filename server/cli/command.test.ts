@@ -19,6 +19,8 @@ describe('a failed command', () => {
 
   it('of usage is told apart by its exit code', () => {
     expect(failureText('keys list', new OperatorRefusal(400, 'a', 'b')).code).toBe(2)
+    for (const status of [404, 409] as const)
+      expect(failureText('keys list', new OperatorRefusal(status, 'a', 'b')).code).toBe(1)
     expect(failureText('keys list', new ConfigError(['a', 'b'])).code).toBe(2)
   })
 

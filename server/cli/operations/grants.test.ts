@@ -88,6 +88,19 @@ describe('grants, beside a running server', () => {
     ])
   })
 
+  it('lists a page of up to 10,000, and says where the next begins', async () => {
+    for (let n = 100; n < 220; n += 1) await addGrant(store, grantSample(`${n}`))
+    expect(await listed()).toHaveLength(120)
+    const page = line(false)
+    await operate('grants list', page, { limit: '2', after: 'grant 110' })
+    const { stdout, stderr } = page.said()
+    expect(stdout.match(/^grant \d+/gm)).toEqual(['grant 111', 'grant 112'])
+    expect(stderr).toBe('There are more: --after grant 112\n')
+    await expect(operate('grants list', page, { limit: '0' })).rejects.toThrow(
+      '--limit: expected a whole number from 1 to 10000.',
+    )
+  })
+
   it('revokes one: its token is of no use to the running server from then on', async () => {
     const { tokens } = await addGrant(store, grantSample('a', person('ada')))
     expect(await store.findAccessToken(tokens.accessHash, start + 60)).toBeDefined()

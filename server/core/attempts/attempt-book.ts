@@ -88,7 +88,7 @@ export class AttemptBook {
     let signIn = keys.map((key) => this.#open.get(key)).find((each) => each !== undefined)
     if (!signIn && (!seen.ok || keys.length === 0)) return undefined
     signIn ??= { marks: new Set(), reached: new Set(), isNamed: false }
-    for (const key of keys) if (this.#open.get(key) !== signIn) this.#open.set(key, signIn)
+    for (const key of keys) this.#open.set(key, signIn)
     return signIn
   }
 

@@ -84,8 +84,9 @@ export async function readAttempts(
 }
 
 interface Attempt {
-  /** The surest key of its first step. */
+  /** The keys of its first step. */
   key: string
+  first: StepRecord
   records: StepRecord[]
   clientId?: string | undefined
   signIn?: string | undefined
@@ -97,7 +98,7 @@ interface Attempt {
 function joined(newestFirst: readonly StepRecord[]): Attempt[] {
   const rows = newestFirst.toReversed().toSorted((one, other) => one.at - other.at)
   // A token request with a wrong verifier has the key of no sign-in.
-  const signIns = new Set(rows.map(({ signIn, step, ok }) => (ok || step !== 'token' ? signIn : undefined)))
+  const signIns = new Set(rows.filter(({ step }) => step !== 'token').map(({ signIn }) => signIn))
   const byKey = new Map<string, Attempt>()
   const attempts = new Set<Attempt>()
   for (const record of rows) {
@@ -106,7 +107,7 @@ function joined(newestFirst: readonly StepRecord[]): Attempt[] {
     const isCount = keys.length === 0
     if (isCount) keys.push(sourceKey(record))
     const found = keys.map((key) => byKey.get(key)).find((each) => each && !isOther(each, of))
-    const attempt = found ?? { key: keys[0] ?? '', records: [], isCount }
+    const attempt = found ?? { key: keys.join(' '), first: record, records: [], isCount }
     attempt.records.push(record)
     attempt.clientId ??= of.clientId
     attempt.signIn ??= of.signIn
@@ -118,8 +119,7 @@ function joined(newestFirst: readonly StepRecord[]): Attempt[] {
 }
 
 /** True when the attempt belongs to another sign-in or client, or its client already has tokens and the step is of no sign-in. */
-function isOther({ records, clientId, signIn, isCount }: Attempt, of: StepRecord): boolean {
-  if (isCount) return false
+function isOther({ records, clientId, signIn }: Attempt, of: StepRecord): boolean {
   if (of.signIn === undefined && of.grantId === undefined && has(records, 'token')) return true
   return differs(signIn, of.signIn) || differs(clientId, of.clientId)
 }
@@ -139,17 +139,15 @@ function isChosen(found: AttemptFacts, { clientId }: Attempt, choice: AttemptCho
  * for a minute or longer, from networks without a client.
  */
 function repeatedStops(attempts: readonly Attempt[]): ReadonlySet<Attempt> {
-  const stopped = attempts.filter(({ records, isCount }) => isCount || isStopped(records))
-  const networks = new Set(
-    attempts.flatMap(({ isCount, records }) => (isCount ? [] : records.map(({ network }) => network))),
-  )
+  const known = attempts.filter(({ isCount }) => !isCount)
+  const networks = new Set(known.flatMap(({ records }) => records.map(({ network }) => network)))
+  const stopped = known.filter(({ records }) => isStopped(records))
   return new Set(
-    stopped.filter(({ isCount, clientId, records }) => {
+    attempts.filter(({ isCount, clientId, first, records }) => {
       if (!isCount) return stopped.filter((other) => other.clientId === clientId).length > 1
-      const furthest = furthestOf(records)
-      const [first, ...more] = records.filter(({ step, ok }) => ok && step === furthest?.step)
-      const last = more.at(-1) ?? first
-      return first && last && last.at - first.at >= clientSeconds && !networks.has(first.network)
+      const furthest = furthestOf(records)?.step
+      const times = records.filter(({ step }) => step === furthest).map(({ at }) => at)
+      return Math.max(...times) - Math.min(...times) >= clientSeconds && !networks.has(first.network)
     }),
   )
 }
@@ -166,14 +164,13 @@ function merged(records: readonly StepRecord[]): (StepRecord & { count?: number 
 }
 
 async function factsOf(attempt: Attempt, now: number, ports: AttemptListPorts): Promise<AttemptFacts> {
-  const { key, records, clientId, isCount } = attempt
-  const [first] = records
+  const { key, first, records, clientId, isCount } = attempt
   const seen = isCount ? merged(records) : await withCallElsewhere(records, ports)
   const result = resultOf(seen, now, isCount)
   return {
-    id: hashSecret(isCount ? key : `${key} ${first?.requestId}`).slice(0, 12),
+    id: hashSecret(isCount ? key : `${key} ${first.requestId}`).slice(0, 12),
     client: clientId && (await nameOf(clientId, ports)),
-    started_at: first?.at ?? now,
+    started_at: first.at,
     result,
     steps: seen.map(
       ({ requestId, userAgent, clientId: _client, signIn: _signIn, grantId: _grant, ...step }) => ({

@@ -4,7 +4,7 @@ import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/serv
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { Store } from '../store.ts'
 import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
-import { AttemptBook, type SeenStep } from './attempt-book.ts'
+import { AttemptBook, type SeenStep, signInKey } from './attempt-book.ts'
 import { type AttemptChoice, type AttemptFacts, readAttempts } from './attempt-list.ts'
 
 let runtime: FakeRuntime
@@ -82,6 +82,7 @@ describe('attempts', () => {
   it('take no calls after the first list, nor of grants that were not seen to begin', async () => {
     see('token', { clientId: 'c', grantId: 'g' })
     for (const step of ['first_call', 'list', 'list', 'first_call'] as const) see(step, { grantId: 'g' })
+    see('first_call', { grantId: 'g', ok: false, status: 400 })
     see('first_call', { grantId: 'older' })
     see('first_call', { ok: false, status: 401 })
     expect((await read()).map(steps)).toEqual(['token first_call list'])
@@ -94,6 +95,13 @@ describe('attempts', () => {
     see('page', { ...browser, clientId: 'c', signIn: 's' }, other)
     see('token', { signIn: 's', grantId: 'g' }, other)
     expect((await read({}, [book, other])).map(steps)).toEqual(['register page page token'])
+  })
+
+  it('take a code that is used again, though its client has tokens', async () => {
+    see('code', { clientId: 'c', signIn: 's' })
+    see('token', { clientId: 'c', signIn: 's', grantId: 'g' })
+    see('token', { clientId: 'c', signIn: 's', ok: false, status: 400, detail: 'invalid_grant' })
+    expect((await read()).map(steps)).toEqual(['code token token'])
   })
 
   it('take a token request of another instance whose code had expired', async () => {
@@ -176,10 +184,10 @@ describe('requests that name no client', () => {
   })
 
   it('have each refusal stored, and found by its request id', async () => {
-    for (let n = 0; n < 3; n += 1) see('register', { ok: false, status: 400, detail: 'invalid' })
-    expect(await counted()).toEqual([['!register 3 request 3']])
+    for (let n = 0; n < 15; n += 1) see('register', { ok: false, status: 400, detail: 'invalid' })
+    expect(await counted()).toEqual([['!register 15 request 15']])
     expect(await read({ request: 'request 2' })).toHaveLength(1)
-    expect(await read({ request: 'request 4' })).toEqual([])
+    expect(await read({ request: 'request 16' })).toEqual([])
   })
 
   it('are told apart by the first 120 characters of a program, and need no address', async () => {
@@ -292,11 +300,20 @@ describe('what is kept', () => {
 
   it('names the client of an attempt once', async () => {
     see('register', { clientId: 'c' })
-    for (const step of ['page', 'sign_in', 'code'] as const) see(step, { clientId: 'c', signIn: 's' })
+    for (const step of ['page', 'sign_in'] as const) see(step, { clientId: 'c', signIn: 's' })
+    see('token', { clientId: 'c', signIn: 's', grantId: 'g' })
     await book.flush()
     const ids = (await store.listAttemptSteps(10)).map(({ clientId }) => clientId)
     expect(ids).toEqual([undefined, undefined, 'c', 'c'])
-    expect((await read({ client: 'c' })).map(steps)).toEqual(['register page sign_in code'])
+    expect((await read({ client: 'c' })).map(steps)).toEqual(['register page sign_in token'])
+  })
+
+  it('names the client with the first step that is stored', async () => {
+    const refused = { ok: false, status: 400, userAgent: 'p'.repeat(120) } as const
+    for (let n = 0; n < 1000; n += 1) see('register', { ...refused, detail: `${n}` })
+    const clientId = 'c'.repeat(500)
+    for (const step of ['page', 'code'] as const) see(step, { clientId, signIn: 's' })
+    expect((await read({ client: clientId })).map(steps)).toEqual(['code'])
   })
 
   it('has no client id that is too long to be one', async () => {
@@ -318,6 +335,12 @@ describe('what is kept', () => {
     const [attempt] = await read()
     expect(attempt?.steps[0]).toMatchObject({ network: '192.0.2.0/24', user_agent: 'x'.repeat(120) })
   })
+})
+
+it('signInKey derives a short key of each challenge, which does not tell it', () => {
+  const keys = ['one', 'another'].map(signInKey)
+  expect(new Set(keys).size).toBe(2)
+  for (const key of keys) expect(key).toMatch(/^[\w-]{16}$/)
 })
 
 describe('what is written', () => {
@@ -401,6 +424,12 @@ describe('the result', () => {
     expect(await read({ failed: true })).toEqual([])
     runtime.advance(1)
     expect(await read({ failed: true })).toMatchObject([{ result: 'failed', advice: expect.any(String) }])
+  })
+
+  it('of a refused page is failure after a minute: its user is not awaited', async () => {
+    see('page', { clientId: 'c', ok: false, status: 400 })
+    runtime.advance(60)
+    expect(await read()).toMatchObject([{ result: 'failed', id: expect.stringMatching(/^.{12}$/) }])
   })
 
   const look = (more: Partial<SeenStep> = {}): void => {
