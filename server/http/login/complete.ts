@@ -13,7 +13,13 @@ import { redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import { renderLogin, renderSecondFactor, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
-import { accountPath, type LoginSubject, type SignInVisit, type LoginVisit } from './login-subject.ts'
+import {
+  accountPath,
+  type LoginSubject,
+  type LoginVisit,
+  type PagePorts,
+  type SignInVisit,
+} from './login-subject.ts'
 
 type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
 
@@ -120,7 +126,7 @@ async function allow(
 
 /** Ends the provider's session: the page shows what this server granted, and never asks the provider. */
 async function openAccount(
-  { subject, context, ports }: SignInVisit,
+  { subject, context, ports }: SignInVisit<PagePorts>,
   { identity, session }: SignIn,
 ): Promise<Response> {
   const { signIn, cookies, codes } = ports

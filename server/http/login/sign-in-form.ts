@@ -27,6 +27,7 @@ import {
   loginPaths,
   type LoginPorts,
   type LoginSubject,
+  type PagePorts,
   purposeOf,
   type SignInVisit,
   type LoginVisit,
@@ -119,7 +120,7 @@ async function openForm(
 async function leave(
   start: (purpose: SignInPurpose) => Promise<string>,
   email: string | undefined,
-  visit: SignInVisit,
+  visit: SignInVisit<PagePorts>,
 ): Promise<Response> {
   try {
     return redirect(await start(purposeOf(visit)))
@@ -128,7 +129,7 @@ async function leave(
   }
 }
 
-function takeSocial(method: string, visit: SignInVisit): Promise<Response> {
+function takeSocial(method: string, visit: SignInVisit<PagePorts>): Promise<Response> {
   const { subject, ports } = visit
   return leave(
     (purpose) => startSocialSignIn(purpose, method, subject.visitor, ports.signIn),
@@ -137,7 +138,7 @@ function takeSocial(method: string, visit: SignInVisit): Promise<Response> {
   )
 }
 
-function takeSso(fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
+function takeSso(fields: URLSearchParams, visit: SignInVisit<PagePorts>): Promise<Response> {
   const { subject, ports } = visit
   const email = fields.get('email') ?? ''
   const posted = { email, captchaToken: captchaTokenIn(fields) }

@@ -41,6 +41,12 @@ describe.each(Object.entries(pages))('the %s page of the demo app', (_name, page
   })
 })
 
+it('both fields of a refused form are marked, and refer to the alert', () => {
+  const page = landingPage(english, { email: 'a@b', error: 'invalid_credentials' })
+  expect(page).toContain('id="form-error"')
+  expect(page.match(/aria-invalid="true"\s+aria-describedby="form-error"/g)).toHaveLength(2)
+})
+
 it('a form of the demo app marks no field as wrong when a redirect brought the error', () => {
   const page = landingPage(english, { error: 'access_denied' })
   expect(page).toContain('role="alert"')

@@ -349,6 +349,7 @@ describe('every page', () => {
       const policy = headers.get('content-security-policy') ?? ''
       expect(policy).toContain("default-src 'none'")
       expect(policy).toContain("base-uri 'none'")
+      expect(policy).toContain("connect-src 'self' http://localhost:8787;")
       expect(policy).toContain("frame-ancestors 'none'")
       expect(policy).not.toContain('unsafe')
       expect(headers.get('x-content-type-options')).toBe('nosniff')
