@@ -14,7 +14,7 @@ import {
 import type { Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { errorResponse } from '../transport/failed-response.ts'
 import { TransportError } from '../transport/transport.ts'
-import type { CallCarrier, ClientContext, PendingCall } from './client-calls.ts'
+import type { CallCarrier, ClientContext, PendingCall } from './pending-call.ts'
 import type { RevisionPorts } from './server-revision.ts'
 
 export interface AdaptedConnectionPorts extends RevisionPorts {

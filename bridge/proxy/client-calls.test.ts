@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createSignal } from '@drawbridge/shared/async.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { InitializeOrder, type PendingCall } from './client-calls.ts'
+import { InitializeOrder } from './client-calls.ts'
+import type { PendingCall } from './pending-call.ts'
 
 interface Asked {
   answer(): Promise<void>

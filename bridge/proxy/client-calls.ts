@@ -1,5 +1,5 @@
 import { parseExactJson, plainNumber } from '@drawbridge/shared/exact-json.ts'
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
   jsonRpcCode,
@@ -13,40 +13,11 @@ import {
   type WireMessage,
   withId,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { mcpMetaKey, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { eraOfMessage, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Context, Send, Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import { mayRepeat } from '../http/retry.ts'
 import { TransportError } from '../transport/transport.ts'
-
-export interface ClientContext extends Context {
-  readonly era: McpEra
-  /** The request that this is about. */
-  readonly call?: PendingCall
-}
-
-/** A request of the client that has no answer yet. */
-export interface PendingCall {
-  readonly id: JsonRpcId
-  readonly method: string
-  readonly era: McpEra
-  readonly wire: WireMessage
-  /** Resolves when the client has its answer, or no longer wants one. */
-  readonly answered: Promise<void>
-  /** When the server last gave a sign of life, by the clock on the wall in milliseconds. */
-  heardAtMs: number
-  /** Undefined while the call waits for its turn. */
-  carrier: CallCarrier | undefined
-  /** Aborting it ends the work for this call. */
-  abort: AbortController
-}
-
-/** Carries a call to the server. */
-export interface CallCarrier {
-  /** Sends the cancellation, if this transport has one. */
-  cancel(notice: WireMessage): Promise<void>
-  /** Forgets the call, which is about to be sent again. */
-  drop(call: PendingCall): void
-}
+import type { ClientContext, PendingCall } from './pending-call.ts'
 
 const batchRevision = '2025-03-26'
 
@@ -109,9 +80,7 @@ export class ClientInput implements Step<ClientContext> {
 }
 
 function eraOf(message: WireMessage): McpEra {
-  if (!message.text.includes(metaMark)) return 'legacy'
-  const meta = paramsOf(message)?.['_meta']
-  return isJsonObject(meta) && mcpMetaKey.protocolVersion in meta ? 'modern' : 'legacy'
+  return message.text.includes(metaMark) ? eraOfMessage(parseWireMessage(message)) : 'legacy'
 }
 
 export function paramsOf(message: WireMessage): JsonObject | undefined {

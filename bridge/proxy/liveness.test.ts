@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { NetworkError } from '../http/http-client.ts'
 import { Liveness } from './liveness.ts'
-import type { PendingCall } from './client-calls.ts'
+import type { PendingCall } from './pending-call.ts'
 
 /** Liveness with clocks that a test moves, and pings that it answers. */
 function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {

@@ -1,6 +1,7 @@
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { NetworkError } from '../http/http-client.ts'
-import type { PendingCall, PendingCalls } from './client-calls.ts'
+import type { PendingCalls } from './client-calls.ts'
+import type { PendingCall } from './pending-call.ts'
 import type { RevisionStep } from './revision-step.ts'
 
 export interface LivenessConfig {

@@ -13,7 +13,8 @@ import {
 import type { RememberedServer } from '../transport/server-memory.ts'
 import { TransportError } from '../transport/transport.ts'
 import { isErrorResponse } from '../transport/withheld-error.ts'
-import { paramsOf, type ClientInput, type PendingCall, type PendingCalls } from './client-calls.ts'
+import { paramsOf, type ClientInput, type PendingCalls } from './client-calls.ts'
+import type { PendingCall } from './pending-call.ts'
 import type { ServerConnections } from './server-connections.ts'
 
 /** The parts that carry calls in the revision of the server. */

@@ -2,7 +2,8 @@ import { parseExactObject } from '@drawbridge/shared/exact-json.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { intercepted, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
-import { paramsOf, refuse, type ClientContext } from './client-calls.ts'
+import { paramsOf, refuse } from './client-calls.ts'
+import type { ClientContext } from './pending-call.ts'
 import { matchesGlob } from '@drawbridge/shared/glob.ts'
 
 /**
