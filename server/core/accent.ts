@@ -1,4 +1,4 @@
-/** The app's colour on the pages, as `#rrggbb`, in light and in dark mode. */
+/** The app's colour on the pages, as # and six hex digits, in light and in dark mode. */
 export type Accent = Readonly<Record<Mode, string>>
 
 export type Mode = 'light' | 'dark'
@@ -97,7 +97,7 @@ export function contrastOf(one: string, other: string): number {
   return (lighter + 0.05) / (darker + 0.05)
 }
 
-/** WCAG 2.2, "relative luminance", of `#rrggbb`. */
+/** WCAG 2.2, "relative luminance", of a colour. */
 function luminanceOf(colour: string): number {
   const [red = 0, green = 0, blue = 0] = channelsOf(colour)
     .map((part) => part / 255)
@@ -105,7 +105,7 @@ function luminanceOf(colour: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
-/** Red, green and blue of `#rrggbb`, from 0 to 255. */
+/** Red, green and blue of a colour, from 0 to 255. */
 function channelsOf(colour: string): number[] {
   return [1, 3, 5].map((start) => Number.parseInt(colour.slice(start, start + 2), 16))
 }

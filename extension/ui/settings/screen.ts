@@ -3,7 +3,7 @@ import type { SettingsAction, SettingsView } from '../../core/settings/settings-
 import { confined, localise, type Translate } from '../message.ts'
 import { type Contents, fill, fillList, setOpen } from '../slot.ts'
 import { noticeText, profileCells } from './cells.ts'
-import { createProfileDialog, formContents } from './profile-form.ts'
+import { createProfileDialog, formContents } from './profile-form-view.ts'
 
 /**
  * Creates the settings page, whose body is `root`; returns a function that shows a view. Calls `act` in the click

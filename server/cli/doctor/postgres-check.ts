@@ -1,7 +1,7 @@
 import { type Checks, fail, ok } from '@drawbridge/shared/terminal/check.ts'
 import { storeName } from '../../config/store-address.ts'
 import { readPostgresFailure } from '../../store/postgres/error.ts'
-import { readPostgresSchema } from '../../store/postgres/schema.ts'
+import { readPostgresSchema } from '../../store/postgres/postgres-schema.ts'
 import { parsePostgresUrl } from '../../store/postgres/url.ts'
 
 export interface PostgresFacts {

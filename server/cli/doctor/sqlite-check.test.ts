@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
-import { sqliteMigrations } from '../../store/sqlite/schema.ts'
+import { sqliteMigrations } from '../../store/sqlite/sqlite-schema.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite.ts'
 import {
   addSealedGrant,

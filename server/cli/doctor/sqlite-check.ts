@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
-import { readSqliteVersion } from '../../store/sqlite/schema.ts'
+import { readSqliteVersion } from '../../store/sqlite/sqlite-schema.ts'
 import { isReadByAll } from './file-check.ts'
 
 const littleBytes = 200_000_000

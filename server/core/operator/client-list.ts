@@ -2,7 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { z } from 'zod'
 import { isExpired, isInUse } from '../clients/client-life.ts'
 import type { Client, ClientStore } from '../clients/client.ts'
-import { pagesOf } from '../pages.ts'
+import { pagesOf } from '../paging.ts'
 import { seconds } from './operation.ts'
 
 const maxListed = 10_000

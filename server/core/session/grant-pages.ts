@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { pagesOf } from '../pages.ts'
+import { pagesOf } from '../paging.ts'
 import type { Grant, GrantEndReason, GrantOwner, GrantRecord, GrantStore } from './grant.ts'
 
 const endedAtOnce = 100

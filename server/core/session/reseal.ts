@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { pagesOf } from '../pages.ts'
+import { pagesOf } from '../paging.ts'
 import type { GrantStore, StoredProviderSession } from './grant.ts'
 import type { Sealer } from '../seal.ts'
 import { openProviderSession, sealProviderSession } from './session-seal.ts'

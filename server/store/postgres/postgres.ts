@@ -1,5 +1,5 @@
 import type { Store } from '../../core/store.ts'
-import { createAttemptSteps } from '../sql/attempt-steps.ts'
+import { createAttemptSteps } from '../sql/attempt-rows.ts'
 import { createClients } from '../sql/clients.ts'
 import { createCodeReads } from '../sql/codes.ts'
 import { createDevices } from '../sql/devices.ts'
@@ -11,12 +11,12 @@ import {
   type SignOutRow,
 } from '../sql/provider-sessions.ts'
 import { createSignIns, writeProbe } from '../sql/sign-ins.ts'
-import { createPostgresCodes } from './codes.ts'
-import { collectFromPostgres } from './collection.ts'
-import { openPostgresDatabase } from './database.ts'
-import { createPostgresGrants } from './grants.ts'
-import { createPostgresSecondFactors } from './second-factors.ts'
-import { createPostgresTokens } from './tokens.ts'
+import { createPostgresCodes } from './postgres-codes.ts'
+import { collectFromPostgres } from './postgres-collection.ts'
+import { openPostgresDatabase } from './postgres-database.ts'
+import { createPostgresGrants } from './postgres-grants.ts'
+import { createPostgresSecondFactors } from './postgres-second-factors.ts'
+import { createPostgresTokens } from './postgres-tokens.ts'
 
 /**
  * Opens the {@link Store} in the tables of one Postgres database, which any number of instances share, in the first schema of the

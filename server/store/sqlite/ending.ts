@@ -1,6 +1,6 @@
 import type { GrantEndReason } from '../../core/session/grant.ts'
 import { releaseSessions } from '../sql/provider-sessions.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
 
 /** Makes the session of the grant $1 due for sign-out at $2. */
 export const releaseSession: string = releaseSessions('= $1', '$2')

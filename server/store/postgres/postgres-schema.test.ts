@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Store } from '../../core/store.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
-import { migratePostgres, postgresMigrations } from './schema.ts'
+import { migratePostgres, postgresMigrations } from './postgres-schema.ts'
 import { openPostgresStore } from './postgres.ts'
 
 let server: PostgresServer

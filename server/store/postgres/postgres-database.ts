@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 import { StoreUnavailableError } from '../../core/store-unavailable.ts'
 import { type PostgresFailure, readPostgresFailure } from './error.ts'
-import { migratePostgres } from './schema.ts'
+import { migratePostgres } from './postgres-schema.ts'
 import { decodeText, encodeText } from '../sql/storable-text.ts'
 import { type SqlDatabase, type Values } from '../sql/sql.ts'
 import { answerTimeoutMs, parsePostgresUrl, type PostgresAddress } from './url.ts'

@@ -3,7 +3,7 @@ import type { StoredProviderSession } from '../../core/session/grant.ts'
 import type { SecondFactorStore } from '../../core/sign-in/pending-sign-in.ts'
 import { insertSession, selectAnySession, sessionValues } from '../sql/provider-sessions.ts'
 import { insertSecondFactor } from '../sql/sign-ins.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
 import { releaseSession } from './ending.ts'
 
 const addSession = insertSession()

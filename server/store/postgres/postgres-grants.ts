@@ -3,7 +3,7 @@ import { mergeUses } from '../rules.ts'
 import { grantColumns, grantOf, type GrantRow, liveGrantsOf, ownerOf } from '../sql/grants.ts'
 import { releaseSessions } from '../sql/provider-sessions.ts'
 import type { SqlDatabase } from '../sql/sql.ts'
-import { expirePostgresCodes } from './codes.ts'
+import { expirePostgresCodes } from './postgres-codes.ts'
 import { encodeText } from '../sql/storable-text.ts'
 
 // To avoid deadlocks, lock the grant before its session.

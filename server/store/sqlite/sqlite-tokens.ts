@@ -19,7 +19,7 @@ import {
 } from '../sql/grants.ts'
 import { isReplayable, replayEnd } from '../rules.ts'
 import { withoutNulls } from '../sql/sql.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
 import { endGrant } from './ending.ts'
 
 const insertAccess = `INSERT INTO access_token (hash, grant_number, scope, expires_at, kept_until)

@@ -13,7 +13,7 @@ import {
   type TokenUseRow,
 } from '../sql/grants.ts'
 import { type SqlDatabase, withoutNulls } from '../sql/sql.ts'
-import { endPostgresGrant } from './grants.ts'
+import { endPostgresGrant } from './postgres-grants.ts'
 
 const selectAccess = `WITH token AS MATERIALIZED (
     SELECT grant_id, scope, expires_at, ${awaitsFirstUse} FROM access_token WHERE hash = $1 AND expires_at - $2 > 0

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { countRows, inspectDatabase, useDatabaseFiles } from '../../../tests/support/server/database-file.ts'
 import { addGrant, grantSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { openSqliteStore } from './sqlite.ts'
-import { migrateSqlite, sqliteMigrations } from './schema.ts'
+import { migrateSqlite, sqliteMigrations } from './sqlite-schema.ts'
 
 const newFile = useDatabaseFiles()
 

@@ -1,9 +1,9 @@
 import type { GrantStore } from '../../core/session/grant.ts'
 import { grantColumns, grantOf, type GrantRow, liveGrantsOf, ownerOf } from '../sql/grants.ts'
 import { mergeUses } from '../rules.ts'
-import { expireCodesOf } from './codes.ts'
+import { expireCodesOf } from './sqlite-codes.ts'
 import { endGrant, markEnded } from './ending.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
 
 const deleteRefused = `DELETE FROM provider_session
   WHERE grant_id = $1 AND version = $2 AND taken_up AND sign_out_due_at IS NULL RETURNING true AS gone`

@@ -12,9 +12,9 @@ import {
 } from '../sql/codes.ts'
 import { grantOf, ownerOf } from '../sql/grants.ts'
 import { insertSession, sessionValues } from '../sql/provider-sessions.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
 import { releaseSession } from './ending.ts'
-import { addFirstTokens } from './tokens.ts'
+import { addFirstTokens } from './sqlite-tokens.ts'
 
 const addSession = insertSession()
 

@@ -1,5 +1,5 @@
 import { codeRetentionSeconds, deviceRetentionSeconds } from '../rules.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
 import { releaseSession } from './ending.ts'
 
 /** Deletes or releases at most `limit` rows that expired before `now`, and returns how many. Runs inside a write. */
