@@ -130,6 +130,12 @@ it('the last line of a process needs no line end', async () => {
   expect(only.outcome).toEqual({ of: 1 })
 })
 
+it('a batch with something else in it is read, and logged', async () => {
+  const only = call()
+  await say(`[7,${good}]\n`)
+  expect([only.outcome, strays]).toEqual([{ of: 1 }, [`[7,${good}]`]])
+})
+
 it('blank lines are skipped, and other rubbish is logged', async () => {
   await say('\n  \nWelcome!\n{"jsonrpc":"2.0","method":"notifications/x"}\n')
   expect([strays, heard]).toEqual([['Welcome!'], ['notifications/x']])
