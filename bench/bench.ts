@@ -18,7 +18,7 @@ export interface Bench {
   isQuick: boolean
   plan: Plan
   connections: number
-  /** What was started for the current area, to be ended after it, the last first. */
+  /** Functions that end the programs of the current area, called last to first. */
   endings: (() => Promise<unknown>)[]
   say(text: string): void
 }

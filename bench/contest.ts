@@ -31,7 +31,7 @@ export interface Plan {
 
 /**
  * Loads the contenders in turn, round by round, so that other activity on the machine affects all alike. Throws at a
- * wrong answer: what was measured until then proves nothing.
+ * wrong answer: earlier measurements prove nothing then.
  */
 export async function contest(plan: Plan, contenders: readonly Contender[]): Promise<Results> {
   const run = async (contender: Contender, milliseconds: number) => {

@@ -19,7 +19,7 @@ export interface Figure {
   reason?: string
 }
 
-/** A {@link Figure} with the direction of its bar. Whoever runs its area adds the name of that. */
+/** A {@link Figure} with the direction of its bar, to which the caller adds the area. */
 export interface AreaFigure extends Omit<Figure, 'area'> {
   goal?: '<=' | '>='
 }

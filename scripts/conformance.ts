@@ -55,7 +55,7 @@ console.log(figures.map(summary).join('\n'))
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, undefined, 2)}\n`)
 process.exitCode = figures.every(({ ok }) => ok) ? 0 : 1
 
-/** Runs what is left in the queue, and reports in its order. */
+/** Runs the rest of the queue, and reports in its order. */
 async function work(queue: Iterable<[number, Area]>): Promise<void> {
   for (const [index, { run }] of queue) {
     runs[index] = await run()

@@ -75,7 +75,7 @@ async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<S
 const busy = { status: 503, retryAfter: '1' }
 
 describe('a client of the soak', () => {
-  it('is content with a refresh and a call that succeed', async () => {
+  it('accuses nothing when a refresh and a call succeed', async () => {
     const client = await startClient({})
     expect(await client.verify()).toBeUndefined()
     expect(tally.accusations()).toEqual([])
@@ -113,7 +113,7 @@ describe('a client of the soak', () => {
     expect(tally.get(accused)).toBeGreaterThan(0)
   })
 
-  it('a lost connection stays lost', async () => {
+  it('keeps a connection lost once it is lost', async () => {
     const client = await startClient({ token: [{ status: 400 }] })
     expect(await client.verify()).toContain('400')
     expect(client.lost).toContain('400')

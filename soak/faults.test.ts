@@ -3,7 +3,7 @@ import { drawFault, planPhases } from './faults.ts'
 import { createRandom } from './random.ts'
 
 describe('planPhases', () => {
-  it('begins with everything, ends calm, and has every weather within three minutes', () => {
+  it('begins with everything, ends calm, and has every mix within three minutes', () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const phases = planPhases(180, createRandom(seed))
       expect(phases[0]?.name).toBe('everything')
@@ -15,7 +15,7 @@ describe('planPhases', () => {
     }
   })
 
-  it('no mix is more than everything', () => {
+  it('has no mix whose shares exceed one', () => {
     for (const { mix } of planPhases(600, createRandom(1))) {
       expect(Object.values(mix).reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(1)
     }
@@ -34,7 +34,7 @@ describe('drawFault', () => {
     expect(new Set(drawn).size).toBe(3)
   })
 
-  it('calm is calm', () => {
+  it('draws no fault from an empty mix', () => {
     expect(drawFault({}, createRandom(1))).toEqual({ kind: 'none' })
   })
 })

@@ -7,7 +7,7 @@ const draw = (seed: number): number[] => {
 }
 
 describe('createRandom', () => {
-  it('a seed always gives the same sequence, and another seed another one', () => {
+  it('gives the same sequence for the same seed, and another for another', () => {
     expect(draw(7)).toEqual(draw(7))
     expect(draw(7)).not.toEqual(draw(8))
   })
@@ -21,7 +21,7 @@ describe('createRandom', () => {
     }
   })
 
-  it('what one part draws does not change what another gets', () => {
+  it('gives each fork its own sequence, unaffected by other draws', () => {
     const random = createRandom(7)
     const before = random.fork('a').next()
     random.next()

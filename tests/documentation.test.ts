@@ -138,7 +138,7 @@ describe('a page', () => {
     exclude: (path) => /^(?:node_modules|dist|\..*)$/.test(path),
   }).map((path) => `/${path.replaceAll('\\', '/')}`)
 
-  it('names no source file that exists nowhere', () => {
+  it('names existing source files only', () => {
     const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).filter((page) => page !== 'CHANGELOG.md')
     const offenders = pages.flatMap((page) =>
       [...readFileSync(join(root, page), 'utf8').matchAll(/`([\w.-]+\/[\w./-]+\.ts)`/g)]

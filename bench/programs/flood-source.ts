@@ -1,4 +1,4 @@
-// Floods a server with bad requests at a steady rate, whatever the answers. argv: port, own address, requests per
+// Floods a server with bad requests at a steady rate, without waiting for answers. argv: port, own address, requests per
 // second. On SIGTERM it prints its results as JSON.
 import { connect, type Socket } from 'node:net'
 

@@ -1,4 +1,4 @@
-// A server of 2025-11-25 with sessions on plain node:http, fast enough to measure what is in front of it. With argv
+// A server of 2025-11-25 with sessions on plain node:http, fast enough to measure programs in front of it. With argv
 // `guarded`, it requires an access token of its own authorization server, which lets everybody sign in.
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** By folder: tests that lie elsewhere and prove what it decides. Those beside its files are taken anyway. */
+/** By folder: tests elsewhere that prove its decisions. Tests beside its files always run. */
 const widerTests: Readonly<Record<string, readonly string[]>> = {
   'server/core/access': [
     'server/core/tokens/caller-reader.test.ts',

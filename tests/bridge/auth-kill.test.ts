@@ -44,7 +44,7 @@ const moments: readonly Moment[] = [
   },
 ]
 
-/** Kills a bridge at that moment of a refresh. A second one goes on with what is left. */
+/** Kills a bridge at that moment of a refresh; a second one continues from the store. */
 async function killAt(scene: AuthScene, moment: Moment): Promise<void> {
   await scene.signedIn({ agoSeconds: 4000 })
   moment.hold(scene)

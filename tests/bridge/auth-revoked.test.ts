@@ -13,7 +13,7 @@ import {
 
 const times = 5
 
-/** So many bridges of one signed-in user, which have all called once, so that what they do next is no start. */
+/** Starts bridges of one signed-in user, each of which has made a call, so that later calls are not its first. */
 async function warm(scene: AuthScene, count: number): Promise<BridgeProcess[]> {
   await scene.signedIn()
   const bridges = await scene.opened(count)

@@ -21,7 +21,7 @@ async function opened(stage: Stage, options: RemoteOptions = { era: 'legacy' }):
 
 const times = 600
 
-/** Writes the lines again and again, 600 times or until nobody has taken any for two seconds; returns how often. */
+/** Writes the lines again and again, 600 times or until none was read for two seconds; returns how often. */
 async function flood({ child: { stdin } }: BridgeChild, lines: string): Promise<number> {
   for (let written = 0; written < times; written += 1) {
     if (stdin === null || stdin.write(lines)) continue

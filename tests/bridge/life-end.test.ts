@@ -146,7 +146,7 @@ function callOf(id: string, name: string, args: JsonObject): JsonObject {
 
 describe.concurrent('a script that writes its requests and closes stdin', () => {
   it(
-    'hears that a sign-in is needed, and no browser opens for nobody',
+    'is told that a sign-in is needed, and no browser opens',
     staged(async (stage) => {
       const remote = await stage.remote({ auth: true, approval: 'wait' })
       const bridge = bridgeOf(stage, remote.url, ['--store', 'memory'])

@@ -36,7 +36,7 @@ interface SignedIn {
   page: { status: number; html: string } | undefined
 }
 
-/** Signs in as the person of the fixture. The clock is that of the server. */
+/** Signs in as the person of the fixture, by the clock of the server. */
 async function signIn(changes: Partial<OAuthConfig> = {}, request: SignInRequest = {}): Promise<SignedIn> {
   const { runtime } = drawbridge
   const flow = createSignInFlow(oauthConfig(serverUrl, changes), { http, runtime })

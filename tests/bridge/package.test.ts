@@ -39,7 +39,7 @@ beforeAll(async () => {
   const target = join(folder, 'target')
   mkdirSync(target)
   writeFileSync(join(target, 'package.json'), '{"private":true}')
-  // Offline: without what is optional there is nothing to fetch.
+  // Offline: without optional packages there is nothing to fetch.
   const flags = ['--omit=optional', '--offline', '--no-audit', '--no-fund', '--ignore-scripts']
   await run('npm', ['install', join(folder, filename), ...flags], { cwd: target })
   installed = join(target, 'node_modules')

@@ -140,7 +140,7 @@ describe.concurrent('a server that answers with', () => {
       else await bridge.initialize()
       for (const _ of [1, 2]) {
         const said = await bridge.ask('tools/list')
-        // As it came, or by name where it would have to be written anew.
+        // As it came, or by name where it would have to be rewritten.
         if (year === '2025') expect(said).toHaveProperty('result.tools.0.name', 'x')
         else expect(errorOf(said).data).toMatchObject({ code: 'server_too_large' })
       }

@@ -38,7 +38,7 @@ async function opened(stage: Stage, settings: RemoteOptions = {}): Promise<Scene
 
 describe.concurrent('after a sleep of the computer', () => {
   it(
-    'the server is pinged, and the stream of its session opened again, whatever is under way',
+    'pings the server and reopens the stream of its session, also with calls under way',
     staged(async (stage) => {
       const { remote, bridge, sleep } = await opened(stage)
       remote.broadcast('notifications/resources/list_changed')
@@ -58,7 +58,7 @@ describe.concurrent('after a sleep of the computer', () => {
   )
 
   it(
-    'a client of 2025 is subscribed anew at a server of 2026, and hears each change once',
+    'subscribes a client of 2025 again at a server of 2026, so that it hears each change once',
     staged(async (stage) => {
       const { remote, bridge, sleep } = await opened(stage, { era: 'modern' })
       await sleep()

@@ -25,7 +25,7 @@ function expectOneSignIn({ remote, links }: AuthScene): void {
   expect(links()).toBe(1)
 }
 
-describe('a sign-in that nobody finishes', { concurrent: true, timeout: 60_000 }, () => {
+describe('a sign-in that is never finished', { concurrent: true, timeout: 60_000 }, () => {
   it('goes on in another bridge when the one that began it is killed', () =>
     inAuthScene({}, async (scene) => {
       // One after the other: of two that start at once either may be the one that signs in.
@@ -72,7 +72,7 @@ describe('a first sign-in', { concurrent: true, timeout: 60_000 }, () => {
         expect(openings()).toEqual([await bridge.link()])
         expectOneSignIn(scene)
         expect(scene.remote.counters.tabs).toBe(1)
-        // The second start needs nobody.
+        // The second start needs no person.
         await bridge.close()
         const [next] = await scene.opened(1, { opens: true, environment })
         expect(await call(next as BridgeProcess)).toContain('clientId')

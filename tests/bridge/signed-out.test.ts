@@ -2,7 +2,7 @@ import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { describe, expect, it } from 'vitest'
 import { inAuthScene } from '../support/bridge/sign-in/auth-scene.ts'
 
-/** What clients ask of every server when they start, and what they ask soon after. */
+/** The requests of clients when they start, and soon after. */
 const questions: readonly [method: string, params: JsonObject][] = [
   ['tools/list', {}],
   ['resources/list', {}],

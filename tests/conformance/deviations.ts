@@ -145,10 +145,7 @@ export const deviations: readonly Deviation[] = [
     what: 'A message of an earlier revision that comes with the version header of 2026-07-28, and with nothing else of it, is served as what it is.',
     why: 'Hosted assistants send that header after they have agreed on an earlier revision. Anything else of 2026-07-28 in the request makes all of its rules count.',
     off: 'Cannot be switched off.',
-    test: [
-      'server/http/mcp/mcp-gate.test.ts',
-      'ignores a version header of 2026-07-28 on an older message',
-    ],
+    test: ['server/http/mcp/mcp-gate.test.ts', 'ignores a version header of 2026-07-28 on an older message'],
   },
   {
     sections: 'MCP auth Scope-Challenge-Handling',

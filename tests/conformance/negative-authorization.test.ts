@@ -114,7 +114,7 @@ const wentBack: NegativeCase[] = [
   ...refused('login_required', { 'OpenID Connect Core 3.1.2.6: prompt=none': { prompt: 'none' } }),
 ]
 
-/** A posted form with these headers, besides that of a page. */
+/** A posted form with these headers, and the one of a page. */
 const posted = (headers: Record<string, string>, fields: Fields): CaseRequest => ({
   path: '/oauth/authorize',
   form: { email: '{email}', password: 'x', ...fields },

@@ -52,15 +52,15 @@ export function row(title: string, request: CaseRequest, expected: Expected): Ne
   return { title, steps: [{ request, expected }] }
 }
 
-/** Makes the steps of a row from what is particular to it. */
+/** Makes the steps of a row from its particulars. */
 export type Steps<Given> = (given: Given) => readonly Step[]
 
-/** Steps of a single request, built from what is particular to a row, with the same expected response for all. */
+/** Steps of a single request, built from the particulars of a row, with the same expected response for all. */
 export const expecting =
   <Given>(expected: Expected, build: (given: Given) => CaseRequest): Steps<Given> =>
   (given) => [{ request: build(given), expected }]
 
-/** Creates a {@link NegativeCase} for each title of a table, which says what is particular to it. */
+/** Creates a {@link NegativeCase} for each title of a table, which has its particulars. */
 export const rows = <Given>(steps: Steps<Given>, table: Readonly<Record<string, Given>>): NegativeCase[] =>
   Object.entries(table).map(([title, given]) => ({ title, steps: steps(given) }))
 

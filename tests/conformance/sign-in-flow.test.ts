@@ -38,7 +38,7 @@ const pendingOf = async (browser: Browser): Promise<number> => {
 }
 
 describe('the answer to the client', () => {
-  it('RFC 6749 3.1.2, OAuth 2.1 2.3, RFC 9700 4.11.2: keeps the query that the redirect URI has, behind a link until somebody has signed in', async () => {
+  it('RFC 6749 3.1.2, OAuth 2.1 2.3, RFC 9700 4.11.2: keeps the query that the redirect URI has, behind a link until a person has signed in', async () => {
     const target = 'https://quill.example/cb?tenant=1&x=%20'
     const { client_id: id } = await drawbridge.register({ redirect_uris: [target] })
     const asked = { redirect_uri: target }
@@ -155,7 +155,7 @@ describe('consent', () => {
     expect(await pendingOf(browser)).toBe(1)
   })
 
-  it('MCP security Confused-Deputy: a return that nobody left for is of no use', async () => {
+  it('MCP security Confused-Deputy: refuses a return without a sign-in that left for it', async () => {
     const browser = drawbridge.browser()
     await browser.visit(drawbridge.authorizeUrl(clientId))
     const { response, url } = await browser.visit(`${baseUrl}/oauth/callback?code=stolen&state=made-up`)

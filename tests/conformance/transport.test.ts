@@ -194,7 +194,7 @@ describe('a request of 2026-07-28 that is served', () => {
     })
   })
 
-  it('MCP transport Statelessness: who the client is, is read from each request anew', async () => {
+  it('MCP transport Statelessness: reads who the client is from each request', async () => {
     const as = (requested: string): Promise<Response> =>
       modern({
         method: 'tools/list',

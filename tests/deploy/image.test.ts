@@ -39,7 +39,7 @@ describe('the image', () => {
     expect(final.join('\n')).not.toMatch(/npm |apt|curl/)
   })
 
-  it('runs as nobody in particular, stops by SIGTERM, and says whether it lives', () => {
+  it('runs without privileges, stops by SIGTERM, and has a health check', () => {
     for (const line of ['USER 1000:1000', 'STOPSIGNAL SIGTERM', 'EXPOSE 8787', 'VOLUME /data'])
       expect(final).toContain(line)
     expect(final.some((line) => line.startsWith('HEALTHCHECK ') && line.includes('/healthz'))).toBe(true)

@@ -31,7 +31,7 @@ describe.each(names)('%s.yml', (name) => {
   const { jobs, permissions } = workflows[name]
   const steps = Object.values(jobs).flatMap((job) => job.steps)
 
-  it('may read, and each job says what more it may do', () => {
+  it('grants jobs reading only, unless a job names more', () => {
     expect(permissions).toEqual({ contents: 'read' })
     expect(read(`.github/workflows/${name}.yml`)).not.toMatch(/write-all|pull_request_target/)
   })
@@ -42,7 +42,7 @@ describe.each(names)('%s.yml', (name) => {
     for (const line of lines) expect(line).toMatch(/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
   })
 
-  it('runs scripts and files that there are', () => {
+  it('runs existing scripts and files only', () => {
     const lines = steps.flatMap(({ run }) => run ?? [])
     for (const line of lines) {
       const [, script, workspace] = /npm run ([\w:-]+)(?: -w (\w+))?/.exec(line) ?? []
@@ -62,7 +62,7 @@ describe.each(names)('%s.yml', (name) => {
     expect(steps.some(({ run }) => run?.includes('.ci/run'))).toBe(true)
   })
 
-  it('jobs wait for jobs that there are', () => {
+  it('makes jobs wait for existing jobs only', () => {
     for (const { needs = [] } of Object.values(jobs)) {
       for (const job of [needs].flat()) expect(Object.keys(jobs)).toContain(job)
     }
@@ -70,12 +70,14 @@ describe.each(names)('%s.yml', (name) => {
 })
 
 it('uses each action at one digest in all workflows', () => {
-  const used = new Set(names.flatMap((name) => read(`.github/workflows/${name}.yml`).match(/uses: .*/g) ?? []))
+  const used = new Set(
+    names.flatMap((name) => read(`.github/workflows/${name}.yml`).match(/uses: .*/g) ?? []),
+  )
   const actions = [...used].map((line) => line.split('@')[0])
   expect(new Set(actions).size).toBe(actions.length)
 })
 
-it('the oldest Node of each program is tried, on three systems', () => {
+it('tries the oldest Node of each program on three systems', () => {
   const { matrix } = workflows.ci.jobs['old-nodes']?.strategy ?? {}
   const oldest = (program: string): string | undefined =>
     matrix?.include?.find((each) => each.program === program)?.node

@@ -118,7 +118,7 @@ async function expectJudged(
   expect(await comeIn(() => apply([{ allow: other }]))).toBe('refused')
 }
 
-/** With rules that come in force at the time when somebody with a credential comes in. */
+/** Rules that come into force while a caller with a credential arrives. */
 const ways: Record<string, (inForce: () => void) => Promise<Outcome>> = {
   async 'provider bearer'(inForce) {
     inForce()
@@ -164,7 +164,7 @@ describe('a way in that begins at the provider or with a credential', () => {
   })
 })
 
-describe('a connection of somebody whom the rules no longer let in', () => {
+describe('ends a connection of a person whom the rules no longer admit', () => {
   afterEach(() => drawbridge.close())
 
   it('ends, its session is signed out, and the client has to sign in again', async () => {
@@ -180,7 +180,7 @@ describe('a connection of somebody whom the rules no longer let in', () => {
     expect(await refreshed.json()).toMatchObject({ error: 'invalid_grant' })
     const now = drawbridge.runtime.now()
     expect(await drawbridge.app.store.claimSignOuts({ limit: 10, until: now + 60 }, now)).toHaveLength(1)
-    // The rules may allow that user again; what has ended stays ended.
+    // The rules may admit that user again; an ended connection stays ended.
     apply([{ allow: {} }])
     expect(await call({ authorization: `Bearer ${tokens.access_token}` })).toBe('refused')
   })
@@ -240,7 +240,7 @@ describe('a connection of somebody whom the rules no longer let in', () => {
 describe('a rule that gives some scopes only', () => {
   afterEach(() => drawbridge.close())
 
-  it('leaves a connection and a token of the provider no more than these, whatever they had before', async () => {
+  it('limits connections and provider tokens to the scopes and tools of the rule', async () => {
     await start({ scopes, tools })
     const { client_id: clientId } = await drawbridge.register()
     const scope = 'mcp orders:write'

@@ -232,7 +232,7 @@ describe('the audit file', () => {
     renameSync(auditFile(), `${auditFile()}.1`)
     server.signal('SIGHUP')
     await until(() => statSync(auditFile(), { throwIfNoEntry: false }) !== undefined, 'the new file')
-    // What is being written at that moment still goes to the old one.
+    // A write under way still goes to the old one.
     await until(async () => {
       await registerPlainClient(server)
       return audited().some(({ event }) => event === 'client_registered')

@@ -51,7 +51,7 @@ async function startReal(more: ServerSettings = {}): Promise<ServerProcess> {
   return real
 }
 
-it('a client of the trial gets 401 from the real server, is unknown there, and signs in anew', async () => {
+it('a client of the trial gets 401 from the real server, is unknown there, and signs in again', async () => {
   const real = await startReal()
   expect(await statusOfCall(real, tokens.access_token)).toBe(401)
   const refused = await real.fetch(`${real.baseUrl}/oauth/token`, {

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.close())
 
-/** What is in the way of a client: answers itself, or changes what passes. Undefined: passes it on. */
+/** An obstacle before the server: answers itself, or changes what passes. Undefined: passes it on. */
 type Fault = (
   request: Request,
   pass: (request: Request) => Promise<Response>,
@@ -44,9 +44,7 @@ async function connect(
     await client.connect()
     await client.listTools()
     await client.end()
-  } catch {
-    // What is in the way is what these tests are about.
-  }
+  } catch {}
 }
 
 let attempts: AttemptFacts[]

@@ -37,7 +37,7 @@ export interface BridgeProcess extends LocalClient {
   links(): readonly string[]
   /** Returns the names of the tools that it lists. */
   tools(): Promise<string[]>
-  /** Calls a tool; returns its text, or that of the error. */
+  /** Calls a tool; returns its text, or the error's. */
   call(name: string, input?: object): Promise<string>
 }
 

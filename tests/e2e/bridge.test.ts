@@ -72,7 +72,7 @@ describe('the bridge in front of our server', { timeout: patienceMs }, () => {
   )
 
   it.skipIf(executable === undefined)(
-    'one sign-in in Chromium, then three clients at once: half an hour later nobody signs in again',
+    'one sign-in in Chromium serves three clients at once, and still does half an hour later',
     async () => {
       const before = server.events('signed_in').length
       const first = bridge()

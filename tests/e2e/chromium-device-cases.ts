@@ -27,7 +27,7 @@ export function deviceCases(browser: () => Browser, given: () => ServerProcess):
       }, patienceMs)
       afterAll(() => phone?.close())
 
-      it('the code is typed, whoever asks is seen, and the device gets its tokens (section 3.3)', async () => {
+      it('shows who asks once the code is typed, and the device gets its tokens (section 3.3)', async () => {
         const device = await client.start()
         expect(device.verification_uri).toBe(`${server.baseUrl}/oauth/device`)
         expect(await client.pollResult(device)).toBe('authorization_pending')

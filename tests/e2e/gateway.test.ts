@@ -147,7 +147,7 @@ async function namesPastTheDoor(): Promise<string[]> {
 
 /** For an upstream whose tool `delete_everything` is denied. */
 function itReadsUtf8(): void {
-  it('a message is what it says in UTF-8, whatever charset is named', async () => {
+  it('reads a message as UTF-8 only, and refuses other charsets', async () => {
     expect(await namesPastTheDoor()).toEqual(expect.arrayContaining(['opening_hours', 'delete_everything']))
     const client = await connect('sdk 1, 2025-11-25', ada)
     expect(await client.listTools()).not.toContain('delete_everything')
@@ -187,7 +187,7 @@ describe.skipIf(!hasPythonPeers())('in Python', () => {
     itKnowsCallers(bearer)
     itReadsUtf8()
 
-    it('promises nobody a call without a sign-in, since the upstream takes nobody else', async () => {
+    it('asks every caller to sign in, since the upstream takes no one else', async () => {
       const refused = await postMcp(server, { method: 'tools/list' })
       expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
         401,

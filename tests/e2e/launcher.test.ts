@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-// Whoever can write the cache of a program's code can have it run other code.
+// Write access to the cache of a program's code is enough to run other code.
 describe.each(['bridge', 'server'])('the code cache of the launcher of the %s', (name) => {
   const launcher = fileURLToPath(new URL(`../../${name}/launcher.cjs`, import.meta.url))
   const run = async (home: string, temporary: string): Promise<void> => {
@@ -15,7 +15,7 @@ describe.each(['bridge', 'server'])('the code cache of the launcher of the %s', 
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   }
 
-  it('is in the home folder, for nobody else, and not where all users keep temporary files', async () => {
+  it('keeps its cache in the home folder, readable by its owner only, not in the shared temporary folder', async () => {
     const [home, temporary] = [temporaryFolder(), temporaryFolder()]
     await run(home, temporary)
     const cache = join(home, '.cache', 'drawbridge')
@@ -33,5 +33,5 @@ describe.each(['bridge', 'server'])('the code cache of the launcher of the %s', 
     expect([readdirSync(cache), readdirSync(temporary)]).toEqual([[], []])
   })
 
-  it('is done without where there is no home', () => run('/dev/null', temporaryFolder()))
+  it('works without a cache where there is no home', () => run('/dev/null', temporaryFolder()))
 })

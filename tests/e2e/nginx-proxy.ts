@@ -57,7 +57,7 @@ export async function startNginx(addresses: NginxAddresses): Promise<NginxProxy>
   }
 }
 
-/** Starts nginx with `site`, what is within its `http`, and waits for `port`. Returns what ends it. */
+/** Starts nginx with `site` as the content of its `http` block, and waits for `port`. Returns a function that ends it. */
 export async function startNginxSite(site: string, port: number): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'drawbridge-nginx-'))
   writeFileSync(join(folder, 'nginx.conf'), mainConfiguration(folder))

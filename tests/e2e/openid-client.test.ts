@@ -116,7 +116,7 @@ describe('openid-client, registering itself', () => {
 })
 
 describe('openid-client with clients of the operator', () => {
-  it('asks as often as it is told until somebody allows the device (RFC 8628)', async () => {
+  it('polls at the interval it is given until a person allows the device (RFC 8628)', async () => {
     const device = await openid.initiateDeviceAuthorization(television, { resource: server.mcpUrl })
     expect(device).toMatchObject({ interval: 5, verification_uri: `${server.baseUrl}/oauth/device` })
     const polling = openid.pollDeviceAuthorizationGrant(

@@ -100,7 +100,7 @@ describe.skipIf(!hasPythonPeers())('with a collector, the bridge and FastMCP', {
         'enduser.id': expect.any(String) as string,
         'mcp.protocol.version': revision,
       })
-      // What was done before the message was read is part of it.
+      // The span includes the work before the message was read.
       await spanOf('store findAccessToken', 'drawbridge-server', client, chain[0])
       const recordInTrace = () => collector.records().find((each) => inTrace(each as never))
       await until(() => recordInTrace() !== undefined, 'the record of the call')

@@ -7,7 +7,7 @@ const content = '{"content":[{"type":"text","text":"fine"}]}'
 const good = `{"jsonrpc":"2.0","id":ID,"result":${content}}`
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
 
-/** What is written, and what the client of a command gets: the text of the result, or the text and the code of the error. */
+/** The line written, and what the client of a command gets: the text of the result, or the text and code of the error. */
 export type AnswerShape = [shape: string, written: string, text: string, code?: number]
 
 /** The beginning of the error for an answer that cannot be read. */

@@ -19,7 +19,7 @@ function marked({ status }: Head): Transform | undefined {
 }
 
 describe.concurrent('a byte order mark', () => {
-  it('before every body of a server is no part of it: metadata, tokens, JSON and events', () =>
+  it('is skipped before every body of a server: metadata, tokens, JSON and events', () =>
     staged(async (stage) => {
       for (const era of ['legacy', 'modern'] as const) {
         const remote = await oddRemote(stage, { change: marked }, { auth: true, era })
@@ -27,7 +27,7 @@ describe.concurrent('a byte order mark', () => {
       }
     })())
 
-  it('before the data of each event is no part of it, in the transport of 2024-11-05 too', () =>
+  it('is skipped before the data of each event, in the transport of 2024-11-05 too', () =>
     staged(async (stage) => {
       const withMarks = ({ headers }: Head): Transform | undefined => {
         if (!String(headers['content-type']).startsWith('text/event-stream')) return undefined

@@ -19,7 +19,7 @@ function flushed(compress: ReturnType<typeof createGzip> | ReturnType<typeof cre
   return compress
 }
 
-/** Codings that servers and what stands in front of them apply, whatever was asked for. */
+/** Codings that servers and proxies apply unasked. */
 const codings: Record<string, { coding: string; compress: () => Duplex }> = {
   gzip: { coding: 'gzip', compress: () => flushed(createGzip()) },
   'gzip by its old name': { coding: 'X-GZip', compress: () => flushed(createGzip()) },

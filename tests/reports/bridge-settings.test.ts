@@ -98,7 +98,7 @@ describe('credentials of a proxy with a bare percent sign', () => {
         : { flags, environment: { [name]: address } }
       const { opened } = await openBridge(stage, url, given)
       expect(proxy.credentials[0]).toBe('jo:100%sure')
-      // Beyond the tunnel is no TLS.
+      // There is no TLS beyond the tunnel.
       if (name !== 'HTTPS_PROXY') expect(opened).toHaveProperty('result')
     })(),
   )

@@ -24,7 +24,7 @@ export interface Head {
 export interface Oddities {
   /** Answers the request itself where it returns true; nothing of it has been read yet. */
   answer?(incoming: IncomingMessage, response: ServerResponse): boolean
-  /** The path where the server has what is asked for at this one. */
+  /** The path that the server redirects this one to. */
   path?(path: string): string
   /** Changes the head of a response, and returns what its body goes through. */
   change?(head: Head, incoming: IncomingMessage): Duplex | undefined

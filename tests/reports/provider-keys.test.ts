@@ -146,7 +146,7 @@ describe('Supabase signs with a key that its key set lacks', () => {
   })
 })
 
-describe('a made-up token that names a key of nobody', () => {
+describe('a made-up token that names an unknown key', () => {
   const madeUp = async (gotrue: Gotrue, changes: object = {}): Promise<string> => {
     const now = gotrue.drawbridge.runtime.now()
     const claims = {

@@ -12,7 +12,7 @@ it('each program knows every variable of both', () => {
   expect(bridge.toSorted()).toEqual(names(bridgeSettings))
 })
 
-it('the programs share no variable, and leave those of the other alone', () => {
+it('the programs share no variable, and ignore those of each other', () => {
   const all = Object.values(programVariables).flat()
   expect(new Set(all).size).toBe(all.length)
   const environment = Object.fromEntries([...all, 'TOKENS'].map((name) => [`DRAWBRIDGE_${name}`, 'x']))

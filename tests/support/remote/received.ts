@@ -57,7 +57,7 @@ export async function receive(incoming: IncomingMessage, response: ServerRespons
   return received
 }
 
-/** Names a request for a log: a POST by its JSON-RPC method, others by that of HTTP. */
+/** Names a request for a log: a POST by its JSON-RPC method, others by their HTTP method. */
 export function nameOf({ method, body }: Received): string {
   if (method !== 'POST') return method
   return Array.isArray(body) ? 'batch' : ((body['method'] as string | undefined) ?? 'response')

@@ -43,7 +43,7 @@ export function createAdminApi(services: AuthServices, path: string): Hono {
   })
   return api
 
-  /** A duration in hours, such as `1h`; none bans nobody. */
+  /** A duration in hours, such as `1h`; without one the account is not banned. */
   function ban(id: string, duration: string) {
     const hours = Number(duration.replace('h', ''))
     return accounts.update(id, (account, now) => {

@@ -153,7 +153,7 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
   }
 }
 
-/** The least cost of scrypt: what it costs to guess a password is nothing to tests. */
+/** The minimum cost of scrypt: tests need no protection against guessing. */
 const quick = 2
 
 const TEN_YEARS = 315_360_000

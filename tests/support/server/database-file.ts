@@ -47,7 +47,7 @@ export function countRows(path: string): Record<string, number> {
   })
 }
 
-/** Returns SQLite's check of the file's structure: `ok`, or what is wrong. */
+/** Returns SQLite's check of the file's structure: `ok`, or the faults. */
 export function checkIntegrity(path: string): unknown {
   return inspectDatabase(path, (database) =>
     database

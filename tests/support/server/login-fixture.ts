@@ -30,7 +30,7 @@ export interface LoginFixture {
   /** State shared by all instances of one server. */
   shared: Pick<ReturnType<typeof signInPortsSample>, 'store' | 'sealer' | 'runtime'>
   runtime: FakeRuntime
-  /** Waits for what was still going on when its page was shown. */
+  /** Waits for work that went on after its page was shown. */
   settle(): Promise<void>
   /** Creates a browser at an address; without one no limit per address applies. */
   browser(address?: string): Browser

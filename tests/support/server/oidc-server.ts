@@ -30,7 +30,7 @@ export interface OidcServerOptions {
   backchannelLogoutUri?: string
   /** Signs everything; an RSA key for RS256 by default. */
   key?: KeySample
-  /** Without one there is no userinfo. */
+  /** Undefined: no userinfo endpoint. */
   userinfo?: boolean
   /** Returns the user's current groups. */
   groups?: () => readonly string[]

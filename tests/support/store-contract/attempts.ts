@@ -38,7 +38,7 @@ export function describeAttempts({ store, race }: StoreInstances): void {
       await store().countAttempt('key', 60, start + 59)
       const next = { count: 1, windowEndsAt: start + 120 }
       expect(await store().countAttempt('key', 60, start + 60)).toEqual(next)
-      // A window that runs keeps its end, whatever length is asked for later.
+      // A running window keeps its end, also when another length is asked for.
       expect(await store().countAttempt('key', 3600, start + 61)).toEqual({ ...next, count: 2 })
       const last = { count: 1, windowEndsAt: start + 560 }
       expect(await store().countAttempt('key', 60, start + 500)).toEqual(last)

@@ -114,7 +114,7 @@ function describeKeptClients({ store, race }: StoreInstances): void {
 }
 
 function describeLists({ store }: StoreInstances): void {
-  it('lists of clients go by id, page by page, whatever the kind and the end', async () => {
+  it('lists clients of every kind and end by id, page by page', async () => {
     const ids = ['b', 'B', 'a', 'https://client.example/', 'a b', 'é']
     for (const [index, id] of ids.entries()) {
       await store().addClient({ ...(index % 2 ? clientSample : bareClient), id })

@@ -16,7 +16,7 @@ export interface StoreInstances {
   store(): Store
   /** Runs `work` fifty times at once, spread over two instances. */
   race<Result>(work: (store: Store, index: number) => Promise<Result>): Promise<Result[]>
-  /** Reopens the store, which forgets what was not durable. */
+  /** Reopens the store, which loses writes that were not durable. */
   reopen(): Promise<void>
 }
 

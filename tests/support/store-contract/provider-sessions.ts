@@ -170,7 +170,7 @@ function describeRefusals({ store }: StoreInstances): void {
       sample = await addGrant(store(), grantSample('a'))
     })
 
-    it('the time of the first one stays, whatever comes after it', async () => {
+    it('keeps the time of the first one', async () => {
       expect(await attempt(start, false)).toBeUndefined()
       expect(await attempt(start + 5, true)).toBe(start + 5)
       expect(await attempt(start + 20, true)).toBe(start + 5)

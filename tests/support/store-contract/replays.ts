@@ -151,7 +151,7 @@ function describeUsedTokens({ store }: StoreInstances): void {
       expect(found).toMatchObject({ grant: sample.grant, end: undefined })
     })
 
-    it('one that was never used stays as long as its grant, whatever happens to access tokens', async () => {
+    it('keeps an unused one as long as its grant, also when access tokens end', async () => {
       await rotate(sample.tokens.refreshHash, 'a 2', start)
       await store().removeAccessToken('access a 2')
       await collect(start + grantSeconds - 1)
@@ -161,7 +161,7 @@ function describeUsedTokens({ store }: StoreInstances): void {
       expect(await store().findRefreshToken('refresh a 2')).toBeUndefined()
     })
 
-    it('go with their grant, in whatever order their access tokens end', async () => {
+    it('are removed with their grant, in any order in which their access tokens end', async () => {
       const long = { ...successorSample('a 2'), accessExpiresAt: start + grantSeconds }
       await store().rotateRefreshToken(sample.tokens.refreshHash, long, rotationTerms(start))
       await rotate('refresh a 2', 'a 3', start + 10)

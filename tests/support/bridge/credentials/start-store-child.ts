@@ -10,7 +10,7 @@ export interface StoreChild {
   kill(signal?: NodeJS.Signals): void
   /** Lets it exit on its own; resolves when it has. */
   stop(): Promise<void>
-  /** Resolves when it has exited, for whatever reason. */
+  /** Resolves when it has exited, for any reason. */
   gone: Promise<void>
 }
 

@@ -41,7 +41,7 @@ export interface OAuthServer {
   /** `${origin}/mcp` */
   serverUrl: string
   issuer: string
-  /** Where its documents are; its issuer is that of the start. */
+  /** The origin of its documents; its issuer stays the one it started with. */
   places: OAuthServerPlaces
   seen: SeenRequest[]
   /** Returns the requested paths in order. */

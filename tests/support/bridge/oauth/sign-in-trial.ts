@@ -55,7 +55,7 @@ export async function signIn(
   request: SignInRequest = {},
 ): Promise<{ credential: Credential; arrival: Arrival; prompts: SignInPrompt[]; lines: string[] }> {
   const trial = beginTrial(serverUrl, changes, request)
-  // The test wants to see whatever ends the sign-in before a prompt.
+  // The test observes anything that ends the sign-in before a prompt.
   const { url } = await Promise.race([trial.prompt, trial.done.then((): never => noPrompt())])
   const arriving = visit(url)
   arriving.catch(() => undefined)

@@ -122,7 +122,7 @@ function storedLogin(remote: Remote, agoSeconds: number): Credential {
   return loginAt({ origin: remote.issuer }, client, changes)
 }
 
-/** Calls a tool; returns its text, or that of the error. */
+/** Calls a tool; returns its text, or the error's. */
 export async function call(bridge: BridgeProcess, name = 'whoami', args: JsonObject = {}): Promise<string> {
   return textOf(await bridge.request('tools/call', { name, arguments: args }))
 }
