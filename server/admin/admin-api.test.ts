@@ -58,7 +58,7 @@ const person = (sub: string) => ({
 const idsIn = (facts: Record<string, unknown>): unknown[] =>
   (facts['grants'] as { id: string }[]).map(({ id }) => id)
 
-describe('GET /grants', () => {
+describe('listing grants', () => {
   beforeEach(async () => {
     await addGrant(admin.store, grantSample('a', { ...person('ada'), clientId: 'one' }))
     await addGrant(admin.store, grantSample('b', { ...person('ada'), clientId: 'two' }))
@@ -77,26 +77,26 @@ describe('GET /grants', () => {
     ['?user=ada&client=two', ['grant b']],
     ['?user=nobody', []],
     ['?after=grant%20b', ['grant c']],
-  ])('%s', async (query, ids) => {
+  ])('GET /grants%s selects grants', async (query, ids) => {
     expect(idsIn(await factsOf('GET', `/grants${query}`))).toEqual(ids)
   })
 
-  it('gives a page, and where the next begins', async () => {
+  it('GET /grants returns a page, and where the next begins', async () => {
     const first = await factsOf('GET', '/grants?limit=2')
     expect([idsIn(first), first['next']]).toEqual([['grant a', 'grant b'], 'grant b'])
     const second = await factsOf('GET', `/grants?limit=2&after=${encodeURIComponent(String(first['next']))}`)
     expect([idsIn(second), second['next']]).toEqual([['grant c'], undefined])
   })
 
-  it('gives a hundred unless it is asked for others, and ten thousand at most', async () => {
+  it('GET /grants returns 100 grants, or as many as limit says', async () => {
     for (let index = 0; index < 110; index += 1) await addGrant(admin.store, grantSample(`x${index}`))
     expect(idsIn(await factsOf('GET', '/grants'))).toHaveLength(100)
     expect(idsIn(await factsOf('GET', '/grants?limit=1000'))).toHaveLength(113)
   })
 })
 
-describe('grants are ended', () => {
-  it('one by its id, which is recorded', async () => {
+describe('ending grants', () => {
+  it('DELETE /grants/{id} ends one grant, and records it', async () => {
     const { tokens } = await addGrant(admin.store, grantSample('a', person('ada')))
     expect(await factsOf('DELETE', '/grants/grant%20a')).toEqual({ revoked: 1, grants: ['grant a'] })
     expect(await admin.store.findAccessToken(tokens.accessHash, start + 60)).toBeUndefined()
@@ -107,14 +107,14 @@ describe('grants are ended', () => {
     ])
   })
 
-  it('but none that is not there', async () => {
+  it('DELETE /grants/{id} returns 404 for an unknown grant', async () => {
     expect(await factsOf('DELETE', '/grants/none', 404)).toEqual({
       error: 'not_found',
       error_description: 'There is no grant "none".',
     })
   })
 
-  it('all of a user, who may have none', async () => {
+  it('DELETE /users/{user}/grants ends all grants of a user, who may have none', async () => {
     await addGrant(admin.store, grantSample('a', person('ada')))
     await addGrant(admin.store, grantSample('c', person('bob')))
     const path = '/users/Ada%40example.com/grants'
@@ -124,7 +124,7 @@ describe('grants are ended', () => {
     expect(idsIn(await factsOf('GET', '/grants'))).toEqual(['grant c'])
   })
 
-  it('those that ended before the store failed are recorded', async () => {
+  it('DELETE /users/{user}/grants records the grants that ended before the store failed', async () => {
     const inner = openMemoryStore()
     for (let index = 0; index < 150; index += 1) {
       await addGrant(inner, grantSample(`${index}`, person('ada')))
@@ -140,7 +140,7 @@ describe('grants are ended', () => {
 })
 
 describe('clients', () => {
-  it('are listed as by clients list --json', async () => {
+  it('GET /clients lists clients as clients list --json does', async () => {
     await admin.store.addClient(publicClient({ id: 'b', expiresAt: start + 86_400 }))
     await admin.store.addClient(publicClient({ id: 'a', expiresAt: undefined }))
     const ids = ({ clients }: Record<string, unknown>): unknown[] =>
@@ -151,7 +151,7 @@ describe('clients', () => {
   })
 
   it.each(['plain', 'https://client.example/meta.json?a=b', '100% /..//', 'ümlaut'])(
-    'are removed with their grants: %s',
+    'DELETE /clients/{id} removes a client with its grants: %s',
     async (id) => {
       await admin.store.addClient(publicClient({ id }))
       await addGrant(admin.store, grantSample('a', { clientId: id }))
@@ -166,7 +166,7 @@ describe('clients', () => {
     },
   )
 
-  it('of the file are not removed, nor are their grants ended', async () => {
+  it('DELETE /clients/{id} refuses a client of the file, whose grants stay', async () => {
     await addGrant(admin.store, grantSample('a', { clientId: 'file-client' }))
     const facts = await factsOf('DELETE', '/clients/file-client', 409)
     expect(facts['error_description']).toMatch(/^file-client is configured in the file of CLIENTS/)
@@ -174,14 +174,14 @@ describe('clients', () => {
   })
 })
 
-describe('POST /keys/rotate', () => {
+describe('rotating keys', () => {
   const kidsInFile = (): (string | undefined)[] =>
     readFileSync(admin.keyFile, 'utf8')
       .trim()
       .split('\n')
       .map((line) => line.split(':')[0])
 
-  it('puts a new key in front of the file, as keys rotate, and is recorded', async () => {
+  it('POST /keys/rotate adds a new key at the front of the file, and records it', async () => {
     const facts = await factsOf('POST', '/keys/rotate')
     const added = String(facts['added'])
     expect(facts).toEqual({
@@ -206,7 +206,7 @@ describe('POST /keys/rotate', () => {
     expect(JSON.stringify([facts, line])).not.toContain(entry.slice(added.length + 1))
   })
 
-  it('is done once at a time', async () => {
+  it('POST /keys/rotate refuses a second rotation while one is in progress', async () => {
     const both = await Promise.all([admin.ask('POST', '/keys/rotate'), admin.ask('POST', '/keys/rotate')])
     expect(both.map(({ status }) => status)).toEqual([200, 409])
     expect(kidsInFile()).toHaveLength(2)
@@ -214,7 +214,7 @@ describe('POST /keys/rotate', () => {
     expect(kidsInFile()).toHaveLength(3)
   })
 
-  it('needs a key file that can be changed', async () => {
+  it('POST /keys/rotate needs a key file that can be changed', async () => {
     rmSync(admin.keyFile)
     expect((await factsOf('POST', '/keys/rotate', 409))['error_description']).toMatch(
       /^The key file .* cannot be changed: ENOENT/,
@@ -227,13 +227,13 @@ describe('POST /keys/rotate', () => {
     })
   })
 
-  it('ends when the server stops', async () => {
+  it('POST /keys/rotate ends when the server stops', async () => {
     await createAdmin({ isStopped: () => true })
     expect(await factsOf('POST', '/keys/rotate')).toMatchObject({ ok: false, interrupted: true })
   })
 })
 
-it('GET /events has the audit events in order, and where to go on', async () => {
+it('GET /events returns audit events in order, and where to continue', async () => {
   await admin.ask('GET', '/clients', 'Bearer wrong')
   await addGrant(admin.store, grantSample('a', person('ada')))
   await admin.ask('DELETE', '/grants/grant%20a')
@@ -250,7 +250,7 @@ describe('a request', () => {
     ['/grants/', 404],
     ['/users//grants', 404],
     ['/Grants', 404],
-  ])('GET %s is %i', async (path, status) => {
+  ])('GET %s returns %i', async (path, status) => {
     expect((await factsOf('GET', path, status))['error']).toBe('not_found')
   })
 
@@ -260,7 +260,7 @@ describe('a request', () => {
     ['GET', '/grants/one', 'DELETE'],
     ['PUT', '/users/ada/grants', 'DELETE'],
     ['GET', '/keys/rotate', 'POST'],
-  ])('%s %s is 405: %s', async (method, path, allow) => {
+  ])('%s %s returns 405 and allows %s', async (method, path, allow) => {
     const response = await admin.ask(method, path)
     expect([response.status, response.headers.get('allow')]).toEqual([405, allow])
   })
@@ -285,16 +285,16 @@ describe('a request', () => {
     ['GET', '/events?since=9999999999999999', 'since: expected a whole number from 0 to 9007199254740991.'],
     ['DELETE', '/grants/one?id=two', 'id: expected only once.'],
     ['POST', '/keys/rotate?force=true', 'force: unknown parameter.'],
-  ])('%s %s is 400', async (method, path, text) => {
+  ])('%s %s returns 400', async (method, path, text) => {
     expect(await factsOf(method, path, 400)).toEqual({ error: 'invalid_request', error_description: text })
   })
 
-  it('HEAD is answered like GET, without a body', async () => {
+  it('HEAD returns the status of GET without a body', async () => {
     const response = await admin.ask('HEAD', '/grants')
     expect([response.status, await response.text()]).toEqual([200, ''])
   })
 
-  it('has an id, by which the log has its failure', async () => {
+  it('a failed request returns the id under which the log has its error', async () => {
     const mistake = (): Promise<never> => Promise.reject(new TypeError('a mistake'))
     await createAdmin({ store: { ...openMemoryStore(), listGrants: mistake } })
     const response = await admin.ask('GET', '/grants')
@@ -305,7 +305,7 @@ describe('a request', () => {
     ])
   })
 
-  it('while the store is down is 503', async () => {
+  it('a request returns 503 while the store is down', async () => {
     await createAdmin({ store: { ...openMemoryStore(), listGrants: storeIsDown } })
     const response = await admin.ask('GET', '/grants')
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
@@ -316,7 +316,7 @@ describe('GET /openapi.json', () => {
   const documentOf = async (): Promise<Document> =>
     (await factsOf('GET', '/openapi.json')) as unknown as Document
 
-  it('is a valid OpenAPI 3.1 document', async () => {
+  it('GET /openapi.json returns a valid OpenAPI 3.1 document', async () => {
     const validator = new Validator()
     const document = await documentOf()
     const { valid, errors } = await validator.validate({ ...document })
@@ -324,7 +324,7 @@ describe('GET /openapi.json', () => {
     expect(validator.version).toBe('3.1')
   })
 
-  it('has every operation, and no other', async () => {
+  it('the OpenAPI document describes every route, and no other', async () => {
     const { paths } = await documentOf()
     const described = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -332,7 +332,7 @@ describe('GET /openapi.json', () => {
     expect(described).toEqual(adminRoutes.map(({ method, path }) => `${method} ${path}`))
   })
 
-  it('says what parameters are like', async () => {
+  it('the OpenAPI document describes parameters', async () => {
     const { paths } = await documentOf()
     expect(paths['/grants']?.['get']?.parameters).toContainEqual({
       name: 'limit',
@@ -369,7 +369,7 @@ describe('GET /openapi.json', () => {
     await admin.store.endGrant(grant.id, 'revoked_by_user', start)
   }
 
-  it('has every fact of a grant', async () => {
+  it('the OpenAPI document describes every member of a grant', async () => {
     await addWholeGrant()
     const { grants } = (await factsOf('GET', '/grants?all=true', 200)) as { grants: object[] }
     const { paths } = await documentOf()
@@ -409,7 +409,7 @@ describe('GET /openapi.json', () => {
     ['getOpenApi', 200, '/openapi.json'],
   ]
 
-  it.each(cases)('%s answers %i as it says', async (id, status, path, prepare) => {
+  it.each(cases)('%s returns %i as the OpenAPI document says', async (id, status, path, prepare) => {
     await prepare?.()
     const operation = adminRoutes.find((row) => row.id === id)
     if (!operation) throw new Error(`There is no operation ${id}.`)
@@ -422,7 +422,7 @@ describe('GET /openapi.json', () => {
     else expect(Object.keys(facts)).toEqual(['error', 'error_description'])
   })
 
-  it('each of them is tried above, with every answer of its own', () => {
+  it('the cases above try every route with each of its statuses', () => {
     const tried = new Set(cases.map(([id, status]) => `${id} ${status}`))
     const own = adminRoutes.flatMap(({ id, refusals = {} }) =>
       ['200', ...Object.keys(refusals)].map((status) => `${id} ${status}`),

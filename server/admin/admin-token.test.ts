@@ -19,7 +19,7 @@ async function statusWith(authorization: string): Promise<number> {
   return (await admin.ask('GET', '/clients', authorization)).status
 }
 
-describe('without the token', () => {
+describe('a request without the token', () => {
   it.each([
     ['nothing', '', 'no_token'],
     ['another scheme', `Basic ${adminToken}`, 'no_token'],
@@ -56,7 +56,7 @@ describe('without the token', () => {
     expect((await admin.ask(method, path, bearer('x'.repeat(40)))).status).toBe(401)
   })
 
-  it('nothing is changed', async () => {
+  it('a request without the token changes nothing', async () => {
     await admin.store.addClient(publicClient({ id: 'one' }))
     await admin.ask('DELETE', '/clients/one', bearer('x'.repeat(40)))
     expect(await admin.store.findClient('one')).toBeDefined()
@@ -64,12 +64,12 @@ describe('without the token', () => {
 })
 
 describe('the token', () => {
-  it('is taken whatever the case of the scheme', async () => {
+  it('the admin token is accepted whatever the case of the scheme', async () => {
     expect(await statusWith(`bearer ${adminToken}`)).toBe(200)
     expect(await statusWith(`BEARER  ${adminToken}`)).toBe(200)
   })
 
-  it('is the one of the file, as it is within a second', async () => {
+  it('the admin token follows its file within a second', async () => {
     const next = 'b'.repeat(40)
     writeFileSync(`${admin.tokenFile}.new`, `${next}\r\n`, { mode: 0o600 })
     renameSync(`${admin.tokenFile}.new`, admin.tokenFile)

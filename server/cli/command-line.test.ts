@@ -37,7 +37,7 @@ async function runLine(
   return { code, ...said, faults: faults.map((line) => line.slice(4)) }
 }
 
-it('--help has usage, every command, examples, where the flags are, and exits 0', async () => {
+it('--help prints usage, every command and examples, and exits with 0', async () => {
   const { code, stdout, stderr } = await runLine(['--help'])
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(/^Usage:[^]*\nExamples:\n/)
@@ -72,24 +72,27 @@ it.each<[argv: string[], settings: Settings, texts: (string | RegExp)[]]>([
 })
 
 describe('what keeps a server from starting', () => {
-  it.each(['LISTEN', 'APP_URL'])('a port in use, of %s: it ends with 1 and a next step', async (which) => {
-    const occupant = createServer()
-    const [taken, free] = [await freePort(), await freePort()]
-    await new Promise<void>((resolve) => occupant.listen(taken, '127.0.0.1', resolve))
-    const [port, appPort] = which === 'LISTEN' ? [taken, free] : [free, taken]
-    const { code, stdout, stderr } = await runLine([], {
-      STORE: 'memory:',
-      LISTEN: `127.0.0.1:${port}`,
-      BASE_URL: `http://localhost:${port}`,
-      APP_URL: `http://localhost:${appPort}`,
-    })
-    occupant.close()
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toContain('EADDRINUSE')
-    expect(stderr).toMatch(/take other ports/)
-  })
+  it.each(['LISTEN', 'APP_URL'])(
+    'a port of %s that is in use ends the server with 1 and a next step',
+    async (which) => {
+      const occupant = createServer()
+      const [taken, free] = [await freePort(), await freePort()]
+      await new Promise<void>((resolve) => occupant.listen(taken, '127.0.0.1', resolve))
+      const [port, appPort] = which === 'LISTEN' ? [taken, free] : [free, taken]
+      const { code, stdout, stderr } = await runLine([], {
+        STORE: 'memory:',
+        LISTEN: `127.0.0.1:${port}`,
+        BASE_URL: `http://localhost:${port}`,
+        APP_URL: `http://localhost:${appPort}`,
+      })
+      occupant.close()
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toContain('EADDRINUSE')
+      expect(stderr).toMatch(/take other ports/)
+    },
+  )
 
-  it('a store that cannot be opened: it ends with 1 and a reason', async () => {
+  it('a store that cannot be opened ends the server with 1 and a reason', async () => {
     writeFileSync(join(folder, 'server.db'), `SQLite format 3\0${'damaged '.repeat(1000)}`)
     const { code, stdout, stderr } = await runLine([], { STORE: 'sqlite:FOLDER/server.db' })
     expect([code, stdout]).toEqual([1, ''])
@@ -111,7 +114,7 @@ describe('a file that a setting names and that cannot be used', () => {
       writeFileSync(join(folder, name), content)
   })
 
-  it('is told with every other fault at once, each by the name that it was given under', async () => {
+  it('serve reports every fault of files and settings at once, under the names they were given', async () => {
     const { code, stdout, stderr, faults } = await runLine(['--clients', 'FOLDER/clients.json'], {
       LISTEN: 'nowhere',
       STOER: 'memory:',
@@ -133,7 +136,7 @@ describe('a file that a setting names and that cannot be used', () => {
     expect(names.length).toBeGreaterThan(8)
   })
 
-  it('is the generated key file too, where nothing names one', async () => {
+  it('serve reports a fault of the generated key file, which no setting names', async () => {
     const { code, stderr, faults } = await runLine([], { STORE: 'sqlite:FOLDER/kept/server.db' })
     expect([code, faults.length]).toEqual([2, 1])
     expect(faults[0]).toMatch(/^DRAWBRIDGE_SECRET_KEYS: .*kept\/secret-keys.*holds no key ring/)
@@ -155,7 +158,7 @@ describe('a file that a setting names and that cannot be used', () => {
     ['clients list', ['LOG', 'STORE', 'CLIENTS']],
     ['clients add --name One', ['LOG', 'STORE']],
     ['grants list', ['LOG', 'STORE']],
-  ])('is told by %s --json, as far as it uses them: %j', async (command, names) => {
+  ])('%s --json reports the faults of the files it uses: %j', async (command, names) => {
     const { code, stdout, stderr, faults } = await runLine([...command.split(' '), '--json'], settings)
     expect(code).toBe(2)
     expect(new Set(faults.map((fault) => fault.split(':')[0]))).toEqual(
@@ -166,7 +169,7 @@ describe('a file that a setting names and that cannot be used', () => {
     expect(stderr + stdout).not.toContain(secret)
   })
 
-  it('is told by doctor, beside the faults of other settings', async () => {
+  it('doctor reports faults of files beside those of other settings', async () => {
     const { code, stdout } = await runLine(['doctor', '--json'], settings)
     expect(code).toBe(1)
     const { checks } = JSON.parse(stdout) as { checks: { state: string; message: string; fix?: string }[] }

@@ -23,7 +23,7 @@ function run(store: string): Promise<Record<string, unknown>> {
   return migrate(input).then((code) => ({ code, ...facts() }))
 }
 
-it('makes a store that is not there', async () => {
+it('migrate creates a missing store', async () => {
   expect(await run(`sqlite:${path}`)).toEqual({
     code: 0,
     ok: true,
@@ -34,19 +34,19 @@ it('makes a store that is not there', async () => {
   expect(existsSync(path)).toBe(true)
 })
 
-it('makes the schema in an empty file, and says from where', async () => {
+it('migrate creates the schema in an empty file, and prints the previous version', async () => {
   new DatabaseSync(path).close()
   expect(await run(`sqlite:${path}`)).toMatchObject({ code: 0, from: 0, to: newest })
   await openSqliteStore(path, { shared: true }).close()
 })
 
-it('has nothing to do for the newest one, also while a server runs', async () => {
+it('migrate leaves the newest schema alone, even while a server runs', async () => {
   const store = openSqliteStore(path)
   expect(await run(`sqlite:${path}`)).toMatchObject({ code: 0, from: newest, to: newest })
   await store.close()
 })
 
-it('says so when a server holds an old one', async () => {
+it('migrate fails for an old schema that a server holds', async () => {
   await openSqliteStore(path).close()
   const held = new DatabaseSync(`${path}.lock`)
   held.exec('BEGIN EXCLUSIVE')
@@ -60,7 +60,7 @@ it('says so when a server holds an old one', async () => {
   expect((failure as OperatorRefusal).status).toBe(409)
 })
 
-it('has nothing to do for a store in memory', async () => {
+it('migrate does nothing for a store in memory', async () => {
   expect(await run('memory:')).toMatchObject({ code: 0, ok: true })
 })
 
@@ -71,7 +71,7 @@ describe('on Postgres', () => {
   })
   afterAll(() => server.close())
 
-  it('makes the schema, then has nothing to do', async () => {
+  it('migrate creates the schema in Postgres once', async () => {
     const url = await server.createDatabase()
     const first = await run(url)
     expect(first).toMatchObject({ code: 0, from: 0 })
@@ -79,7 +79,7 @@ describe('on Postgres', () => {
     expect(JSON.stringify(first)).not.toContain('sesame')
   })
 
-  it('of a database that is not there fails without its password', async () => {
+  it('migrate fails for a missing database without printing its password', async () => {
     const failure = await run(server.url('nothing')).catch((error: unknown) => error)
     expect((failure as OperatorRefusal).message).toContain('was not migrated')
     expect((failure as OperatorRefusal).message).not.toContain('sesame')

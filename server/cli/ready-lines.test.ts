@@ -12,7 +12,7 @@ describe('the tools of the ready text', () => {
     expect(toolsText({ tools: undefined }, serveModule({ provider }))).toBe(text)
   })
 
-  it('of a module are its file, their number and that of the scopes', () => {
+  it('the ready text names the file of a module, and counts its tools and scopes', () => {
     const config = { provider: 'supabase', tools: './my-tools.mjs' } as const
     const scopes = { 'notes:write': 'Change notes' }
     expect(toolsText(config, serveModule(config, { tools: [tool('a'), tool('b')], scopes }))).toBe(
@@ -23,21 +23,21 @@ describe('the tools of the ready text', () => {
     )
   })
 
-  it('of an upstream are its own', () => {
+  it('the ready text leaves the tools of an upstream to the upstream', () => {
     expect(toolsText({ tools: undefined }, { upstream: 'https://mcp.example.com/' })).toBe(
       'those of https://mcp.example.com/',
     )
   })
 })
 
-it('tools that take no sign-in are named', () => {
+it('the ready text names tools that need no sign-in', () => {
   expect(publicToolsLine(new Set())).toBe('')
   expect(publicToolsLine(new Set(['search', 'help']))).toBe(
     '  Open to all    search, help, without signing in\n',
   )
 })
 
-it('what is off by default is named where it is on', () => {
+it('the ready text names options that are on and off by default', () => {
   const off = { access: undefined, audit: undefined, metricsListen: undefined, adminListen: undefined }
   expect(optionLines(off)).toBe('')
   const metricsListen = { host: '127.0.0.1', port: 9464 }

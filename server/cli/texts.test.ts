@@ -23,7 +23,7 @@ it.each([
   expect(stderr).toBe(note)
 })
 
-it('prints one line with --json, also of a language of TEXTS', async () => {
+it('texts --json prints one line, also for a language of TEXTS', async () => {
   const path = join(temporaryFolder(), 'fr.json')
   const texts = { ...english, common: { ...english.common, privacy: 'Confidentialité' } }
   writeFileSync(path, JSON.stringify({ language: 'fr', texts }))
@@ -32,7 +32,7 @@ it('prints one line with --json, also of a language of TEXTS', async () => {
   expect(line.facts()).toEqual({ language: 'fr', texts })
 })
 
-it('says which languages there are to who names none', async () => {
+it('texts refuses an invalid language tag, and names the languages there are', async () => {
   const line = createCommandFixture({})
   await expect(printTexts(line.input, 'french_FR')).rejects.toMatchObject({
     status: 400,

@@ -33,7 +33,7 @@ function line(settings: Record<string, string> = {}, json = true): ReturnType<ty
   return createCommandFixture({ ACCESS: access, ...settings }, { json })
 }
 
-describe('a person who is described', () => {
+describe('access test', () => {
   it.each<[given: CommandOptions, code: number, facts: object]>([
     [
       { email: 'ada@example.com' },
@@ -48,13 +48,13 @@ describe('a person who is described', () => {
       { rule: 3, scopes: ['mcp'], tools: { allow: ['list_*'] } },
     ],
     [{ sub: 'x' }, exitCode.failed, { decision: 'denied', rule: null }],
-  ])('%j', async (given, code, facts) => {
+  ])('access test decides about a user described by %j', async (given, code, facts) => {
     const { input, facts: said } = line()
     expect(await testAccess(input, given)).toBe(code)
     expect(said()).toMatchObject(facts)
   })
 
-  it('is told about in words', async () => {
+  it('access test prints the rule, scopes and tools in words', async () => {
     const { input, said } = line({}, false)
     await testAccess(input, { claims: '{"groups":["staff"]}' })
     await testAccess(input, { sub: 'x' })
@@ -67,7 +67,7 @@ describe('a person who is described', () => {
     )
   })
 
-  it('is not promised what the server refuses: this provider confirms no address', async () => {
+  it('access test treats an address as unverified if the provider confirms none', async () => {
     const runtime = {
       ...drawbridge.runtime,
       fetch: async (request: Request) => (await drawbridge.app.sandbox?.fetch(request)) ?? Response.error(),
@@ -78,23 +78,26 @@ describe('a person who is described', () => {
     expect(said().stdout).toMatch(/^Denied: a rule by email would fit, but the address is not verified\./)
   })
 
-  it.each<CommandOptions>([{}, { unverified: true }])('has to be described: %j', async (given) => {
-    await expect(testAccess(line().input, given)).rejects.toMatchObject({ status: 400 })
-  })
+  it.each<CommandOptions>([{}, { unverified: true }])(
+    'access test refuses an incomplete description: %j',
+    async (given) => {
+      await expect(testAccess(line().input, given)).rejects.toMatchObject({ status: 400 })
+    },
+  )
 
-  it.each(['[]', '{', '"x"'])('with claims that are no object (%s) is a usage fault', async (claims) => {
+  it.each(['[]', '{', '"x"'])('access test refuses claims that are not an object: %s', async (claims) => {
     await expect(testAccess(line().input, { claims })).rejects.toMatchObject({
       status: 400,
     })
   })
 })
 
-it('without rules there is nothing to try', async () => {
+it('access test refuses to run without rules', async () => {
   const { input } = createCommandFixture({}, {})
   await expect(testAccess(input, { sub: 'x' })).rejects.toMatchObject({ status: 400 })
 })
 
-it('rules with faults are a configuration fault, with every one of them', async () => {
+it('access test reports every fault of the rules', async () => {
   const faulty = join(folder, 'faulty.json')
   writeFileSync(faulty, '{"rules":[{"allow":{"emial":[]}},{"deny":{},"scopes":["mcp"]}]}')
   const { input } = createCommandFixture({ ACCESS: faulty }, {})

@@ -28,7 +28,7 @@ const settings = (): Record<string, string> => ({
 })
 
 describe('attempts', () => {
-  it('prints attempts and counted requests, the newest last, as text that steers no terminal', async () => {
+  it('attempts prints attempts and counted requests, newest last, with control characters escaped', async () => {
     for (let n = 0; n < 3; n += 1) book.note({ ...seen, step: 'challenge' })
     runtime.advance(1)
     book.note({
@@ -60,7 +60,7 @@ describe('attempts', () => {
     expect(stderr).toBe('The newest is last.\n')
   })
 
-  it('--follow prints each attempt once when it is decided, and none that was decided before', async () => {
+  it('attempts --follow prints each attempt once it is decided, except earlier ones', async () => {
     book.note({ ...seen, step: 'register', clientId: 'before' })
     await book.flush()
     runtime.advance(60)
@@ -87,7 +87,7 @@ describe('attempts', () => {
     expect(rounds).toBe(71)
   })
 
-  it('without any says so', async () => {
+  it('attempts says so when there are none', async () => {
     const command = createCommandFixture(settings(), { runtime })
     await operate('attempts', command)
     expect(command.said()).toEqual({

@@ -53,7 +53,7 @@ describe('clients, beside a running server', () => {
       { json, runtime },
     )
 
-  it('adds a public client that the server knows at once', async () => {
+  it('clients add adds a public client that a running server knows at once', async () => {
     const command = line()
     const options = { name: 'Reports', redirectUri: redirectUris }
     expect(await operate('clients add', command, options)).toBe(exitCode.ok)
@@ -73,7 +73,7 @@ describe('clients, beside a running server', () => {
     })
   })
 
-  it('prints a secret this once, and stores its hash', async () => {
+  it('clients add prints a secret once, and stores its hash', async () => {
     const command = line(false)
     await operate('clients add', command, { redirectUri: redirectUris, secret: true })
     const { stdout, stderr } = command.said()
@@ -83,7 +83,7 @@ describe('clients, beside a running server', () => {
     expect(client).toMatchObject({ authMethod: 'client_secret_basic', secretHash: hashSecret(secret ?? '') })
   })
 
-  it('adds a resource server, which signs nobody in, and a device', async () => {
+  it('clients add adds a resource server without grant types, and a device', async () => {
     const command = line()
     await operate('clients add', command, { introspects: true })
     const resourceServer = command.facts()
@@ -107,7 +107,7 @@ describe('clients, beside a running server', () => {
       /grant_types must include/,
     ],
     ['a name that is too long', { redirectUri: redirectUris, name: 'n'.repeat(201) }, /client_name/],
-  ])('adds nothing with %s', async (_rule, options, text) => {
+  ])('clients add refuses %s', async (_rule, options, text) => {
     await expect(operate('clients add', line(), options)).rejects.toMatchObject({
       message: expect.stringMatching(text),
       status: 400,
@@ -115,7 +115,7 @@ describe('clients, beside a running server', () => {
     expect(await store.listClients({ after: '', limit: 10 })).toEqual([])
   })
 
-  it('lists clients of the file and of the store; unused registrations only when asked for', async () => {
+  it('clients list lists clients of file and store, and unused registrations with --all', async () => {
     await store.addClient(publicClient({ id: 'b', expiresAt: start + 86_400 }))
     await store.addClient(publicClient({ id: 'a', expiresAt: start + 120 * 86_400 }))
     await store.addClient(publicClient({ id: 'gone', expiresAt: start }))
@@ -130,7 +130,7 @@ describe('clients, beside a running server', () => {
     expect(ids(command.facts())).toEqual(['reports', 'a', 'b'])
   })
 
-  it('lists them as a table, in which a name cannot steer the terminal', async () => {
+  it('clients list prints a table with control characters escaped', async () => {
     await store.addClient(publicClient({ id: 'a', name: 'Evil\u001b[2J\u202e', createdAt: start }))
     await store.addClient(publicClient({ id: 'b', expiresAt: start + 86_400 }))
     const command = line(false)
@@ -140,7 +140,7 @@ describe('clients, beside a running server', () => {
     expect(stderr).toBe('1 more are registered but unused. To see them: --all\n')
   })
 
-  it('removes a client and ends what people allowed to it', async () => {
+  it('clients remove removes a client and ends its grants', async () => {
     await store.addClient(publicClient({ id: 'mcpc_a' }))
     await addGrant(store, grantSample('a', { clientId: 'mcpc_a' }))
     const command = line()
@@ -151,7 +151,7 @@ describe('clients, beside a running server', () => {
     expect(record?.end?.reason).toBe('client_removed')
   })
 
-  it('says how to keep a client with a metadata document away', async () => {
+  it('clients remove says how to refuse a client with a metadata document', async () => {
     const id = 'https://client.example/c'
     await store.addClient(publicClient({ id, kind: 'metadata_document' }))
     const command = line(false)
@@ -162,7 +162,7 @@ describe('clients, beside a running server', () => {
     })
   })
 
-  it('says of an unknown client which one may be meant', async () => {
+  it('clients remove suggests a similar id for an unknown client', async () => {
     await store.addClient(publicClient({ id: 'mcpc_J0Qm1yXv3kq8Zt5oW2bL7g' }))
     await expect(remove(line(), 'mcpc_J0Qm1yXv3kq8Zt5oW2bL7q')).rejects.toMatchObject({
       message: 'There is no client "mcpc_J0Qm1yXv3kq8Zt5oW2bL7q". Did you mean mcpc_J0Qm1yXv3kq8Zt5oW2bL7g?',
@@ -172,7 +172,7 @@ describe('clients, beside a running server', () => {
     await expect(remove(line(), 'other')).rejects.toThrow(/^There is no client "other"\.$/)
   })
 
-  it('a client of the file is taken out of the file', async () => {
+  it('clients remove refuses a client of the file', async () => {
     await expect(remove(line(true, { CLIENTS: writeClients() }), 'reports')).rejects.toMatchObject({
       message: expect.stringMatching(/^reports is configured in the file of CLIENTS/),
       nextStep: expect.stringContaining('grants revoke --client reports'),
@@ -182,14 +182,14 @@ describe('clients, beside a running server', () => {
 })
 
 describe('clients without a store', () => {
-  it('a store in memory cannot be added to from outside', async () => {
+  it('clients add refuses a store in memory', async () => {
     const command = createCommandFixture({ STORE: 'memory:' })
     await expect(operate('clients add', command, { redirectUri: redirectUris })).rejects.toMatchObject({
       status: 400,
     })
   })
 
-  it('a file that no server has made yet has no clients', async () => {
+  it('clients commands treat a missing store file as empty', async () => {
     const command = createCommandFixture({ STORE: `sqlite:${join(folder, 'none.db')}` })
     await operate('clients list', command, { all: true })
     expect(command.said().stdout).toBe('No clients.\n')

@@ -62,7 +62,7 @@ describe('grants, beside a running server', () => {
     return command.facts()
   }
 
-  it('lists what is live: whose, of which client, made, used from where with which tool, and its end', async () => {
+  it('grants list lists live grants with user, client, times, last address and tool', async () => {
     const { grant } = await addGrant(store, grantSample('a', person('ada')))
     await store.addClient(publicClient({ id: grant.clientId, name: 'The client' }))
     const twoAddresses = { addresses: ['192.0.2.9', '198.51.100.7'], at: start + 20 } as const
@@ -88,7 +88,7 @@ describe('grants, beside a running server', () => {
     ])
   })
 
-  it('lists a page of up to 10,000, and says where the next begins', async () => {
+  it('grants list prints a page, and where the next begins', async () => {
     for (let n = 100; n < 220; n += 1) await addGrant(store, grantSample(`${n}`))
     expect(await listed()).toHaveLength(120)
     const page = line(false)
@@ -101,7 +101,7 @@ describe('grants, beside a running server', () => {
     )
   })
 
-  it('revokes one: its token is of no use to the running server from then on', async () => {
+  it('grants revoke ends one grant, whose token a running server refuses from then on', async () => {
     const { tokens } = await addGrant(store, grantSample('a', person('ada')))
     expect(await store.findAccessToken(tokens.accessHash, start + 60)).toBeDefined()
     expect(await revoked({}, 'grant a')).toEqual({ ok: true, revoked: 1, grants: ['grant a'] })
@@ -116,7 +116,7 @@ describe('grants, beside a running server', () => {
   it.each([
     ['a person', { user: 'ada' }, ['grant a', 'grant b']],
     ['a client', { client: 'two' }, ['grant b', 'grant c']],
-  ])('revokes all of %s, several only with --yes', async (_, choice, chosen) => {
+  ])('grants revoke ends all grants of %s, several only with --yes', async (_, choice, chosen) => {
     await addGrant(store, grantSample('a', { ...person('ada'), clientId: 'one' }))
     await addGrant(store, grantSample('b', { ...person('ada'), clientId: 'two' }))
     await addGrant(store, grantSample('c', { ...person('bob'), clientId: 'two' }))
@@ -132,7 +132,7 @@ describe('grants, beside a running server', () => {
     expect(await listed()).toHaveLength(1)
   })
 
-  it('finds people by an email address: every grant of everybody who has a grant with it', async () => {
+  it('grants commands find every user with a grant that has the email address', async () => {
     const withAddress = (sub: string, email: string | undefined) => ({
       user: { ...person(sub).user, email },
     })
@@ -160,7 +160,7 @@ describe('grants, beside a running server', () => {
     expect(ids(await listed())).toEqual(['grant d', 'grant e'])
   })
 
-  it('lists what was allowed and not fetched as waiting, and revokes it like a grant', async () => {
+  it('grants commands list and end waiting grants, whose tokens were not fetched', async () => {
     const waiting = grantSample('w', { ...person('ada'), clientId: 'two' })
     await store.addAuthorizationCode({ ...waiting.code, expiresAt: start + 120 }, waiting.session)
     expect(await listed({ user: 'ada' })).toMatchObject([
@@ -177,7 +177,7 @@ describe('grants, beside a running server', () => {
     expect(await listed()).toEqual([])
   })
 
-  it('fails for a grant that is not there', async () => {
+  it('grants revoke fails for an unknown grant', async () => {
     await expect(revoked({}, 'grant x')).rejects.toMatchObject({
       message: 'There is no grant "grant x".',
       nextStep: 'List them: drawbridge-server grants list',
@@ -185,7 +185,7 @@ describe('grants, beside a running server', () => {
     })
   })
 
-  it('prints when a grant was last used, from where and with which tool, and no name that steers a terminal', async () => {
+  it('grants list prints the last use, and names with control characters escaped', async () => {
     const { grant } = await addGrant(store, grantSample('a', person('ada')))
     await addGrant(store, grantSample('b', person('bob')))
     await store.addClient(publicClient({ id: grant.clientId, name: 'Nice\u001B[2Jclient\u202E\n' }))
@@ -206,7 +206,7 @@ describe('grants', () => {
     ['nothing', undefined, {}],
     ['a grant and a person', 'g', { user: 'ada' }],
     ['a person and a client', undefined, { user: 'ada', client: 'c' }],
-  ])('revoke does not guess when given %s', async (_, grantId, given) => {
+  ])('grants revoke refuses %s', async (_, grantId, given) => {
     const command = createCommandFixture({ ...settings, STORE: 'memory:' })
     const operands = grantId === undefined ? [] : [grantId]
     await expect(operate('grants revoke', command, given, { operands })).rejects.toMatchObject({
@@ -214,7 +214,7 @@ describe('grants', () => {
     })
   })
 
-  it('lists none of a store that no server has made yet, and makes none', async () => {
+  it('grants list prints none for a missing store file, and does not create it', async () => {
     const path = join(folder, 'nothing.db')
     const command = createCommandFixture({ ...settings, STORE: `sqlite:${path}` })
     expect(await operate('grants list', command)).toBe(exitCode.ok)

@@ -92,7 +92,7 @@ describe('keys generate', () => {
   const generateKey = async (input: CommandFixture['input']): Promise<number | undefined> =>
     ownCommands.find(({ usage }) => usage === 'keys generate')?.run(input, [], {})
 
-  it('prints one entry that the ring takes, and nothing else', async () => {
+  it('keys generate prints one valid entry, and nothing else', async () => {
     const { input, said } = createCommandFixture({}, { runtime })
     expect(await generateKey(input)).toBe(exitCode.ok)
     const { stdout, stderr } = said()
@@ -102,7 +102,7 @@ describe('keys generate', () => {
     expect(new Set(key?.key).size).toBeGreaterThan(1)
   })
 
-  it('needs no configuration', async () => {
+  it('keys generate needs no configuration', async () => {
     const { input, facts } = createCommandFixture({ BASE_URL: 'nonsense' }, { json: true })
     expect(await generateKey(input)).toBe(exitCode.ok)
     const { kid, entry } = facts()
@@ -113,7 +113,7 @@ describe('keys generate', () => {
 describe('keys list', () => {
   const listKeys = (input: CommandFixture['input']): Promise<number> => operate('keys list', { input })
 
-  it('says what every key is there for, and how much depends on it', async () => {
+  it('keys list prints the role of each key, and how much depends on it', async () => {
     writeRing('new', 'old', 'idle')
     await connect('a', sealerOf({ keys: () => parseSecretKeys(entry('old')), refresh: () => {} }))
     await connect('b')
@@ -130,7 +130,7 @@ idle  0                opens  unused
     })
   })
 
-  it('a key that something needs and that is not there is missing: it fails', async () => {
+  it('keys list fails for a key that the store needs and the ring lacks', async () => {
     await connect('a', sealerOf({ keys: () => parseSecretKeys(entry('lost')), refresh: () => {} }))
     const { input, facts } = commandLine({}, { json: true })
     expect(await listKeys(input)).toBe(exitCode.failed)
@@ -143,7 +143,7 @@ idle  0                opens  unused
     })
   })
 
-  it('a sign-in that is under way needs its key too', async () => {
+  it('keys list counts a sign-in in progress as a use', async () => {
     writeRing('new', 'old')
     await store.addSecondFactor({
       ...secondFactorSample('f'),
@@ -155,7 +155,7 @@ idle  0                opens  unused
     expect(said().stdout).toMatch(/^old +0 +opens +used by sign-ins in progress$/m)
   })
 
-  it('takes a ring in the environment, and a store that is not there yet', async () => {
+  it('keys list accepts a ring in the environment, and a missing store', async () => {
     const { input, facts } = commandLine(
       { SECRET_KEYS: `${entry('a')},${entry('b')}`, STORE: `sqlite:${join(folder, 'none.db')}` },
       { json: true },
@@ -164,7 +164,7 @@ idle  0                opens  unused
     expect(facts()['keys']).toHaveLength(2)
   })
 
-  it('of a store in memory fails with a next step', async () => {
+  it('keys list refuses a store in memory, with a next step', async () => {
     const failure = await failureOf(listKeys(commandLine({ STORE: 'memory:' }).input))
     expect([failure.status, failure.nextStep !== '']).toEqual([400, true])
   })
@@ -173,7 +173,7 @@ idle  0                opens  unused
 describe('keys rotate', () => {
   const rotate = (line: CommandFixture): Promise<number> => operate('keys rotate', line)
 
-  it('puts a new key in front, seals everything with it, and says what may go', async () => {
+  it('keys rotate adds a key, re-encrypts everything with it, and names removable keys', async () => {
     for (const name of ['a', 'b', 'c']) await connect(name)
     const line = commandLine()
     expect(await rotate(line)).toBe(exitCode.ok)
@@ -189,7 +189,7 @@ describe('keys rotate', () => {
     expect(stdout + stderr).not.toMatch(/[A-Za-z0-9+/]{40}/)
   })
 
-  it('does not wait for one whose refresh was interrupted, and says so', async () => {
+  it('keys rotate leaves a session whose refresh was interrupted, and says so', async () => {
     await connect('a')
     await store.leaseProviderSession(
       { grantId: 'grant a', version: 1, owner: 'dead', until: start },
@@ -203,7 +203,7 @@ describe('keys rotate', () => {
     expect(stderr).not.toContain('keys remove')
   })
 
-  it('fails for sessions that no key opens, after the others', async () => {
+  it('keys rotate re-encrypts the others, then fails for sessions that no key opens', async () => {
     await connect('a', sealerOf({ keys: () => parseSecretKeys(entry('lost')), refresh: () => {} }))
     await connect('b')
     const line = commandLine({}, { json: true })
@@ -211,7 +211,7 @@ describe('keys rotate', () => {
     expect(line.facts()).toMatchObject({ ok: false, resealed: 1, unreadable: 1 })
   })
 
-  it('beside another one: both end, and everything is sealed with the key that is first then', async () => {
+  it('keys rotate twice at once leaves everything encrypted with the first key', async () => {
     for (let n = 0; n < 20; n += 1) await connect(`${n}`)
     const both = [commandLine(), commandLine()]
     expect(await Promise.all(both.map((line) => rotate(line)))).toEqual([exitCode.ok, exitCode.ok])
@@ -219,7 +219,7 @@ describe('keys rotate', () => {
     expect(await store.listSealingKeys()).toEqual([kidsInFile()[0]])
   })
 
-  it('stops where it is told to, and says how to go on', async () => {
+  it('keys rotate stops when interrupted, and says how to continue', async () => {
     await connect('a')
     const line = commandLine()
     expect(await operate('keys rotate', line, {}, { isStopped: () => true })).toBe(exitCode.failed)
@@ -227,7 +227,7 @@ describe('keys rotate', () => {
     expect(await store.listSealingKeys()).toEqual(['old'])
   })
 
-  it('of a ring in the environment seals with its first key, and says how to add one', async () => {
+  it('keys rotate uses the first key of a ring in the environment, and says how to add one', async () => {
     await connect('a')
     const both = commandLine({ SECRET_KEYS: `${entry('new')},${entry('old')}` })
     expect(await rotate(both)).toBe(exitCode.ok)
@@ -238,7 +238,7 @@ describe('keys rotate', () => {
     expect(one.said().stderr).toContain('keys generate')
   })
 
-  it('of the file that the server makes beside its store', async () => {
+  it('keys rotate changes the generated key file, and fails without it', async () => {
     const line = commandLine({ SECRET_KEYS: '' })
     expect(await rotate(line)).toBe(exitCode.ok)
     expect(kidsInFile()).toHaveLength(2)
@@ -253,7 +253,7 @@ describe('keys remove', () => {
     operate('keys remove', line, {}, { operands: kids })
   beforeEach(() => writeRing('new', 'old', 'older'))
 
-  it('takes out what nothing needs, for its owner only', async () => {
+  it('keys remove removes unused keys, and keeps the mode of the file', async () => {
     const line = commandLine({}, { json: true })
     expect(await remove(line, ['old', 'older'])).toBe(exitCode.ok)
     expect(kidsInFile()).toEqual(['new'])
@@ -265,14 +265,14 @@ describe('keys remove', () => {
     ['the key that seals', ['new'], 409, /new is the key that seals/],
     ['one that is not there', ['none'], 404, /no key none in the ring/],
     ['one of several that is not there', ['old', 'none'], 404, /no key none/],
-  ])('refuses %s', async (_, kids, status, message) => {
+  ])('keys remove refuses %s', async (_, kids, status, message) => {
     const failure = await failureOf(remove(commandLine(), kids))
     expect(failure.status).toBe(status)
     expect(failure.message).toMatch(message)
     expect(kidsInFile()).toEqual(['new', 'old', 'older'])
   })
 
-  it('refuses one that a session needs', async () => {
+  it('keys remove refuses a key that a session needs', async () => {
     await connect('a', sealerOf({ keys: () => parseSecretKeys(entry('old')), refresh: () => {} }))
     const failure = await failureOf(remove(commandLine(), ['old']))
     expect(failure.message).toContain('still needs old')
@@ -280,7 +280,7 @@ describe('keys remove', () => {
     expect(await remove(commandLine(), ['older'])).toBe(exitCode.ok)
   })
 
-  it('refuses within an hour of the last change, for pages that are open', async () => {
+  it('keys remove refuses within an hour of the last change, for open pages', async () => {
     setRingAge(3599)
     const failure = await failureOf(remove(commandLine(), ['old']))
     expect(failure.message).toContain('less than an hour ago')
@@ -290,7 +290,7 @@ describe('keys remove', () => {
     expect(await remove(commandLine(), ['old'])).toBe(exitCode.ok)
   })
 
-  it('refuses a ring in the environment', async () => {
+  it('keys remove refuses a ring in the environment', async () => {
     const failure = await failureOf(remove(commandLine({ SECRET_KEYS: entry('a') }), ['a']))
     expect(failure.status).toBe(400)
   })

@@ -11,7 +11,7 @@ const seen = (step: AttemptStep, more: Partial<StepRecord> = {}): StepRecord => 
 const refused = (step: AttemptStep, detail?: string): StepRecord =>
   seen(step, { ok: false, status: 400, detail })
 
-it('each step that nothing followed has advice of its own, and each that was refused another', () => {
+it('advice differs for each step that nothing followed, and for each that was refused', () => {
   const after = attemptSteps.filter((step) => step !== 'list').map((step) => adviceOn([seen(step)]))
   const refusals = attemptSteps.map((step) => adviceOn([refused(step)]))
   for (const text of [...after, ...refusals]) expect(text).toMatch(/^[A-Z].{20,}\.$/)
@@ -19,27 +19,27 @@ it('each step that nothing followed has advice of its own, and each that was ref
   expect(adviceOn([seen('list')])).toBe('The client is connected.')
 })
 
-it('without a step there is none', () => {
+it('advice is undefined without a step', () => {
   expect(adviceOn([])).toBeUndefined()
 })
 
 describe('advice is about', () => {
-  it('the furthest step that succeeded, in whatever order they were seen', () => {
+  it('advice is about the furthest step that succeeded, in whatever order', () => {
     const [page, challenge] = [seen('page'), seen('challenge')]
     expect(adviceOn([page, challenge])).toBe(adviceOn([page]))
     expect(adviceOn([challenge, page])).toBe(adviceOn([page]))
   })
 
-  it('a refusal of a later step', () => {
+  it('advice is about a refusal of a later step', () => {
     expect(adviceOn([seen('page'), refused('sign_in')])).toBe(adviceOn([refused('sign_in')]))
   })
 
-  it('not a refusal of a step that succeeded, or that others have passed', () => {
+  it('advice ignores a refusal if that step or a later one succeeded', () => {
     expect(adviceOn([refused('page'), seen('page')])).toBe(adviceOn([seen('page')]))
     expect(adviceOn([refused('register'), seen('page')])).toBe(adviceOn([seen('page')]))
   })
 
-  it('the last of several refusals', () => {
+  it('advice is about the last of several refusals', () => {
     const last = adviceOn([refused('register', 'second')])
     expect(adviceOn([refused('token', 'first'), refused('register', 'second')])).toBe(last)
     expect(last).toMatch(/ \(second\)$/)
@@ -50,7 +50,7 @@ describe('advice is about', () => {
     ['access_denied', /access test/],
     ['client_unknown', /has to register again/],
     ['redirect_uri_mismatch', /clients list/],
-  ])('the reason %s, at whatever step', (detail, text) => {
+  ])('advice explains the reason %s at any step', (detail, text) => {
     for (const step of ['page', 'sign_in', 'token'] as const)
       expect(adviceOn([refused(step, detail)])).toMatch(new RegExp(`${text.source}.* \\(${detail}\\)$`))
   })
@@ -60,7 +60,7 @@ describe('advice is about', () => {
     ['sign_in', {}, /did not come back\./],
     ['code', { userAgent: 'Mozilla/5.0' }, /have stopped waiting for the browser\.$/],
     ['code', {}, /have stopped waiting\.$/],
-  ] as const)('what is known of the step %s with %j', (step, more, text) => {
+  ] as const)('advice on the step %s uses %j', (step, more, text) => {
     expect(adviceOn([seen(step, more)])).toMatch(text)
   })
 })

@@ -36,7 +36,7 @@ async function read(choice: AttemptChoice = {}, books = [book]): Promise<Attempt
 const steps = ({ steps: all }: AttemptFacts): string => all.map(({ step }) => step).join(' ')
 
 describe('attempts', () => {
-  it('join steps by client, sign-in and grant, whatever address they come from', async () => {
+  it('attempts join steps by client, sign-in and grant, from any address', async () => {
     see('register', { clientId: 'c' })
     see('page', { ...browser, clientId: 'c', signIn: 's' })
     see('sign_in', { ...browser, address: '203.0.113.9', signIn: 's' })
@@ -48,7 +48,7 @@ describe('attempts', () => {
     expect(attempt && steps(attempt)).toBe('register page sign_in token first_call')
   })
 
-  it('never take requests that name no client, though they share address, program and time', async () => {
+  it('attempts leave out requests that name no client, even of the same address, program and time', async () => {
     see('challenge')
     see('server_metadata')
     see('register', { clientId: 'c' })
@@ -56,7 +56,7 @@ describe('attempts', () => {
     expect((await read()).map(steps)).toEqual(['register page', 'challenge server_metadata'])
   })
 
-  it('do not take steps of another client, nor of another sign-in', async () => {
+  it('attempts keep clients and sign-ins apart', async () => {
     see('register', { clientId: 'c' })
     see('page', { clientId: 'c', signIn: 's' })
     see('page', { clientId: 'c', signIn: 's2' })
@@ -64,7 +64,7 @@ describe('attempts', () => {
     expect((await read()).map(steps)).toEqual(['page', 'page', 'register page'])
   })
 
-  it('begin anew for a client that has tokens and is refused without a sign-in', async () => {
+  it('a client with tokens that is refused without a sign-in starts another attempt', async () => {
     see('register', { clientId: 'c' })
     see('token', { clientId: 'c', signIn: 's', grantId: 'g' })
     see('first_call', { grantId: 'g' })
@@ -79,7 +79,7 @@ describe('attempts', () => {
     expect(refused?.id).not.toBe(connected?.id)
   })
 
-  it('take no calls after the first list, nor of grants that were not seen to begin', async () => {
+  it('attempts leave out calls after the first list, and calls of earlier grants', async () => {
     see('token', { clientId: 'c', grantId: 'g' })
     for (const step of ['first_call', 'list', 'list', 'first_call'] as const) see(step, { grantId: 'g' })
     see('first_call', { grantId: 'g', ok: false, status: 400 })
@@ -88,7 +88,7 @@ describe('attempts', () => {
     expect((await read()).map(steps)).toEqual(['token first_call list'])
   })
 
-  it('join what instances that share the store saw', async () => {
+  it('attempts join the steps of instances that share a store', async () => {
     const other = new AttemptBook({ store, runtime })
     see('register', { clientId: 'c' })
     see('page', { ...browser, clientId: 'c', signIn: 's' })
@@ -97,21 +97,21 @@ describe('attempts', () => {
     expect((await read({}, [book, other])).map(steps)).toEqual(['register page page token'])
   })
 
-  it('take a code that is used again, though its client has tokens', async () => {
+  it('an attempt includes a second use of its code', async () => {
     see('code', { clientId: 'c', signIn: 's' })
     see('token', { clientId: 'c', signIn: 's', grantId: 'g' })
     see('token', { clientId: 'c', signIn: 's', ok: false, status: 400, detail: 'invalid_grant' })
     expect((await read()).map(steps)).toEqual(['code token token'])
   })
 
-  it('take a token request of another instance whose code had expired', async () => {
+  it('an attempt includes a refused token request at another instance', async () => {
     const other = new AttemptBook({ store, runtime })
     see('page', { ...browser, clientId: 'c', signIn: 's' })
     see('token', { ok: false, status: 400, signIn: 's', clientId: 'c' }, other)
     expect((await read({}, [book, other])).map(steps)).toEqual(['page token'])
   })
 
-  it('take a token request whose verifier is of no sign-in by its client', async () => {
+  it('a token request with a wrong verifier joins the attempt of its client', async () => {
     see('register', { clientId: 'c' })
     see('page', { ...browser, clientId: 'c', signIn: 's' })
     see('token', { address: '203.0.113.10', clientId: 'c', signIn: 'wrong', ok: false, status: 400 })
@@ -119,7 +119,7 @@ describe('attempts', () => {
     expect((await read()).map(steps)).toEqual(['register page token token'])
   })
 
-  it('have their steps in the order of time where several instances saw them', async () => {
+  it('steps of several instances are in the order of time', async () => {
     const other = new AttemptBook({ store, runtime })
     see('page', { ...browser, signIn: 's' })
     runtime.advance(1)
@@ -137,7 +137,7 @@ describe('attempts', () => {
     }
   })
 
-  it('keep their id while further steps come', async () => {
+  it('an attempt keeps its id when further steps come', async () => {
     see('register', { clientId: 'c' })
     const [before] = await read()
     runtime.advance(5)
@@ -152,7 +152,7 @@ describe('requests that name no client', () => {
       all.map(({ step, ok, count = 1, request_id: id }) => `${ok ? '' : '!'}${step} ${count} ${id}`),
     )
 
-  it('are counted for each program and network, however far apart', async () => {
+  it('requests that name no client are counted by program and network', async () => {
     see('challenge')
     runtime.advance(3600)
     see('challenge')
@@ -166,7 +166,7 @@ describe('requests that name no client', () => {
     ])
   })
 
-  it('are counted ten at once and then once a minute', async () => {
+  it('requests that name no client are counted ten at once, then once a minute', async () => {
     for (let n = 0; n < 20; n += 1) see('challenge')
     for (let n = 0; n < 120; n += 1) {
       runtime.advance(1)
@@ -175,7 +175,7 @@ describe('requests that name no client', () => {
     expect(await counted()).toEqual([['challenge 12 request 140']])
   })
 
-  it('are not advised on for several within a minute', async () => {
+  it('requests that name no client get no advice for several within a minute', async () => {
     for (let n = 0; n < 5; n += 1) see('challenge')
     runtime.advance(59)
     see('challenge')
@@ -183,14 +183,14 @@ describe('requests that name no client', () => {
     expect(await read()).toMatchObject([{ result: 'stopped', advice: undefined }])
   })
 
-  it('have each refusal stored, and found by its request id', async () => {
+  it('each refusal without a client is stored, and found by its request id', async () => {
     for (let n = 0; n < 15; n += 1) see('register', { ok: false, status: 400, detail: 'invalid' })
     expect(await counted()).toEqual([['!register 15 request 15']])
     expect(await read({ request: 'request 2' })).toHaveLength(1)
     expect(await read({ request: 'request 16' })).toEqual([])
   })
 
-  it('are told apart by the first 120 characters of a program, and need no address', async () => {
+  it('programs are told apart by their first 120 characters, with or without an address', async () => {
     const long = 'x'.repeat(120)
     see('challenge', { userAgent: `${long}1` })
     see('resource_metadata', { userAgent: `${long}2` })
@@ -204,7 +204,7 @@ describe('requests that name no client', () => {
     expect(unknown?.steps[0]).not.toHaveProperty('network')
   })
 
-  it('fail only by a refusal that no success of that step or a later one followed', async () => {
+  it('requests without a client fail by a refusal unless that step or a later one succeeded', async () => {
     see('resource_metadata', { ok: false, status: 404 })
     see('resource_metadata')
     runtime.advance(60)
@@ -216,7 +216,7 @@ describe('requests that name no client', () => {
     ])
   })
 
-  it('are advised on if they stopped more than once, unless a client came from their network', async () => {
+  it('requests without a client get advice if they stop for a minute, and no client is in their network', async () => {
     see('challenge')
     runtime.advance(60)
     see('challenge')
@@ -233,7 +233,7 @@ describe('requests that name no client', () => {
 })
 
 describe('what is kept', () => {
-  it('is each success of a sign-in once, and each refusal with its request, forty steps at most', async () => {
+  it('a sign-in stores each success once and each refusal, 40 steps at most', async () => {
     for (let n = 0; n < 100; n += 1) see('code', { signIn: 's' })
     for (let n = 0; n < 100; n += 1) see('sign_in', { signIn: 's', ok: false, status: 429 })
     const [attempt] = await read()
@@ -250,8 +250,8 @@ describe('what is kept', () => {
   }
   const longest = { userAgent: 'p'.repeat(200), clientId: `https://a.example/${'c'.repeat(480)}` }
 
-  it('is bounded in bytes for an address: what it begins, opens, repeats or has refused', async () => {
-    for (let n = 0; n < 4000; n += 1) {
+  it('the stored bytes of an address are bounded, whatever it does', async () => {
+    for (let n = 0; n < 1500; n += 1) {
       const of = {
         ...longest,
         userAgent: `${n} ${longest.userAgent}`,
@@ -273,7 +273,7 @@ describe('what is kept', () => {
     expect((await stored()).count).toBe(count + 1)
   })
 
-  it('is bounded for all addresses of one site, and for all together', async () => {
+  it('the stored bytes of a /48 and of all addresses are bounded', async () => {
     const begin = async (addresses: number, addressOf: (n: number) => string): Promise<number> => {
       for (let n = 0; n < addresses; n += 1) {
         see('register', { ok: false, userAgent: longest.userAgent, address: addressOf(n) })
@@ -290,7 +290,7 @@ describe('what is kept', () => {
     expect(all).toBeLessThan(1_250_000)
   })
 
-  it('the record has every step from the code on, however much is stored', async () => {
+  it('steps from the code on are stored beyond the bounds', async () => {
     for (let n = 0; n < 1000; n += 1) see('challenge', { userAgent: `${n} ${longest.userAgent}` })
     for (const step of ['page', 'sign_in', 'code', 'token', 'first_call'] as const)
       see(step, { clientId: 'c', signIn: 's', grantId: 'g' })
@@ -298,7 +298,7 @@ describe('what is kept', () => {
     expect([attempt && steps(attempt), more]).toEqual([expect.stringMatching(/code token first_call$/), []])
   })
 
-  it('names the client of an attempt once', async () => {
+  it('a sign-in stores its client id once', async () => {
     see('register', { clientId: 'c' })
     for (const step of ['page', 'sign_in'] as const) see(step, { clientId: 'c', signIn: 's' })
     see('token', { clientId: 'c', signIn: 's', grantId: 'g' })
@@ -308,7 +308,7 @@ describe('what is kept', () => {
     expect((await read({ client: 'c' })).map(steps)).toEqual(['register page sign_in token'])
   })
 
-  it('names the client with the first step that is stored', async () => {
+  it('a sign-in stores its client id with the first step that fits', async () => {
     const refused = { ok: false, status: 400, userAgent: 'p'.repeat(120) } as const
     for (let n = 0; n < 1000; n += 1) see('register', { ...refused, detail: `${n}` })
     const clientId = 'c'.repeat(500)
@@ -316,12 +316,12 @@ describe('what is kept', () => {
     expect((await read({ client: clientId })).map(steps)).toEqual(['code'])
   })
 
-  it('has no client id that is too long to be one', async () => {
+  it('a client id of 501 characters is not stored', async () => {
     see('register', { ok: false, status: 400, clientId: 'c'.repeat(501) })
     expect(JSON.stringify(await read())).not.toContain('cccc')
   })
 
-  it('is deleted after a day', async () => {
+  it('steps are deleted after a day', async () => {
     see('challenge')
     await read()
     expect(await store.collectExpired(start + 86_399, 100)).toBe(0)
@@ -329,7 +329,7 @@ describe('what is kept', () => {
     expect(await read()).toEqual([])
   })
 
-  it('has the network of an address, and no address', async () => {
+  it('steps have the network of an address, not the address', async () => {
     see('challenge', { userAgent: 'x'.repeat(5000) })
     expect(JSON.stringify(await store.listAttemptSteps(10))).not.toContain('192.0.2.1')
     const [attempt] = await read()
@@ -337,14 +337,14 @@ describe('what is kept', () => {
   })
 })
 
-it('signInKey derives a short key of each challenge, which does not tell it', () => {
+it('signInKey derives a short key from a challenge', () => {
   const keys = ['one', 'another'].map(signInKey)
   expect(new Set(keys).size).toBe(2)
   for (const key of keys) expect(key).toMatch(/^[\w-]{16}$/)
 })
 
 describe('what is written', () => {
-  it('is nothing where nothing was seen, and never more than 2000 steps at once', async () => {
+  it('flush writes nothing without steps, and 2000 at most', async () => {
     const writes: number[] = []
     const counting: Store = {
       ...store,
@@ -363,14 +363,14 @@ describe('what is written', () => {
     expect(writes).toEqual([2000, 1])
   })
 
-  it('has a client id of up to 500 characters', async () => {
+  it('a client id of 500 characters is stored', async () => {
     see('register', { clientId: 'c'.repeat(500) })
     expect((await read())[0]?.client).toBe('c'.repeat(500))
   })
 })
 
 describe('the result', () => {
-  it('counts a first call that another instance took, which the grant tells', async () => {
+  it('an attempt is connected by a first call at another instance', async () => {
     const { grant } = grantSample('a')
     await addGrant(store, grantSample('a'))
     see('register', { clientId: 'c' })
@@ -385,7 +385,7 @@ describe('the result', () => {
     expect((await read())[0]?.steps.filter(({ step }) => step === 'first_call')).toHaveLength(1)
   })
 
-  it('is not that a client called, where its token was refused', async () => {
+  it('an attempt with a refused token is not connected by an older use of its grant', async () => {
     await addGrant(store, grantSample('a'))
     await store.recordGrantUses([{ grantId: 'grant a', usedAt: start, address: undefined }])
     see('page', { clientId: 'c', signIn: 's' })
@@ -394,14 +394,14 @@ describe('the result', () => {
     expect((await read())[0]).toMatchObject({ result: 'failed' })
   })
 
-  it('is of as many attempts as were asked for, the newest', async () => {
+  it('readAttempts returns as many attempts as asked for, the newest', async () => {
     for (const name of ['a', 'b', 'c']) see('register', { clientId: name, userAgent: name })
     await book.flush()
     const some = await readAttempts({}, 2, { store, configured: new Map(), runtime })
     expect(some.map(({ client }) => client)).toEqual(['c', 'b'])
   })
 
-  it('is found by the exact id of its client, whatever its name is', async () => {
+  it('readAttempts finds a client by its exact id, whatever its name', async () => {
     see('challenge')
     see('register', { clientId: 'c' })
     see('register', { clientId: 'unnamed', userAgent: 'another' })
@@ -416,7 +416,7 @@ describe('the result', () => {
     ['sign_in', 600],
     ['code', 60],
     ['token', 60],
-  ])('of %s and nothing more is failure after %i seconds', async (step, patience) => {
+  ])('an attempt that ends with %s has failed after %i seconds', async (step, patience) => {
     see('page', { signIn: 's' })
     see(step, { signIn: 's' })
     runtime.advance(patience - 1)
@@ -426,7 +426,7 @@ describe('the result', () => {
     expect(await read({ failed: true })).toMatchObject([{ result: 'failed', advice: expect.any(String) }])
   })
 
-  it('of a refused page is failure after a minute: its user is not awaited', async () => {
+  it('an attempt with a refused page has failed after a minute', async () => {
     see('page', { clientId: 'c', ok: false, status: 400 })
     runtime.advance(60)
     expect(await read()).toMatchObject([{ result: 'failed', id: expect.stringMatching(/^.{12}$/) }])
@@ -455,22 +455,19 @@ describe('the result', () => {
       },
       true,
     ],
-  ])(
-    'of %s is no failure, and advises something only if it happens to one client twice',
-    async (_, looks, advised) => {
-      looks()
-      runtime.advance(60)
-      const stopped = (await read()).filter(({ result }) => result !== 'connected')
-      for (const { result, advice } of stopped)
-        expect([result, advice !== undefined]).toEqual(['stopped', advised])
-      expect((await read({ failed: true })).length > 0).toBe(advised)
-    },
-  )
+  ])('%s is no failure, and gets advice only if it repeats', async (_, looks, advised) => {
+    looks()
+    runtime.advance(60)
+    const stopped = (await read()).filter(({ result }) => result !== 'connected')
+    for (const { result, advice } of stopped)
+      expect([result, advice !== undefined]).toEqual(['stopped', advised])
+    expect((await read({ failed: true })).length > 0).toBe(advised)
+  })
 
   it.each<[what: string, refusal: Partial<SeenStep>]>([
     ['a refused registration', { step: 'register', ok: false, status: 400, detail: 'invalid_redirect_uri' }],
     ['metadata that is not there', { step: 'server_metadata', ok: false, status: 404 }],
-  ])('of a look with %s is failure', async (_, refusal) => {
+  ])('a look with %s has failed', async (_, refusal) => {
     see('challenge')
     see('challenge', refusal)
     runtime.advance(60)
@@ -483,7 +480,7 @@ describe('the result', () => {
     ['server_metadata', /REGISTRATION must be on and POST .oauth.register must pass/],
     ['code', /public-port/],
     ['token', /keeps-headers/],
-  ])('of nothing after %s, twice, advises the check of doctor that can see why', async (step, check) => {
+  ])('nothing after %s, twice, gets advice that names the check of doctor', async (step, check) => {
     const isKnown = step === 'code' || step === 'token'
     for (const of of ['1', '2']) {
       see(step, isKnown ? { clientId: 'c', signIn: `s ${of}`, grantId: `g ${of}` } : {})
@@ -493,7 +490,7 @@ describe('the result', () => {
     for (const { advice } of await read()) expect(advice).toMatch(check)
   })
 
-  it('names the client by its id or a part of its name', async () => {
+  it('readAttempts finds a client by a part of its name', async () => {
     see('register', { clientId: 'c' })
     see('register', { clientId: 'd', userAgent: 'another' })
     expect(await read({ client: 'sam' })).toMatchObject([{ client: 'Sample' }])
@@ -501,7 +498,7 @@ describe('the result', () => {
     expect(await read({ client: 'x' })).toEqual([])
   })
 
-  it('is about the refusal when nothing later succeeded', async () => {
+  it('an attempt gets advice about its refusal', async () => {
     see('register', { ok: false, status: 400, detail: 'invalid_redirect_uri' })
     runtime.advance(60)
     expect(await read()).toMatchObject([

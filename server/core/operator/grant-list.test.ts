@@ -36,13 +36,13 @@ async function addWaiting(name: string, grant: object = {}): Promise<void> {
 }
 
 describe('a list of grants', () => {
-  it('is read page by page, in the order of ids, each grant once', async () => {
+  it('listGrants pages by id, each grant once', async () => {
     for (const name of ['c', 'a', 'e', 'B', 'd']) await addGrant(store, grantSample(name))
     expect(await pagesOf(2)).toEqual([['B', 'a'], ['c', 'd'], ['e']])
     expect(await pagesOf(5)).toEqual([['B', 'a', 'c', 'd', 'e']])
   })
 
-  it('has what waits among the grants, and what has ended only with all', async () => {
+  it('listGrants includes waiting grants, and ended ones with all', async () => {
     await addGrant(store, grantSample('a'))
     await addWaiting('b')
     await addGrant(store, grantSample('c'))
@@ -52,7 +52,7 @@ describe('a list of grants', () => {
     expect(await pagesOf(1, { all: true })).toEqual([['a'], ['b'], ['c'], ['d']])
   })
 
-  it('pages over several people with one address', async () => {
+  it('listGrants pages over several users with one address', async () => {
     const shared = { email: 'team@example.com' }
     for (const [index, name] of ['a', 'b', 'c', 'd', 'e'].entries()) {
       const { user } = person(index % 2 ? 'bob' : 'ann')
@@ -67,13 +67,13 @@ describe('a list of grants', () => {
     ])
   })
 
-  it('finds a person by the address of a connection that still waits for its tokens', async () => {
+  it('findUsers finds a user by the address of a waiting grant', async () => {
     await addWaiting('a', person('new'))
     await addWaiting('b', person('other'))
     expect(await pagesOf(5, { user: 'New@Example.com' })).toEqual([['a']])
   })
 
-  it('leaves others a turn between two reads of a long list', async () => {
+  it('listGrants yields between two reads of a long list', async () => {
     for (let index = 0; index < 450; index += 1) await addGrant(store, grantSample(`${index}`))
     let turns = 0
     const sleep = async (): Promise<void> => void (turns += 1)
@@ -82,7 +82,7 @@ describe('a list of grants', () => {
     expect(turns).toBe(2)
   })
 
-  it('lists what is fetched while it is read as the grant that it is now, once', async () => {
+  it('listGrants lists a grant once if its tokens are fetched meanwhile', async () => {
     const { code, session, tokens } = grantSample('a')
     await store.addAuthorizationCode({ ...code, expiresAt: now + 60 }, session)
     const racing: Store = {

@@ -15,21 +15,21 @@ beforeEach(() => {
 const endOf = async () => (await store.findGrant(id))?.end
 
 describe('an operator who ends a grant', () => {
-  it('ends it, once', async () => {
+  it('revokeGrant ends a grant once', async () => {
     await addGrant(store, sample)
     expect(await revokeGrant(id, store, start)).toEqual([sample.grant])
     expect(await endOf()).toEqual({ at: start, reason: 'revoked_by_operator' })
     expect(await revokeGrant(id, store, start)).toEqual([])
   })
 
-  it('ends one whose tokens have not been fetched: its code is of no use then', async () => {
+  it('revokeGrant ends a waiting grant, whose code is refused then', async () => {
     await store.addAuthorizationCode(sample.code, sample.session)
     expect(await revokeGrant(id, store, start)).toEqual([sample.grant])
     const redemption = await store.redeemAuthorizationCode(sample.code.codeHash, sample.tokens, start)
     expect(redemption.kind).not.toBe('redeemed')
   })
 
-  it('ends it in the moment in which its code is redeemed', async () => {
+  it('revokeGrant ends a grant whose code is redeemed at the same time', async () => {
     await store.addAuthorizationCode(sample.code, sample.session)
     const racing: Store = {
       ...store,
@@ -42,7 +42,7 @@ describe('an operator who ends a grant', () => {
     expect(await endOf()).toEqual({ at: start, reason: 'revoked_by_operator' })
   })
 
-  it('is told that there is none with that id', async () => {
+  it('revokeGrant returns undefined for an unknown id', async () => {
     expect(await revokeGrant('unknown', store, start)).toBeUndefined()
   })
 })

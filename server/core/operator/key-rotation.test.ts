@@ -40,7 +40,7 @@ async function reseal(overrides: Partial<RotationPorts> = {}) {
 }
 
 describe('rounds of re-sealing', () => {
-  it('end when nothing is left and every server has noticed the key', async () => {
+  it('re-sealing ends when nothing is left and every server has noticed the key', async () => {
     await connect('a', oldKey)
     await connect('b', newKey)
     expect(await reseal()).toEqual({ resealed: 1, unsettled: 0, unreadable: 0, left: 0, interrupted: false })
@@ -48,7 +48,7 @@ describe('rounds of re-sealing', () => {
     expect(runtime.now() - start).toBeLessThan(5)
   })
 
-  it('go on while anything moves, and give up after a minute in which nothing did', async () => {
+  it('re-sealing gives up after a minute without progress', async () => {
     await connect('a', oldKey)
     const until = start + 100_000
     await store.leaseProviderSession({ grantId: 'grant a', version: 1, owner: 'server', until }, start)
@@ -63,7 +63,7 @@ describe('rounds of re-sealing', () => {
     expect(runtime.now() - start).toBeLessThan(115)
   })
 
-  it('a store that is down for a moment is tried again, and said to be', async () => {
+  it('re-sealing retries a store that is briefly down, and says so', async () => {
     await connect('a', oldKey)
     let calls = 0
     const shaky: Store = {
@@ -74,12 +74,12 @@ describe('rounds of re-sealing', () => {
     expect(notes.filter((note) => note === 'The store is down. Trying again.')).toHaveLength(3)
   })
 
-  it('a mistake is no reason to try again', async () => {
+  it('re-sealing passes on other errors', async () => {
     const broken: Store = { ...store, listSealingKeys: () => Promise.reject(new TypeError('mistake')) }
     await expect(reseal({ store: broken })).rejects.toThrow('mistake')
   })
 
-  it('follow another key that is put in front meanwhile', async () => {
+  it('re-sealing follows a key that is added at the front meanwhile', async () => {
     await connect('a', oldKey)
     let keys: readonly SealingKey[] = [newKey, oldKey]
     let refreshed = 0
@@ -94,7 +94,7 @@ describe('rounds of re-sealing', () => {
     expect(await store.listSealingKeys()).toEqual(['newer'])
   })
 
-  it('stop when they are told to', async () => {
+  it('re-sealing stops when told to', async () => {
     await connect('a', oldKey)
     expect(await reseal({ isStopped: () => true })).toMatchObject({ resealed: 0, interrupted: true })
     expect(await store.listSealingKeys()).toEqual(['old'])
@@ -113,7 +113,7 @@ describe('a rotation of the ring', () => {
       ...overrides,
     })
 
-  it('is ok when every session is sealed with the first key, and says when the others may go', async () => {
+  it('a rotation is ok when every session is sealed with the first key', async () => {
     await connect('a', oldKey)
     expect(await rotate()).toMatchObject({ ok: true, sealing_key: 'new', added: undefined, resealed: 1 })
     expect((await rotate()).removable_at).toBeGreaterThan(runtime.now())
@@ -122,19 +122,19 @@ describe('a rotation of the ring', () => {
   it.each<[what: string, overrides: Partial<RotationPorts>, key: SealingKey, fact: object]>([
     ['a session that no key opens', {}, newerKey, { unreadable: 1 }],
     ['an interruption', { isStopped: () => true }, oldKey, { interrupted: true }],
-  ])('is not ok after %s', async (_what, overrides, key, fact) => {
+  ])('a rotation is not ok after %s', async (_what, overrides, key, fact) => {
     await connect('a', key)
     expect(await rotate(overrides)).toMatchObject({ ok: false, ...fact })
   })
 
-  it('is not ok while a server is at work on a session', async () => {
+  it('a rotation is not ok while a server holds a session', async () => {
     await connect('a', oldKey)
     const until = start + 100_000
     await store.leaseProviderSession({ grantId: 'grant a', version: 1, owner: 'server', until }, start)
     expect(await rotate()).toMatchObject({ ok: false, left: 1 })
   })
 
-  it('puts the new entry in front of the stored ring before anything is sealed', async () => {
+  it('a rotation adds the new entry before anything is sealed', async () => {
     const entries: string[] = []
     let keys: readonly SealingKey[] = [oldKey]
     const ring: KeyRing = {
