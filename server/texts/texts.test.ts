@@ -41,23 +41,23 @@ describe('a file of texts', () => {
       ],
     ],
     [
-      'forms that the language does not have, and one that it needs',
+      'forms that the language lacks, without one that it needs',
       changed({ connections: { ...english.connections, count: { one: 'x', few: 'y' } } }),
       ['texts.connections.count.other is missing.', 'texts.connections.count has an unknown member "few".'],
     ],
     [
-      'another member',
+      'an unknown member',
       { ...(changed({}) as object), name: 'x' },
       ['the document has an unknown member "name".'],
     ],
     ['no texts', { language: 'fr' }, ['texts must be an object.']],
     ['no language', { texts: english }, ['language must be a language tag, such as fr or pt-BR.']],
     [
-      'no tag',
+      'a malformed language tag',
       { language: 'fr_FR', texts: english },
       ['language must be a language tag, such as fr or pt-BR.'],
     ],
-    ['no object', [], ['the document must be an object.']],
+    ['an array instead of an object', [], ['the document must be an object.']],
   ])('refuses a file of TEXTS with %s', (_rule, document, faults) => {
     const reading = readTextsDocument(document)
     expect(reading).toMatchObject({ kind: 'faulty' })

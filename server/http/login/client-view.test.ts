@@ -21,20 +21,30 @@ it.each<[rule: string, part: Partial<Client>, redirectUri: string | undefined, e
     loopback,
     described,
   ],
-  ['nor does the scheme of an app', document, 'cursor://oauth/callback', described],
-  ['nor a device', document, undefined, described],
-  ['nor https on this computer', document, 'https://localhost/callback', described],
-  ['a client that authenticates itself proves it everywhere', keyed, loopback, verified],
+  ['a redirect to an app’s own scheme proves nothing', document, 'cursor://oauth/callback', described],
+  ['a device proves nothing', document, undefined, described],
+  ['https on this computer proves nothing', document, 'https://localhost/callback', described],
+  ['a client that authenticates itself proves its host with any redirect', keyed, loopback, verified],
   [
     'a document proves nothing about another host that it returns to, a subdomain included',
     document,
     'https://evil.claude.ai/callback',
     elsewhere,
   ],
-  ['nor about another port', document, 'https://claude.ai:8443/callback', elsewhere],
-  ['nor with keys, which are in the document too', keyed, 'https://evil.example/callback', elsewhere],
-  ['the host counts however it is written', document, 'https://CLAUDE.ai:443/callback', verified],
-  ['a registered client: nothing', {}, web, {}],
+  [
+    'a document proves nothing about another port of its host',
+    document,
+    'https://claude.ai:8443/callback',
+    elsewhere,
+  ],
+  [
+    'keys in the document prove nothing about another host',
+    keyed,
+    'https://evil.example/callback',
+    elsewhere,
+  ],
+  ['the host is proven in any spelling', document, 'https://CLAUDE.ai:443/callback', verified],
+  ['a registered client proves nothing', {}, web, {}],
   [
     'its own page, whatever that proves',
     { uri: 'https://about.example' },
@@ -58,20 +68,28 @@ it.each<[rule: string, part: Partial<Client>, redirectUri: string | undefined, e
 
 describe('a client in the list of connections', () => {
   it.each<[rule: string, part: Partial<Client>, expected: object]>([
-    ['all of its ways prove its host', { ...document, redirectUris: [web] }, { host: 'claude.ai' }],
-    ['one of them does not', { ...document, redirectUris: [web, 'http://127.0.0.1/callback'] }, described],
     [
-      'a device is one of them',
+      'a listed client has its host if all its redirects prove it',
+      { ...document, redirectUris: [web] },
+      { host: 'claude.ai' },
+    ],
+    [
+      'a listed client has no host if one redirect does not prove it',
+      { ...document, redirectUris: [web, 'http://127.0.0.1/callback'] },
+      described,
+    ],
+    [
+      'a listed client has no host if it may be a device',
       { ...document, redirectUris: [web], grantTypes: [deviceGrantType] },
       described,
     ],
     [
-      'one of them leads to another host',
+      'a listed client has no host if one redirect leads to another host',
       { ...document, redirectUris: [web, 'https://evil.example/'], authMethod: 'private_key_jwt' },
       described,
     ],
-    ['it authenticates itself', keyed, { host: 'claude.ai' }],
-    ['it has no host', {}, {}],
+    ['a listed client that authenticates itself has its host', keyed, { host: 'claude.ai' }],
+    ['a listed client without a document has no host', {}, {}],
   ])('%s', (_rule, part, expected) => {
     const client = publicClient(part)
     expect(connectedClient(client.id, client, inEnglish)).toEqual({ name: 'Sample', ...expected })

@@ -35,7 +35,7 @@ describe('claimedName', () => {
     expect(claimedName(name, 'no name')).toBe(shown)
   })
 
-  test('a long name ends in an ellipsis after 64 characters as a reader counts them', () => {
+  test('claimedName shortens a long name to 64 characters as a reader counts them', () => {
     expect(claimedName('a'.repeat(64), '')).toBe('a'.repeat(64))
     expect(claimedName('a'.repeat(200), '')).toBe(`${'a'.repeat(64)}…`)
     expect(claimedName('👩‍💻'.repeat(200), '')).toBe(`${'👩‍💻'.repeat(64)}…`)
