@@ -4,13 +4,13 @@ import { createSignal, pause, settledWithin, unlessAborted, within } from './asy
 const never = new Promise<never>(() => {})
 
 describe('settledWithin', () => {
-  it('tells how it ended, and never rejects', async () => {
+  it('settledWithin tells how a promise ended, and never rejects', async () => {
     expect(await settledWithin(Promise.resolve(1), 1000)).toBe('done')
     expect(await settledWithin(Promise.reject(new Error('x')), Infinity)).toBe('failed')
     expect(await settledWithin(never, 1)).toBe('waiting')
   })
 
-  it('ends when it is called off, by a signal or by another promise', async () => {
+  it('settledWithin ends early by a signal or another promise', async () => {
     const abort = new AbortController()
     const waits = [
       settledWithin(never, Infinity, { signal: AbortSignal.abort() }),
@@ -22,19 +22,19 @@ describe('settledWithin', () => {
   })
 })
 
-it('within gives what comes in time, and fails with it', async () => {
+it('within resolves or rejects with work that ends in time', async () => {
   expect(await within(1000, Promise.resolve(7))).toBe(7)
   expect(await within(1, never)).toBeUndefined()
   await expect(within(1000, Promise.reject(new Error('x')))).rejects.toThrow('x')
 })
 
 describe('unlessAborted', () => {
-  it('gives what the work gives', async () => {
+  it('unlessAborted returns the result of the work', async () => {
     expect(await unlessAborted(Promise.resolve(7), undefined)).toBe(7)
     expect(await unlessAborted(Promise.resolve(7), new AbortController().signal)).toBe(7)
   })
 
-  it('rejects with the reason, of the signal or another one', async () => {
+  it('unlessAborted rejects with the reason of the signal, or a given one', async () => {
     const abort = new AbortController()
     const work = unlessAborted(never, abort.signal)
     abort.abort(new Error('over'))

@@ -48,7 +48,7 @@ describe('decodeBase64url is strict', () => {
     expect(decodeBase64url(text)).toBeUndefined()
   })
 
-  it('accepts every byte string it encodes, and nothing else gives the same bytes', () => {
+  it('decoding accepts every encoded byte string, and no other text for the same bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const text = encodeBase64url(bytes)
@@ -94,7 +94,7 @@ describe('decodeBase64Lenient', () => {
     },
   )
 
-  it('reads what was encoded whatever noise is let in', () => {
+  it('lenient decoding reads encoded text with noise', () => {
     const noise = fc.constantFrom('=', ' ', '\t', '\n', '\r', '\f')
     fc.assert(
       fc.property(
@@ -118,7 +118,7 @@ describe('UTF-8', () => {
     expect(decodeUtf8(new Uint8Array(bytes))).toBeUndefined()
   })
 
-  it('is the exact inverse of encoding, byte order mark included', () => {
+  it('decoding text inverts encoding, byte order mark included', () => {
     expect(decodeUtf8(encodeUtf8('\ufeffa'))).toBe('\ufeffa')
     fc.assert(
       fc.property(fc.string({ unit: character }), (text) => {
@@ -127,7 +127,7 @@ describe('UTF-8', () => {
     )
   })
 
-  it('replaces a lone surrogate when encoding, as the web platform does', () => {
+  it('encoding text replaces a lone surrogate, as the web platform does', () => {
     expect(decodeUtf8(encodeUtf8('a\ud800b'))).toBe('a\ufffdb')
   })
 })

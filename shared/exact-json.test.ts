@@ -52,7 +52,7 @@ it.each([
   expect(plainNumber(value)).toBe(value)
 })
 
-it('every number of up to 40 digits is written as it came', () => {
+it('every number of up to 40 digits is written unchanged', () => {
   const digits = fc.stringMatching(/^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?$/)
   fc.assert(
     fc.property(digits, (number) => JSON.stringify(parseExactJson(`[${number}]`)) === `[${number}]`),
@@ -72,7 +72,7 @@ it.each(['1.0', '[1.0]', 'null'])('%s is no object', (text) => {
   expect(parseExactObject(text)).toBeUndefined()
 })
 
-it('an object has its numbers as they came', () => {
+it('an exact object keeps its numbers unchanged', () => {
   expect(JSON.stringify(parseExactObject(' {"a":1.0} '))).toBe('{"a":1.0}')
 })
 
@@ -85,7 +85,7 @@ it.each<[string, string, boolean]>([
   expect(isSameScalar(parseExactJson(one), parseExactJson(other))).toBe(isSame)
 })
 
-it('where the engine cannot keep a number, it is rounded, and nothing fails', () => {
+it('a number is rounded if the engine cannot keep it', () => {
   const { rawJSON } = JSON
   delete JSON.rawJSON
   try {

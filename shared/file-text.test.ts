@@ -11,7 +11,7 @@ it.each<[what: string, bytes: Uint8Array]>([
   expect(decodeFileText(bytes)).toBe('a\u20ac\n')
 })
 
-it('drops one byte order mark only, and reads an empty file', () => {
+it('fileText drops one byte order mark only, and reads an empty file', () => {
   expect(decodeFileText(utf8.encode('\uFEFF\uFEFFa'))).toBe('\uFEFFa')
   expect(decodeFileText(new Uint8Array())).toBe('')
 })

@@ -30,7 +30,7 @@ describe('escaping', () => {
     expect(html`<a title="${value}"></a>`.toString()).toBe('<a title="&quot; onmouseover=&#39;x&#39;"></a>')
   })
 
-  it('lets no mark of markup through and loses nothing', () => {
+  it('escaping lets no markup through and loses nothing', () => {
     const names: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
     fc.assert(
       fc.property(fc.string({ unit: character }), (text) => {

@@ -15,7 +15,7 @@ it.each<[text: string, depth: number]>([
   expect(structureOf(text).depth).toBe(depth)
 })
 
-it.each(['"', '["\\', ']]]]', ''])('ends at %j, which is not valid', (text) => {
+it.each(['"', '["\\', ']]]]', ''])('structureOf ends on invalid text: %j', (text) => {
   expect(structureOf(text).depth).toBeLessThan(2)
 })
 
@@ -27,7 +27,7 @@ it.each<[text: string, containers: number, members: number]>([
   expect(structureOf(text)).toMatchObject({ containers, members })
 })
 
-it('reads a body of the largest size in one go', () => {
+it('structureOf reads a body of the largest size', () => {
   const strings = `["${'\\\\\\"'.repeat(1_000_000)}"]`
   expect(structureOf(strings).depth).toBe(1)
   expect(structureOf('['.repeat(4_000_000)).depth).toBe(4_000_000)

@@ -16,7 +16,7 @@ it.each([
   expect(nearestName(given, names)).toBe(name)
 })
 
-it('is a question behind a fault, or nothing', () => {
+it('a suggestion is a question behind a fault, or empty', () => {
   expect(suggestion('--scop', names)).toBe(' Did you mean --scope?')
   expect(suggestion('--wholly-different', names)).toBe('')
   expect(suggestion('x', [])).toBe('')

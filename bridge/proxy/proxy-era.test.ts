@@ -184,7 +184,7 @@ describe('the memory', () => {
 
   it('a server remembered as 2026 that speaks 2025 now makes the client fall back', async () => {
     const to = await startServer()
-    const rig = startProxy(to, { memory: modernMemory })
+    const rig = startProxy(to, { memory: modernMemory, signInWaitMs: 20_000 })
     expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
     expect((await initialize(rig))['result']).toBeDefined()
     expect((await rig.ask('tools/list'))['result'].tools).toHaveLength(1)

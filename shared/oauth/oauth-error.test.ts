@@ -18,11 +18,11 @@ test('a code has status 400 unless its specification names another', () => {
 })
 
 describe('OAuthError', () => {
-  it('takes another status from the caller', () => {
+  it('an OAuthError takes another status from the caller', () => {
     expect(new OAuthError('temporarily_unavailable', 'slow down', { status: 429 }).status).toBe(429)
   })
 
-  it('keeps the cause for the log and out of the body', () => {
+  it('an OAuthError keeps its cause for the log, out of the body', () => {
     const cause = new Error('private')
     const error = new OAuthError('server_error', 'try again', { cause })
     expect(error.cause).toBe(cause)

@@ -87,7 +87,7 @@ describe('matchesCodeChallenge (RFC 7636 section 4.6)', () => {
     expect(await matchesCodeChallenge(presented, registered)).toBe(false)
   })
 
-  it('holds for every verifier and its derived challenge, and for no other', async () => {
+  it('a challenge matches its own verifier only', async () => {
     const verifiers = fc.string({
       unit: fc.constantFrom(...Array.from('ABCxyz019-._~')),
       minLength: 43,
@@ -105,7 +105,7 @@ describe('matchesCodeChallenge (RFC 7636 section 4.6)', () => {
 })
 
 describe('constantTimeEqual', () => {
-  it('is ===', () => {
+  it('constant-time comparison agrees with ===', () => {
     // The last has the low byte of the first.
     const texts = fc.string({ unit: fc.constantFrom('a', 'b', '\0', '\ud800', 'é', 'š'), maxLength: 4 })
     fc.assert(
@@ -115,7 +115,7 @@ describe('constantTimeEqual', () => {
     )
   })
 
-  it('reads both texts to the end wherever they differ', () => {
+  it('constant-time comparison reads both texts to the end', () => {
     const reads: number[] = []
     // Only `length` and `charCodeAt` are used, so a counting object can stand for a string.
     const counted = (text: string): object => ({

@@ -107,7 +107,7 @@ describe('a registration refuses', () => {
     expect(redirectUriRefusal(cursor, [])).toBe('private-use-scheme')
   })
 
-  it('never throws, and what it accepts a URL parser reads as https, loopback or listed', () => {
+  it('checking never throws, and accepts only URIs that a URL parser reads as https, loopback or listed', () => {
     const schemes = ['http', 'https', 'cursor', 'javascript', ':', '//', '/']
     const hosts = ['[::1]', 'localhost', '127.0.0.1', 'evil.example', '.', ':80', '[', ']']
     const marks = ['@', '#', '?', '%', '\\', '\t', ' ', 'é']
@@ -183,7 +183,7 @@ describe('matchRedirectUri', () => {
     expect(matchRedirectUri([], '')).toBe(false)
   })
 
-  it('whatever matches leads to the same scheme, host, path and query, for all pairs of awkward URIs', () => {
+  it('matching URIs have the same scheme, host, path and query, for all pairs of awkward URIs', () => {
     const hosts = ['localhost', '127.0.0.1', '[::1]', 'a.example']
     const ports = ['', ':', ':1', ':8080', ':99999', ':1@evil.example', '@evil.example']
     const rests = ['', '/', '/cb', '/cb?x', '?x', '#x', '/../cb']

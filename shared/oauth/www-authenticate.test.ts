@@ -120,7 +120,7 @@ describe('parseWwwAuthenticate (RFC 9110 sections 11.2, 11.3 and 11.6.1)', () =>
     expect(parse(header)).toEqual(challenges)
   })
 
-  it('never throws', () => {
+  it('parsing a challenge never throws', () => {
     const pieces = fc.constantFrom('Bearer', 'a', '=', '"', '\\', ',', ' ', '\t', '==', 'é', '\0', '"x"', '/')
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 14 }), (list) => {

@@ -126,7 +126,7 @@ describe('writeSessionCookies', () => {
     }
   })
 
-  it('makes byte for byte what the library makes, up to 30 chunks', () => {
+  it('cookies are byte for byte those of the library, up to 30 chunks', () => {
     let largest = 0
     fc.assert(
       fc.property(metadata(71_000), (text) => {
@@ -233,7 +233,7 @@ describe('staleSessionCookies', () => {
     )
   })
 
-  it('agrees with the library on what a chunk is', () => {
+  it('chunk names are recognized as by the library', () => {
     const awkward = fc.string({ unit: fc.constantFrom('k', '.', '0', '1', '-', 'x'), maxLength: 6 })
     fc.assert(
       fc.property(awkward, (key) => {

@@ -29,7 +29,7 @@ const session = (accessToken: string, expiresAt?: number, expired = false): obje
 const invalid = (reason: InvalidSessionReason): object => ({ kind: 'invalid', reason })
 
 describe('the vectors: jars left by the client libraries, and hand-made ones', () => {
-  it('has all 41', () => {
+  it('the vectors are 41', () => {
     expect(file.vectors).toHaveLength(41)
   })
 
@@ -438,7 +438,7 @@ describe('parseCookieHeader (RFC 6265 section 4.2.1)', () => {
     expect(parseCookieHeader(header).map((cookie) => `${cookie.name}: ${cookie.value}`)).toEqual(pairs)
   })
 
-  it('reads back any jar', () => {
+  it('any cookie jar is read back', () => {
     const text = fc.string({
       unit: fc.constantFrom('a', '0', '.', '-', '%', '"', '{', ':', '='),
       maxLength: 8,

@@ -10,13 +10,13 @@ const finding: Finding = {
 }
 
 describe('the text of a finding', () => {
-  it('is one line per text without a width', () => {
+  it('a finding is one line per text without a width', () => {
     expect(findingText(finding, plain)).toBe(
       `fail  clock                 ${finding.message}\n${' '.repeat(28)}-> ${String(finding.fix)}`,
     )
   })
 
-  it('is folded to the width of a terminal, and indented', () => {
+  it('a finding is folded to the width of the terminal, and indented', () => {
     expect(findingText(finding, { ...plain, columns: 60 }).split('\n')).toEqual([
       'fail  clock                 The clocks are far apart from',
       '                            each other.',
@@ -25,7 +25,7 @@ describe('the text of a finding', () => {
     ])
   })
 
-  it('escapes control characters from a server', () => {
+  it('a finding escapes control characters from a server', () => {
     const evil = '\u001B[2J\nok'
     const text = findingText({ ...finding, message: `It is ${evil}.`, fix: `Tell ${evil}` }, plain)
     expect(text.split('\n')).toHaveLength(2)
@@ -33,7 +33,7 @@ describe('the text of a finding', () => {
     expect(text).toContain(String.raw`-> Tell \u001b[2J\u000aok`)
   })
 
-  it('ends with a summary of all findings', () => {
+  it('a report ends with a summary of all findings', () => {
     expect(
       findingSummary([
         { name: 'a', state: 'ok', message: '' },

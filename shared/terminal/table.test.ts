@@ -15,26 +15,26 @@ describe('a list of definitions', () => {
     ['--long', 'six'],
   ] as const
 
-  it('folds long texts beside their names', () => {
+  it('a table folds long texts beside their names', () => {
     expect(definitionList(rows, 42)).toBe(
       '  --a     one two three four five six\n          seven\n  --long  six',
     )
   })
 
-  it('puts texts below their names if there is no room beside them', () => {
+  it('a table puts texts below their names if there is no room', () => {
     expect(definitionList(rows, 34)).toBe(
       '  --a\n      one two three four five six\n      seven\n  --long\n      six',
     )
   })
 
-  it('never cuts a word', () => {
+  it('a table never cuts a word', () => {
     const word = 'x'.repeat(200)
     expect(definitionList([['--a', `before ${word} after`]], 40)).toContain(word)
   })
 })
 
 describe('a paragraph', () => {
-  it('is folded at its width', () => {
+  it('a table is folded at its width', () => {
     expect(paragraph('one two three', 7)).toBe('one two\nthree')
     expect(paragraph('one two three')).toBe('one two three')
   })
