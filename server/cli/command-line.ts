@@ -21,11 +21,11 @@ const program = 'drawbridge-server'
 
 const examples = `Examples:
   ${program}                                 try it: embedded provider, demo web app, SQLite in .drawbridge/
-  ${program} --tools ./my-tools.mjs          with tools of yours
-  ${program} --upstream http://127.0.0.1:9000/mcp   stand in front of an MCP server
-  ${program} -- npx -y some-mcp-server       the same of a command that speaks stdio
-  ${program} doctor                          what is wrong, and what to do about it
-  ${program} keys rotate                     a new key, while the server runs
+  ${program} --tools ./my-tools.mjs          with your own tools
+  ${program} --upstream http://127.0.0.1:9000/mcp   in front of an MCP server
+  ${program} -- npx -y some-mcp-server       the same for a command that speaks stdio
+  ${program} doctor                          find what is wrong, and how to fix it
+  ${program} keys rotate                     switch to a new key while the server runs
 
 Every flag: ${program} serve --help. Each has a variable: --base-url is DRAWBRIDGE_BASE_URL.
 Exit codes: 0 ok, 1 failed, 2 usage.`
@@ -62,14 +62,14 @@ function splitCommand(argv: readonly string[]): {
     : { words: argv.slice(0, at), upstreamCommand: argv.slice(at + 1) }
 }
 
-/** Without a command it is `serve`. Put in front here: as a default of the library it would swallow a misspelt command. */
+/** Adds the default command, `serve`. As the library's own default it would swallow a misspelt command. */
 function withDefaultCommand(argv: readonly string[]): readonly string[] {
   const [first] = argv
   const isOfProgram = ['-h', '--help', '-V', '--version'].includes(first ?? '')
   return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...argv] : argv
 }
 
-/** Creates the command line for `words`. Only the commands in them get the settings: those of all are a tenth of a server's start. */
+/** Creates the command line for `words`. Adds settings only to the commands in them: doing so for all takes a tenth of a server's start. */
 function createCommandLine(
   rows: readonly CommandRow[],
   words: readonly string[],

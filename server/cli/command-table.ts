@@ -3,7 +3,7 @@ import { printFacts } from './terminal.ts'
 
 const factsAsJson = 'print the facts as one JSON object on stdout'
 
-/** The commands that are no operations of `core/operator`. The first is the default. */
+/** The commands besides the operations of `core/operator`. The first is the default. */
 export const ownCommands: readonly CommandRow[] = [
   {
     usage: 'serve',
@@ -14,14 +14,14 @@ export const ownCommands: readonly CommandRow[] = [
   },
   {
     usage: 'doctor',
-    description: 'Look at everything that serving depends on, and say what to do. Changes nothing.',
+    description: 'Check everything that the server depends on, and say how to fix it. Changes nothing.',
     json: factsAsJson,
     examples: ['doctor', 'doctor --json'],
     run: async (input) => (await import('./doctor/doctor.ts')).doctor(input),
   },
   {
     usage: 'migrate',
-    description: 'Bring the schema of the store up to date, as the start of a server does.',
+    description: 'Update the schema of the store, as a starting server does.',
     json: factsAsJson,
     examples: ['migrate', 'migrate --store sqlite:/var/lib/drawbridge/server.db --json'],
     shown: ['store'],
@@ -29,7 +29,7 @@ export const ownCommands: readonly CommandRow[] = [
   },
   {
     usage: 'keys generate',
-    description: 'Print one new entry for DRAWBRIDGE_SECRET_KEYS. It is a secret; nothing is changed.',
+    description: 'Print a new entry for DRAWBRIDGE_SECRET_KEYS, which is a secret. Changes nothing.',
     json: factsAsJson,
     examples: ['keys generate', 'keys generate > secret-keys'],
     shown: [],
@@ -43,7 +43,7 @@ export const ownCommands: readonly CommandRow[] = [
   {
     usage: 'texts [language]',
     description:
-      'Print the texts of the pages in a language as a file for TEXTS, to change or to translate. English where there is none yet.',
+      'Print the texts of the pages in a language as a file for TEXTS, to change or translate. English if there are none yet.',
     json: 'print it as one line',
     examples: ['texts fr > fr.json', 'texts --json | jq .texts.login'],
     shown: ['texts'],
@@ -58,8 +58,8 @@ export async function readCommandTable(): Promise<readonly CommandRow[]> {
 }
 
 export const commandGroups: Readonly<Record<string, string>> = {
-  access: 'Try the access rules.',
+  access: 'Test the access rules.',
   clients: 'List, add or remove clients.',
-  grants: 'List or end what people allowed clients.',
-  keys: 'List, generate, rotate or remove the keys that seal what is stored.',
+  grants: 'List or end grants: what users allowed clients.',
+  keys: 'List, generate, rotate or remove the keys that encrypt the store.',
 }

@@ -24,7 +24,7 @@ export interface CommandInput {
   terminal: Terminal
 }
 
-/** The flags of a command, as they are parsed; {@link CommandInput} has those of settings. */
+/** The flags of a command as parsed. {@link CommandInput} has the settings. */
 export type CommandOptions = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 
 export interface CommandRow {
@@ -39,7 +39,7 @@ export interface CommandRow {
   switches?: Readonly<Record<`--${string}`, string>>
   /** Settings in its help. It accepts all of them: a configuration is only ever checked as a whole. */
   shown?: readonly Setting['field'][]
-  /** Loads the code of the command: serving does not wait for that of the others. */
+  /** Loads the code of the command, so that serving does not wait for the others. */
   run(input: CommandInput, operands: readonly string[], options: CommandOptions): Promise<ExitCode>
 }
 
@@ -106,11 +106,11 @@ interface ListenAddress {
 function nextStepOf(code: string | undefined): string {
   switch (code) {
     case 'EADDRINUSE':
-      return 'Stop the program that uses it, or take other ports, the last one for the demo app; a second trial in this folder needs --store sqlite:second.db, too: drawbridge-server --listen 8797 --base-url http://localhost:8797 --app-url http://localhost:8798'
+      return 'Stop the program that uses it, or take other ports, the last one for the demo app; a second trial in this folder also needs --store sqlite:second.db: drawbridge-server --listen 8797 --base-url http://localhost:8797 --app-url http://localhost:8798'
     case 'EACCES':
     case 'EROFS':
-      return 'Choose a place that can be written with --store sqlite:PATH.'
+      return 'Choose a writable place with --store sqlite:PATH.'
     default:
-      return 'To look at everything that serving depends on: drawbridge-server doctor'
+      return 'To check everything that the server depends on: drawbridge-server doctor'
   }
 }

@@ -27,7 +27,7 @@ import { optionLines, publicToolsLine, toolsText } from './ready-lines.ts'
 import { asTyped } from '../startup/program-name.ts'
 import { type CommandInput, type ExitCode, checkInput, exitCode } from './command.ts'
 
-/** Ctrl-C reaches every process of the terminal, and npm forwards it once more: a signal this soon is the same one. */
+/** Ctrl-C reaches every process of the terminal, and npm forwards it again: signals this close together count as one. */
 const sameMs = 500
 
 /** Resolves with the first SIGINT or SIGTERM. A further one ends the process. */
@@ -38,7 +38,7 @@ function stopSignal(): Promise<NodeJS.Signals> {
       const now = performance.now()
       firstAt ??= now
       resolve(signal)
-      // The shell's code for that signal. Nothing else would end process 1 of a container.
+      // The shell's code for that signal. Process 1 of a container ends in no other way.
       if (now > firstAt + sameMs) process.exit(128 + constants.signals[signal])
     }
     process.on('SIGINT', hear)
@@ -59,7 +59,7 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   const { config } = checked
   const destination = new LineFile(2, () => {})
   process.on('exit', () => destination.writeNow())
-  // From the start on: to process 1 of a container a signal that nobody listens for does nothing.
+  // Listen from the start: process 1 of a container ignores signals without a handler.
   const stopping = stopSignal()
   const metrics = config.metricsListen && (await createMetrics(version))
   const served = await readFiles(checked, upstreamCommand)
@@ -85,7 +85,7 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   const signal = await stopping
   reportTo(log)('stopping', { signal })
   app.drain()
-  // SIGINT comes from a person who waits, and nobody balances the load of the embedded provider.
+  // A person waits after SIGINT, and no load balancer stands before the embedded provider.
   if (signal === 'SIGTERM' && !app.sandbox) await delay(leaveMs)
   admin?.stop()
   const closing = listeners.map((listener) => listener.close())
@@ -96,7 +96,7 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   return exitCode.ok
 }
 
-/** Writes and sends what is left. A collector that does not answer, or a reader that does not read, would keep the process alive. */
+/** Writes and sends pending events, then exits: a collector or reader that hangs would keep the process alive. */
 async function closeLog(
   { telemetry }: Log,
   audit: LineFile | undefined,

@@ -18,7 +18,7 @@ export interface CommandPorts extends OperatorPorts {
   hasStore: boolean
 }
 
-/** Opens the store of `config` beside running servers; what few operations need is opened when it is used. Close the store. */
+/** Opens the store of `config` beside running servers, and clients and keys when they are first used. Close the store. */
 export function openPorts(
   config: ServerConfig,
   { runtime, terminal }: Pick<CommandInput, 'runtime' | 'terminal'>,

@@ -126,7 +126,7 @@ export class AttemptBook {
   }
 }
 
-/** Adds a step to what is known of a sign-in. Returns whether it is worth storing. */
+/** Adds a step to a sign-in. Returns whether it is worth storing. */
 function isNews({ marks, reached }: OpenSignIn, { step, ok, detail = '' }: StepRecord): boolean {
   const mark = `${step} ${detail}`
   if (marks.size >= maxSteps || (ok && marks.has(mark))) return false

@@ -16,7 +16,7 @@ import { seconds } from './operation.ts'
 /** Maximum number of waiting codes read: far more than users approve within two minutes. */
 export const maxWaiting = 10_000
 
-/** Selects grants. Both: those of that user with that client; neither: all grants. */
+/** Selects grants: by user, by client, by both, or all. */
 export interface GrantChoice {
   /** The user's `sub` at the session provider, or an email address. */
   user: string | undefined

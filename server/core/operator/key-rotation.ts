@@ -21,7 +21,7 @@ export const maxCounted = 1000
 /** How long an open sign-in page may remain sealed with a replaced key. */
 export const pageSeconds = 3600
 
-/** A key and what is sealed with it. The first key of the ring seals, the others open; one that is needed but absent is missing. */
+/** A key and its uses. The first key of the ring seals, the others open; a key that the store needs and the ring lacks is missing. */
 export const keyUseSchema = z.object({
   kid: z.string(),
   role: z.enum(['seals', 'opens', 'missing']),

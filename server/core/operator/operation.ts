@@ -14,7 +14,7 @@ export interface KeyFile {
   change(change: (entries: readonly string[]) => readonly string[]): void
 }
 
-/** What operations work on. The admin API has those of its server, commands open their own from the same settings. */
+/** Ports of all operations. The admin API passes those of its server; commands open their own from the same settings. */
 export interface OperatorPorts {
   store: AttemptStepStore & ClientStore & GrantStore & SealedSessionStore
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
@@ -70,7 +70,7 @@ interface OperationCommand<Input, Facts, Ports> {
   examples: readonly string[]
   /** Settings that it uses. It accepts all of them. */
   settings: readonly OperatorSetting[]
-  /** Input where it differs from that of HTTP requests. */
+  /** Defaults of the input that differ from HTTP requests. */
   defaults?: Readonly<Record<string, string>>
   /** Returns what to confirm with `--yes`, if it is needed. */
   confirm?(input: Input, ports: Ports): Promise<string | undefined>
@@ -108,7 +108,7 @@ interface OperationOf<Input extends z.ZodObject, Result extends z.ZodType<object
   handle(input: z.output<Input>, ports: Ports): Promise<z.output<Result>>
 }
 
-/** One thing that operators do: its route, command, OpenAPI and docs are made from it. */
+/** One row of the table of operations. Routes, commands, OpenAPI and docs are made from it. */
 export interface Operation<Ports = OperatorPorts> {
   summary: string
   input: z.ZodObject
