@@ -16,7 +16,7 @@ import { createProcessGuardian } from './process/process-guardian.ts'
 import { ProcessPool } from './process-pool.ts'
 import type { CommandEvent } from './process/command-process.ts'
 import { createCommandTransport2026 } from './transport-2026.ts'
-import { Unavailable } from './process-room.ts'
+import { Unavailable } from './start-limits.ts'
 
 export interface CommandEndpointConfig extends Pick<
   McpEndpointConfig,

@@ -10,7 +10,7 @@ import { childEnvironment } from './process/child-environment.ts'
 import type { GreetedProcess } from './process/handshake.ts'
 import { ProcessStarter } from './process/process-starter.ts'
 import type { EndReason, CommandProcess, ServingTerms } from './process/command-process.ts'
-import { refusals, StartLimits, Unavailable } from './process-room.ts'
+import { refusals, StartLimits, Unavailable } from './start-limits.ts'
 import { callerName, ProcessSlot } from './process-slot.ts'
 
 export interface PoolPorts extends ServingTerms {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { refusals, StartLimits } from './process-room.ts'
+import { refusals, StartLimits } from './start-limits.ts'
 import type { ProcessSlot } from './process-slot.ts'
 
 const slotOf = (userId: string, isShared = false): ProcessSlot =>
