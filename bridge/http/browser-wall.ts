@@ -1,11 +1,11 @@
 import type { HttpResponse } from './http-client.ts'
 
-/** Headers by which protections of Cloudflare, Vercel and AWS say that they, and not the server, answered. */
+/** Headers that show that a protection of Cloudflare, Vercel or AWS answered, and not the server. */
 const marks = ['cf-mitigated', 'x-vercel-mitigated', 'x-amzn-waf-action'] as const
 
 type Answered = Pick<HttpResponse, 'status' | 'headers'>
 
-/** Returns whether a protection in front of the server says that it wants a browser, whatever the status. */
+/** Returns whether a protection in front of the server asks for a browser, whatever the status. */
 export function isBrowserChallenge({ headers }: Pick<Answered, 'headers'>): boolean {
   return marks.some((name) => headers[name] !== undefined)
 }

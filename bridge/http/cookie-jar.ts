@@ -1,13 +1,13 @@
 import type { HttpRequest, HttpResponse } from './http-client.ts'
 
 /**
- * The cookies of one server, for balancers that hold a session on one instance by them. In memory only, and for requests to the
- * origin that set them: `Domain` is not honoured, and `Path` and `Secure` would tell its addresses apart, of which there is one.
+ * The cookies of one server, for load balancers with sticky sessions. Kept in memory, and sent only to the origin that set them.
+ * `Domain`, `Path` and `Secure` are ignored: the bridge calls a single URL.
  */
 export class CookieJar {
   readonly #cookies = new Map<string, { value: string; expiresAt: number }>()
 
-  /** Returns the headers with the cookies, behind those of a `Cookie` header that is there. `now` in epoch seconds. */
+  /** Returns the headers with the cookies added to an existing `Cookie` header. `now` is in epoch seconds. */
   withCookies(headers: HttpRequest['headers'], now: number): HttpRequest['headers'] {
     const pairs = [...this.#cookies].filter(([, { expiresAt }]) => expiresAt > now)
     if (pairs.length === 0) return headers

@@ -4,7 +4,7 @@ import { NetworkError, type HttpResponse } from './http-client.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
 
-/** Returns a response of `origin` without the content codings that servers apply unasked. A body that is not what its coding says fails with `protocol`. */
+/** Returns a response of `origin` without the content codings that servers apply unasked. A body that does not match its coding fails with `protocol`. */
 export function withoutCodings(response: HttpResponse, origin: string): HttpResponse {
   const { 'content-encoding': encoding, 'content-length': _, ...headers } = response.headers
   const codings = contentCodings(typeof encoding === 'string' ? encoding : undefined)

@@ -10,18 +10,18 @@ export interface HttpRequest {
   body?: Uint8Array | string
   /** Ends the call, and the body of its response too. */
   signal?: AbortSignal
-  /** Silence that is allowed within the body; what the client was created with when left out, 0 for no limit. */
+  /** Longest pause within the body; 0 for no limit. Default: that of the client. */
   bodyTimeoutMs?: number
 }
 
 /** A response whose body has not been read yet. */
 export interface HttpResponse {
-  /** The address that gave it. */
+  /** The URL that was requested. */
   url: string
   status: number
-  /** By names in lower case. Of headers that came twice the values are joined by `, `, except `set-cookie`. */
+  /** Names are in lower case. Repeated values are joined by `, `, except those of `set-cookie`. */
   headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Its bytes, decoded. Has to be read to the end or destroyed; fails with {@link NetworkError}. */
+  /** The decoded bytes. Must be read to the end or destroyed; fails with {@link NetworkError}. */
   readonly body: Readable
 }
 
@@ -32,7 +32,7 @@ export interface HttpClient {
   close(): void
 }
 
-/** The faults below HTTP. `aborted` is the caller's own doing. */
+/** The faults below HTTP. `aborted`: the caller cancelled the request. */
 export type NetworkFault =
   | 'dns'
   | 'refused'
@@ -46,15 +46,15 @@ export type NetworkFault =
   | 'protocol'
   | 'aborted'
 
-/** No response, or none that arrived whole. The message names the origin and the cause, never a path, query or header. */
+/** A missing or incomplete response. The message names the origin and the cause, never a path, query or header. */
 export class NetworkError extends Error {
   override readonly name = 'NetworkError'
   readonly fault: NetworkFault
-  /** Scheme, host and port that were asked. */
+  /** Scheme, host and port of the request. */
   readonly origin: string
   /** The request may have reached the server: only one that did not is always safe to send again. */
   readonly sent: boolean
-  /** The next step, where the cause says more than the fault does. `{url}` stands for the server's. */
+  /** The next step, if the cause allows a more precise one than the fault. `{url}` stands for the server's URL. */
   readonly nextStep: string | undefined
 
   constructor(
@@ -76,12 +76,11 @@ export interface NetworkConfig {
   connectTimeoutMs: number
   headersTimeoutMs: number
   bodyTimeoutMs: number
-  /** Only IPv4 addresses of a host are tried. */
-  /** PEM text of authorities trusted in addition to those of the system. */
+  /** PEM text of additional trusted authorities. */
   ca: string | undefined
-  /** Undefined: straight. Each may carry user and password. `noProxy` is a list as in NO_PROXY. */
+  /** Undefined: no proxy. Each may contain user and password. `noProxy` is a list as in NO_PROXY. */
   proxy: { http: string | undefined; https: string | undefined; noProxy: string | undefined } | undefined
-  /** Plain http may go beyond loopback. */
+  /** Allows plain http to other computers. */
   allowHttp: boolean
   userAgent: string
 }
@@ -91,7 +90,7 @@ export interface Authorization {
   header: string
 }
 
-/** A request that the server would not serve: 401, or 403 with `insufficient_scope`. */
+/** A refused request: 401, or 403 with `insufficient_scope`. */
 export interface Refusal {
   status: 401 | 403
   /** The credential that was sent; undefined when there was none. */
@@ -101,13 +100,13 @@ export interface Refusal {
 
 /** The next step after a {@link Refusal}. */
 export type RefusalOutcome =
-  /** Send the request again, once, with what the token source answers now. */
+  /** Send the request again, once, with the current token. */
   | { kind: 'retry' }
-  /** A person has to sign in, or to allow more. Asking them is the caller's decision. */
+  /** A person must sign in or allow more scopes. Whether to ask is the caller's decision. */
   | { kind: 'sign_in_needed' }
 
 /**
- * Where a person goes to sign in. Holds no secret beyond what the link itself needs. `askedBy` is the host of the server;
+ * The link at which a person signs in. Contains no secret besides the link itself. `askedBy` is the host of the server;
  * `unconfirmed` the host of a page that does not confirm that it belongs to `namedBy`, which sends people there: both names
  * are shown then, and the page is not opened automatically.
  */
@@ -129,7 +128,7 @@ export function mediaTypeOf({ headers }: HttpResponse): string {
   return (typeof header === 'string' ? (header.split(';', 1)[0] ?? '') : '').trim().toLowerCase()
 }
 
-/** A body that is of no use. */
+/** A body that cannot be used. */
 export class BodyError extends Error {
   override readonly name = 'BodyError'
   readonly fault: 'too_large' | 'not_json'
@@ -173,7 +172,7 @@ export async function readJson(response: HttpResponse, maxBytes: number): Promis
 
 const discardMs = 1000
 
-/** Reads what is left and drops it, so that the connection can be used again; a body that goes on for a second is cut off. */
+/** Reads and drops the rest, so that the connection can be reused. Cuts off a body that takes longer than a second. */
 export function discard({ body }: Pick<HttpResponse, 'body'>): void {
   if (body.readableEnded || body.destroyed) return
   body.on('error', () => {})

@@ -20,7 +20,7 @@ export class TunnelError extends Error {
   readonly code = 'ERR_TUNNEL'
 }
 
-/** The proxy wants to know who the user is; the schemes that it offers are in the header. */
+/** The proxy requires authentication; the header lists its schemes. */
 export class ProxyAuthenticationError extends Error {
   override readonly name = 'ProxyAuthenticationError'
   readonly schemes: readonly string[]
@@ -48,17 +48,17 @@ export function networkError(cause: unknown, place: FaultPlace): NetworkError {
   })
 }
 
-/** The `code` of an error, or an empty text. Of several tried addresses, the one that says most. */
+/** The `code` of an error, or an empty text. If several addresses were tried, the most telling one. */
 export function errorCode(error: unknown): string {
   if (error instanceof AggregateError) {
     const codes = error.errors.map(errorCode)
-    // Who refuses is there: it tells more than another address of the same host that no route leads to.
+    // A refused connection proves that the host is up.
     return codes.find((code) => code === 'ECONNREFUSED') ?? codes[0] ?? ''
   }
   if (!(error instanceof Error)) return ''
   if (error.name === 'HTTPParserError') return String(parserCode(error))
   if (!('code' in error) || typeof error.code !== 'string') return ''
-  // What OpenSSL found is in the message only: `write EPROTO ...:error:0A00010B:SSL routines:f:wrong version number:...`.
+  // OpenSSL's reason is only in the message: `write EPROTO ...:error:0A00010B:SSL routines:f:wrong version number:...`.
   const [, reason] = (error.code === 'EPROTO' && /:SSL routines:[^:]*:([^:]+):/.exec(error.message)) || []
   return reason === undefined ? error.code : `ERR_SSL_${reason.toUpperCase().replaceAll(/\W+/g, '_')}`
 }
@@ -67,20 +67,20 @@ function isWriteError(cause: unknown): boolean {
   return cause instanceof Error && 'syscall' in cause && cause.syscall === 'write'
 }
 
-/** Parsers hang what they could not read onto their errors: bytes of a response, which may hold a token. */
+/** Parsers attach the bytes that they could not read to their errors, and these may contain a token. */
 function withoutBytes(cause: unknown): unknown {
   if (!(cause instanceof Error) || !('rawPacket' in cause || 'data' in cause)) return cause
   return Object.assign(new Error(cause.message), { code: parserCode(cause) })
 }
 
-/** undici leaves the code out for answers that are no HTTP at all. */
+/** undici sets no code for responses that are not HTTP. */
 function parserCode(error: Error): unknown {
   return 'code' in error && error.code !== undefined ? error.code : 'HPE_INVALID_CONSTANT'
 }
 
 type Description = [fault: NetworkFault, message: string]
 
-/** Describes what this side ended: a time limit, or all requests. */
+/** Describes requests that the bridge ended: by a time limit, or by closing the client. */
 function describeEnd(code: string, { url, limits }: FaultPlace): Description | undefined {
   const after = (ms = 0): string => `(after ${ms / 1000} s)`
   switch (code) {
@@ -142,7 +142,7 @@ function inBrackets(code: string): string {
   return code === '' ? '' : ` (${code})`
 }
 
-/** Describes what failed on the way to the proxy, or in it; undefined for what failed beyond. */
+/** Describes a failure to reach the proxy, or of the proxy; undefined for one behind it. */
 function proxiedError(cause: unknown, place: ProxiedPlace): NetworkError | undefined {
   const { url, proxy, connected } = place
   const error = (kind: NetworkFault, message: string, sent: boolean, nextStep?: string): NetworkError =>
@@ -153,7 +153,7 @@ function proxiedError(cause: unknown, place: ProxiedPlace): NetworkError | undef
   if (status === 407) return error('proxy', ...authenticationWords(reason, proxy))
   if (status !== undefined) return error('proxy', refusalWords(status, url, proxy), false)
   const code = errorCode(reason)
-  // Plain http goes to the proxy itself: there is no way beyond it that we could see fail.
+  // Plain http is sent to the proxy itself, so any failure to connect is the proxy's.
   if (isTunnel || (!connected && url.protocol === 'http:')) {
     if (code === 'UND_ERR_HEADERS_TIMEOUT')
       return error('connect_timeout', `the proxy ${proxy.host} gave no connection to ${url.host}`, false)
@@ -165,7 +165,7 @@ function proxiedError(cause: unknown, place: ProxiedPlace): NetworkError | undef
   return error('connect_timeout', message, connected)
 }
 
-/** The status with which the proxy itself answered. undici has it in its messages only. */
+/** The status of the proxy's own response, which undici only gives in its messages. */
 function refusalOf(cause: unknown): number | undefined {
   if (!(cause instanceof Error)) return undefined
   const [, status] = /^Proxy (?:response|Authentication Required) \((\d+)\)/.exec(cause.message) ?? []
@@ -178,7 +178,7 @@ function refusalWords(status: number, url: URL, proxy: URL): string {
   return `${name} does not allow a connection to ${url.host} (${status})`
 }
 
-/** What a proxy wants, and the next step. Plain http leaves the schemes untold. */
+/** The authentication that a proxy requires, and the next step. With plain http the schemes are unknown. */
 function authenticationWords(reason: unknown, proxy: URL): [message: string, sent: false, nextStep: string] {
   const schemes = reason instanceof ProxyAuthenticationError ? reason.schemes : []
   const local = 'a local proxy that does, such as px or cntlm, and name that with --proxy'
@@ -206,7 +206,7 @@ const schemeNames: Readonly<Record<string, string>> = {
   ntlm: 'NTLM',
 }
 
-/** Faults that can mean "the authority is not known here": those that the operating system trusts may know it. */
+/** Errors that can mean "unknown authority": the operating system may trust it. */
 export const unknownAuthorityCodes: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -216,7 +216,7 @@ export const unknownAuthorityCodes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Describes a TLS error code at `host`, as the end of a sentence; `undefined` for a code that is none of TLS.
+ * Describes a TLS error code at `host`, as the end of a sentence; `undefined` for any other code.
  * The text of the error itself is never used: OpenSSL puts file names and lines of its source into it.
  */
 function describeTlsFault(code: string, host: string): string | undefined {
@@ -275,7 +275,7 @@ function isPlainText(code: string): boolean {
 
 const maxNames = 5
 
-/** The DNS names of the certificate, as Node hangs it onto its error. Whoever answers chose them: only what a name can be. */
+/** The DNS names of the certificate in Node's error. Untrusted: keeps only valid names. */
 function namesOf(cause: unknown): string[] {
   const { cert } = (cause ?? {}) as { cert?: { subjectaltname?: unknown } }
   const names = typeof cert?.subjectaltname === 'string' ? cert.subjectaltname.split(', ') : []

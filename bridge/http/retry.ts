@@ -11,7 +11,7 @@ interface Rule {
   executed: 'no' | 'maybe'
   /** How often the message is sent again after this ending. Where time decides, {@link Retries} does too. */
   times: number
-  /** Methods that are not sent again though they only read. */
+  /** Methods that are never sent again, although they only read. */
   never?: readonly string[]
 }
 
@@ -45,16 +45,16 @@ const rules = {
   /** Only a person can end the refusal. */
   sign_in_needed: { executed: 'no', times: 2 },
   session_lost: { executed: 'no', times: 1 },
-  /** A header or the revision of the message was wrong, and is known now. */
+  /** A header or the revision of the message was wrong; the right one is now known. */
   header_refused: { executed: 'no', times: 1 },
   other_transport: { executed: 'no', times: 1 },
   other_revision: { executed: 'no', times: 1 },
 } satisfies Record<string, Rule>
 
-/** The reasons why a message has no answer. */
+/** The ways in which a message ends without a response. */
 export type Ending = keyof typeof rules
 
-/** A message, or a request of HTTP without one, of which a POST may do anything. */
+/** A JSON-RPC message, or a bare HTTP request. A bare POST is assumed to have side effects. */
 export type Sendable = Envelope | { kind: 'http'; method: string }
 
 /** Decides whether to send again, `before` times after that ending. */
@@ -65,7 +65,7 @@ export function mayRepeat(ending: Ending, what: Sendable, before = 0): boolean {
   return isRepeatable(what) && !('method' in what && never?.includes(what.method) === true)
 }
 
-/** Returns whether it may reach the server twice without harm: it only reads, or says the same thing again. */
+/** Returns whether sending it twice is harmless: it only reads, or is idempotent. */
 function isRepeatable(what: Sendable): boolean {
   if (what.kind === 'http') return what.method !== 'POST'
   return what.kind === 'notification' || (what.kind === 'request' && mayBeSentTwice(what.method))
@@ -75,7 +75,7 @@ function isRepeatable(what: Sendable): boolean {
 export function endingOf(error: unknown): 'unsent' | 'broken' | undefined {
   if (!(error instanceof NetworkError)) return undefined
   if (error.fault === 'aborted' || error.fault === 'tls' || error.fault === 'protocol') return undefined
-  // A proxy that has said what it wants, which is 407, wants the same again.
+  // A proxy that answered 407 would answer the same again.
   if (error.fault === 'proxy' && error.nextStep !== undefined) return undefined
   return error.sent ? 'broken' : 'unsent'
 }
@@ -152,14 +152,14 @@ const shortTurnMs = 1000
 /** Balancers cut silent connections after a minute or so, which does not count as a failure. */
 const lastingMs = 10_000
 
-/** The waits before a stream is opened again. */
+/** The waits before a stream is reopened. */
 export class StreamWaits {
   #failures = 0
   #idleTurns = 0
   #askedMs: number | undefined
   #openedMs = performance.now()
 
-  /** The stream said something, or there is another reason to believe in it. */
+  /** The stream works: it sent something, or is known to be alive for another reason. */
   reset(): void {
     this.#failures = 0
     this.#idleTurns = 0

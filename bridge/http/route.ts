@@ -90,7 +90,7 @@ const socketOptions = { keepAliveInitialDelay: 30_000, autoSelectFamilyAttemptTi
 
 /**
  * Opens connections directly, or through `proxy`: by CONNECT for https, in absolute form for http. The number of connections is
- * not limited: requests behind open streams would wait for ever.
+ * not limited: requests would wait for ever behind open streams.
  */
 export function createDispatcher(
   { connectTimeoutMs: timeout }: NetworkConfig,
@@ -106,7 +106,7 @@ export function createDispatcher(
     uri: `${proxy.protocol}//${proxy.host}`,
     ...(pair.length > 1 && { token: `Basic ${pair.toString('base64')}` }),
     proxyTunnel: false,
-    // undici types these as TLS options only, but hands them to its connector whole.
+    // undici types these as TLS options only, but passes all of them to its connector.
     proxyTls: tls as never,
     requestTls: tls as never,
     clientFactory: (origin, options) => new TunnelPool(origin, timeout, options),
@@ -123,8 +123,8 @@ function bytesOf(text: string): Buffer {
 }
 
 /**
- * Looks names that mean this computer up without a resolver (RFC 6761 section 6.3), because some know one family only: 127.0.0.1
- * first, where most servers listen, and ::1 for those that listen nowhere else.
+ * Resolves names of this computer without a resolver (RFC 6761 section 6.3), because some return one family only: 127.0.0.1 first,
+ * where most servers listen, then ::1.
  */
 const lookupHost: LookupFunction = (hostname, options, callback) => {
   if (!isLocalName(hostname)) return lookup(hostname, options, callback)
@@ -141,13 +141,13 @@ type Connect = (
 ) => void
 
 /**
- * Opens tunnels for undici's `ProxyAgent`. Any failure is a {@link TunnelError}, which tells the way to the proxy from the way
- * beyond. A proxy that takes a connection and never answers is given up after `timeoutMs`, 0 for never.
+ * Opens tunnels for undici's `ProxyAgent`. Fails with {@link TunnelError}, to tell failures of the proxy from those behind it. Gives
+ * up a proxy that accepts a connection and never answers after `timeoutMs`; 0 for never.
  */
 class TunnelPool extends Pool {
   constructor(origin: URL, timeoutMs: number, options: object) {
     const { connect: open } = options as { connect: Connect }
-    // TLS forbids an address as the server's name, which is what undici passes on for a proxy that has no other.
+    // TLS forbids an IP address as the server name, but undici passes it on for a proxy without a host name.
     const connectByName: Connect = (target, callback) =>
       open(isIP(target.servername ?? '') === 0 ? target : { ...target, servername: undefined }, callback)
     super(origin, { ...poolOptions, headersTimeout: timeoutMs, connect: connectByName as never })

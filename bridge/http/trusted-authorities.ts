@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { SecureContext } from 'node:tls'
 
-/** Loaded for further authorities only: importing it would cost a bridge that speaks plain http five megabytes. */
+/** Loaded only for additional authorities: the import takes five megabytes. */
 const tls = () => process.getBuiltinModule('node:tls')
 
 /** The authorities that are trusted. `ca` is PEM text of further ones; Node alone would take it instead of the usual ones. */

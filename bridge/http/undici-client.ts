@@ -18,12 +18,12 @@ import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
  * The HTTP client of the bridge, on undici. Sends a request a second time when a kept connection turns out to be closed and
- * {@link mayRepeat} allows it, and after a TLS failure for want of an authority that the operating system knows.
+ * {@link mayRepeat} allows it, and when TLS failed because only the operating system knows the authority.
  */
 export function createHttpClient(config: NetworkConfig): HttpClient {
   const trusted = new TrustedAuthorities(config.ca)
   const routes = new Map<string, Route>()
-  /** Those that were replaced too, until their last response has been read. */
+  /** Includes replaced ones until their last response has been read. */
   const dispatchers = new Set<Dispatcher>()
   subscribe(undiciConnected, skipInterim)
 
@@ -108,7 +108,7 @@ const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/
 const unencoded = ['Accept-Encoding', 'identity'] as const
 
 /**
- * Returns names and values in turn; of two with one name the later wins. Throws {@link NetworkError} `protocol` for a name or
+ * Returns names and values in turn; the later of two headers with the same name wins. Throws {@link NetworkError} `protocol` for a name or
  * value that HTTP does not allow: with a line end in it, an attacker could add a header or a request.
  */
 function requestHeaders(
@@ -173,7 +173,7 @@ class DispatchedRequest implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** Connected, and about to write the request: from now on the server may have seen it. */
+  /** Called right before the request is written: from now on the server may have seen it. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#failure !== undefined) return controller.abort(this.#failure)
     this.#controller = controller
@@ -184,7 +184,7 @@ class DispatchedRequest implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // An interim response: the one that counts is still to come.
+    // An interim response; the final one follows.
     if (status < 200) return
     const body = new Readable({
       read: () => controller.resume(),

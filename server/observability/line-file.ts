@@ -65,7 +65,7 @@ export class LineFile {
     }
   }
 
-  /** Writes what is left, for two seconds at most. Until then lines may be up to 20 ms old. Resolves with false if something is left. */
+  /** Writes the remaining lines, for two seconds at most. Resolves with false if some are left. */
   async close(): Promise<boolean> {
     const isOver = await settledWithin(this.#writing ?? Promise.resolve(), closeWithinMs)
     if (isOver === 'waiting') return false

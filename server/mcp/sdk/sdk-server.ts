@@ -119,7 +119,7 @@ export function invalidParams(
 }
 
 /**
- * Runs `register`. What it would add after asking who calls is not there for an anonymous caller: then returns false.
+ * Runs `register`. Returns false if it asked for the user of an anonymous caller: then it may have more for signed-in callers.
  */
 function registerFor(serving: ServingContext, register: () => void): boolean {
   try {
@@ -198,7 +198,7 @@ function callGuards(
   const isOffered = (name: string): boolean =>
     offersTool(serving.incoming().caller.access, name, scopes.get(name))
 
-  /** Handles calls, and records each with how it ended. Whether there is what it calls is asked at its end. */
+  /** Records each call and how it ended. Whether the tool is known is read at the end. */
   function recorded(method: string, handler: Handler): Handler {
     return async (request, context) => {
       const { id, signal } = context.mcpReq

@@ -22,7 +22,7 @@ const maxErrors = 50
 /** Longer answers are not searched for the code of an error. */
 const maxErrorLength = 16 * 1024
 
-/** Creates the {@link Telemetry}. Spans are found by the request that is being served, whoever asks. */
+/** Creates the {@link Telemetry}. Spans are found by the request that is being served. */
 export function createTelemetry(
   program: { version: string; store: string },
   report: ReportFailure,

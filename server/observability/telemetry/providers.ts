@@ -98,7 +98,7 @@ interface Exporter<Item> {
   shutdown(): Promise<void>
 }
 
-/** Counts what was made and not delivered, and reports the first failure in a row, and what was lost at the end. */
+/** Counts spans and records that were not delivered. Reports the first failure in a row, and the loss at the end. */
 class Losses {
   readonly #report: ReportFailure
   #waiting = 0

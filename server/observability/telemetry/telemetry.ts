@@ -1,7 +1,7 @@
 import type { Reply } from '@drawbridge/shared/text-response.ts'
 import type { Metrics } from '../metrics.ts'
 
-/** Reports that a collector did not take what it was sent. */
+/** Reports a failed delivery to a collector. */
 export type ReportFailure = (event: 'telemetry_failed', fields: Record<string, unknown>) => void
 
 /** What a handler of `/mcp` is told, and tells. */
@@ -53,6 +53,6 @@ export interface Telemetry extends Pick<Metrics, 'storeCall' | 'outgoingCall'> {
   ): { request: Sent; answered: (answer: OutgoingAnswer | undefined) => void }
   /** Sends a line of the audit trail as a log record. */
   write(line: string): void
-  /** Sends what is left. Resolves with false if that takes longer than a second and a half: its rest is lost. */
+  /** Sends the rest. Resolves with false if that takes longer than a second and a half: then it is lost. */
   close(): Promise<boolean>
 }

@@ -74,7 +74,7 @@ export class TracedRequest {
     return this.#context
   }
 
-  /** Undefined until the message is read, and for what is no request or notification. */
+  /** Undefined until the message is read, and for anything but a request or notification. */
   get operation(): McpOperation | undefined {
     return this.#operation
   }
