@@ -47,7 +47,7 @@ export interface PrivateFolder {
   names(): readonly string[]
 }
 
-/** What the folder of the bridge may have in it, and file systems and desktops put there. */
+/** Entries of the bridge's folder, and those that file systems and desktops add. */
 const ownNames: ReadonlySet<string> = new Set([
   'config.json',
   'credentials',

@@ -4,7 +4,7 @@ import type { Credential } from '../credentials/credential.ts'
 /** Provides tokens for all requests of this process and all processes of this user. Uses a refresh token only once. */
 export interface TokenSource {
   /**
-   * Returns what to send, or undefined without a login. Waits for a due refresh. Rejects with {@link OAuthFailure} when the
+   * Returns the credential to send, or undefined without a login. Waits for a due refresh. Rejects with {@link OAuthFailure} when the
    * token has expired and cannot be renewed now.
    */
   authorization(signal?: AbortSignal): Promise<Authorization | undefined>

@@ -34,7 +34,7 @@ export interface OAuthConfig {
   clientMetadata: ClientMetadata
   /** Scopes to request regardless of the server; undefined: the server's. */
   scope: string | undefined
-  /** Additional parameters of the authorization request, not those of the protocol. */
+  /** Additional parameters of the authorization request, besides the protocol's own. */
   authorizeParameters: Readonly<Record<string, string>>
   /** The address that the browser returns to; port undefined: any free port. `isFixed`: the user chose it. */
   callback: { host: string; port: number | undefined; path: string; isFixed?: boolean }

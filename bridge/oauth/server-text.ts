@@ -15,7 +15,7 @@ export function quoteServerError(error: string, description: string | undefined)
   return description === undefined ? code : `${code}: ${quoteServerText(description)}`
 }
 
-/** Shorter text is no secret, and part of many words. */
+/** Shorter texts are not secrets, and occur in many words. */
 const minSecretLength = 4
 
 /** Replaces each of `secrets` in a text with `mark`, wherever it stands. */

@@ -7,7 +7,7 @@ import { missingBusAddress } from './bus-address.ts'
 import { explainKeychain, keychainError, tooSlow } from './keychain-error.ts'
 import { type KeychainOperation, performOnKeychain } from './keychain-operation.ts'
 
-/** Resolves with what was read: null for no such item, or one not accessible. Rejects with a `keychain_` fault. */
+/** Resolves with the item; null if it is missing or not accessible. Rejects with a `keychain_` fault. */
 export type Keychain = (request: KeychainOperation) => Promise<string | null>
 
 /** Native code cannot be interrupted in this process: a longer time limit uses the helper. */
@@ -37,7 +37,7 @@ export function createKeychain({
   }
 }
 
-/** Checks that the keychain stores, returns and removes an item, or returns what is wrong with it. */
+/** Checks that the keychain stores, returns and removes an item; returns its fault if it does not. */
 export async function probeKeychain(config: CredentialsConfig): Promise<'works' | CredentialError> {
   try {
     await createKeychain(config)({ operation: 'probe' })
@@ -53,7 +53,7 @@ function repairBusAddress(): void {
   if (address !== undefined) process.env['DBUS_SESSION_BUS_ADDRESS'] = address
 }
 
-/** How a helper exited. `failure` is its own message or that of the operating system. */
+/** The exit of a helper. `failure`: its message, or the operating system's. */
 interface HelperEnd {
   output: string
   failure: string

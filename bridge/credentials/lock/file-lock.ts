@@ -16,8 +16,8 @@ const free = 'free'
 
 /**
  * Creates locks for all processes that use one folder. The system lets only one process create a file of a name, so each
- * lock taken is a new file: `NAME.1`, then `NAME.2`. The highest number counts. It stays after the release, and whoever
- * takes the next one removes it, so no process can remove or take the lock of another by mistake, however long suspended.
+ * lock taken is a new file: `NAME.1`, then `NAME.2`. The highest number counts. It stays after the release until
+ * the next holder removes it, so no process can remove or take the lock of another by mistake, however long suspended.
  *
  * A lock is abandoned when its process is gone or, where that cannot be determined, when it has not changed while a waiting
  * process watched it. Its time is not compared with the clock: after a sleep the locks of live owners would look old.

@@ -14,7 +14,7 @@ export function ownProcessMark(): string | undefined {
   return place === undefined || typeof start !== 'string' ? undefined : `${place} ${process.pid} ${start}`
 }
 
-/** Returns the state of the process with that mark. Never throws, whatever the text. */
+/** Returns the state of the process with that mark. Never throws. */
 export function stateOfProcess(mark: string): ProcessState {
   const [place, pidText = '', start] = mark.split(' ')
   const pid = Number(pidText)

@@ -88,7 +88,7 @@ function comparable(url: string): string {
   return `${origin}${pathname.toLowerCase().replaceAll(/\/+/g, '/').replace(/\/$/, '')}`
 }
 
-/** Fetches what the page's host publishes for itself and for each parent folder of the page: issuers often have a path. */
+/** Fetches the metadata of the page's host, for its root and each parent folder of the page: issuers often have a path. */
 async function publishedMetadata(
   pageUrl: string,
   context: OAuthContext,

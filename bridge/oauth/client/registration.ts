@@ -100,7 +100,7 @@ function secretMethod(listed: readonly string[]): Method {
   return secretMethods.find((method) => listed.includes(method)) ?? 'none'
 }
 
-/** Returns what to try where a method is refused that the user did not ask for. */
+/** Returns the method to try after one was refused that the user did not ask for. */
 function otherMethods(
   wanted: ClientMetadata,
   { token_endpoint_auth_methods_supported: listed }: AuthorizationServerMetadata,

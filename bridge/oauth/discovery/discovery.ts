@@ -102,7 +102,7 @@ function checked(
   return { metadata, isAssumed: false, askedFor: issuer }
 }
 
-/** Uses the server as its own authorization server, without metadata if there are no documents of a later revision. */
+/** Uses the server as its own authorization server; falls back to default endpoints without documents (MCP 2025-03-26). */
 async function atOrigin(
   request: SignInRequest,
   resource: FoundMetadata<ProtectedResourceMetadata>,

@@ -59,7 +59,7 @@ export function authorizationUrl(
 
 /**
  * Returns the code of an authorization response whose `state` was checked (RFC 6749 section 4.1.2). Throws `issuer_mismatch`
- * when `iss` is no spelling of the issuer that was seen before, or is missing although announced (RFC 9207 section 2.4, MCP
+ * when `iss` does not spell the known issuer, or is missing although announced (RFC 9207 section 2.4, MCP
  * 2026-07-28 authorization); nothing of that response is then displayed, since its sender is unknown.
  */
 export function readAuthorizationResponse(

@@ -87,7 +87,7 @@ export class Login implements TokenSource {
   }
 
   /**
-   * Starts a sign-in, or joins a pending one of this or another process. Requests what the refusals asked for. `isForced`: the
+   * Starts a sign-in, or joins a pending one of this or another process. Requests the scope and resource that the refusals named. `isForced`: the
    * user asked to sign in although a login exists.
    */
   signIn({ isForced = false }: { isForced?: boolean } = {}): PendingSignIn {
@@ -111,7 +111,7 @@ export class Login implements TokenSource {
     return pending
   }
 
-  /** Reads what is known without a network request. */
+  /** Reads the stored state without a network request. */
   async state(): Promise<LoginState> {
     const state = loginStateOf(await this.#ports.store.read(this.#id), this.#ports.runtime.now())
     return this.#isAlone && state.kind === 'signed_in' ? { ...state, canRefresh: true } : state
@@ -195,7 +195,7 @@ export class Login implements TokenSource {
 }
 
 /**
- * Returns what the last bearer challenge asks for (RFC 9728 section 5.1, RFC 6750 section 3), or else which other schemes the
+ * Returns the demands of the last bearer challenge (RFC 9728 section 5.1, RFC 6750 section 3), or else which other schemes the
  * server wants; undefined without a challenge.
  */
 export function challengeOf({ challenges }: Pick<Refusal, 'challenges'>): SignInRequest | undefined {

@@ -42,7 +42,7 @@ interface SharedSignInPorts {
   signedIn(credential: Credential): void
 }
 
-/** What a sign-in is for. */
+/** A sign-in to run. */
 interface AskedSignIn {
   request: Omit<SignInRequest, 'previous'>
   /** The sign-in whose tokens no longer work, so any other one satisfies the request; undefined: the stored one. */

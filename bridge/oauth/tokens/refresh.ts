@@ -149,7 +149,7 @@ export function isUnsaved(used: Credential, stored: Credential): boolean {
   return used.generation > stored.generation && used.signInId === stored.signInId
 }
 
-/** Keeps what the response omits: servers need not rotate, nor name an unchanged scope. */
+/** Keeps the members that the response omits: servers need not rotate, nor name an unchanged scope. */
 function succeed(before: IssuedTokens | undefined, issued: IssuedTokens): IssuedTokens {
   return {
     ...issued,

@@ -8,7 +8,7 @@ export type LoginState =
       kind: 'signed_in' | 'sign_in_needed'
       issuer: string
       clientId: string
-      /** Who signed in, as far as the tokens tell: an email address or name. Nothing has verified it. */
+      /** The user by the tokens' claims, an email address or name. Not verified. */
       account: string | undefined
       scope: string | undefined
       signedInAt: number

@@ -76,7 +76,7 @@ interface TokenRequest extends ClientRequest {
   optionalScope?: string | undefined
   /** The requested scope, which counts as granted unless the server says otherwise (RFC 6749 section 5.1). */
   scope?: string | undefined
-  /** What is known about the issuer. */
+  /** Known quirks of the issuer. */
   quirks: IssuerQuirks | undefined
 }
 

@@ -9,7 +9,7 @@ import { quoteServerError, quoteServerText } from '../server-text.ts'
 
 /** Outcome of one request to a token endpoint. */
 export type TokenAnswer =
-  /** `quirks`: what is known about the issuer by now. */
+  /** `quirks`: known so far about the issuer. */
   | { kind: 'issued'; tokens: IssuedTokens; quirks?: IssuerQuirks }
   /** A definite refusal (RFC 6749 section 5.2). `error` and `description` are untrusted text. */
   | { kind: 'refused'; error: string; description: string | undefined }
