@@ -41,17 +41,17 @@ describe('the cookie jar', () => {
     expect(sentAfter([line], { at: now + seconds })).toBe(sent)
   })
 
-  it('sends its own header before', () => {
+  it('puts the cookies of the jar behind those of a given Cookie header', () => {
     expect(sentAfter(['a=1'], { headers: { cookie: 'own=0' } })).toBe('own=0; a=1')
   })
 
-  it('keeps a bounded number, the newest', () => {
+  it('keeps the newest cookies up to a bound', () => {
     const sent = sentAfter(Array.from({ length: 60 }, (_, index) => `c${index}=1`))?.split('; ')
     expect(sent).toHaveLength(50)
     expect(sent).toContain('c59=1')
   })
 
-  it('gives back nothing that cannot stand in a header', () => {
+  it('returns no cookie that is invalid in a header', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (line) => {
         expect(sentAfter([line]) ?? 'a').toMatch(/^[\x20-\x7E]+$/)

@@ -47,7 +47,7 @@ describe('a server that misbehaves', () => {
     expect(server.sockets).toHaveLength(1)
   })
 
-  it('may answer before it has read everything', async () => {
+  it('delivers a response that the server sends before it has read the request', async () => {
     const server = await serveRaw((socket) =>
       socket.once('data', () => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno')),
     )
@@ -57,7 +57,7 @@ describe('a server that misbehaves', () => {
 })
 
 describe('limits of time', () => {
-  it('for the connection: TLS that never gets ready', async () => {
+  it('gives up a connection whose TLS handshake never completes', async () => {
     const server = await serveRaw((socket) => socket.resume())
     const url = `https://127.0.0.1:${server.port}/`
     const error = await networkErrorOf(exchange(testClient({ connectTimeoutMs: 60 }), url))
@@ -66,14 +66,14 @@ describe('limits of time', () => {
     await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
   })
 
-  it('for the head', async () => {
+  it('gives up a response whose head does not arrive in time', async () => {
     const server = await serveRaw((socket) => socket.resume().write('HTTP/1.1 200 OK\r\n'))
     const error = await networkErrorOf(exchange(testClient({ headersTimeoutMs: 60 }), server.origin))
     expect(error).toMatchObject({ fault: 'headers_timeout', sent: true })
     await vi.waitFor(() => expect(server.sockets.every(({ closed }) => closed)).toBe(true))
   })
 
-  it('for silence within the body, on a new and on a kept connection', async () => {
+  it('gives up a body that pauses too long, on a new and on a kept connection', async () => {
     const server = await serveHttp((request, response) => {
       if (request.url === '/half') response.write('half')
       else response.end('whole')
@@ -91,7 +91,7 @@ describe('limits of time', () => {
     expect((await networkErrorOf(own)).message).toContain('after 0.061 s')
   })
 
-  it('do not strike a body that is slow but alive, nor a reader who takes a long time', async () => {
+  it('let a slow body and a slow reader take longer than the limit for a pause', async () => {
     const server = await serveHttp((request, response) => {
       if (request.url === '/large') return void response.end(Buffer.alloc(5_000_000))
       let left = 8
@@ -108,7 +108,7 @@ describe('limits of time', () => {
     expect((await readBody(large, 10_000_000)).length).toBe(5_000_000)
   })
 
-  it('count from the connection that is there already', async () => {
+  it('count from the request when the connection is a kept one', async () => {
     const server = await serveHttp((request, response) => {
       if (request.url === '/hang') return
       setTimeout(() => response.end('a'), request.url === '/slow' ? 300 : 0)
@@ -121,7 +121,7 @@ describe('limits of time', () => {
     expect(server.sockets).toHaveLength(1)
   })
 
-  it('are none for 0', async () => {
+  it('do not apply when they are 0', async () => {
     const server = await serveHttp((_request, response) => {
       setTimeout(() => {
         response.write('a')
@@ -134,7 +134,7 @@ describe('limits of time', () => {
 })
 
 describe('an abort', () => {
-  it('within the TLS handshake', async () => {
+  it('ends a request during the TLS handshake', async () => {
     const abort = new AbortController()
     const server = await serveRaw((socket) => {
       socket.resume()
@@ -147,7 +147,7 @@ describe('an abort', () => {
     })
   })
 
-  it('after the end changes nothing, and the signal holds no listeners', async () => {
+  it('changes nothing after the end, and leaves no listener on the signal', async () => {
     const server = await serveHttp((_request, response) => response.end('a'))
     const client = testClient()
     const abort = new AbortController()
@@ -161,7 +161,7 @@ describe('an abort', () => {
     expect(server.sockets).toHaveLength(1)
   })
 
-  it('of a body that is not read any more ends the connection', async () => {
+  it('ends the connection of a body that is no longer read', async () => {
     const server = await serveHttp((_request, response) => void response.write('half'))
     const response: HttpResponse = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
     response.body.destroy()

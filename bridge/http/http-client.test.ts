@@ -14,7 +14,7 @@ function responseOf(chunks: Buffer[], headers: HttpResponse['headers'] = {}): Ht
 }
 
 describe('readBody', () => {
-  it('puts the chunks together', async () => {
+  it('joins the chunks of a body', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array()), async (parts) => {
         const chunks = parts.map((part) => Buffer.from(part))
@@ -33,12 +33,12 @@ describe('readBody', () => {
     await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
   })
 
-  it('takes as much as the limit', async () => {
+  it('reads a body of exactly the maximum size', async () => {
     expect((await readBody(responseOf([Buffer.alloc(10)], { 'content-length': '10' }), 10)).length).toBe(10)
     await expect(readBody(responseOf([Buffer.alloc(6), Buffer.alloc(5)]), 10)).rejects.toThrow(BodyError)
   })
 
-  it('fails when the body does not come whole', async () => {
+  it('fails when the body breaks off', async () => {
     const server = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'))
     const response = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
     expect(await networkErrorOf(readBody(response, 100))).toMatchObject({ fault: 'reset', sent: true })

@@ -44,12 +44,12 @@ describe('networkError', () => {
     expect(networkError(coded(code), { url, connected: true })).toMatchObject({ fault, message, sent: true })
   })
 
-  it('leaves one of ours as it is', () => {
+  it('returns a NetworkError unchanged', () => {
     const error = new NetworkError('aborted', 'x', 'y', { sent: true })
     expect(networkError(error, { url, connected: false })).toBe(error)
   })
 
-  it('keeps no bytes of a response', () => {
+  it('keeps no bytes of a response in the cause', () => {
     const raw = Object.assign(coded('HPE_INVALID_CONSTANT'), { rawPacket: Buffer.from('token') })
     const named = Object.assign(new Error('m'), { name: 'HTTPParserError', code: undefined, data: 'token' })
     for (const cause of [raw, named]) {
@@ -92,7 +92,7 @@ describe('what to do about a TLS error', () => {
     (code) => expect(networkError(coded(code), { url, connected: false }).nextStep).toBeUndefined(),
   )
 
-  it('names of the certificate are said, as far as they are names', () => {
+  it('names the hosts of the certificate, but only valid DNS names', () => {
     const names = 'DNS:a.example, DNS:*.b.example, IP Address:10.0.0.1, DNS:x; rm -rf ~, URI:https://c'
     const cause = Object.assign(coded('ERR_TLS_CERT_ALTNAME_INVALID'), { cert: { subjectaltname: names } })
     expect(networkError(cause, { url, connected: false }).nextStep).toContain('(a.example, *.b.example)')

@@ -137,7 +137,7 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     expect(error.nextStep).toMatch(nextStep)
   })
 
-  it('says what the proxy wants, without a secret', async () => {
+  it('reports that the proxy requires a password, without revealing one', async () => {
     const { url, client } = await stage(scheme, (_request, response) => response.end(), {
       credentials: 'user:other',
     })
@@ -147,7 +147,7 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     expect(inspect(error, { depth: 9 })).not.toMatch(/pass@word|pass%40word|cGFzc0B3b3Jk|secret-path/)
   })
 
-  it('says that the proxy is not there', async () => {
+  it('reports a proxy that cannot be reached', async () => {
     const gone = await serveRaw(() => {})
     await gone.close()
     for (const proxyUrl of [`http://user:hunter2@127.0.0.1:${gone.port}`, `127.0.0.1:${gone.port}`]) {
@@ -159,7 +159,7 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     }
   })
 
-  it('does not go through it where NO_PROXY says so', async () => {
+  it('connects directly to hosts of NO_PROXY', async () => {
     const { server, proxy, client } = await stage(scheme, (_request, response) => response.end('straight'))
     expect((await exchange(client, server.origin)).text).toBe('straight')
     expect(proxy.lines).toEqual([])
@@ -230,7 +230,7 @@ describe('a tunnel', () => {
     expect(error.message).toContain(says)
   })
 
-  it('that never comes', async () => {
+  it('is given up when the proxy never answers', async () => {
     const { url, client } = await stage(
       'https',
       () => {},
@@ -243,7 +243,7 @@ describe('a tunnel', () => {
     })
   })
 
-  it('that comes after the abort is not used for that request', async () => {
+  it('is not used for an aborted request when it opens later', async () => {
     const seen: (string | undefined)[] = []
     let open!: () => void
     const gate = new Promise<void>((resolve) => (open = resolve))
@@ -265,21 +265,21 @@ describe('a tunnel', () => {
     expect(seen).toEqual(['/after', '/after', '/after'])
   })
 
-  it('that breaks off is not tried again', async () => {
+  it('is not opened again after it broke off', async () => {
     const { url, client, proxy } = await stage('https', () => {}, { connectAnswer: 'close' })
     expect(await networkErrorOf(exchange(client, url))).toMatchObject({ fault: 'proxy', sent: false })
     await delay(50)
     expect(proxy.lines).toHaveLength(1)
   })
 
-  it('to a server whose certificate is not trusted', async () => {
+  it('reports an untrusted certificate of the server', async () => {
     const { url, client } = await stage('https', () => {}, {}, { ca: undefined })
     const error = await networkErrorOf(exchange(client, url))
     expect(error).toMatchObject({ fault: 'tls', sent: false })
     expect(error.message).toContain('the certificate of mcp.test comes from an authority that is not trusted')
   })
 
-  it('to a server whose certificate is for another name', async () => {
+  it('reports a certificate for another host name', async () => {
     const { url, client, proxy } = await stage('https', () => {}, {}, {}, certificates.misnamed)
     const error = await networkErrorOf(exchange(client, url))
     expect(error).toMatchObject({ fault: 'tls', sent: false })
@@ -287,7 +287,7 @@ describe('a tunnel', () => {
     expect(proxy.lines).toHaveLength(1)
   })
 
-  it('that breaks within the handshake is tried once more, not for ever', async () => {
+  it('is opened only once more after it broke during the TLS handshake', async () => {
     const server = await serveRaw((socket) => socket.once('data', () => socket.resetAndDestroy()))
     const proxy = await serveProxy({ targetPort: server.port })
     const proxyUrl = `http://127.0.0.1:${proxy.port}`
@@ -298,7 +298,7 @@ describe('a tunnel', () => {
     expect(proxy.lines).toHaveLength(2)
   })
 
-  it('through a proxy that is reached over TLS', async () => {
+  it('goes through a proxy that is reached over TLS', async () => {
     const { url, client } = await stage('https', (_request, response) => response.end('a'), {
       identity: certificates.valid,
       credentials: 'user:pass@word',

@@ -85,7 +85,7 @@ describe('retries', () => {
   const retries = (what: Sendable, retryMs: number, signal?: AbortSignal): Retries =>
     new Retries(what, { retryMs, signal }, ports)
 
-  it('wait a little longer each time, or as long as they are asked to', async () => {
+  it('wait longer each time, or as long as the server asks', async () => {
     slept.length = 0
     const some = retries(sendables.call, 5000)
     expect([await some.after('unsent', 'x'), await some.after('unsent', 'x')]).toEqual([true, true])
@@ -93,7 +93,7 @@ describe('retries', () => {
     expect(slept).toEqual([100, 200, 3000])
   })
 
-  it('are not made when it would be too late, none are wanted, or nobody waits', async () => {
+  it('are not made after the time limit, with 0, or after an abort', async () => {
     expect(await retries(sendables.call, 2000).after('rate_limited', 'x', 3000)).toBe(false)
     expect(await retries(sendables.list, 0).after('cut_off', 'x')).toBe(false)
     expect(await retries(sendables.list, 2000, AbortSignal.abort()).after('broken', 'x')).toBe(false)
@@ -126,7 +126,7 @@ describe('retryAfterSeconds', () => {
     expect(retryAfterSeconds({ 'retry-after': header, date }, now)).toBe(seconds)
   })
 
-  it('is never negative, not a number, or without end', () => {
+  it('returns a finite number of seconds that is never negative', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (header, date) => {
         const seconds = retryAfterSeconds({ 'retry-after': header, date }, now)

@@ -9,7 +9,7 @@ function choose(url: string, noProxy?: string): string | undefined {
 }
 
 describe('chooseProxy', () => {
-  it('goes by the scheme', () => {
+  it('chooses the proxy by the scheme of the URL', () => {
     expect(choose('https://mcp.example.com/mcp')).toBe('http://secure:2')
     expect(choose('http://mcp.example.com/mcp')).toBe('http://plain:1')
     expect(chooseProxy(new URL('https://a.example'), undefined)).toBeUndefined()
@@ -61,7 +61,7 @@ describe('chooseProxy', () => {
     expect(choose(url, noProxy) === undefined).toBe(covered)
   })
 
-  it('reads any text as a list', () => {
+  it('reads any text as a list of NO_PROXY', () => {
     fc.assert(
       fc.property(fc.string(), (noProxy) => {
         const chosen = choose('https://mcp.example.com/', noProxy)

@@ -29,7 +29,7 @@ function serve(name: 'valid' | 'expired' | 'misnamed' | 'selfSigned'): Promise<T
 }
 
 describe('a certificate', () => {
-  it('of an authority that was given is accepted', async () => {
+  it('is accepted from an authority of --ca', async () => {
     const server = await serve('valid')
     const client = testClient({ ca: certificates.authority })
     expect((await exchange(client, server.origin)).text).toBe('secure')
@@ -41,7 +41,7 @@ describe('a certificate', () => {
     { name: 'selfSigned', ca: true, says: 'is self-signed' },
     { name: 'expired', ca: true, says: 'has expired' },
     { name: 'misnamed', ca: true, says: 'is for another name' },
-  ] as const)('that is $name is refused; authority known: $ca', async ({ name, ca, says }) => {
+  ] as const)('is refused when it is $name; authority known: $ca', async ({ name, ca, says }) => {
     const server = await serve(name)
     let requests = 0
     for (const socket of server.sockets) socket.on('data', () => requests++)
@@ -55,13 +55,13 @@ describe('a certificate', () => {
 })
 
 describe('a handshake', () => {
-  it('that the server resets', async () => {
+  it('reports a TLS handshake that the server resets', async () => {
     const server = await serveRaw((socket) => socket.once('data', () => socket.resetAndDestroy()))
     const error = await networkErrorOf(exchange(testClient(), `https://127.0.0.1:${server.port}`))
     expect(error).toMatchObject({ fault: 'reset', sent: false })
   })
 
-  it('with a server that knows only versions from the past', async () => {
+  it('reports a server that supports only outdated TLS versions', async () => {
     const old = { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const
     const server = await serveTls({ ...certificates.valid, ...old }, (_request, response) => response.end())
     const error = await networkErrorOf(exchange(testClient({ ca: certificates.authority }), server.origin))
@@ -97,7 +97,7 @@ describe('authorities of the process', () => {
     expect(await sendOnce({ [environment]: file }, other)).toContain('answer 200 secure')
   })
 
-  it('do not count when they know nothing', async () => {
+  it('are not used when they trust nothing more', async () => {
     expect(await sendOnce({}, certificates.selfSigned.cert)).toContain('failed tls')
   })
 })

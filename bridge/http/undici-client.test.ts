@@ -46,7 +46,7 @@ describe('a request', () => {
     expect(names).not.toContain('transfer-encoding')
   })
 
-  it('keeps a user agent of its own', async () => {
+  it('keeps a User-Agent header that the caller sets', async () => {
     const server = await serveHttp((request, response) => response.end(request.headers['user-agent']))
     expect((await exchange(testClient(), server.origin, { headers: { 'user-agent': 'mine' } })).text).toBe(
       'mine',
@@ -83,7 +83,7 @@ describe('a request', () => {
 })
 
 describe('a response', () => {
-  it('is one whatever its status, redirects included', async () => {
+  it('resolves with any status, redirects included', async () => {
     for (const status of [204, 301, 302, 307, 308, 401, 404, 500, 503]) {
       const server = await serveHttp((_request, response) =>
         response.writeHead(status, { Location: '/elsewhere' }).end(),
@@ -93,7 +93,7 @@ describe('a response', () => {
     }
   })
 
-  it('may have a large head, but not one without end', async () => {
+  it('accepts a head of up to 128 KB', async () => {
     const server = await serveHttp((request, response) => {
       response.writeHead(200, { 'X-Large': 'x'.repeat(Number(request.url?.slice(1))) }).end('a')
     })
@@ -103,7 +103,7 @@ describe('a response', () => {
     expect(error.message).toContain('too large')
   })
 
-  it('does not fill memory when nobody reads', async () => {
+  it('stops reading from the connection while the body is not read', async () => {
     let written = 0
     const chunk = Buffer.alloc(256 * 1024)
     const server = await serveHttp((_request, response) => {
@@ -139,7 +139,7 @@ describe('a response', () => {
 })
 
 describe('connections', () => {
-  it('are kept, and the last used is used first', async () => {
+  it('are reused, the most recently used one first', async () => {
     const server = await serveHttp((_request, response) => response.end(String(response.socket?.remotePort)))
     const client = testClient()
     const first = await Promise.all([1, 2, 3].map(() => exchange(client, server.origin)))
@@ -150,7 +150,7 @@ describe('connections', () => {
     expect(server.sockets).toHaveLength(3)
   })
 
-  it('are as many as there are calls at once', async () => {
+  it('are opened for every concurrent request', async () => {
     let waiting: (() => void)[] = []
     const server = await serveHttp((_request, response) => void waiting.push(() => response.end('a')))
     const client = testClient()
@@ -162,7 +162,7 @@ describe('connections', () => {
     expect(server.sockets).toHaveLength(100)
   })
 
-  it('reach localhost whichever family listens', async () => {
+  it('reach localhost over IPv4 or IPv6', async () => {
     const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'
     for (const host of ['127.0.0.1', '::1']) {
       const server = await serveRaw((socket) => socket.on('data', () => socket.write(answer)), host).catch(
@@ -176,7 +176,7 @@ describe('connections', () => {
     }
   })
 
-  it('are all ended by close, and may be opened again', async () => {
+  it('are all ended by close, and can be opened again', async () => {
     const seen: (string | undefined)[] = []
     const server = await serveHttp((request, response) => {
       seen.push(request.url)
