@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { decodeBase64url } from '@drawbridge/shared/base64url.ts'
-import { durationParser, isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
+import { durationParser, webUrl } from '@drawbridge/shared/settings/value.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
@@ -50,13 +50,6 @@ export function parseSealingKeyText(text: string): string {
 export function parseAbsolutePath(text: string): string {
   if (!isAbsolute(text)) throw new TypeError('expected an absolute path')
   return text
-}
-
-/** Parses an https URL, or http for this machine. Keeps its spelling: identifiers are compared literally. */
-export function parseSecureUrl(text: string): string {
-  const url = webUrl(text)
-  if (url && isSecureUrl(url)) return text
-  throw new TypeError('expected an https URL; http is for this machine only')
 }
 
 /** Parses an issuer identifier (RFC 8414 section 2). Keeps its spelling. */
