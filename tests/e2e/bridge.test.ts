@@ -48,10 +48,13 @@ const haveCome = (started: BridgeProcess): Promise<void> =>
   )
 
 describe('the bridge in front of our server', { timeout: patienceMs }, () => {
-  it.each(['legacy', 'modern'] as const)(
-    'a %s client is answered at once, and has its tools after one sign-in',
-    async (era) => {
-      const first = bridge({ era })
+  it.each([
+    ['legacy', []],
+    ['modern', ['--protocol', 'modern']],
+  ] as const)(
+    'a %s client is answered at once with flags %j, and has its tools after one sign-in',
+    async (era, flags) => {
+      const first = bridge({ era, flags })
       const begin = performance.now()
       expect(await first.open()).toHaveProperty('result')
       expect(performance.now() - begin).toBeLessThan(10_000)
@@ -70,6 +73,21 @@ describe('the bridge in front of our server', { timeout: patienceMs }, () => {
       await expectAllConnected(server, 1)
     },
   )
+
+  it('a client of both revisions is offered 2025-11-25 before the sign-in, and 2026-07-28 after it', async () => {
+    const probe = bridge({ era: 'modern' })
+    expect(await probe.open()).toMatchObject({ error: { code: -32_022 } })
+    expect(probe.links()).toEqual([])
+    await probe.close()
+    const first = bridge()
+    await first.open()
+    await signIn(first)
+    await haveCome(first)
+    await first.close()
+    const second = bridge({ era: 'modern' })
+    expect(await second.open()).toMatchObject({ result: { supportedVersions: ['2026-07-28'] } })
+    expect(await second.call('whoami')).toContain(person.email)
+  })
 
   it.skipIf(executable === undefined)(
     'one sign-in in Chromium serves three clients at once, and still does half an hour later',
