@@ -87,7 +87,7 @@ function partsOf(error: unknown): { messages: readonly string[]; nextStep: strin
     return { messages: error.problems, nextStep: everySetting, code: exitCode.usage }
   }
   if (error instanceof OperatorRefusal) {
-    const { message, status, nextStep = 'Its help: drawbridge-server --help' } = error
+    const { message, status, nextStep = 'For flags and examples, add --help.' } = error
     return { messages: [message], nextStep, code: status === 400 ? exitCode.usage : exitCode.failed }
   }
   const { code, message, address, port } = error as NodeJS.ErrnoException & ListenAddress
