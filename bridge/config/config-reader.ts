@@ -23,21 +23,10 @@ export interface Surroundings extends ValueSource {
   hostName?: string
 }
 
-export interface ReadSettings {
-  /** As given. */
-  serverUrl: string | undefined
-  port: number | undefined
-  values: GivenValues
-  origins: ReadonlyMap<keyof SettingValues, SettingOrigin>
-  home: string
-  /** See {@link BridgeConfig.expandedVariables}. */
-  expandedVariables: ReadonlySet<string>
-  problems: readonly string[]
-  warnings: readonly string[]
-}
+export type ReadSettings = Readonly<ReturnType<typeof readSettings>>
 
 /** Reads every source. Reports faults in `problems`, without throwing. */
-export function readSettings(line: CommandLine, surroundings: Surroundings): ReadSettings {
+export function readSettings(line: CommandLine, surroundings: Surroundings) {
   const { environment } = surroundings
   const [serverUrl, portText, ...more] = line.operands
   const problems = [...line.problems]
@@ -135,21 +124,15 @@ function attempt<Value>(work: () => Value, name: string, problems: string[]): Va
   }
 }
 
-interface FixedToken {
-  token: string | undefined
-  by: BridgeConfig['fixedBy']
-  headers: readonly HeaderEntry[]
-}
-
 /** Takes a bearer token, which replaces the login, out of the headers. */
-function fixedToken(token: string | undefined, headers: readonly HeaderEntry[]): FixedToken {
+function fixedToken(token: string | undefined, headers: readonly HeaderEntry[]) {
   const rest = headers.filter(([name]) => name.toLowerCase() !== 'authorization')
-  if (token !== undefined) return { token, by: 'environment', headers: rest }
+  if (token !== undefined) return { token, by: 'environment' as const, headers: rest }
   const header = headers.findLast(([name]) => name.toLowerCase() === 'authorization')
-  if (!header) return { token: undefined, by: undefined, headers }
+  if (!header) return { headers }
   const bearer = /^bearer +(\S+)$/i.exec(header[1])?.[1]
-  if (bearer === undefined) return { token: undefined, by: 'other_header', headers }
-  return { token: bearer, by: 'header', headers: rest }
+  if (bearer === undefined) return { by: 'other_header' as const, headers }
+  return { token: bearer, by: 'header' as const, headers: rest }
 }
 
 /** Returns the names of the given settings by source, without values. */

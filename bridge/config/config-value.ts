@@ -52,7 +52,7 @@ export function parseAbsolutePath(text: string): string {
   return text
 }
 
-/** Parses an issuer identifier (RFC 8414 section 2). Keeps its spelling. */
+/** Parses an issuer identifier (RFC 8414 section 2). Keeps its spelling: identifiers are compared literally. */
 export function parseIssuer(text: string): string {
   const url = webUrl(text)
   if (url && url.search === '' && url.hash === '') return text

@@ -4,14 +4,12 @@ import { foreignFlags } from './setting-foreign.ts'
 import { negativeOf, type Setting, settingFlags, settings, type SettingValues } from './setting-table.ts'
 import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 
-/** Texts of settings by field: `on` or `off` for a switch, several for a repeated flag. */
-type SettingTexts = Partial<Record<keyof SettingValues, readonly string[]>>
-
 /** A parsed command line. */
 export interface CommandLine {
   /** Arguments that are not flags: the URL and the port. */
   operands: readonly string[]
-  flags: SettingTexts
+  /** By field: `on` or `off` for a switch, several for a repeated flag. */
+  flags: Partial<Record<keyof SettingValues, readonly string[]>>
   problems: readonly string[]
   /** About flags that are accepted without effect. */
   warnings: readonly string[]

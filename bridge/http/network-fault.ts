@@ -11,23 +11,16 @@ interface FaultPlace {
   limits?: Limits
 }
 
-type ProxiedPlace = FaultPlace & { proxy: URL }
-
-/** The proxy gave no tunnel; `cause` is why. */
+/** The proxy gave no tunnel; `cause` is why. `offered` is its `Proxy-Authenticate`, if it wants to know who the user is. */
 export class TunnelError extends Error {
   override readonly name = 'TunnelError'
   /** undici tries again at once, and for ever, after errors with its own code for a closed socket. */
   readonly code = 'ERR_TUNNEL'
-}
+  readonly offered: string | undefined
 
-/** The proxy requires authentication; the header lists its schemes. */
-export class ProxyAuthenticationError extends Error {
-  override readonly name = 'ProxyAuthenticationError'
-  readonly schemes: readonly string[]
-
-  constructor(header: string) {
-    super('Proxy Authentication Required (407)')
-    this.schemes = parseWwwAuthenticate(header).map(({ scheme }) => scheme)
+  constructor(cause: unknown, offered?: string) {
+    super('no tunnel', { cause })
+    this.offered = offered
   }
 }
 
@@ -92,6 +85,9 @@ function describeEnd(code: string, { url, limits }: FaultPlace): Description | u
       const what = `${url.origin} stopped sending in the middle of its response`
       return ['body_timeout', `${what} ${after(limits?.bodyTimeoutMs)}`]
     }
+    // Nothing was sent: with a line end in a header, an attacker could add another header or a request.
+    case 'UND_ERR_INVALID_ARG':
+      return ['protocol', `a header for ${url.origin} has a character that HTTP does not allow`]
     case 'UND_ERR_DESTROYED':
       return ['aborted', `the request to ${url.origin} was cancelled`]
     default:
@@ -143,14 +139,15 @@ function inBrackets(code: string): string {
 }
 
 /** Describes a failure to reach the proxy, or of the proxy; undefined for one behind it. */
-function proxiedError(cause: unknown, place: ProxiedPlace): NetworkError | undefined {
+function proxiedError(cause: unknown, place: FaultPlace & { proxy: URL }): NetworkError | undefined {
   const { url, proxy, connected } = place
   const error = (kind: NetworkFault, message: string, sent: boolean, nextStep?: string): NetworkError =>
     new NetworkError(kind, url.origin, message, { sent, cause, nextStep })
   const isTunnel = cause instanceof TunnelError
   const reason: unknown = isTunnel ? cause.cause : cause
   const status = refusalOf(reason)
-  if (status === 407) return error('proxy', ...authenticationWords(reason, proxy))
+  if (status === 407)
+    return error('proxy', ...authenticationWords(isTunnel ? cause.offered : undefined, proxy))
   if (status !== undefined) return error('proxy', refusalWords(status, url, proxy), false)
   const code = errorCode(reason)
   // Plain http is sent to the proxy itself, so any failure to connect is the proxy's.
@@ -179,8 +176,11 @@ function refusalWords(status: number, url: URL, proxy: URL): string {
 }
 
 /** The authentication that a proxy requires, and the next step. With plain http the schemes are unknown. */
-function authenticationWords(reason: unknown, proxy: URL): [message: string, sent: false, nextStep: string] {
-  const schemes = reason instanceof ProxyAuthenticationError ? reason.schemes : []
+function authenticationWords(
+  offered: string | undefined,
+  proxy: URL,
+): [message: string, sent: false, nextStep: string] {
+  const schemes = parseWwwAuthenticate(offered ?? '').map(({ scheme }) => scheme)
   const local = 'a local proxy that does, such as px or cntlm, and name that with --proxy'
   if (schemes.length === 0 || schemes.includes('basic')) {
     const wants = `the proxy ${proxy.host} wants a user name and password, or others than it got (407)`

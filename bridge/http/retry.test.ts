@@ -2,7 +2,15 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Envelope } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { NetworkError, type NetworkFault } from './http-client.ts'
-import { endingOf, mayRepeat, Retries, retryAfterSeconds, type Ending, type Sendable } from './retry.ts'
+import {
+  endingOf,
+  mayRepeat,
+  type Retries,
+  retriesOf,
+  retryAfterSeconds,
+  type Ending,
+  type Sendable,
+} from './retry.ts'
 
 const request = (method: string): Envelope => ({ kind: 'request', id: 1, method })
 const sendables = {
@@ -83,7 +91,7 @@ describe('retries', () => {
     note: () => {},
   }
   const retries = (what: Sendable, retryMs: number, signal?: AbortSignal): Retries =>
-    new Retries(what, { retryMs, signal }, ports)
+    retriesOf(what, { retryMs, signal }, ports)
 
   it('wait longer each time, or as long as the server asks', async () => {
     slept.length = 0

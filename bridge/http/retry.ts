@@ -83,49 +83,35 @@ export function endingOf(error: unknown): 'unsent' | 'broken' | undefined {
 const firstWaitMs = 100
 const maxWaitMs = 1000
 
-interface RetryPorts {
-  runtime: Pick<Runtime, 'sleep' | 'randomBytes'>
-  note(text: string): void
-}
-
-/** The retries of one message. Those that are not counted take `retryMs` at most, all together; with 0 there are none. */
-export class Retries {
-  readonly #what: Sendable
-  readonly #limits: { retryMs: number; signal: AbortSignal | undefined }
-  readonly #ports: RetryPorts
-  readonly #startedMs: number
-  #failures = 0
-
-  /** `startedMs`: when the message was first sent, in monotonic milliseconds. */
-  constructor(
-    what: Sendable,
-    limits: { retryMs: number; signal: AbortSignal | undefined },
-    ports: RetryPorts,
-    startedMs: number = performance.now(),
-  ) {
-    this.#what = what
-    this.#limits = limits
-    this.#ports = ports
-    this.#startedMs = startedMs
-  }
-
+/** The retries of one message. */
+export interface Retries {
   /** Resolves with true when it is time to send again, with false if that is forbidden, too late or not wanted any more. */
-  async after(ending: Ending, reason: string, askedMs = 0): Promise<boolean> {
-    const { retryMs, signal } = this.#limits
-    if (retryMs === 0 || isAborted(signal) || !mayRepeat(ending, this.#what, this.#failures)) return false
-    const { runtime, note } = this.#ports
-    const ms = Math.max(backoffMs(runtime, this.#failures, firstWaitMs, maxWaitMs), askedMs)
-    const isTimed = rules[ending].times === Infinity
-    if (isTimed && performance.now() - this.#startedMs + ms > retryMs) return false
-    this.#failures += 1
-    note(`sending again after ${reason}`)
-    await pause(runtime, ms, signal)
-    return !isAborted(signal)
-  }
+  after(ending: Ending, reason: string, askedMs?: number): Promise<boolean>
 }
 
-function isAborted(signal: AbortSignal | undefined): boolean {
-  return signal?.aborted === true
+/**
+ * Counts the retries of one message, first sent at `startedMs` (monotonic). Those that are not limited by number take `retryMs` at most, all
+ * together; with 0 there are none.
+ */
+export function retriesOf(
+  what: Sendable,
+  { retryMs, signal }: { retryMs: number; signal: AbortSignal | undefined },
+  { runtime, note }: { runtime: Pick<Runtime, 'sleep' | 'randomBytes'>; note(text: string): void },
+  startedMs: number = performance.now(),
+): Retries {
+  let failures = 0
+  const isAborted = (): boolean => signal?.aborted === true
+  return {
+    async after(ending, reason, askedMs = 0) {
+      if (retryMs === 0 || isAborted() || !mayRepeat(ending, what, failures)) return false
+      const ms = Math.max(backoffMs(runtime, failures, firstWaitMs, maxWaitMs), askedMs)
+      if (rules[ending].times === Infinity && performance.now() - startedMs + ms > retryMs) return false
+      failures += 1
+      note(`sending again after ${reason}`)
+      await pause(runtime, ms, signal)
+      return !isAborted()
+    },
+  }
 }
 
 /** The wait after that many failures in a row: twice as long each time, up to `maxMs`, minus up to a quarter by chance. */

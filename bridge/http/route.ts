@@ -4,7 +4,7 @@ import type { SecureContext } from 'node:tls'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { Agent, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { NetworkError, type NetworkConfig } from './http-client.ts'
-import { TunnelError, ProxyAuthenticationError } from './network-fault.ts'
+import { TunnelError } from './network-fault.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /** Returns whether a host name, as `URL.hostname` gives it, means this computer. Nothing is looked up. */
@@ -163,11 +163,11 @@ class TunnelPool extends Pool {
       (data) => {
         if (data.statusCode !== 407) return data
         data.socket.destroy()
-        const header = data.headers['proxy-authenticate']
-        throw new TunnelError('no tunnel', { cause: new ProxyAuthenticationError(String(header ?? '')) })
+        const cause = new Error('Proxy Authentication Required (407)')
+        throw new TunnelError(cause, String(data.headers['proxy-authenticate'] ?? ''))
       },
       (cause: unknown) => {
-        throw new TunnelError('no tunnel', { cause })
+        throw new TunnelError(cause)
       },
     )
   }

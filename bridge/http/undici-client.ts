@@ -51,7 +51,7 @@ export function createHttpClient(config: NetworkConfig): HttpClient {
   return {
     async send(request) {
       const url = readRequestUrl(request.url)
-      const headers = requestHeaders(request, config.userAgent, url.origin)
+      const headers = requestHeaders(request, config.userAgent)
       const attempt = (): Promise<HttpResponse> =>
         new DispatchedRequest(request, url, headers, routeTo(url), config).response
       try {
@@ -100,35 +100,15 @@ function isUnknownAuthority(error: unknown): boolean {
   return error instanceof NetworkError && unknownAuthorityCodes.has(errorCode(error.cause))
 }
 
-const allowedName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-// Tabs, and all of Latin-1 except control characters (RFC 9110 section 5.5).
-const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/
-
 /** Without `Accept-Encoding` any coding is acceptable (RFC 9110 section 12.5.3). */
 const unencoded = ['Accept-Encoding', 'identity'] as const
 
-/**
- * Returns names and values in turn; the later of two headers with the same name wins. Throws {@link NetworkError} `protocol` for a name or
- * value that HTTP does not allow: with a line end in it, an attacker could add a header or a request.
- */
-function requestHeaders(
-  { method, headers: given, body }: HttpRequest,
-  userAgent: string,
-  origin: string,
-): string[] {
-  const headers = new Map<string, [name: string, value: string]>()
-  const own = [['User-Agent', userAgent] as const, unencoded]
-  for (const [name, value] of [...own, ...Object.entries(given)]) {
-    if (!allowedName.test(name) || forbiddenInValue.test(value))
-      throw refusal(origin, `a header for ${origin} has a character that HTTP does not allow`)
-    headers.set(name.toLowerCase(), [name, value])
-  }
-  // A POST without a body says so (RFC 9110 section 8.6).
-  const hasLength = body !== undefined || method === 'POST'
-  return [
-    ...[...headers.values()].flat(),
-    ...(hasLength ? ['Content-Length', String(Buffer.byteLength(body ?? ''))] : []),
-  ]
+/** Returns names and values in turn; the later of two headers with the same name wins. undici refuses what HTTP does not allow, such as a line end. */
+function requestHeaders({ headers: given }: HttpRequest, userAgent: string): string[] {
+  const headers = new Map<string, readonly [name: string, value: string]>()
+  for (const header of [['User-Agent', userAgent] as const, unencoded, ...Object.entries(given)])
+    headers.set(header[0].toLowerCase(), header)
+  return [...headers.values()].flat()
 }
 
 /** One request dispatched through undici, and its response. */

@@ -1,7 +1,7 @@
 import { CookieJar } from '../http/cookie-jar.ts'
 import { followRedirects } from '../http/follow-redirects.ts'
 import { NetworkError, discard, type Authorization, type HttpResponse } from '../http/http-client.ts'
-import { endingOf, mayRepeat, Retries, type Ending, type Sendable } from '../http/retry.ts'
+import { endingOf, mayRepeat, type Retries, retriesOf, type Ending, type Sendable } from '../http/retry.ts'
 import { absenceOf, challengesOf, isSuccess, isTokenRefusal } from './failed-response.ts'
 import { TransportError, type TransportConfig, type TransportPorts } from './transport.ts'
 
@@ -67,7 +67,7 @@ export class ServerRequests {
     const startedMs = performance.now()
     let retries: Retries | undefined
     const mayGoAgain = (ending: Ending, reason: string, askedMs?: number): Promise<boolean> => {
-      retries ??= new Retries(what, { retryMs, signal }, this.ports, startedMs)
+      retries ??= retriesOf(what, { retryMs, signal }, this.ports, startedMs)
       return retries.after(ending, reason, askedMs)
     }
     const refusedWith: (string | undefined)[] = []

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { unlessAborted } from '@drawbridge/shared/async.ts'
 import { messagesIn, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
-import { Retries, StreamWaits } from '../http/retry.ts'
+import { retriesOf, StreamWaits } from '../http/retry.ts'
 import { readEventStream, type StreamEvent } from './event-stream.ts'
 import { readRefusedPost, refusedPostError } from './failed-response.ts'
 import { PendingResponses, SessionState } from './session.ts'
@@ -59,7 +59,7 @@ export class SseTransport implements StreamingTransport {
     const { signal } = options
     const { envelope } = message
     const recording = this.#state.recording(message, options)
-    const retries = new Retries(envelope, { retryMs: this.#config.retryMs, signal }, this.#ports)
+    const retries = retriesOf(envelope, { retryMs: this.#config.retryMs, signal }, this.#ports)
     for (;;) {
       const connection = await unlessAborted(this.#connected(), signal, lostError)
       try {

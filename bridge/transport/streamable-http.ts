@@ -12,7 +12,7 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { discard, maxMessageBytes, mediaTypeOf, type HttpResponse } from '../http/http-client.ts'
-import { Retries, StreamWaits } from '../http/retry.ts'
+import { type Retries, retriesOf, StreamWaits } from '../http/retry.ts'
 import { readEventStream, type EventStreamEnd } from './event-stream.ts'
 import { readRefusedPost, refusedPostError, type RefusedPost } from './failed-response.ts'
 import { ServerRequests } from './server-requests.ts'
@@ -61,7 +61,7 @@ export class StreamableHttp extends ServerRequests {
         attempt.accepted?.(response)
         return await this.#readAnswers(response, answers, attempt, signal)
       } catch (error) {
-        retries ??= new Retries(message.envelope, { retryMs: this.config.retryMs, signal }, this.ports)
+        retries ??= retriesOf(message.envelope, { retryMs: this.config.retryMs, signal }, this.ports)
         if (!isCutOff(error) || !(await retries.after('cut_off', 'an answer that broke off'))) throw error
         attempt.brokeOff?.()
       }
