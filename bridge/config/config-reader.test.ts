@@ -45,7 +45,7 @@ function problemsOf(words: readonly string[], given: Given = {}): readonly strin
 const configFile = '/home/me/.drawbridge/config.json'
 
 describe('the configuration', () => {
-  it('of a URL alone is complete', () => {
+  it('is complete for a URL alone', () => {
     expect(read([url])).toMatchObject({
       serverUrl: url,
       network: {
@@ -98,7 +98,7 @@ describe('the configuration', () => {
     expect(limits('off')).toEqual([10_000, 0, 0, 86_400_000])
   })
 
-  it('asks whether a server lives only after what is retried has failed by name', () => {
+  it('pings a silent server only after the time for retries', () => {
     expect(read([url, '--retry', '1m']).proxy).toMatchObject({ retryMs: 60_000, watchdogMs: 62_000 })
   })
 
@@ -129,7 +129,7 @@ describe('the configuration', () => {
     expect(config.oauth).toMatchObject({ profile: 'variable', scope: 'flag' })
   })
 
-  it('says where each setting came from', () => {
+  it('reports the source of each setting', () => {
     const surroundings = surroundingsOf({
       environment: { DRAWBRIDGE_PROFILE: 'a', DRAWBRIDGE_SCOPE: '' },
       files: { [configFile]: '{"retry":5}' },
@@ -152,7 +152,7 @@ describe('the configuration', () => {
     expect(read([url, '--home', '/srv/b'], { files, environment }).oauth.profile).toBe('b')
   })
 
-  it('tells every fault at once, and no value that may be secret', () => {
+  it('reports every fault at once, and no value that may be secret', () => {
     const files = {
       [configFile]: '{"retyr":"5s","token":"SECRET","servers":{"https://x.example":{"retry":"SECRET"}}}',
     }

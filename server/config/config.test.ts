@@ -82,7 +82,7 @@ describe('faults', () => {
     expect(new ConfigError(['x']).message).toContain('1 fault:')
   })
 
-  it('parser and cross-check faults come together', () => {
+  it('reports faults of parsers and of combinations together', () => {
     expect(problemsOf({ listen: '0.0.0.0:8787', log: 'loud' }, { production: true })).toEqual([
       expect.stringMatching(/^log: /),
       expect.stringMatching(/NODE_ENV=production/),
@@ -236,7 +236,7 @@ describe('an outside provider', () => {
   })
 })
 
-it('the table of settings hides every key and secret', () => {
+it('marks every key and secret in the table of settings', () => {
   expect(settings.filter(({ secret }) => secret).map(({ field }) => field)).toEqual([
     'providerKey',
     'providerJwtSecret',

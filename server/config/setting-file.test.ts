@@ -82,7 +82,7 @@ describe('a store', () => {
   })
 })
 
-it('the database of the embedded provider lies beside the store, and is checked with it', () => {
+it('checks the database of the embedded provider together with the store beside it', () => {
   const store = `sqlite:${join(folder, 'server.db')}`
   writeFileSync(join(folder, 'provider.db'), 'something else that is long enough')
   expect(texts({ store })).toEqual([
@@ -91,7 +91,7 @@ it('the database of the embedded provider lies beside the store, and is checked 
   expect(texts({ store, provider: 'oidc', secretKeys: entry('a') })).toEqual([])
 })
 
-it('several faults of one file have their next step once', () => {
+it('shows the next step once for several faults of one file', () => {
   writeFileSync(join(folder, 'clients.json'), '[{}, {}]')
   const [first, second, ...more] = texts({ clients: join(folder, 'clients.json') })
   expect(first).toMatch(/^clients: .*entry 1: client_id must be [^/]*\.$/)
@@ -99,7 +99,7 @@ it('several faults of one file have their next step once', () => {
   expect(more).toEqual([])
 })
 
-it('a logo that is missing, too large or no image is a fault with the next step', () => {
+it('refuses a logo that is missing, too large or not an image, with the next step', () => {
   const path = join(folder, 'logo')
   const said = (problem: string): unknown => [
     expect.stringMatching(

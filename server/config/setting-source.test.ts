@@ -26,7 +26,7 @@ it('takes flags over variables over nothing', () => {
   expect(given).toEqual({ baseUrl: 'http://localhost:1', log: 'debug' })
 })
 
-it('says by which name a value came', () => {
+it('reports the name by which a value was given', () => {
   const { name } = readSettings({ baseUrl: 'x' }, { DRAWBRIDGE_BASE_URL: 'y', DRAWBRIDGE_LOG: 'debug' })
   const nameOf = (field: string): string | undefined =>
     settings.filter((setting) => setting.field === field).map(name)[0]
@@ -42,12 +42,12 @@ it('reads every setting of the table', () => {
   )
 })
 
-it('an empty variable counts as not set, an empty flag does not', () => {
+it('treats an empty variable as unset, an empty flag as given', () => {
   expect(givenOf({}, { DRAWBRIDGE_BASE_URL: '' })).toEqual({})
   expect(givenOf({ baseUrl: '' }, { DRAWBRIDGE_BASE_URL: 'x' })).toEqual({ baseUrl: '' })
 })
 
-it('ignores what has not our prefix', () => {
+it('ignores variables without our prefix', () => {
   expect(givenOf({}, { BASE_URL: 'x', drawbridge_base_url: 'x', XDRAWBRIDGE_LOG: 'x' })).toEqual({})
 })
 
@@ -71,7 +71,7 @@ it.each([
   expect(problems).toEqual(exposed ? ['--store: holds a password. Give it as DRAWBRIDGE_STORE.'] : [])
 })
 
-it('tells unknown variables together with every other fault', () => {
+it('reports unknown variables together with every other fault', () => {
   const problems = problemsOf(
     { DRAWBRIDGE_STOER: 'memory:', DRAWBRIDGE_X: '1', DRAWBRIDGE_LOG: 'loud', NODE_ENV: 'production' },
     { sessionTtl: 'x' },

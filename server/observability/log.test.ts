@@ -40,14 +40,14 @@ describe('a line', () => {
     expect(Object.keys(logged()[0] ?? {}).sort()).toEqual(['event', 'level', 'reason', 'time'])
   })
 
-  it('is not written below the level', () => {
+  it('is not written below the configured level', () => {
     const report = reportTo(log('info'))
     report('mcp_request', { credential: 'access_token' })
     report('stopping')
     expect(logged().map(({ event }) => event)).toEqual(['stopping'])
   })
 
-  it('loses what looks like a secret, in messages, stacks and causes of errors as well', () => {
+  it('redacts secrets, also in messages, stacks and causes of errors', () => {
     const cause = new TypeError('refused: Bearer opaque-token-of-somebody')
     const error = new Error('The store said mcpa_0mq1x2c3Ab9d8e7f6', { cause })
     reportTo(log())('request_failed', { error, nested: { list: ['?code=abc123'] } })
@@ -57,7 +57,7 @@ describe('a line', () => {
     expect(text).toContain('refused: Bearer [redacted]')
   })
 
-  it('has message, code and stack of an error, and nothing that the error carries', () => {
+  it('has message, code and stack of an error, and no other member', () => {
     const cause = Object.assign(new Error('broken'), { data: 'what somebody was told' })
     const error = Object.assign(new Error('no HTTP', { cause }), {
       code: 'HPE_X',
@@ -75,7 +75,7 @@ describe('a line', () => {
   })
 })
 
-it('an error that already repeats its cause has it once in its message, in a chain too', () => {
+it('shows a cause once when the message of the error repeats it, in a chain too', () => {
   const refused = new Error('connect ECONNREFUSED 127.0.0.1:5432')
   const unusable = new StoreUnavailableError(`The database cannot be used: ${refused.message}`, {
     cause: refused,
@@ -112,7 +112,7 @@ describe('a refusal', () => {
   })
 })
 
-it('metrics hear of every event, whatever the level of the log is', () => {
+it('reports every event to the metrics, whatever the level of the log', () => {
   const heard: unknown[] = []
   const metrics = { event: (...event: unknown[]) => void heard.push(event) }
   const report = reportTo(log('silent', metrics as unknown as Metrics))

@@ -47,7 +47,7 @@ describe('the metrics', () => {
     expect(await samples(ended)).toEqual([`${ended} 1`])
   })
 
-  it('do not grow with what is made up: unknown events and countless details are other', async () => {
+  it('are bounded: unknown events and further details are counted as other', async () => {
     for (let n = 0; n < 200; n += 1) {
       metrics.event(`made up ${n}`, {})
       metrics.event('sign_in_failed', { failure: `failure ${n}` })
@@ -60,7 +60,7 @@ describe('the metrics', () => {
     expect(details.at(-1)).toBe('drawbridge_events_total{event="sign_in_failed",detail="other"} 150')
   })
 
-  it('time what the store does, failed or not, and hand its answers through', async () => {
+  it('time operations of the store, failed or not, and pass their results on', async () => {
     const store = observeStore(
       { ...openMemoryStore(), findGrant: () => Promise.reject(new Error('down')) },
       metrics,
@@ -74,7 +74,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('time what goes out by its target, and what gets no answer', async () => {
+  it('time outgoing requests by target, those without a response too', async () => {
     const runtime = {
       ...createFakeRuntime(),
       fetch: (request: Request) =>
@@ -94,7 +94,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('cost nothing while nobody collects them: store and runtime stay what they are', () => {
+  it('wrap neither store nor runtime while they are off', () => {
     const store = openMemoryStore()
     const runtime = createFakeRuntime()
     expect(observeStore(store, undefined)).toBe(store)

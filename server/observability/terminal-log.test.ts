@@ -60,7 +60,7 @@ describe('the log of a terminal', () => {
     expect(text).toContain(String.raw`path=a\u000ab`)
   })
 
-  it('says what to do below the line', () => {
+  it('shows the next step below the line', () => {
     const fields = {
       client_id: 'https://chatgpt.com/codex.json',
       host: 'chatgpt.com',

@@ -23,7 +23,7 @@ describe('createClientAddress without trusted proxies', () => {
     expect(addressOf(asked({}), { address: peer })).toBe(address)
   })
 
-  it('nothing is known without a peer', () => {
+  it('returns no address without a peer', () => {
     expect(addressOf(forwarded('203.0.113.9'), undefined)).toBeUndefined()
   })
 
@@ -38,7 +38,7 @@ describe('createClientAddress without trusted proxies', () => {
     expect(addressOf(asked(headers), { address: '127.0.0.1' })).toBe('127.0.0.1')
   })
 
-  it('where only proxies connect, the address of one that is not trusted is nobody', () => {
+  it('returns no address for an untrusted proxy where only proxies connect', () => {
     const behindTls = createClientAddress([], { onlyByProxy: true })
     expect(behindTls(forwarded('198.51.100.1'), { address: '10.0.0.1' })).toBeUndefined()
     const trusting = createClientAddress(['10.0.0.1'], { onlyByProxy: true })
@@ -83,7 +83,7 @@ describe('createClientAddress behind a trusted proxy', () => {
     expect(addressOf(forwarded(header), peer)).toBe(address)
   })
 
-  it('two headers are one list', () => {
+  it('joins two X-Forwarded-For headers into one list', () => {
     const headers = new Headers([
       ['x-forwarded-for', '1.2.3.4'],
       ['x-forwarded-for', '198.51.100.7, 10.0.0.1'],
@@ -110,7 +110,7 @@ describe('createClientAddress behind a trusted proxy', () => {
     expect(process.cpuUsage(before).user).toBeLessThan(1_000_000)
   })
 
-  it('no proxy chain is longer than what is read', () => {
+  it('reads as many entries as the longest proxy chain has', () => {
     const header = ['198.51.100.7', ...Array.from({ length: 40 }, () => '10.0.0.1')].join(', ')
     expect(addressOf(forwarded(header), peer)).toBe('10.0.0.1')
   })

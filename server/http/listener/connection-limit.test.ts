@@ -13,7 +13,7 @@ it.each<[memory: string, total: number, heap: number, connections: number]>([
   expect(connectionLimit({ total: total * mebibyte, heap: heap * mebibyte })).toBe(connections)
 })
 
-it('keeps the limit of this process within its bounds', () => {
+it('keeps the connection limit of this process within its bounds', () => {
   expect(connectionLimit()).toBeGreaterThanOrEqual(128)
   expect(connectionLimit()).toBeLessThanOrEqual(8192)
 })

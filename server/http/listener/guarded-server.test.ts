@@ -58,7 +58,7 @@ it.each([
 describe('a listener that takes encoded slashes', () => {
   const form = { encodedSlashes: true }
 
-  it('takes them in a name, as they are', async () => {
+  it('accepts encoded slashes in a name, and passes them on unchanged', async () => {
     const port = await open({ form })
     const path = '/clients/https%3A%2F%2Fa.example%2fb..c/.d'
     expect(await exchange(port, `DELETE ${path} HTTP/1.1\r\nHost: a\r\n${close}`)).toMatch(/^HTTP\/1.1 200 /)
@@ -172,7 +172,7 @@ it.each<[name: string, status: number, text: string]>([
   expect(served).toEqual([])
 })
 
-it('more than 144 KiB of headers is 431 with a reason', async () => {
+it('answers more than 144 KiB of headers with 431 and a reason', async () => {
   const answer = await exchange(
     await open(),
     `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(150_000)}\r\n\r\n`,
@@ -216,7 +216,7 @@ describe('what is let in', () => {
     },
   )
 
-  it('RFC 9110 10.1.1: who expects 100-continue gets it before the answer (RFC 9110 section 10.1.1)', async () => {
+  it('RFC 9110 10.1.1: sends 100 Continue before the response to a request that expects it', async () => {
     const answer = await exchange(
       await open(),
       `POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n${close}a`,
@@ -224,13 +224,13 @@ describe('what is let in', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
   })
 
-  it('no answer names the program', async () => {
+  it('names the program in no response', async () => {
     const answer = await exchange(await open(), `GET / HTTP/1.1\r\nHost: a\r\n${close}`)
     expect(answer.toLowerCase()).not.toMatch(/\r\n(?:server|x-powered-by|via):/)
   })
 })
 
-it('after a request that is refused for its framing nothing more is read from the connection', async () => {
+it('reads nothing more from a connection after refusing a request for its framing', async () => {
   const port = await open()
   const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n'
   const answer = await exchange(
@@ -276,7 +276,7 @@ describe('a gate', () => {
     answered: ({ method }, status) => void seen.push([method, status]),
   }
 
-  it('answers before anything is looked at, and the connection goes on', async () => {
+  it('answers before the request is checked, and keeps the connection', async () => {
     seen.length = 0
     const answer = await exchange(
       await open({ gate }),
@@ -298,7 +298,7 @@ describe('a gate', () => {
     expect(answer).toContain('\r\nConnection: close\r\n')
   })
 
-  it('gives no leave to send the body', async () => {
+  it('sends no 100 Continue to a refused request', async () => {
     const answer = await exchange(
       await open({ gate }),
       'POST /shut HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n',
@@ -306,7 +306,7 @@ describe('a gate', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 429 /)
   })
 
-  it('hears of what never became a request, too', async () => {
+  it('records bytes that are not a request as well', async () => {
     seen.length = 0
     const port = await open({ gate })
     await exchange(port, 'rubbish\r\n\r\n')
@@ -334,12 +334,12 @@ describe('time and number', () => {
     expect(answer === '' || answer.startsWith('HTTP/1.1 408 ')).toBe(true)
   })
 
-  it('a connection that says nothing ends', async () => {
+  it('closes a connection that sends nothing', async () => {
     await exchange(await open({ limits }), '')
     expect(served).toEqual([])
   })
 
-  it('no more connections are open than the most, and that is said', async () => {
+  it('opens no more connections than the maximum, and logs refused ones', async () => {
     const reported: [string, unknown][] = []
     const [begun, finish] = [createSignal(), createSignal()]
     listener = await listen(

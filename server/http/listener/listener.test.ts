@@ -6,7 +6,7 @@ import { type Listener, listen } from './listener.ts'
 let listener: Listener
 afterEach(() => listener.close())
 
-it('takes a session cookie of 128 KiB, which the default of Node refuses', async () => {
+it('accepts a session cookie of 128 KiB, more than the default of Node', async () => {
   listener = await listen(async (request) => new Response(String(request.headers.get('cookie')?.length)), {
     host: '127.0.0.1',
     port: 0,
@@ -17,7 +17,7 @@ it('takes a session cookie of 128 KiB, which the default of Node refuses', async
   expect(await response.text()).toBe('131072')
 })
 
-it('closing lets a running request end', async () => {
+it('lets a running request end when it closes', async () => {
   const [finish, begun] = [createSignal(), createSignal()]
   listener = await listen(
     async () => {
@@ -35,7 +35,7 @@ it('closing lets a running request end', async () => {
   await closing
 })
 
-it('closing does not wait for a connection that has sent no request', async () => {
+it('does not wait for a connection without a request when it closes', async () => {
   const serve = async (): Promise<Response> => new Response('')
   listener = await listen(serve, { host: '127.0.0.1', port: 0 })
   const socket = connect(listener.port, '127.0.0.1')
@@ -45,7 +45,7 @@ it('closing does not wait for a connection that has sent no request', async () =
   await closed
 }, 5000)
 
-it('closing waits for what a request still does after its client has gone', async () => {
+it('waits for the work of a request whose client has left when it closes', async () => {
   const steps: string[] = []
   const [finish, begun, gone] = [createSignal(), createSignal(), createSignal()]
   listener = await listen(
@@ -72,7 +72,7 @@ it('closing waits for what a request still does after its client has gone', asyn
   expect(steps).toEqual(['request done', 'closed'])
 })
 
-it('a taken port is an error that names it', async () => {
+it('rejects with an error that names a port in use', async () => {
   listener = await listen(async () => new Response(''), { host: '127.0.0.1', port: 0 })
   const again = listen(async () => new Response(''), { host: '127.0.0.1', port: listener.port })
   await expect(again).rejects.toThrow(String(listener.port))

@@ -97,7 +97,7 @@ it.each<[status: number, counted: boolean]>([
   expect(send(1000, {}, status)).toBe(counted ? 200 : 1000)
 })
 
-it('another address is not refused for it, the same IPv6 network is', () => {
+it('refuses the same IPv6 network too, and no other address', () => {
   send(1000, {})
   expect(send(1, { address: '203.0.113.2' })).toBe(1)
   send(1000, { address: '2001:db8::1' })
@@ -105,7 +105,7 @@ it('another address is not refused for it, the same IPv6 network is', () => {
   expect(send(1, { address: '2001:db8:0:1::1' })).toBe(1)
 })
 
-it('who was accepted lately is served from a flooding address, too', () => {
+it('serves a credential accepted lately from a flooding address', () => {
   send(1, { authorization: 'Bearer good' }, 200)
   send(1000, {})
   expect(send(1000, { authorization: 'Bearer good' }, 200)).toBe(1000)
@@ -123,14 +123,14 @@ it.each<[name: string, given: Asked]>([
   expect(send(1, { authorization: 'Bearer made up' }, 200)).toBe(0)
 })
 
-it('a credential that is good is no licence to flood', () => {
+it('limits a flood with a valid credential as well', () => {
   send(1, { authorization: 'Bearer good' }, 200)
   send(1000, {})
   expect(send(1000, { authorization: 'Bearer good' }, 400)).toBe(200)
   expect(send(1000, { authorization: 'Bearer good', address: '203.0.113.2' }, 400)).toBe(200)
 })
 
-it('a credential that has ended is good no more', () => {
+it('no longer exempts a credential that was refused since', () => {
   send(1, { authorization: 'Bearer good' }, 200)
   send(1000, {})
   send(1, { authorization: 'Bearer good' }, 401)
@@ -154,7 +154,7 @@ const sendFromMany = (count: number, given: Asked = {}): number => {
   return letIn
 }
 
-it('everybody together may cause 1334, then 667 a second; then it is 503, but not for good clients', () => {
+it('answers 503 beyond 1334 refusals, then 667 a second, of all addresses, except to good clients', () => {
   send(1, { authorization: 'Bearer good' }, 200)
   expect(sendFromMany(5000)).toBe(1334)
   expect(gate.refuse(asked({ address: '198.51.100.1' }))?.status).toBe(503)
@@ -165,18 +165,18 @@ it('everybody together may cause 1334, then 667 a second; then it is 503, but no
   expect(send(5000, { address: '198.51.100.1' })).toBe(0)
 })
 
-it('a third of what everybody may cause is kept for browsers that have signed in before', () => {
+it('reserves a third of the total for browsers that have signed in before', () => {
   expect(sendFromMany(5000)).toBe(1334)
   expect(sendFromMany(5000, { cookie: 'made up' })).toBe(0)
   expect(sendFromMany(5000, { cookie: 'known' })).toBe(2000 - 1334)
   expect(gate.refuse(asked({ address: '198.51.100.1', cookie: 'known' }))?.status).toBe(503)
 })
 
-it('nothing of what token requests may cause is kept for browsers', () => {
+it('reserves nothing of the total of token requests for browsers', () => {
   expect(sendFromMany(5000, { path: '/oauth/token' })).toBe(2000)
 })
 
-it('behind a trusted proxy the client counts, not the proxy', () => {
+it('counts the client behind a trusted proxy, not the proxy', () => {
   openGate(['10.0.0.1'])
   const from = (forwardedFor: string): Asked => ({ address: '10.0.0.1', forwardedFor })
   expect(send(1000, from('198.51.100.1'))).toBe(200)
@@ -184,13 +184,13 @@ it('behind a trusted proxy the client counts, not the proxy', () => {
   expect(send(1, from('198.51.100.2, 198.51.100.1'))).toBe(0)
 })
 
-it('behind a proxy that nobody named, one client does not lock out the rest', () => {
+it('keeps one client behind an unknown proxy from locking out the others', () => {
   openGate([], true)
   expect(send(1000, { address: '10.0.0.1' })).toBe(1000)
   expect(send(5000, { address: '10.0.0.1' })).toBe(334)
 })
 
-it('says so at once, then every ten seconds with the number', () => {
+it('logs shedding at once, then every ten seconds with the count', () => {
   send(300, {})
   expect(reported).toEqual([['requests_shed', { count: 1, address: '203.0.113.1' }]])
   runtime.advance(10)
