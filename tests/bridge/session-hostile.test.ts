@@ -123,29 +123,33 @@ describe.concurrent('a server that answers with', () => {
     }),
   )
 
-  it.each(['2025', '2026'])('tools that nest without end: a %s client is answered, again and again', (year) =>
-    staged(async (stage) => {
-      const tools = `[{"name":"x","inputSchema":{"type":"object","default":${deep}}}]`
-      const crook = await stage.remote({
-        era: 'legacy',
-        tools: [],
-        handle({ body: { id, method }, json }) {
-          if (method !== 'tools/list') return false
-          json(200, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":${tools}}}`)
-          return true
-        },
-      })
-      const bridge = stage.bridge(crook.url)
-      if (year === '2026') bridge.speakModern()
-      else await bridge.initialize()
-      for (const _ of [1, 2]) {
-        const said = await bridge.ask('tools/list')
-        // As it came, or by name where it would have to be rewritten.
-        if (year === '2025') expect(said).toHaveProperty('result.tools.0.name', 'x')
-        else expect(errorOf(said).data).toMatchObject({ code: 'server_too_large' })
-      }
-      expect(textOf(await ask(bridge))).toContain('fine')
-    })(),
+  it.each([
+    ['2025', 'legacy'],
+    ['2026', 'modern'],
+  ] as const)(
+    'tools that nest without end: a client of a %s server is answered, again and again',
+    (year, era) =>
+      staged(async (stage) => {
+        const tools = `[{"name":"x","inputSchema":{"type":"object","default":${deep}}}]`
+        const crook = await stage.remote({
+          era,
+          tools: [],
+          handle({ body: { id, method }, json }) {
+            if (method !== 'tools/list') return false
+            json(200, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":${tools}}}`)
+            return true
+          },
+        })
+        const bridge = stage.bridge(crook.url)
+        await bridge.initialize()
+        for (const _ of [1, 2]) {
+          const said = await bridge.ask('tools/list')
+          // As it came, or by name where it would have to be rewritten.
+          if (year === '2025') expect(said).toHaveProperty('result.tools.0.name', 'x')
+          else expect(errorOf(said).data).toMatchObject({ code: 'server_too_large' })
+        }
+        expect(textOf(await ask(bridge))).toContain('fine')
+      })(),
   )
 })
 
