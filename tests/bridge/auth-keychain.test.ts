@@ -56,7 +56,7 @@ async function signIn(scene: AuthScene, environment: Record<string, string>): Pr
 }
 
 describe('the helper that asks the keychain', () => {
-  it('is in the build as a program of its own, and says nothing but its answer', () => {
+  it('the keychain helper is a program of its own in the build, and prints only its answer', () => {
     const helper = join(dirname(bridgeLauncher), 'dist', 'keychain-helper.mjs')
     const said = execFileSync(process.execPath, [helper], { input: '{}', encoding: 'utf8' })
     expect(JSON.parse(said)).toEqual({ kind: 'failed', message: expect.any(String) })
@@ -81,7 +81,7 @@ describe.skipIf(isSkipped)('a login in a keychain', { concurrent: true, timeout:
       }),
     ))
 
-  it('that disappears does not stop a bridge that runs, also when tokens are renewed', () =>
+  it('a keychain that disappears does not stop a running bridge, also when tokens are renewed', () =>
     inAuthScene({}, async (scene) => {
       let running: BridgeProcess | undefined
       await withSessions(['unlocked'], async (good = {}) => {

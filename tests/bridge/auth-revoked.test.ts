@@ -68,7 +68,7 @@ describe('access tokens that are revoked under way', { concurrent: true, timeout
       expectRefreshes(scene, 1)
     }))
 
-  it('by a restart of the server, which has forgotten its sessions too', () =>
+  it('recovers from a restart of the server that has lost tokens and sessions', () =>
     inAuthScene({}, async (scene) => {
       const bridges = await warm(scene, 2)
       for (let round = 1; round <= 2; round += 1) {

@@ -74,7 +74,7 @@ describe.concurrent('a batch', () => {
     `[${Array.from({ length: count }, (_, index) => ping(`p${index}`)).join()}]`
 
   it(
-    'of more than may be under way at once is answered whole',
+    'answers a burst of more requests than may be under way at once',
     staged(async (stage) => {
       const { bridge } = await openedOld(stage)
       bridge.write(pings(1500))

@@ -43,13 +43,13 @@ describe('an archive', () => {
     expect(() => zipArchive([{ name, content: Buffer.alloc(0) }])).toThrow(RangeError)
   })
 
-  it('of the same files is the same, and smaller than they are', () => {
+  it('makes the same archive of the same files, smaller than they are', () => {
     const entries: ZipEntry[] = [{ name: 'a', content: Buffer.alloc(10_000, 'x') }]
     expect(zipArchive(entries)).toEqual(zipArchive(entries))
     expect(zipArchive(entries).length).toBeLessThan(300)
   })
 
-  it('is taken by unzip, where it is installed', () => {
+  it('writes an archive that unzip reads', () => {
     const file = join(folder, 'a.mcpb')
     writeFileSync(
       file,
@@ -86,7 +86,7 @@ describe('the manifest', () => {
     >
   } & Record<string, unknown>
 
-  it('has what the format asks for, and nothing it does not know', () => {
+  it('has the members that the format requires, and no unknown ones', () => {
     expect(Object.keys(manifest).sort()).toEqual(
       'author compatibility description display_name keywords license long_description manifest_version name prompts_generated server tools_generated user_config version'.split(
         ' ',
@@ -115,7 +115,7 @@ describe('the manifest', () => {
     }
   })
 
-  it('is for the platforms that it is told, and names the systems to people', () => {
+  it('is for the given platforms, and names the systems to people', () => {
     expect(manifest).toMatchObject({ compatibility: { platforms: ['win32'], runtimes: { node: '>=20.19' } } })
     expect(manifest['long_description']).toContain('Made for win32-x64-msvc.')
   })
@@ -124,7 +124,7 @@ describe('the manifest', () => {
 describe('native parts of the keychain', () => {
   const lockfile = readFileSync(join(root, 'package-lock.json'), 'utf8')
 
-  it('are locked for every system that desktop clients run on, all of one version', () => {
+  it('locks native parts for every system of desktop clients, all of one version', () => {
     const { version } = lockedPackage(lockfile, 'keytar')
     for (const name of desktopParts) {
       expect(lockedPackage(lockfile, name)).toMatchObject({ version, integrity: /^sha512-/ })
@@ -132,7 +132,7 @@ describe('native parts of the keychain', () => {
     expect(() => lockedPackage(lockfile, '@napi-rs/keyring-plan9')).toThrow('npm install')
   })
 
-  it('are those of the lockfile, or nothing of them is unpacked', () => {
+  it('unpacks native parts only if they match the lockfile', () => {
     const source = join(folder, 'source')
     mkdirSync(source)
     writeFileSync(join(source, 'package.json'), '{"name":"part","version":"1.0.0"}')
@@ -251,7 +251,7 @@ describe('the extension', () => {
     expect(JSON.parse(first?.content.toString() ?? '')).toMatchObject({ compatibility: { platforms } })
   })
 
-  it('is not made of a bridge that is not built, nor for no system', () => {
+  it('refuses a bridge that is not built, and an extension for no system', () => {
     const of = source([['linux', 'linux-x64-gnu']])
     expect(() => mcpbContent({ ...of, parts: [] })).toThrow('npm ci')
     rmSync(join(of.bridge, 'dist', 'main.mjs'))

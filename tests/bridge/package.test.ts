@@ -66,7 +66,7 @@ describe('the package, installed without what is optional', () => {
     expect(all.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(4 * 1024 * 1024)
   })
 
-  it('has the bundle, what to read and a manifest in it, and no source, test or path of this computer', () => {
+  it('has the bundle, its documents and a manifest, and no source, test or path of this computer', () => {
     const paths = files()
       .map(({ path }) => path.replace('mcp-drawbridge/', ''))
       .filter((path) => path !== '.package-lock.json')
@@ -95,7 +95,7 @@ describe('the package, installed without what is optional', () => {
   })
 
   it.each([process.execPath, ...(node20 === undefined ? [] : [node20])])(
-    'is a command, also of npx, on %s',
+    'runs as a command, also by npx, on %s',
     async (node) => {
       const environment = { ...process.env, PATH: `${dirname(node)}:/usr/bin:/bin` }
       const programs: [string, string[]][] = [
@@ -159,7 +159,7 @@ describe('what the package says about itself', () => {
     expect(list.split(/,\s|\sand\s/)).toEqual(clients.map(({ id }) => id))
   })
 
-  it('has entries for clients that can be read, for its own name', () => {
+  it('shows readable client entries with its own name', () => {
     const blocks = [...packed('README.md').matchAll(/```json\n([^`]*)```/g)].map(([, text = '']) => text)
     expect(blocks).not.toEqual([])
     for (const block of blocks) {

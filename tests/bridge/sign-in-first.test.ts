@@ -80,7 +80,7 @@ describe('a first sign-in', { concurrent: true, timeout: 60_000 }, () => {
       }),
     ))
 
-  it('of three bridges at once is one, in one tab', () =>
+  it('three bridges at once share one sign-in, in one tab', () =>
     inAuthScene({}, (scene) =>
       withBrowser(1200, async ({ environment, openings }) => {
         const bridges = await scene.opened(3, { opens: true, environment })
@@ -103,7 +103,7 @@ describe('a first sign-in', { concurrent: true, timeout: 60_000 }, () => {
       expect(await scene.store.list()).toHaveLength(2)
     }))
 
-  it('by the command and by a bridge at once is one', () =>
+  it('a command and a bridge at once share one sign-in', () =>
     inAuthScene({}, async (scene) => {
       const [bridge] = await scene.opened(1)
       const held = call(bridge as BridgeProcess)

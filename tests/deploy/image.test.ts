@@ -29,7 +29,7 @@ const copies = (
     })
 
 describe('the image', () => {
-  it('is of two stages, and the last has neither sources nor npm packages', () => {
+  it('builds in two stages, the last without sources and npm packages', () => {
     expect(stageStarts).toHaveLength(2)
     expect(copies(final).flatMap(({ sources }) => sources)).toEqual([
       '/src/server/launcher.cjs',
@@ -45,7 +45,7 @@ describe('the image', () => {
     expect(final.some((line) => line.startsWith('HEALTHCHECK ') && line.includes('/healthz'))).toBe(true)
   })
 
-  it('is labelled, with the version of the packages', () => {
+  it('labels the image with the version of the packages', () => {
     const labels = final.find((line) => line.startsWith('LABEL ')) ?? ''
     const { version } = JSON.parse(read('server/package.json')) as { version: string }
     const { name } = JSON.parse(read('server.json')) as { name: string }

@@ -16,7 +16,7 @@ function blockWith(text: string): string {
 }
 
 describe('the files that settings name', () => {
-  it('are in the settings of docs/deploy.md, all in one folder', () => {
+  it('names its files in the settings of docs/deploy.md, all in one folder', () => {
     const shown = parseEnv(blockWith('DRAWBRIDGE_METRICS_LISTEN').replaceAll(/^# (?=DRAWBRIDGE_)/gm, ''))
     const known: readonly string[] = settings.map(variableOf)
     for (const name of Object.keys(shown)) expect(known).toContain(name)

@@ -32,7 +32,7 @@ const [packaged] = server.packages
 
 // The rules of the schema of 2025-12-11 and of the official registry, as far as they touch this file.
 describe('server.json', () => {
-  it('has a name by reverse DNS, which the package repeats', () => {
+  it('has a name by reverse DNS that the package repeats', () => {
     expect(server.name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/)
     expect(bridge.mcpName).toBe(server.name)
   })

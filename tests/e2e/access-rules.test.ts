@@ -266,7 +266,7 @@ describe('a rule that gives some scopes only', () => {
 describe('the file of rules', () => {
   afterEach(() => drawbridge.close())
 
-  it('that becomes faulty leaves the rules in force, and is logged', async () => {
+  it('keeps the rules in force when their file becomes faulty, and logs that', async () => {
     await start()
     const { tokens } = await drawbridge.connect()
     const authorization = `Bearer ${tokens.access_token}`

@@ -72,7 +72,7 @@ function audited(): Facts[] {
 }
 
 describe('the admin API', () => {
-  it('is refused without its token, and is not at BASE_URL even with it', async () => {
+  it('refuses requests without its token, and is not served at BASE_URL', async () => {
     const plain = await server.fetch(`${adminUrl}/grants`)
     expect([plain.status, plain.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
     expect((await ask('GET', '/grants', `${token}x`)).status).toBe(401)
@@ -99,7 +99,7 @@ describe('the admin API', () => {
     }, 'the end of the grant')
   })
 
-  it('has the events, in order, without a secret, as the audit file has them', async () => {
+  it('lists the events of the audit file in order, without a secret', async () => {
     const events = await allEvents()
     const names = new Set(events.map(({ event }) => event))
     for (const name of [
@@ -176,50 +176,46 @@ async function subOf(token: string): Promise<string> {
 }
 
 describe('the audit file', () => {
-  it(
-    'has every call of people who call at once as a record, each with the right person',
-    { timeout: 120_000 },
-    async () => {
-      const made = new Map<string, { sub: string; tool: string; outcome: string }>()
-      await Promise.all(
-        Array.from({ length: people }, async () => {
-          const person = await createPerson(server)
-          const { access_token: token } = await (await registerPlainClient(server)).connect(person)
-          const sub = await subOf(token)
-          for (let index = 0; index < callsOfEach; index += 1) {
-            const [name, input, outcome] = calls[index % calls.length] ?? ['', {}, '']
-            const traceId = randomBytes(16).toString('hex')
-            made.set(traceId, { sub, tool: name, outcome })
-            const inMeta = index % 2 === 0
-            const response = await postMcp(
-              server,
-              {
-                method: 'tools/call',
-                params: {
-                  name,
-                  arguments: input,
-                  ...(inMeta && { _meta: { traceparent: traceparent(traceId) } }),
-                },
+  it('records every concurrent call with the person who made it', { timeout: 120_000 }, async () => {
+    const made = new Map<string, { sub: string; tool: string; outcome: string }>()
+    await Promise.all(
+      Array.from({ length: people }, async () => {
+        const person = await createPerson(server)
+        const { access_token: token } = await (await registerPlainClient(server)).connect(person)
+        const sub = await subOf(token)
+        for (let index = 0; index < callsOfEach; index += 1) {
+          const [name, input, outcome] = calls[index % calls.length] ?? ['', {}, '']
+          const traceId = randomBytes(16).toString('hex')
+          made.set(traceId, { sub, tool: name, outcome })
+          const inMeta = index % 2 === 0
+          const response = await postMcp(
+            server,
+            {
+              method: 'tools/call',
+              params: {
+                name,
+                arguments: input,
+                ...(inMeta && { _meta: { traceparent: traceparent(traceId) } }),
               },
-              { authorization: `Bearer ${token}`, ...(!inMeta && { traceparent: traceparent(traceId) }) },
-            )
-            await response.text()
-          }
-        }),
-      )
-      const tracedNow = (): Facts[] =>
-        audited().filter(({ event, trace_id: id }) => event === 'tool_called' && made.has(String(id)))
-      await until(() => tracedNow().length >= people * callsOfEach, 'the last record')
-      const traced = tracedNow()
-      expect(traced).toHaveLength(people * callsOfEach)
-      expect(new Set(traced.map((record) => record['trace_id'])).size).toBe(people * callsOfEach)
-      const wrong = traced.filter((record) => {
-        const { sub, tool, outcome } = made.get(String(record['trace_id'])) ?? {}
-        return record['sub'] !== sub || record['tool'] !== tool || record['outcome'] !== outcome
-      })
-      expect(wrong).toEqual([])
-    },
-  )
+            },
+            { authorization: `Bearer ${token}`, ...(!inMeta && { traceparent: traceparent(traceId) }) },
+          )
+          await response.text()
+        }
+      }),
+    )
+    const tracedNow = (): Facts[] =>
+      audited().filter(({ event, trace_id: id }) => event === 'tool_called' && made.has(String(id)))
+    await until(() => tracedNow().length >= people * callsOfEach, 'the last record')
+    const traced = tracedNow()
+    expect(traced).toHaveLength(people * callsOfEach)
+    expect(new Set(traced.map((record) => record['trace_id'])).size).toBe(people * callsOfEach)
+    const wrong = traced.filter((record) => {
+      const { sub, tool, outcome } = made.get(String(record['trace_id'])) ?? {}
+      return record['sub'] !== sub || record['tool'] !== tool || record['outcome'] !== outcome
+    })
+    expect(wrong).toEqual([])
+  })
 
   it('holds no secret, argument or result, and is its owner’s alone', () => {
     const text = readFileSync(auditFile(), 'utf8')
@@ -228,7 +224,7 @@ describe('the audit file', () => {
     expect(statSync(auditFile()).mode & 0o777).toBe(0o600)
   })
 
-  it('is opened again by SIGHUP after it was moved away', async () => {
+  it('reopens the audit file on SIGHUP after it was moved away', async () => {
     renameSync(auditFile(), `${auditFile()}.1`)
     server.signal('SIGHUP')
     await until(() => statSync(auditFile(), { throwIfNoEntry: false }) !== undefined, 'the new file')

@@ -190,7 +190,7 @@ beforeAll(async () => {
 })
 
 describe('attempts', () => {
-  it('are one story of a client that connects', () => {
+  it('lists the steps of a client that connects as one attempt', () => {
     const [attempt, ...more] = attemptsOf('whole')
     expect(more).toEqual([])
     expect(attempt).toMatchObject({ client: 'whole', result: 'connected' })
@@ -198,7 +198,7 @@ describe('attempts', () => {
     expect(attempt?.advice).toBeUndefined()
   })
 
-  it('are found by the request id of what was refused', async () => {
+  it('finds an attempt by the request id of a refusal', async () => {
     const refused = [
       await server.fetch(`${server.baseUrl}/oauth/authorize?client_id=nobody`),
       await server.fetch(`${server.baseUrl}/oauth/callback?code=x&state=y`),

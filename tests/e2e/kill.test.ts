@@ -55,7 +55,7 @@ async function keepWorking(connection: Connection, stopped: () => boolean): Prom
 
 describe('kill -9', () => {
   it(
-    'at any moment loses no connection: clients go on with what they hold',
+    'a kill at any moment loses no connection: clients go on with their tokens',
     { timeout: 60_000 },
     async () => {
       const all: Connection[] = []

@@ -24,7 +24,7 @@ describe.each(['bridge', 'server'])('the code cache of the launcher of the %s', 
     expect(readdirSync(temporary)).toEqual([])
   })
 
-  it('is not used where others can write', async () => {
+  it('uses no cache in a folder where others can write', async () => {
     const [home, temporary] = [temporaryFolder(), temporaryFolder()]
     const cache = join(home, '.cache', 'drawbridge')
     mkdirSync(cache, { recursive: true })

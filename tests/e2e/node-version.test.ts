@@ -30,7 +30,7 @@ describe('a Node that is too old', () => {
   if (!oldNode)
     console.log('Skipped: there is no Node older than 22.13 on the PATH to try the launcher with.')
 
-  it.skipIf(!oldNode)('is told which one is needed, which one it is, and where', async () => {
+  it.skipIf(!oldNode)('names the required Node, the one found, and its path', async () => {
     const { path = '', version = '' } = oldNode ?? {}
     const { code, stdout, stderr } = await runAlone(['--version'], { node: path })
     expect([code, stdout]).toEqual([1, ''])

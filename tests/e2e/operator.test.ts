@@ -90,7 +90,7 @@ describe('doctor', () => {
 })
 
 describe('grants, beside a running server', () => {
-  it('are listed, and one that is revoked is of no use from the very next request on', async () => {
+  it('lists grants, and refuses the next request of a revoked one', async () => {
     // From now on the server has cached all it can about the token.
     for (let n = 0; n < 3; n += 1) await callTool(server, tokens.access_token, 'whoami')
     const { code, stdout } = await runCommand(server, ['grants', 'list', '--json'])

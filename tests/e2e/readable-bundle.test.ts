@@ -17,7 +17,7 @@ describe.each([
     expect(all.length / all.split('\n').length).toBeLessThan(80)
   })
 
-  it('has source maps, of paths in the repository alone', () => {
+  it('has source maps with paths of the repository only', () => {
     const maps = globSync(`${program}/dist/*.mjs.map`, { cwd: root })
     expect(maps.length).toBeGreaterThan(10)
     for (const path of maps) {

@@ -110,7 +110,7 @@ describe('sessions with @modelcontextprotocol/sdk, revision 2025-11-25', () => {
 })
 
 describe('@modelcontextprotocol/client, revision 2026-07-28', () => {
-  it('is asked in rounds, and gets progress', async () => {
+  it('asks a client in rounds, and sends it progress', async () => {
     const { client } = await open2026(ada)
     expect(await textOf(client, 'test_input_required_result_multi_round')).toBe('Ada likes green.')
     const progress: number[] = []

@@ -75,7 +75,7 @@ describe.runIf(process.platform === 'linux')('a server on a terminal', () => {
 })
 
 describe('a folder that cannot be written', () => {
-  it.runIf(process.getuid?.() !== undefined)('is named, with the next step', async () => {
+  it.runIf(process.getuid?.() !== undefined)('names the fault and the next step', async () => {
     chmodSync(folder, 0o555)
     // Root can write everywhere, so another user runs it.
     const [program = '', ...argv] =
@@ -93,7 +93,7 @@ describe('a folder that cannot be written', () => {
 })
 
 describe('the build of npm start', () => {
-  it('that fails says why, and exits 1', async () => {
+  it('a failed build says why, and exits with 1', async () => {
     // A separate project, without a build configuration.
     mkdirSync(join(folder, 'scripts'))
     copyFileSync(builder, join(folder, 'scripts', 'build.mjs'))

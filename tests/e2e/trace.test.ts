@@ -126,7 +126,7 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
     await until(refused, 'the refusal in the log')
   })
 
-  it('of a host that does not answer names the challenge', async () => {
+  it('a trace of a host that does not answer names the challenge', async () => {
     const { walked, result, steps } = await trace(signedOut, `http://127.0.0.1:${await freePort()}/mcp`)
     expect([walked, result]).toEqual(['!challenge null', 'failed'])
     expect(steps[0]?.detail).toMatch(/got no response from http:.*ECONNREFUSED/)

@@ -91,7 +91,7 @@ describe.concurrent('a registration that is refused for its method', () => {
     })(),
   )
 
-  it('is not tried with a method that the user did not choose', () =>
+  it('tries no authentication method that the user did not choose', () =>
     staged(async (stage) => {
       const remote = await stage.remote({
         auth: true,

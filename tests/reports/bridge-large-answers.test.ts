@@ -50,7 +50,7 @@ describe.concurrent('a list of tools behind --ignore-tool', () => {
     })(),
   )
 
-  it('is filtered however large it is', () =>
+  it('filters a list of tools of any size', () =>
     staged(async (stage) => {
       const flags = ['--ignore-tool', 'evil_*']
       const { answer } = await asked(stage, 'tools/list', list('{"type":"object"}', 5_000_000), { flags })
@@ -81,7 +81,7 @@ describe('an answer of 40 MB', () => {
     })(),
   )
 
-  it('that is one long text arrives', () =>
+  it('passes on an answer that is one long text', () =>
     staged(async (stage) => {
       const text = 'y'.repeat(40 * megabyte)
       const { answer } = await asked(

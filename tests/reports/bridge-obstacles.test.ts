@@ -82,7 +82,7 @@ describe.concurrent('something in front of the server that wants a browser', () 
       )
     })())
 
-  it('is what doctor finds, once', () =>
+  it('doctor names the obstacle once', () =>
     staged(async (stage) => {
       const remote = await stage.remote({ handle: wall('/mcp', 403, { 'cf-mitigated': 'challenge' }) })
       const { stdout } = await stage.command(['doctor', remote.url, '--json', '--store', 'memory'])

@@ -49,12 +49,12 @@ function keepsNumbers(way: () => Way, kinds: readonly ('2025-11-25' | '2026-07-2
       return way().send(withJson(message, json), headers)
     }
 
-    it('in arguments', async () => {
+    it('keeps numbers in arguments', async () => {
       const said = await send('tools/call', { name: 'line', arguments: { n: 'HERE' } }, list)
       expect(said).toContain(JSON.stringify(`"n":${list}`).slice(1, -1))
     })
 
-    it('in results', async () => {
+    it('keeps numbers in results', async () => {
       const result = `{"content":[],"structuredContent":{"n":${list}},"resultType":"complete"}`
       const text = JSON.stringify(`{"jsonrpc":"2.0","id":ID,"result":${result}}\n`)
       expect(await send('tools/call', { name: 'write', arguments: { text: 'HERE' } }, text)).toContain(
@@ -62,7 +62,7 @@ function keepsNumbers(way: () => Way, kinds: readonly ('2025-11-25' | '2026-07-2
       )
     })
 
-    it('in the data of errors', async () => {
+    it('keeps numbers in the data of errors', async () => {
       const text = JSON.stringify(
         `{"jsonrpc":"2.0","id":ID,"error":{"code":-5,"message":"No.","data":${list}}}\n`,
       )
@@ -71,7 +71,7 @@ function keepsNumbers(way: () => Way, kinds: readonly ('2025-11-25' | '2026-07-2
       )
     })
 
-    it('in schemas, also of lists without some of their tools', async () => {
+    it('keeps numbers in schemas, also of filtered lists', async () => {
       const said = await send('tools/list', {}, '')
       expect(said).toContain('"maximum":9223372036854775807,"default":1.0}')
       expect(said).not.toContain('hidden')
@@ -122,7 +122,7 @@ describe.each([
   afterAll(() => server?.close())
   keepsNumbers(() => way, era === '2025-11-25' ? [era] : clients)
 
-  it('in the token of progress', async () => {
+  it('keeps numbers in progress tokens', async () => {
     const progress =
       '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":ID,"progress":1.0}}'
     const params = {
@@ -206,7 +206,7 @@ describe('numbers stay as they came through the gateway to a server by HTTP,', {
     expect(await way.send(withJson(hidden, id))).toContain(`"id":${id},"error"`)
   })
 
-  it('in a batch, and in an answer about a task', async () => {
+  it('keeps numbers in a batch, and in an answer about a task', async () => {
     const result = `{"content":[],"n":${list},"task":{"taskId":"t","ttl":1.0}}`
     for (const text of [
       `[{"jsonrpc":"2.0","id":1,"result":${result}}]`,
@@ -219,7 +219,7 @@ describe('numbers stay as they came through the gateway to a server by HTTP,', {
     }
   })
 
-  it('in the arguments of a call that names a task', async () => {
+  it('keeps numbers in the arguments of a call that names a task', async () => {
     const task = JSON.stringify('{"jsonrpc":"2.0","id":ID,"result":{"content":[],"task":{"taskId":"t"}}}')
     const started = await way.send(
       withJson(

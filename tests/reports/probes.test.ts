@@ -195,18 +195,21 @@ describe('readiness includes writing', () => {
   }
 
   const disk = mounted()
-  it.skipIf(disk === undefined)('with SQLite: 503 once the disk is full, 200 once it is not', async () => {
-    const server = await open({ STORE: `sqlite:${disk}/server.db` })
-    expect(await storeState(server)).toEqual([200, 'ok'])
-    try {
-      for (;;) appendFileSync(`${disk}/fill`, Buffer.alloc(4096))
-    } catch {
-      // It is full.
-    }
-    await expectSoon(server, [503, 'failed'])
-    rmSync(`${disk}/fill`)
-    await expectSoon(server, [200, 'ok'])
-  })
+  it.skipIf(disk === undefined)(
+    '/readyz with SQLite is 503 while the disk is full, and 200 afterwards',
+    async () => {
+      const server = await open({ STORE: `sqlite:${disk}/server.db` })
+      expect(await storeState(server)).toEqual([200, 'ok'])
+      try {
+        for (;;) appendFileSync(`${disk}/fill`, Buffer.alloc(4096))
+      } catch {
+        // It is full.
+      }
+      await expectSoon(server, [503, 'failed'])
+      rmSync(`${disk}/fill`)
+      await expectSoon(server, [200, 'ok'])
+    },
+  )
 
   describe('with Postgres', () => {
     let postgres: PostgresServer

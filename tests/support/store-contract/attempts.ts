@@ -27,13 +27,13 @@ export function describeAttempts({ store, race }: StoreInstances): void {
   })
 
   describe('attempts', () => {
-    it('are counted within a window that begins with the first', async () => {
+    it('counts attempts within a window that begins with the first', async () => {
       const counts = []
       for (const after of [0, 1, 30, 59]) counts.push(await store().countAttempt('key', 60, start + after))
       expect(counts).toEqual([1, 2, 3, 4].map((count) => ({ count, windowEndsAt: start + 60 })))
     })
 
-    it('at the end of the window the next one begins, at the time of its first attempt', async () => {
+    it('begins the next window with the first attempt after the last one', async () => {
       await store().countAttempt('key', 60, start)
       await store().countAttempt('key', 60, start + 59)
       const next = { count: 1, windowEndsAt: start + 120 }
@@ -44,7 +44,7 @@ export function describeAttempts({ store, race }: StoreInstances): void {
       expect(await store().countAttempt('key', 60, start + 500)).toEqual(last)
     })
 
-    it('of one key do not count for another', async () => {
+    it('counts attempts of each key apart', async () => {
       await store().countAttempt('key', 60, start)
       expect((await store().countAttempt('KEY', 60, start)).count).toBe(1)
       expect((await store().countAttempt('key ', 60, start)).count).toBe(1)
@@ -66,7 +66,7 @@ export function describeAttempts({ store, race }: StoreInstances): void {
       expect(Math.max(...counted.map(({ count }) => count))).toBe(50)
     })
 
-    it('are given back one by one, within their window, and never below none', async () => {
+    it('gives attempts back one by one within their window, never below zero', async () => {
       for (let index = 0; index < 3; index += 1) await store().countAttempt('key', 60, start)
       await store().returnAttempt('key', start + 60)
       expect((await store().countAttempt('key', 60, start)).count).toBe(3)
@@ -74,7 +74,7 @@ export function describeAttempts({ store, race }: StoreInstances): void {
       expect(await store().countAttempt('key', 60, start + 1)).toEqual({ count: 1, windowEndsAt: start + 60 })
     })
 
-    it('of a window that has ended are not given back to the next one, nor to another key', async () => {
+    it('gives attempts of an ended window back to no other window or key', async () => {
       await store().countAttempt('key', 60, start)
       await store().countAttempt('key', 60, start + 60)
       await store().returnAttempt('key', start + 60)

@@ -47,7 +47,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await ids()).toEqual(['n0 0', 'n0 1', 'n1 1', 'n1 2', 'n2 7', 'n2 8'])
     })
 
-    it('are none whose login page was shown lately, and as many others', async () => {
+    it('trims no registration whose login page was shown lately, and as many others', async () => {
       await register(4)
       await store().noteClientOpened('r0', start + 50)
       await store().noteClientOpened('nothing', start + 50)
@@ -57,7 +57,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await store().trimClients(0, 100, start + 51)).toBe(1)
     })
 
-    it('are kept for thirty days from when their page was shown, ninety days in all', async () => {
+    it('keeps registrations for thirty days after their page was shown, ninety days in all', async () => {
       await register(2)
       const day = 86_400
       const endOf = async (id: string) => (await store().findClient(id))?.expiresAt

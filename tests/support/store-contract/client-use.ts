@@ -19,7 +19,7 @@ function describeChanges({ store, race }: StoreInstances): void {
   const changed: Client = { ...bareClient, kind: 'metadata_document', createdAt: start + 5, name: 'Changed' }
 
   describe('clients that change', () => {
-    it('are replaced as a whole, and not added by it', async () => {
+    it('replaces clients as a whole, and adds none', async () => {
       expect(await store().replaceClient(clientSample)).toBe(false)
       expect(await store().findClient(clientSample.id)).toBeUndefined()
       await store().addClient(clientSample)
@@ -29,7 +29,7 @@ function describeChanges({ store, race }: StoreInstances): void {
       expect(await store().findClient(clientSample.id)).toStrictEqual(clientSample)
     })
 
-    it('are put where there is none, and over what is there', async () => {
+    it('puts a client where there is none, and over an existing one', async () => {
       await store().putClient(clientSample)
       expect(await store().findClient(clientSample.id)).toStrictEqual(clientSample)
       await store().putClient(changed)

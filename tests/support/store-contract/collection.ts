@@ -147,7 +147,7 @@ function describeGivenUpSessions({ store, race }: StoreInstances): void {
       },
     )
 
-    it('that of a grant which ended before is not due again when it expires', async () => {
+    it('a session of a grant that ended before is not due again when it expires', async () => {
       const ended = await addGrant(store(), grantSample('a'))
       await addGrant(store(), grantSample('b'))
       await store().endGrant(ended.grant.id, 'code_reuse', start)
@@ -164,7 +164,7 @@ function describeGivenUpSessions({ store, race }: StoreInstances): void {
       expect(await claim(start + grantSeconds)).toEqual([{ session, attempts: 1, since: start }])
     })
 
-    it('that of a code found only a day later is due all the same', async () => {
+    it('a session of a code that is found only a day later is due all the same', async () => {
       const { code, session } = grantSample('a')
       await store().addAuthorizationCode(code, session)
       while ((await store().collectExpired(start + 2 * daySeconds, 500)) > 0);

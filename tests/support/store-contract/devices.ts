@@ -28,7 +28,7 @@ function describeWaiting({ store, race }: StoreInstances): void {
   const device = deviceSample('a')
 
   describe('devices that wait', () => {
-    it('are found by their user code', async () => {
+    it('finds devices by their user code', async () => {
       expect(await store().addDevice(device)).toBe(true)
       const other = { ...deviceSample('b'), address: undefined }
       expect(await store().addDevice(other)).toBe(true)
@@ -142,7 +142,7 @@ function describePolls({ store, race }: StoreInstances): void {
       ])
     })
 
-    it('of one device do not count for another', async () => {
+    it('counts polls of each device apart', async () => {
       await store().addDevice(deviceSample('b'))
       await poll(0)
       expect(await store().pollDevice('device b', 5, start)).toEqual(pending)

@@ -29,7 +29,7 @@ function describeLists({ store }: StoreInstances): void {
     (await store().listGrants(of, { after, limit })).map(({ grant }) => grant.id)
 
   describe('lists of grants', () => {
-    it('are of a user, of a client or of all, by id, page by page', async () => {
+    it('lists grants of a user, of a client or all, by id, page by page', async () => {
       for (const [index, id] of ['d', 'a', 'B', 'c', 'e'].entries()) {
         const user = person(index % 2 ? 'bob' : 'ann')
         await addGrant(store(), grantSample(id, { id, user, clientId: index < 3 ? 'one' : 'two' }))
@@ -93,7 +93,7 @@ function describeUses({ store, race }: StoreInstances): void {
       await addGrant(store(), grantSample('b'))
     })
 
-    it('are noted for many at once; nothing else of a grant changes', async () => {
+    it('records uses of many grants at once, and changes nothing else of them', async () => {
       await store().recordGrantUses([use('a', 5, '192.0.2.1'), use('b', 6)])
       expect(await store().findGrant('grant a')).toStrictEqual({
         grant: grantSample('a').grant,
@@ -144,7 +144,7 @@ function describeUses({ store, race }: StoreInstances): void {
       expect((await store().findGrant('grant b'))?.twoAddresses).toBeUndefined()
     })
 
-    it('of unknown or ended grants do no harm', async () => {
+    it('ignores uses of unknown and ended grants', async () => {
       await store().endGrant('grant b', 'code_reuse', start)
       await store().recordGrantUses([])
       await store().recordGrantUses([use('nothing', 1), use('a', 2), use('', 3), use('b', 4), use('A', 5)])

@@ -26,7 +26,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
     (await list(kid, after, limit)).map(({ grantId }) => grantId)
 
   describe('keys that something is sealed with', () => {
-    it('are listed once each, in order', async () => {
+    it('lists sealed sessions once each, in order', async () => {
       const kids = ['b', 'a', 'B', '2026-01', 'b', 'a', 'a']
       for (const [index, kid] of kids.entries()) await addSealed(`${index}`, kid)
       expect(await store().listSealingKeys()).toEqual(['2026-01', 'B', 'a', 'b'])
@@ -65,7 +65,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
   })
 
   describe('sessions sealed with a key', () => {
-    it('are those of grants and those that wait for their sign-out, by grant id', async () => {
+    it('lists the sessions of grants, and those waiting for their sign-out, by grant id', async () => {
       const samples: GrantSample[] = []
       for (const name of ['d', 'a', 'c', 'b']) samples.push(await addSealed(name, 'k'))
       await addSealed('aa', 'other')

@@ -61,7 +61,7 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start)).toEqual([pending.session])
     })
 
-    it('is taken away by exactly one of fifty callers, and only its wish counts', async () => {
+    it('lets exactly one of fifty callers take a second factor', async () => {
       await store().addSecondFactor(pending)
       const taken = await race((each, index) => each.removeSecondFactor('a', index % 2 === 0, start))
       expect(taken.filter(Boolean)).toHaveLength(1)

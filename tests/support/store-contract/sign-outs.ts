@@ -22,7 +22,7 @@ export function describeSignOuts({ store, race }: StoreInstances): void {
       expect(await claim(10, start + 90, start + 60)).toEqual([{ session, attempts: 3, since: start }])
     })
 
-    it('are claimed in the order in which they are due, up to the limit', async () => {
+    it('claims sign-outs in the order in which they are due, up to the limit', async () => {
       const late = await ended('a', 9)
       const early = await ended('b', 1)
       const middle = await ended('c', 5)

@@ -40,7 +40,7 @@ export function describeSocialSignIns({ store, race }: StoreInstances): void {
       expect(await listed('binding')).toHaveLength(5)
     })
 
-    it('is taken away by exactly one of fifty callers', async () => {
+    it('lets exactly one of fifty callers take a social sign-in', async () => {
       await store().addSocialSignIn(socialSignInSample('a'), 5)
       await store().addSocialSignIn(socialSignInSample('b'), 5)
       const taken = await race((each) => each.removeSocialSignIn('a'))

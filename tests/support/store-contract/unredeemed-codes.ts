@@ -24,7 +24,7 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
     store().redeemAuthorizationCode(`code ${name}`, mintedSample(`${name} 1`), now)
 
   describe('unredeemed codes', () => {
-    it('are listed by user, by client and all, those that expire first before the others', async () => {
+    it('lists codes by user, by client and all, in the order in which they expire', async () => {
       const late = await allow('late', start + 120)
       const soon = await allow('soon')
       const other = grantSample('other')
@@ -42,7 +42,7 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
       expect(await store().listUnredeemedCodes({ userId: 'one' }, page)).toEqual([])
     })
 
-    it('are not listed any more when they are redeemed, expired or ended', async () => {
+    it('lists no code that is redeemed, expired or ended', async () => {
       await allow('redeemed')
       await allow('expired', start)
       await allow('ended')
