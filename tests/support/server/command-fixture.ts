@@ -50,7 +50,10 @@ export async function operate(
   words: string,
   { input }: Pick<CommandFixture, 'input'>,
   options: CommandOptions = {},
-  { operands = [], isStopped }: { operands?: readonly string[]; isStopped?: () => boolean } = {},
+  {
+    operands = [],
+    isStopped = () => false,
+  }: { operands?: readonly string[]; isStopped?: () => boolean } = {},
 ): Promise<ExitCode> {
   const row = commandOperations.find(({ command }) => command.usage.startsWith(words))
   if (!row) throw new Error(`There is no command ${words}.`)
