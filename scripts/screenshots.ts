@@ -72,9 +72,6 @@ async function signIn(page: Page): Promise<void> {
   await submit(page, 'form:has(input[name=password]) button')
 }
 
-/**
- * Takes screenshots of the demo web app and the stand-in for Google, as a user sees them. Leaves the account behind.
- */
 async function pictureWebApp(page: Page, folder: string): Promise<void> {
   await page.goto(appUrl)
   await picture(page, folder, 'app-sign-in')
@@ -113,7 +110,6 @@ async function loginUrl(
   return authorizationUrl.href
 }
 
-/** Takes screenshots of the authorization server's pages, for realistic clients. */
 async function pictureServer(page: Page, folder: string): Promise<void> {
   await page.goto(await loginUrl('Claude Code', 'http://localhost:41123/callback'))
   await picture(page, folder, 'login')
@@ -136,7 +132,6 @@ async function pictureServer(page: Page, folder: string): Promise<void> {
   await picture(page, folder, 'nothing-here')
 }
 
-/** Takes a screenshot of the MCP endpoint's address in a browser. */
 async function pictureConnect(page: Page, folder: string): Promise<void> {
   await page.goto(`${baseUrl}/mcp`)
   await picture(page, folder, 'connect')
@@ -144,7 +139,6 @@ async function pictureConnect(page: Page, folder: string): Promise<void> {
   await picture(page, folder, 'connect-client')
 }
 
-/** Takes screenshots of the second step of signing in. Leaves the account with two authenticator apps. */
 async function pictureSecondFactor(page: Page, folder: string, admin?: ProviderAdmin): Promise<void> {
   const signInAnew = async (): Promise<void> => {
     admin?.enrollTotp(admin.findUser(account.email)?.id ?? '')
@@ -160,10 +154,6 @@ async function pictureSecondFactor(page: Page, folder: string, admin?: ProviderA
   await picture(page, folder, 'second-factor-several')
 }
 
-/**
- * Takes screenshots of login pages for other providers than the embedded one. The captcha is a stand-in for the
- * vendor's.
- */
 async function pictureOtherProviders(page: Page, folder: string, serve: Serve): Promise<void> {
   const social = [{ id: 'google', label: 'Google' }]
   const show = async (name: string, password: boolean, captcha: Captcha | undefined): Promise<void> => {
@@ -189,7 +179,6 @@ const anyPassword = providerSample({
   signOut: async () => undefined,
 })
 
-/** Takes screenshots of a device sign-in from its code to its end. */
 async function pictureDevice(page: Page, folder: string, serve: Serve): Promise<void> {
   const { fetch, startDevice, runtime } = await createLoginFixture(anyPassword, { baseUrl })
   serve(fetch)
@@ -208,7 +197,6 @@ async function pictureDevice(page: Page, folder: string, serve: Serve): Promise<
   await picture(page, folder, 'device-done')
 }
 
-/** Takes screenshots of a user's connections: none, three, and the explanations of those that ended. */
 async function pictureConnections(page: Page, folder: string, serve: Serve): Promise<void> {
   const { fetch, shared, runtime } = await createLoginFixture(anyPassword, { baseUrl })
   const { store } = shared
@@ -253,7 +241,6 @@ async function pictureConnections(page: Page, folder: string, serve: Serve): Pro
   await picture(page, folder, 'connections-signed-out')
 }
 
-/** Takes screenshots of an allowed but unused connection, and of one whose key came from two addresses. */
 async function pictureWaiting(
   page: Page,
   folder: string,
