@@ -2,10 +2,12 @@ import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { BridgeConfig } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
+import type { CommandInput } from '../command.ts'
 import type { DebugLog } from './debug-log.ts'
 import { existsSync } from 'node:fs'
 import { type LoginId, loginId } from '../../credentials/credential-store.ts'
 import type { HttpClient, RefusalOutcome } from '../../http/http-client.ts'
+import { createHttpClient } from '../../http/undici-client.ts'
 import type { Login } from '../../oauth/login/login.ts'
 import type { PendingSignIn, SignInPrompt, TokenSource } from '../../oauth/login-port.ts'
 import { linkOf } from '../../sign-in/sign-in-attempt.ts'
@@ -14,14 +16,16 @@ import { linkOf } from '../../sign-in/sign-in-attempt.ts'
 export async function openConnectionLog(config: BridgeConfig): Promise<DebugLog | undefined> {
   if (!config.debug) return undefined
   const { createDebugLog } = await import('./debug-log.ts')
-  const { oauth, proxy, token, credentials } = config
-  const secrets = [token, oauth.staticClient?.clientSecret, ...Object.values(proxy.headers)]
-  const log = createDebugLog(
-    join(credentials.home, 'logs', `${loginIdOf(config).slice(0, 16)}.log`),
-    secrets.filter((secret) => secret !== undefined),
-  )
+  const path = join(config.credentials.home, 'logs', `${loginIdOf(config).slice(0, 16)}.log`)
+  const log = createDebugLog(path, configuredSecrets(config))
   log.note(`drawbridge ${version}, Node ${process.versions.node}, ${process.platform}`)
   return log
+}
+
+/** Returns the secrets of a configuration, for redaction. */
+export function configuredSecrets({ token, oauth, proxy }: BridgeConfig): string[] {
+  const known = [token, oauth.staticClient?.clientSecret, ...Object.values(proxy.headers)]
+  return known.filter((secret) => secret !== undefined)
 }
 
 export interface ConnectionLogin {
@@ -116,7 +120,7 @@ export function isOpenedByItself({ followed, unconfirmed }: SignInPrompt): boole
   return followed !== true && unconfirmed === undefined
 }
 
-export interface LoginPorts {
+interface LoginPorts {
   http: HttpClient
   runtime: Runtime
   /** Prints a line: where the key of the logins is, or which resource beyond the server a sign-in is valid for. */
@@ -125,8 +129,25 @@ export interface LoginPorts {
   note(text: string): void
 }
 
+/** Opens the login of a command's server for `work`. */
+export async function withLogin<Result>(
+  config: BridgeConfig,
+  { terminal, runtime }: CommandInput,
+  work: (login: Login, http: HttpClient) => Promise<Result>,
+): Promise<Result> {
+  const log = await openConnectionLog(config)
+  const http = createHttpClient(config.network)
+  try {
+    const announce = (line: string): void => terminal.note(line)
+    const login = await openLogin(config, { http, runtime, announce, note: log?.note ?? (() => {}) })
+    return await work(login, http)
+  } finally {
+    http.close()
+  }
+}
+
 /** Loads the modules of a stored login, so that a server without sign-in does not wait for them. */
-export async function openLogin(
+async function openLogin(
   { oauth, credentials }: Pick<BridgeConfig, 'oauth' | 'credentials'>,
   { http, runtime, announce, note }: LoginPorts,
 ): Promise<Login> {

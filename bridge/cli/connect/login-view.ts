@@ -2,32 +2,14 @@ import type { Credential } from '../../credentials/credential.ts'
 import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import type { StoredLogin } from '../../credentials/credential-store.ts'
 import { type LoginState, loginStateOf } from '../../oauth/tokens/stored-tokens.ts'
-import type { ExitCode } from '../failure/failure-table.ts'
-import { type Failure, describeError } from '../failure/failure-text.ts'
+import { describeError } from '../failure/failure-text.ts'
 
-/** The state of a login as commands show it: without secrets, safe for a terminal. Times in epoch seconds. */
-interface StateView {
-  state: 'signed_in' | 'sign_in_needed'
-  issuer: string
-  client_id: string
-  account: string | null
-  scope: string | null
-  signed_in_at: number
-  expires_at: number | null
-  renews: boolean
-  reason: string | null
-}
-
-/** A stored login as commands show it. */
-export interface LoginView extends StateView {
-  server: string
-  profile: string
-}
+export type LoginView = ReturnType<typeof loginView>
 
 type KnownState = Exclude<LoginState, { kind: 'none' }>
 
 /** Returns a login as `--json` prints it, without its tokens; names that a server chose come as plain text. */
-export function stateView(state: KnownState): StateView {
+export function stateView(state: KnownState) {
   return {
     state: state.kind,
     issuer: plainText(state.issuer),
@@ -42,28 +24,19 @@ export function stateView(state: KnownState): StateView {
 }
 
 /** Describes a login without any request. An expired token counts as good while it can be renewed. */
-export function loginView(credential: Credential, now: number): LoginView {
+export function loginView(credential: Credential, now: number) {
   const { serverUrl, profile } = credential
   const state = loginStateOf(credential, now) as KnownState
   return { server: plainText(serverUrl), profile, ...stateView(state) }
 }
 
-/** An unreadable login as commands show it. Its server is unknown, as only its content names it. */
-export interface UnreadableLogin {
-  id: string
-  file: string
-  code: Failure['code']
-  /** Sentences. */
-  reason: string
-  next_step: string
-  exit: ExitCode
-}
+export type UnreadableLogin = ReturnType<typeof describeUnreadable>
 
-/** Describes an unreadable login. `serverUrl`: its server, if known. */
+/** Describes an unreadable login as commands show it. `serverUrl`: its server, if known: only its content names it. */
 export function describeUnreadable(
   { id, file, failure }: Extract<StoredLogin, { kind: 'unreadable' }>,
   serverUrl: string | undefined,
-): UnreadableLogin {
+) {
   const { code, sentences, nextStep, exit } = describeError(failure, { serverUrl })
   const isNameless = failure.fault === 'corrupt' && serverUrl === undefined
   const next_step = isNameless ? 'Delete that file, and sign in again at its server.' : nextStep

@@ -4,23 +4,15 @@ import { createPrivateFolder } from '../../credentials/private-folder.ts'
 import type { ServerMemory } from '../../transport/server-memory.ts'
 import { loginIdOf } from './connection-login.ts'
 
-/** The memory of a server between connections. Contains no secrets. */
-interface MemoryFile {
-  /** Returns undefined for a missing or unusable file. Never throws. */
-  read(): ServerMemory | undefined
-  /** Never throws: a connection can find everything out again. */
-  write(memory: ServerMemory): void
-}
-
 const memoryVersion = 1
 
 /** Opens the memory of the configured server and login, private as it shows which servers and tools are used. */
-export function memoryOf(config: BridgeConfig, note: (text: string) => void): MemoryFile {
+export function memoryOf(config: BridgeConfig, note: (text: string) => void) {
   const folder = createPrivateFolder(config.credentials.home, 'servers', note)
   const name = `${loginIdOf(config)}.json`
   return {
-    /** Checks the version alone: only this user can write there. */
-    read() {
+    /** Returns undefined for a missing or unusable file. Checks the version alone: only this user can write there. Never throws. */
+    read(): ServerMemory | undefined {
       try {
         const { version, ...memory } = parseJsonObject(folder.read(name) ?? '') ?? {}
         return version === memoryVersion ? (memory as unknown as ServerMemory) : undefined
@@ -28,7 +20,8 @@ export function memoryOf(config: BridgeConfig, note: (text: string) => void): Me
         return undefined
       }
     },
-    write(memory) {
+    /** Never throws: a connection can find everything out again. */
+    write(memory: ServerMemory): void {
       try {
         folder.write(name, JSON.stringify({ version: memoryVersion, ...memory }))
       } catch (error) {

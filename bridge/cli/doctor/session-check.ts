@@ -1,4 +1,6 @@
+import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
+import { createSignal, within } from '@drawbridge/shared/async.ts'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import {
   legacyRevisions,
@@ -31,11 +33,11 @@ interface SessionPorts {
 interface Listing {
   config: BridgeConfig
   client: McpEra
-  opened: JsonObject | undefined
+  opened?: JsonObject | undefined
   /** The last response, of `tools/list` unless the server has no tools; undefined: none in time. */
-  listed: JsonObject | undefined
+  listed?: JsonObject | undefined
   /** What the proxy reported. */
-  failure: unknown
+  failure?: unknown
   /** What the proxy has learned about the server. */
   memory: ServerMemory | undefined
 }
@@ -73,14 +75,7 @@ async function listAs(
   config: BridgeConfig,
   { token, remembered, ...ports }: SessionPorts,
 ): Promise<Listing> {
-  const listing: Listing = {
-    config,
-    client,
-    opened: undefined,
-    listed: undefined,
-    failure: undefined,
-    memory: remembered,
-  }
+  const listing: Listing = { config, client, memory: remembered }
   const [input, output] = [new PassThrough(), new PassThrough()]
   const proxy = new McpProxy(
     { ...config.proxy, retryMs: 0 },
@@ -134,31 +129,18 @@ const openings: Record<McpEra, [method: string, params: JsonObject]> = {
 }
 
 /** Creates a client at the other end of a proxy. It resolves with the response, or undefined if none comes in time. */
-function createClient(
-  input: PassThrough,
-  output: PassThrough,
-): (method: string, params: JsonObject) => Promise<JsonObject | undefined> {
+function createClient(input: PassThrough, output: PassThrough) {
   const waiting = new Map<unknown, (response: JsonObject) => void>()
-  let id = 0
-  let rest = ''
-  output.setEncoding('utf8').on('data', (text: string) => {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) {
-      const message = parseJsonObject(line)
-      if (message !== undefined && !('method' in message)) waiting.get(message['id'])?.(message)
-    }
+  createInterface({ input: output }).on('line', (line) => {
+    const message = parseJsonObject(line)
+    if (message !== undefined && !('method' in message)) waiting.get(message['id'])?.(message)
   })
-  return (method, params) => {
-    id += 1
+  return (method: string, params: JsonObject): Promise<JsonObject | undefined> => {
+    const id = waiting.size + 1
+    const answer = createSignal<JsonObject>()
+    waiting.set(id, answer.give)
     input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(undefined), answerMs)
-      waiting.set(id, (response) => {
-        clearTimeout(timer)
-        resolve(response)
-      })
-    })
+    return within(answerMs, answer.given)
   }
 }
 

@@ -1,13 +1,41 @@
 import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
-import type { ObservedRequest } from '../../http/observed-client.ts'
+import { type HttpClient, type HttpRequest, type HttpResponse, mediaTypeOf } from '../../http/http-client.ts'
 
 /** The steps that work without a user and without registering a client. */
 export type TraceStep = Extract<
   AttemptStep,
   'challenge' | 'resource_metadata' | 'server_metadata' | 'page' | 'first_call' | 'list'
 >
+
+/** One request and its outcome. */
+interface ObservedRequest {
+  request: HttpRequest
+  /** When it was sent, in milliseconds since 1970. */
+  sentAt: number
+  /** Until the response began, or the request failed. */
+  durationMs: number
+  /** Undefined when there was no response. */
+  response: HttpResponse | undefined
+}
+
+/** Wraps a client: every request that it sends is told to `observe`, in the order of the responses. */
+export function observedClient(http: HttpClient, observe: (seen: ObservedRequest) => void): HttpClient {
+  return {
+    async send(request) {
+      const sentAt = Date.now()
+      const begin = performance.now()
+      let response: HttpResponse | undefined
+      try {
+        return (response = await http.send(request))
+      } finally {
+        observe({ request, sentAt, durationMs: Math.round(performance.now() - begin), response })
+      }
+    },
+    close: () => http.close(),
+  }
+}
 
 /** A request that belongs to a step of a connection. */
 export interface StepRequest extends ObservedRequest {
@@ -55,8 +83,8 @@ export function isAccepted({ response }: ObservedRequest): boolean {
 }
 
 /** Returns whether the response is a document, not a web page. */
-export function isDocument(seen: ObservedRequest): boolean {
-  return seen.response?.status === 200 && mediaTypeOf(seen) !== 'text/html'
+export function isDocument({ response }: ObservedRequest): boolean {
+  return response?.status === 200 && mediaTypeOf(response) !== 'text/html'
 }
 
 /** Returns whether a 401 does not mention bearer tokens, which many clients require. */
@@ -64,10 +92,4 @@ export function hasNoChallenge({ response }: ObservedRequest): boolean {
   if (response?.status !== 401) return false
   const challenges = parseWwwAuthenticate(String(response.headers['www-authenticate'] ?? ''))
   return challenges.every(({ scheme }) => scheme !== 'bearer')
-}
-
-/** Returns the media type of a response, without its parameters. */
-export function mediaTypeOf({ response }: ObservedRequest): string {
-  const [type = ''] = String(response?.headers['content-type'] ?? '').split(';')
-  return type.trim().toLowerCase()
 }

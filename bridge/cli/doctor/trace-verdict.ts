@@ -1,12 +1,6 @@
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import {
-  hasNoChallenge,
-  isAccepted,
-  isDocument,
-  mediaTypeOf,
-  type StepRequest,
-  type TraceStep,
-} from './trace-step.ts'
+import { mediaTypeOf } from '../../http/http-client.ts'
+import { hasNoChallenge, isAccepted, isDocument, type StepRequest, type TraceStep } from './trace-step.ts'
 
 /** One step as the client saw it. */
 export interface TracedStep {
@@ -83,10 +77,9 @@ function decisiveOf(
   return group.findLast((each) => isGood(each) || isChallenge(each)) ?? group[0]
 }
 
-function cameText(seen: StepRequest): string {
-  const { url } = seen.request
-  if (seen.response === undefined) return `no response from ${new URL(url).origin}`
-  return `${`${seen.response.status} ${mediaTypeOf(seen)}`.trim()} at ${placeOf(url)}`
+function cameText({ request: { url }, response }: StepRequest): string {
+  if (response === undefined) return `no response from ${new URL(url).origin}`
+  return `${`${response.status} ${mediaTypeOf(response)}`.trim()} at ${placeOf(url)}`
 }
 
 /** Returns a URL without its query. */

@@ -1,8 +1,8 @@
 import { type Finding, findingText } from '@drawbridge/shared/terminal/finding.ts'
 import type { BridgeConfig } from '../../config/config.ts'
-import { observedClient } from '../../http/observed-client.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import { type CommandInput, configOf, printResult } from '../command.ts'
+import { configuredSecrets } from '../connect/connection-login.ts'
 import { redact } from '../connect/debug-log.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { failureContextOf, fill } from '../failure/failure-text.ts'
@@ -10,7 +10,7 @@ import { terminalColumns } from '../terminal/output.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { examine } from './doctor.ts'
 import { exitCodeOf } from './finding.ts'
-import { type StepRequest, stepOf } from './trace-step.ts'
+import { observedClient, type StepRequest, stepOf } from './trace-step.ts'
 import { judgeSteps, placeOf, type TracedStep } from './trace-verdict.ts'
 
 interface Trace {
@@ -28,7 +28,7 @@ export async function trace(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
   const { runtime, terminal } = input
   const requests: StepRequest[] = []
-  const secrets = secretsOf(config)
+  const secrets = new Set(configuredSecrets(config))
   const client = createHttpClient(config.network)
   const http = observedClient(client, (seen) => {
     const step = stepOf(seen, requests, config.serverUrl)
@@ -50,11 +50,6 @@ export async function trace(input: CommandInput): Promise<ExitCode> {
   printResult(input, facts, () => terminal.print(traceText(facts, input)))
   if (facts.result === 'connected') return exitCode.ok
   return exitCodeOf(findings) || (facts.result === 'failed' ? exitCode.failed : exitCode.signInNeeded)
-}
-
-function secretsOf({ token, oauth, proxy }: BridgeConfig): Set<string> {
-  const known = [token, oauth.staticClient?.clientSecret, ...Object.values(proxy.headers)]
-  return new Set(known.filter((secret) => secret !== undefined))
 }
 
 /** Removes secrets that a server may have echoed: users send traces to others. */

@@ -9,12 +9,11 @@ import { openShownLink } from '../terminal/open-browser.ts'
 import { type CommandInput, configOf, printResult } from '../command.ts'
 import { askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
 import { linkOf, signInLine } from '../../sign-in/sign-in-attempt.ts'
-import { isOpenedByItself } from '../connect/connection-login.ts'
+import { isOpenedByItself, withLogin } from '../connect/connection-login.ts'
 import { stateView } from '../connect/login-view.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { pasteRedirect } from './paste-redirect.ts'
-import { withLogin } from './with-login.ts'
 
 type Outcome = 'signed_in' | 'already_signed_in' | 'not_needed'
 

@@ -1,15 +1,12 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
-import type { BridgeConfig } from '../../config/config.ts'
-import type { Credential } from '../../credentials/credential.ts'
 import { OAuthFailure } from '../../oauth/login-port.ts'
 import { type CommandInput, configOf, printResult } from '../command.ts'
-import { loginIdOf } from '../connect/connection-login.ts'
+import { loginIdOf, withLogin } from '../connect/connection-login.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { durationText } from '../terminal/progress.ts'
 import { parseToken } from '@drawbridge/shared/settings/value.ts'
-import { withLogin } from './with-login.ts'
 
 const maxBytes = 64 * 1024
 const lockMs = 20_000
@@ -21,7 +18,8 @@ export async function setToken(input: CommandInput): Promise<ExitCode> {
   if (terminal.isInteractive) terminal.note('Paste the token, then press Enter and Ctrl-D.')
   const token = await readToken(input)
   const now = runtime.now()
-  const expiresAt = readJwt(token)?.expiresAt
+  const jwt = readJwt(token)
+  const expiresAt = jwt?.expiresAt
   if (expiresAt !== undefined && expiresAt <= now) {
     throw new CommandFailure(
       `The token expired ${durationText(now - expiresAt)} ago.`,
@@ -34,43 +32,28 @@ export async function setToken(input: CommandInput): Promise<ExitCode> {
     announce: (line) => terminal.note(line),
   })
   const id = loginIdOf(config)
+  const { serverUrl, oauth } = config
+  const issuer = jwt?.claims['iss']
   await store.exclusively(id, { waitMs: lockMs }, async () => {
     const before = await store.read(id).catch(() => undefined)
-    const signInId = encodeBase64url(runtime.randomBytes(16))
     await store.write(id, {
-      ...credentialOf(token, config, now),
       generation: (before?.generation ?? -1) + 1,
-      signInId,
+      serverUrl,
+      profile: oauth.profile,
+      issuer: typeof issuer === 'string' ? issuer : new URL(serverUrl).origin,
+      tokenEndpoint: '',
+      client: { clientId: 'token set', tokenEndpointAuthMethod: 'none', origin: 'static' },
+      tokens: { accessToken: token, issuedAt: now, expiresAt },
+      signedInAt: now,
+      signInId: encodeBase64url(runtime.randomBytes(16)),
     })
   })
   const ends = endOf(expiresAt, now)
-  printResult(input, { ok: true, server: config.serverUrl, ...ends }, () => {
-    const life =
-      ends.expires_in === null
-        ? 'it does not say when it ends'
-        : `it expires in ${durationText(ends.expires_in)}`
-    terminal.note(`Stored the token for ${config.serverUrl}: ${life}, and it cannot be renewed.`)
+  printResult(input, { ok: true, server: serverUrl, ...ends }, () => {
+    const life = lifeText(ends) ?? 'does not say when it ends'
+    terminal.note(`Stored the token for ${serverUrl}: it ${life}, and it cannot be renewed.`)
   })
   return exitCode.ok
-}
-
-function credentialOf(token: string, { serverUrl, oauth }: BridgeConfig, now: number): Credential {
-  const jwt = readJwt(token)
-  const issuer = jwt?.claims['iss']
-  return {
-    generation: 0,
-    serverUrl,
-    profile: oauth.profile,
-    issuer: typeof issuer === 'string' ? issuer : new URL(serverUrl).origin,
-    tokenEndpoint: '',
-    client: { clientId: 'token set', tokenEndpointAuthMethod: 'none', origin: 'static' },
-    tokens: {
-      accessToken: token,
-      issuedAt: now,
-      ...(jwt?.expiresAt !== undefined && { expiresAt: jwt.expiresAt }),
-    },
-    signedInAt: now,
-  }
 }
 
 async function readToken({ terminal }: CommandInput): Promise<string> {
@@ -113,23 +96,20 @@ export async function printToken(input: CommandInput): Promise<ExitCode> {
     const facts = { ok: true, server: config.serverUrl, ...ends, scope: state.scope ?? null }
     printResult(input, { ...facts, ...(token !== undefined && { token }) }, () => {
       if (token !== undefined) terminal.print(token)
-      const life =
-        ends.expires_in === null
-          ? 'The server did not say when it expires'
-          : `It expires in ${durationText(ends.expires_in)}`
+      const life = lifeText(ends)
+      const expiry = life === undefined ? 'The server did not say when it expires' : `It ${life}`
       const renewal = state.canRefresh ? 'the bridge renews it' : 'it cannot be renewed'
       const hint = token === undefined ? ' To print the token itself: --show' : ''
-      terminal.note(`${life}; ${renewal}.${hint}`)
+      terminal.note(`${expiry}; ${renewal}.${hint}`)
     })
   })
   return exitCode.ok
 }
 
-function endOf(
-  expiresAt: number | undefined,
-  now: number,
-): { expires_at: number | null; expires_in: number | null } {
-  return expiresAt === undefined
-    ? { expires_at: null, expires_in: null }
-    : { expires_at: expiresAt, expires_in: expiresAt - now }
+function endOf(expiresAt: number | undefined, now: number) {
+  return { expires_at: expiresAt ?? null, expires_in: expiresAt === undefined ? null : expiresAt - now }
+}
+
+function lifeText({ expires_in: seconds }: ReturnType<typeof endOf>): string | undefined {
+  return seconds === null ? undefined : `expires in ${durationText(seconds)}`
 }

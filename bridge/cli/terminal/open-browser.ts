@@ -1,9 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
-/** The result, as the starter of the browser reports it. */
-type BrowserOutcome = { kind: 'opened' } | { kind: 'failed'; reason: string }
-
 export interface BrowserPorts {
   environment: Readonly<Record<string, string | undefined>>
   platform: NodeJS.Platform
@@ -36,11 +33,11 @@ export function browserUrl(text: string): string | undefined {
 /**
  * Opens a URL without a shell. On Linux `BROWSER` decides, when set: a command, with `%s` for the URL.
  * A browser outlives the bridge and passes its environment on, so it gets none of our secrets. If the platform chooses the
- * browser, they are removed from the environment of this process for good.
+ * browser, they are removed from the environment of this process for good. Returns why it failed, as the starter reports it.
  */
-async function openBrowser(text: string, ports: BrowserPorts): Promise<BrowserOutcome> {
+async function openBrowser(text: string, ports: BrowserPorts): Promise<string | undefined> {
   const url = browserUrl(text)
-  if (url === undefined) return { kind: 'failed', reason: 'the address is not a web address' }
+  if (url === undefined) return 'the address is not a web address'
   const chosen = ports.platform === 'linux' ? (ports.environment['BROWSER'] ?? '').trim() : ''
   const watchMs = ports.watchMs ?? 3000
   if (chosen === '') return watch(() => openDefault(url, ports), watchMs)
@@ -54,8 +51,8 @@ export async function openShownLink(
   ports: BrowserPorts,
   tell: (line: string) => void,
 ): Promise<void> {
-  const outcome = await openBrowser(link, ports)
-  if (outcome.kind === 'failed') tell(`No browser was opened: ${outcome.reason}. Open the link yourself.`)
+  const reason = await openBrowser(link, ports)
+  if (reason !== undefined) tell(`No browser was opened: ${reason}. Open the link yourself.`)
 }
 
 function startCommand(command: string, url: string, env: Record<string, string>): ChildProcess {
@@ -78,26 +75,25 @@ async function openDefault(url: string, { secretVariables }: BrowserPorts): Prom
 }
 
 /** The package reports success before its starter has failed: the exit code is what counts. */
-async function watch(start: () => Promise<ChildProcess>, watchMs: number): Promise<BrowserOutcome> {
+async function watch(start: () => Promise<ChildProcess>, watchMs: number): Promise<string | undefined> {
   let child: ChildProcess
   try {
     child = await start()
   } catch (error) {
-    return { kind: 'failed', reason: reasonOf(error) }
+    return reasonOf(error)
   }
   return new Promise((resolve) => {
     // A browser that stays in the foreground must not keep this process alive.
-    const timer = setTimeout(() => resolve({ kind: 'opened' }), watchMs)
+    const timer = setTimeout(resolve, watchMs, undefined)
     timer.unref()
     child.once('error', (error) => {
       clearTimeout(timer)
-      resolve({ kind: 'failed', reason: reasonOf(error) })
+      resolve(reasonOf(error))
     })
     const ended = (code: number | null, signal: NodeJS.Signals | null): void => {
       clearTimeout(timer)
-      const reason =
-        code === null ? `its starter ended by ${String(signal)}` : `its starter ended with ${code}`
-      resolve(code === 0 ? { kind: 'opened' } : { kind: 'failed', reason })
+      const how = code === null ? `by ${String(signal)}` : `with ${code}`
+      resolve(code === 0 ? undefined : `its starter ended ${how}`)
     }
     if (child.exitCode !== null || child.signalCode !== null) ended(child.exitCode, child.signalCode)
     else child.once('exit', ended)

@@ -43,17 +43,18 @@ const units: readonly (readonly [seconds: number, name: string])[] = [
 /** Formats seconds in their largest unit and the one below it: `59 min`, `1 h 5 min`, `0 s`. */
 export function durationText(seconds: number): string {
   let left = Math.max(0, Math.round(seconds))
-  const parts: string[] = []
-  for (const [size, name] of units) {
+  const parts = units.map(([size, name]) => {
     const count = Math.floor(left / size)
-    if (parts.length === 1) {
-      if (count > 0) parts.push(`${count} ${name}`)
-      break
-    }
-    if (count > 0) parts.push(`${count} ${name}`)
     left %= size
-  }
-  return parts.length === 0 ? '0 s' : parts.join(' ')
+    return count > 0 ? `${count} ${name}` : ''
+  })
+  const first = parts.findIndex((part) => part !== '')
+  return first === -1
+    ? '0 s'
+    : parts
+        .slice(first, first + 2)
+        .join(' ')
+        .trim()
 }
 
 /** Asks the user on a terminal. An empty line means `otherwise`; any answer but yes, and the end of the input, no. */

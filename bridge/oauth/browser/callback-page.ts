@@ -11,13 +11,6 @@ export type CallbackOutcome =
   /** The response does not belong to a pending sign-in. */
   | { kind: 'foreign' }
 
-/** A complete HTTP response to a browser. */
-interface CallbackPage {
-  status: number
-  headers: Readonly<Record<string, string>>
-  body: string
-}
-
 const style = `
 :root { color-scheme: light dark }
 body { font: 1.05rem/1.5 system-ui, sans-serif; max-width: 32rem; margin: 18vh auto 0; padding: 0 1.5rem }
@@ -44,7 +37,7 @@ const headers = {
 const closing = 'You can close this tab and go back to your application.'
 
 /** Renders the page that ends a sign-in. It repeats nothing that the browser sent, runs no script and loads nothing. */
-export function callbackPage(outcome: CallbackOutcome): CallbackPage {
+export function callbackPage(outcome: CallbackOutcome): ReturnType<typeof page> {
   if (outcome.kind === 'signed_in') return page(200, 'You are signed in', closing)
   if (outcome.kind === 'again') {
     const asking = page(303, 'Sign-in continues', 'Your application is asking again in a different way.')
@@ -67,7 +60,8 @@ export function callbackPage(outcome: CallbackOutcome): CallbackPage {
   )
 }
 
-function page(status: number, title: string, text: string): CallbackPage {
+/** A complete HTTP response to a browser. */
+function page(status: number, title: string, text: string) {
   const body = html`<!doctype html>
     <html lang="en">
       <head>
@@ -83,5 +77,5 @@ function page(status: number, title: string, text: string): CallbackPage {
         </main>
       </body>
     </html> `
-  return { status, headers, body: body.toString() }
+  return { status, headers: headers as Readonly<Record<string, string>>, body: body.toString() }
 }

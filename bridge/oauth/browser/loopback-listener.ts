@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   type IncomingMessage,
   type RequestListener,
@@ -5,16 +6,11 @@ import {
   type ServerResponse,
   createServer,
 } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createSignal, settledWithin } from '@drawbridge/shared/async.ts'
 import { OAuthFailure } from '../login-port.ts'
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import { type CallbackOutcome, callbackPage } from './callback-page.ts'
-
-/** Servers listening on the same port of every loopback address that a name can resolve to. */
-interface LoopbackSockets {
-  port: number
-  /** Ends open connections. Resolves when the port is free again. */
-  close(): Promise<void>
-}
 
 const maxTries = 10
 
@@ -25,7 +21,7 @@ const maxTries = 10
 async function listenOnLoopback(
   { host, port, preferred }: { host: string; port: number | undefined; preferred: number | undefined },
   answer: RequestListener,
-): Promise<LoopbackSockets> {
+) {
   const addresses = host === 'localhost' ? ['127.0.0.1', '::1'] : [host]
   const others = Array.from({ length: maxTries - 1 }, () => 0)
   for (const wanted of port === undefined ? [preferred ?? 0, ...others] : [port]) {
@@ -40,13 +36,10 @@ async function listenOnLoopback(
   )
 }
 
-/** Returns undefined when the port is taken on one of the addresses. */
-async function tryListen(
-  addresses: readonly string[],
-  wanted: number,
-  answer: RequestListener,
-): Promise<LoopbackSockets | undefined> {
+/** Listens on the same port of every address. Returns undefined when it is taken on one of them. */
+async function tryListen(addresses: readonly string[], wanted: number, answer: RequestListener) {
   const servers: Server[] = []
+  /** Ends open connections. Resolves when the port is free again. */
   const close = async (): Promise<void> => {
     await Promise.all(servers.map(closeServer))
   }
@@ -70,17 +63,12 @@ async function tryListen(
   return { port, close }
 }
 
-function listen(server: Server, address: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host: address, port, exclusive: true }, () => {
-      server.removeListener('error', reject)
-      // Affects a single connection, for example with too many open files; the browser retries.
-      server.on('error', () => undefined)
-      const bound = server.address()
-      resolve(typeof bound === 'object' && bound !== null ? bound.port : port)
-    })
-  })
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  server.listen({ host, port, exclusive: true })
+  await once(server, 'listening')
+  // Affects a single connection, for example with too many open files; the browser retries.
+  server.on('error', () => undefined)
+  return (server.address() as AddressInfo).port
 }
 
 function closeServer(server: Server): Promise<void> {
@@ -128,12 +116,8 @@ export async function openLoopbackListener(config: LoopbackListenerConfig): Prom
   let authority = ''
   let wanted = config.state
   let former: { state: string; url: string } | undefined
-  let deliver: (response: URLSearchParams) => void = () => undefined
-  const nextResponse = (): Promise<URLSearchParams> =>
-    new Promise((resolve) => {
-      deliver = resolve
-    })
-  const response = nextResponse()
+  const first = createSignal<URLSearchParams>()
+  let next = first
 
   function answer(request: IncomingMessage, reply: ServerResponse): void {
     reply.on('error', () => undefined)
@@ -152,7 +136,7 @@ export async function openLoopbackListener(config: LoopbackListenerConfig): Prom
     } else if (outcome === undefined) {
       waiting.add(reply)
       reply.on('close', () => waiting.delete(reply))
-      deliver(parameters)
+      next.give(parameters)
     } else {
       send(reply, outcome)
     }
@@ -169,18 +153,20 @@ export async function openLoopbackListener(config: LoopbackListenerConfig): Prom
   authority = `${host.includes(':') ? `[${host}]` : host}:${sockets.port}`
   return {
     redirectUri: `http://${authority}${callback.path}`,
-    response,
+    response: first.given,
     askAgain(state, url) {
       former = { state: wanted, url }
       wanted = state
-      const answered = nextResponse()
+      next = createSignal()
       for (const reply of waiting) send(reply, { kind: 'again', url })
       waiting.clear()
-      return answered
+      return next.given
     },
     async finish(result) {
       outcome = result
-      await Promise.all([...waiting].map((reply) => sent(reply, () => send(reply, result))))
+      const closed = [...waiting].map((reply) => once(reply, 'close'))
+      for (const reply of waiting) send(reply, result)
+      await settledWithin(Promise.allSettled(closed), flushMs)
     },
     close: sockets.close,
   }
@@ -201,16 +187,4 @@ function callbackParameters(
 
 function withoutDefaultPort(authority: string): string {
   return authority.replace(/:80$/, '')
-}
-
-/** Resolves when the response is sent, the browser has disconnected, or it takes too long. */
-function sent(reply: ServerResponse, send: () => void): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, flushMs)
-    reply.once('close', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-    send()
-  })
 }

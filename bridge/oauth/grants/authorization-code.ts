@@ -35,24 +35,19 @@ export async function signInWithCode(
   const page = { kind: 'authorization' as const, url: metadata.authorization_endpoint ?? '' }
   const foreign = await checkSignInPage(page, metadata, request.previous, context)
   const { host, preferredPort } = callbackOfBefore(request, context.config)
-  const returnTo = (host: string): Promise<GrantedTokens> =>
-    signInAndReturn({ request, context: at(host, context), preferredPort }, (url) =>
+  const returnTo = (host: string): Promise<GrantedTokens> => {
+    const config = { ...context.config, callback: { ...context.config.callback, host } }
+    return signInAndReturn({ request, context: { ...context, config }, preferredPort }, (url) =>
       announce({ kind: 'browser', url, unconfirmed: foreign?.unconfirmed }),
     )
-  try {
-    return { ...(await returnTo(host)), acceptedPage: foreign?.origin }
-  } catch (error) {
-    if (!isRedirectRefused(error) || context.config.callback.isFixed === true) throw error
-    const granted = await returnTo('localhost').catch((second: unknown) => {
-      throw isRedirectRefused(second) ? error : second
-    })
-    return { ...granted, acceptedPage: foreign?.origin }
   }
-}
-
-function at(host: string, context: OAuthContext): OAuthContext {
-  const { config } = context
-  return { ...context, config: { ...config, callback: { ...config.callback, host } } }
+  const granted = await returnTo(host).catch((first: unknown) => {
+    if (!isRedirectRefused(first) || context.config.callback.isFixed === true) throw first
+    return returnTo('localhost').catch((second: unknown) => {
+      throw isRedirectRefused(second) ? first : second
+    })
+  })
+  return { ...granted, acceptedPage: foreign?.origin }
 }
 
 function isRedirectRefused(error: unknown): boolean {

@@ -13,16 +13,7 @@ import { beforeTimeout, withLimit } from '../wait.ts'
 import { type GrantRequest, type GrantedTokens, grantedTokens, requestGrant } from './grant.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
-/** A device authorization response (RFC 8628 section 3.2). */
-interface StartedDevice {
-  deviceCode: string
-  userCode: string
-  url: string
-  completeUrl: string | undefined
-  /** Epoch seconds. */
-  expiresAt: number
-  intervalSeconds: number
-}
+type StartedDevice = NonNullable<ReturnType<typeof readDevice>>
 
 /** Default for servers that omit it: enough time for the user. */
 const defaultTtlSeconds = 600
@@ -98,7 +89,8 @@ async function startDevice(
   return isCompleteUsable ? device : { ...device, completeUrl: undefined }
 }
 
-function readDevice({ status, json }: ServerResponse, at: number): StartedDevice | undefined {
+/** Reads a device authorization response (RFC 8628 section 3.2). Times in epoch seconds. */
+function readDevice({ status, json }: ServerResponse, at: number) {
   if (status < 200 || status > 299 || !isJsonObject(json)) return undefined
   const [deviceCode, userCode] = [memberText(json, 'device_code'), memberText(json, 'user_code')]
   // Google still writes `verification_url`.

@@ -10,23 +10,15 @@ import { readIfPossible } from './shared-sign-in.ts'
 
 const lockMs = 20_000
 
-/** Result of {@link signOut}. */
-export interface SignOutReport {
-  /** Undefined if nothing was stored, or it could not be read. */
-  credential: Credential | undefined
-  found: boolean
-  /** False: the login is forgotten, but its tokens stay valid at the server. */
-  readable: boolean
-  /** Undefined where the server offers no revocation. */
-  revoked: boolean | undefined
-}
-
-/** Revokes the tokens of a login if possible, then forgets everything. Rejects with `CredentialError`. */
+/**
+ * Revokes the tokens of a login if possible, then forgets everything. `readable` false: the tokens stay valid at the server. `revoked`
+ * undefined: it offers no revocation. Rejects with `CredentialError`.
+ */
 export async function signOut(
   store: CredentialStore,
   id: LoginId,
   revoke: (credential: Credential) => Promise<boolean | undefined>,
-): Promise<SignOutReport> {
+) {
   return await store.exclusively(id, { waitMs: lockMs }, async () => {
     const { credential, isUnreadable } = await readIfPossible(store, id)
     const isRevoked = credential && (await revoke(credential).catch(() => false))

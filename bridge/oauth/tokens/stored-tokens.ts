@@ -1,21 +1,7 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
 import type { Credential, IssuedTokens } from '../../credentials/credential.ts'
 
-/** State of a login for display. Contains no secret. Times in epoch seconds. */
-export type LoginState =
-  | { kind: 'none' }
-  | {
-      kind: 'signed_in' | 'sign_in_needed'
-      issuer: string
-      clientId: string
-      /** The user by the tokens' claims, an email address or name. Not verified. */
-      account: string | undefined
-      scope: string | undefined
-      signedInAt: number
-      expiresAt: number | undefined
-      canRefresh: boolean
-      reason: string | undefined
-    }
+export type LoginState = ReturnType<typeof loginStateOf>
 
 /** Returns whether there are tokens to send. */
 export function hasTokens(
@@ -50,12 +36,12 @@ export function loginHeader(credential: Credential, useIdToken: boolean): string
 }
 
 /** Describes a stored login for display. Does not check whether the server still accepts it. */
-export function loginStateOf(credential: Credential | undefined, now: number): LoginState {
-  if (credential === undefined) return { kind: 'none' }
+export function loginStateOf(credential: Credential | undefined, now: number) {
+  if (credential === undefined) return { kind: 'none' as const }
   const { tokens, signedInAt, issuer } = credential
   const reason = whyNot(credential, now)
   return {
-    kind: reason === undefined ? 'signed_in' : 'sign_in_needed',
+    kind: reason === undefined ? ('signed_in' as const) : ('sign_in_needed' as const),
     issuer,
     clientId: credential.client.clientId,
     account: accountOf(tokens),
@@ -69,7 +55,7 @@ export function loginStateOf(credential: Credential | undefined, now: number): L
 
 const accountClaims = ['email', 'preferred_username', 'username', 'upn', 'name'] as const
 
-/** Reads the account from the ID token, or else from an access token that is a JWT. Most servers issue neither. */
+/** Reads who signed in from the ID token, or else from an access token that is a JWT. Most servers issue neither; nothing has verified it. */
 function accountOf(tokens: IssuedTokens | undefined): string | undefined {
   for (const token of [tokens?.idToken, tokens?.accessToken]) {
     const claims = (token === undefined ? undefined : readJwt(token))?.claims ?? {}

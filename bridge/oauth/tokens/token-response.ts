@@ -57,13 +57,8 @@ const errorCode = /^[\x20\x21\x23-\x5B\x5D-\x7E]{1,200}$/
 /** More than 300 years: a longer value is a mistake, or means no expiry. */
 const maxSeconds = 10_000_000_000
 
-/** Data of the request that its response is read with. */
-interface Asked {
-  /** Epoch seconds. */
-  at: number
-  scope: string | undefined
-  useIdToken: boolean
-}
+/** The request of a response: when it was sent, in epoch seconds, and what for. */
+type Asked = { at: number; scope: string | undefined; useIdToken: boolean }
 
 /**
  * Interprets a response of a token endpoint (RFC 6749 sections 5.1 and 5.2), as real servers write it. A refusal has an OAuth
