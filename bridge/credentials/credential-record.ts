@@ -33,15 +33,6 @@ const recordVersion = 1
 const nonceLength = 12
 const tagLength = 16
 
-/** A sealed credential as stored on disk: without the key, nothing of the login can be read. */
-interface CredentialRecord {
-  kid: string
-  generation: number
-  nonce: Uint8Array
-  /** Ciphertext with the tag at its end. */
-  sealed: Uint8Array
-}
-
 /**
  * Seals a credential with AES-256-GCM. Authenticates id, generation and key id: a record that was renamed, or
  * restored under a newer generation, does not open. `nonce`: 12 random bytes, never used twice with one key.
@@ -69,8 +60,10 @@ export function sealCredential(
   })
 }
 
-/** Reads a record without opening it. Throws {@link CredentialError} `corrupt`, or `newer_version` for one of a later Drawbridge. */
-export function parseCredentialRecord(text: string): CredentialRecord {
+type CredentialRecord = ReturnType<typeof parseCredentialRecord>
+
+/** Reads a record as stored on disk, without opening it. Throws {@link CredentialError} `corrupt`, or `newer_version` for one of a later Drawbridge. */
+export function parseCredentialRecord(text: string) {
   const value = parseJsonObject(text)
   if (value === undefined) throw corrupt('is cut off or no JSON')
   const { v, kid, gen, alg, nonce, ct } = value
@@ -82,6 +75,7 @@ export function parseCredentialRecord(text: string): CredentialRecord {
   }
   if (v !== recordVersion || alg !== 'A256GCM') throw corrupt('has an unknown format')
   if (typeof kid !== 'string' || typeof gen !== 'number') throw corrupt('lacks its key or its generation')
+  // `sealed` is the ciphertext with the tag at its end.
   const record = { kid, generation: gen, nonce: decode(nonce), sealed: decode(ct) }
   if (record.nonce.length !== nonceLength || record.sealed.length < tagLength) throw corrupt('is cut off')
   return record

@@ -34,18 +34,7 @@ const hasModes = process.platform !== 'win32'
 const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** Small files that only their owner can access: 0600 in 0700. Throws {@link CredentialError} `not_writable`. */
-export interface PrivateFolder {
-  readonly path: string
-  /** Creates the folder, and removes incomplete drafts of killed processes. */
-  prepare(): void
-  /** Returns undefined when the file is missing. */
-  read(name: string): string | undefined
-  /** Writes atomically and durably. */
-  write(name: string, text: string): void
-  /** Returns whether the file existed. */
-  remove(name: string): boolean
-  names(): readonly string[]
-}
+export type PrivateFolder = ReturnType<typeof createPrivateFolder>
 
 /** Entries of the bridge's folder, and those that file systems and desktops add. */
 const ownNames: ReadonlySet<string> = new Set([
@@ -61,12 +50,13 @@ const ownNames: ReadonlySet<string> = new Set([
  * Opens the folder `name` below `home`, the folder of the bridge. Tightens modes that are too permissive, and reports them to `warn`;
  * a `home` that others use too is refused, and stays as it is.
  */
-export function createPrivateFolder(home: string, name: string, warn: (line: string) => void): PrivateFolder {
+export function createPrivateFolder(home: string, name: string, warn: (line: string) => void) {
   const path = join(home, name)
   const below = name.split('/').map((_, index, names) => join(home, ...names.slice(0, index + 1)))
   const folders = [home, ...below]
   const check = (folder: string): void => checkFolder(folder, folder === home, warn)
 
+  /** Creates the folder, and removes incomplete drafts of killed processes. */
   function prepare(): void {
     writing(path, () => {
       for (const folder of folders) {
@@ -82,15 +72,18 @@ export function createPrivateFolder(home: string, name: string, warn: (line: str
   return {
     path,
     prepare,
-    read(name) {
+    /** Returns undefined when the file is missing. */
+    read(name: string): string | undefined {
       folders.forEach(check)
       return readPrivateFile(join(path, name), warn)
     },
-    write(name, text) {
+    /** Writes atomically and durably. */
+    write(name: string, text: string): void {
       prepare()
       writing(path, () => replaceFile(path, name, text))
     },
-    remove(name) {
+    /** Returns whether the file existed. */
+    remove(name: string): boolean {
       return writing(path, () => {
         const file = join(path, name)
         if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return false
@@ -99,7 +92,7 @@ export function createPrivateFolder(home: string, name: string, warn: (line: str
         return true
       })
     },
-    names() {
+    names(): readonly string[] {
       folders.forEach(check)
       return reading(path, () => readdirSync(path)) ?? []
     },

@@ -44,13 +44,7 @@ export function readConfigFile(path: string): ConfigFile {
   const target = targetOf(path)
   try {
     const stat = statSync(target)
-    if (!stat.isFile()) {
-      throw new InstallError(
-        'unreadable',
-        `${path} is not a file.`,
-        'Move it away, then run the command again.',
-      )
-    }
+    if (!stat.isFile()) throw unreadable(`${path} is not a file.`, 'Move it away')
     const bytes = readFileSync(target)
     const isShared = stat.nlink > 1 || (process.getuid !== undefined && stat.uid !== process.getuid())
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -58,18 +52,14 @@ export function readConfigFile(path: string): ConfigFile {
   } catch (error) {
     if (isMissing(error)) return { path, target, found: undefined, text: '' }
     if (error instanceof InstallError) throw error
-    if (error instanceof TypeError) {
-      const nextStep = 'Save it as UTF-8, then run the command again.'
-      throw new InstallError('unreadable', `${path} is not UTF-8.`, nextStep, { cause: error })
-    }
+    if (error instanceof TypeError) throw unreadable(`${path} is not UTF-8.`, 'Save it as UTF-8', error)
     const why = (error as NodeJS.ErrnoException).code ?? 'for an unknown reason'
-    throw new InstallError(
-      'unreadable',
-      `${path} cannot be read (${why}).`,
-      'Make it readable to yourself, then run the command again.',
-      { cause: error },
-    )
+    throw unreadable(`${path} cannot be read (${why}).`, 'Make it readable to yourself', error)
   }
+}
+
+function unreadable(message: string, remedy: string, cause?: unknown): InstallError {
+  return new InstallError('unreadable', message, `${remedy}, then run the command again.`, { cause })
 }
 
 /** Resolves symbolic links, including one to a missing file: dotfiles kept in git are often linked. */

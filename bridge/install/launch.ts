@@ -67,15 +67,6 @@ function refuse(what: string, nextStep: string): never {
   throw new InstallError('secret', `${what} would be stored as plain text in the client's file.`, nextStep)
 }
 
-/** Input of {@link createLaunch}. */
-interface LaunchRequest {
-  node: string
-  launcher: string
-  serverUrl: string
-  flags: readonly LaunchFlag[]
-  environment: Readonly<Record<string, string | undefined>>
-}
-
 /**
  * The variable that an installer sets in an entry, and removes if it is not set now. Without it the bridge would look for its
  * logins elsewhere: most clients do not pass variables on.
@@ -83,8 +74,19 @@ interface LaunchRequest {
 export const managedVariable = 'DRAWBRIDGE_HOME'
 
 /** Builds the command of an entry. Refuses secrets, and blanks, at which clients on Windows split arguments. */
-export function createLaunch(request: LaunchRequest): Launch {
-  const { node, launcher, serverUrl, flags, environment } = request
+export function createLaunch({
+  node,
+  launcher,
+  serverUrl,
+  flags,
+  environment,
+}: {
+  node: string
+  launcher: string
+  serverUrl: string
+  flags: readonly LaunchFlag[]
+  environment: Readonly<Record<string, string | undefined>>
+}): Launch {
   refuseSecrets(serverUrl, flags)
   const given = flags.flatMap(({ flag, value }) =>
     value === undefined ? [flag] : [flag, compact(flag, value)],

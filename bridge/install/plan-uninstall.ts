@@ -2,21 +2,11 @@ import { InstallError } from './install-error.ts'
 import { type OwnEntry, readOwnEntry } from './own-entry.ts'
 import { findServers, type Plan, type Target } from './plan-install.ts'
 
-/** Selects the entry to remove. Without name and URL: the only entry of ours. */
-export interface EntryChoice {
-  name: string | undefined
-  serverUrl: string | undefined
-  /** The launcher of this process. */
-  launcher: string
-}
+/** Selects the entry to remove; without name and URL the only entry of ours. `launcher` is that of this process. */
+type EntryChoice = { name: string | undefined; serverUrl: string | undefined; launcher: string }
 
-/** A plan, and the server of the removed entry. */
-export interface UninstallPlan extends Plan {
-  own: OwnEntry
-}
-
-/** Decides how to remove the one entry that starts the bridge. Throws {@link InstallError}. */
-export function planUninstall(target: Target, choice: EntryChoice): UninstallPlan {
+/** Decides how to remove the one entry that starts the bridge; `own` is that entry. Throws {@link InstallError}. */
+export function planUninstall(target: Target, choice: EntryChoice): Plan & { own: OwnEntry } {
   const { client } = target
   const { file, program, entries, write } = findServers(target)
   if (entries === undefined && file.found) {

@@ -15,6 +15,15 @@ const loginMembers = {
   reason: 'why a sign-in is needed; null if it is not',
 } as const
 
+/** An entry as `install` and `uninstall` show it. */
+const entryMembers = {
+  client: 'as it was given',
+  name: 'of the entry',
+  file: 'of the client',
+  command: 'the command of the client that made the change, as a list of words; null if there was none',
+  backup: 'copy of the file before the change; null if it was not written here',
+} as const
+
 /** Every command but the default one, which connects. Help, dispatch and documentation come from here. */
 export const commandTable: readonly CommandRow[] = [
   {
@@ -143,11 +152,7 @@ export const commandTable: readonly CommandRow[] = [
     json: {
       ok: 'whether the entry is there now, or was shown',
       did: '"added", "updated", "replaced", "unchanged", "declined", "planned" (--dry-run), "printed" (--print) or "manual" (the file is TOML or has comments: paste the snippet)',
-      client: 'as it was given',
-      name: 'of the entry',
-      file: 'of the client',
-      command: 'the command of the client that made the change, as a list of words; null if there was none',
-      backup: 'copy of the file before the change; null if it was not written here',
+      ...entryMembers,
       entry: 'the entry itself',
       snippet: 'text to paste, if "printed" or "manual"; else null',
       clients: 'without a client, in place of all above but ok: list of id and title',
@@ -172,11 +177,7 @@ export const commandTable: readonly CommandRow[] = [
     json: {
       ok: 'whether the entry is gone, or the change was shown',
       did: '"removed", "declined", "planned" (--dry-run) or "manual" (the file has comments: remove it by hand)',
-      client: 'as it was given',
-      name: 'of the entry',
-      file: 'of the client',
-      command: 'the command of the client that made the change, as a list of words; null if there was none',
-      backup: 'copy of the file before the change; null if it was not written here',
+      ...entryMembers,
     },
     run: async (input) => (await import('../install/uninstall.ts')).uninstall(input),
   },

@@ -1,11 +1,14 @@
-import {
-  type AuthenticateChallenge,
-  parseWwwAuthenticate,
-} from '@drawbridge/shared/oauth/www-authenticate.ts'
+import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import { type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { followRedirects } from '../../http/follow-redirects.ts'
-import { type HttpClient, type HttpRequest, type HttpResponse, readBody } from '../../http/http-client.ts'
+import {
+  type HttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  mediaTypeOf,
+  readBody,
+} from '../../http/http-client.ts'
 import { isBrowserChallenge } from '../../http/browser-wall.ts'
 import { findProtectedResource } from '../../oauth/discovery/metadata.ts'
 import type { OAuthConfig } from '../../oauth/oauth-config.ts'
@@ -13,23 +16,9 @@ import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { type EventReader, readEventStream } from '../../transport/event-stream.ts'
 import { readAnswer } from '../../transport/streamable-http.ts'
 import { wallOf } from '../../transport/failed-response.ts'
-import type { TransportError } from '../../transport/transport.ts'
 import { version } from '../../config/version.ts'
 
-/** A server's response to a new client. */
-export interface FirstAnswer {
-  status: number
-  contentType: string
-  challenges: readonly AuthenticateChallenge[]
-  /** The server's clock in epoch seconds, from the `Date` header. */
-  date: number | undefined
-  /** The JSON-RPC response in the body, of JSON or of the first events. */
-  message: Readonly<Record<string, unknown>> | undefined
-  /** HTTP+SSE of MCP 2024-11-05: the URL has a stream to GET, and nothing to POST to. */
-  isSse: boolean
-  /** A protection in front of the server answered, which wants a browser. */
-  wall: TransportError | undefined
-}
+export type FirstAnswer = ReturnType<typeof answerOf>
 
 const maxBytes = 4_000_000
 const timeoutMs = 20_000
@@ -67,26 +56,20 @@ export async function askFirst(
     body: JSON.stringify(initializeRequest),
     signal: AbortSignal.timeout(timeoutMs),
   })
-  const answer = answerOf(opened)
-  const text = isStream(answer)
+  const text = isStream(opened)
     ? await firstEvent(opened)
     : readAnswer(await readBody(opened, maxBytes).catch(() => Buffer.alloc(0))).text
   const sessionId = headerOf(opened, mcpHeader.sessionId.toLowerCase())
   if (sessionId !== undefined) {
-    const signal = AbortSignal.timeout(endMs)
-    const request = {
-      method: 'DELETE' as const,
-      url,
-      headers: { ...headers, [mcpHeader.sessionId]: sessionId },
-      signal,
-    }
+    const own = { ...headers, [mcpHeader.sessionId]: sessionId }
     // Sessions end by themselves too.
-    await send(http, request).then(
+    await send(http, { method: 'DELETE', url, headers: own, signal: AbortSignal.timeout(endMs) }).then(
       ({ body }) => body.destroy(),
       () => {},
     )
   }
-  if (answer.status !== 404 && answer.status !== 405) return { ...answer, message: parseJsonObject(text) }
+  const answer = answerOf(opened, parseJsonObject(text))
+  if (answer.status !== 404 && answer.status !== 405) return answer
   const response = await send(http, {
     method: 'GET',
     url,
@@ -95,32 +78,35 @@ export async function askFirst(
   })
   response.body.on('error', () => {})
   response.body.destroy()
-  const streamed = answerOf(response)
-  const isSse = streamed.status === 200 && isStream(streamed)
-  return isSse || streamed.status === 401
-    ? { ...streamed, isSse }
-    : { ...answer, message: parseJsonObject(text) }
+  const streamed = answerOf(response, undefined, response.status === 200 && isStream(response))
+  return streamed.isSse || streamed.status === 401 ? streamed : answer
 }
 
 async function send(http: HttpClient, request: HttpRequest): Promise<HttpResponse> {
   return followRedirects(http, request, await http.send(request))
 }
 
-function answerOf(response: HttpResponse): FirstAnswer {
+/**
+ * Describes a response to a new client. `message`: the JSON-RPC response in the body, of JSON or of the first events. `isSse`: HTTP+SSE of MCP
+ * 2024-11-05, where the URL has a stream to GET, and nothing to POST to.
+ */
+function answerOf(response: HttpResponse, message?: JsonObject, isSse = false) {
   const date = Date.parse(headerOf(response, 'date') ?? '')
   return {
     status: response.status,
     contentType: headerOf(response, 'content-type') ?? '',
     challenges: parseWwwAuthenticate(headerOf(response, 'www-authenticate') ?? ''),
+    /** The server's clock in epoch seconds. */
     date: Number.isNaN(date) ? undefined : Math.floor(date / 1000),
-    message: undefined,
-    isSse: false,
+    message,
+    isSse,
+    /** A protection in front of the server answered, which wants a browser. */
     wall: isBrowserChallenge(response) ? wallOf(response) : undefined,
   }
 }
 
-function isStream({ contentType }: FirstAnswer): boolean {
-  return contentType.startsWith('text/event-stream')
+function isStream(response: HttpResponse): boolean {
+  return mediaTypeOf(response) === 'text/event-stream'
 }
 
 /** Returns whether a server that answers without a token names an authorization server, as only some of its tools may be public. */

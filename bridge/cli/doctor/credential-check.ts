@@ -11,22 +11,16 @@ import { failureContextOf, fill } from '../failure/failure-text.ts'
 import { durationText } from '../terminal/progress.ts'
 import { failed } from './finding.ts'
 
-/** The stored login, or why it cannot be read, and the keychain. */
-export interface StoreFacts {
-  config: BridgeConfig
-  /** Undefined if no keychain is used. */
-  keychain: 'works' | CredentialError | undefined
-  credential: Credential | undefined
-  error: unknown
+/** The stored login, or why it cannot be read, and the keychain if that is used. */
+export type StoreFacts = Awaited<ReturnType<typeof readStore>> & {
   /** The authorization server that the server names now. */
   issuer?: string | undefined
   /** Undefined: the server did not answer. */
   isWanted?: boolean
-  now: number
 }
 
 /** Reads the login. Writes, reads and removes a test item in the keychain. */
-export async function readStore(config: BridgeConfig, runtime: Runtime): Promise<StoreFacts> {
+export async function readStore(config: BridgeConfig, runtime: Runtime) {
   const { credentials } = config
   const id = loginIdOf(config)
   const [{ probeKeychain }, { createCredentialStore }] = await Promise.all([

@@ -13,21 +13,18 @@ import { failed } from './finding.ts'
 
 const timeoutMs = 20_000
 
-/** The sign-in that the server offers, or why there is none. */
-export interface SignInFacts {
-  config: BridgeConfig
-  server: DiscoveredServer | undefined
-  error: unknown
-  /** What the browser would show; undefined without an authorization endpoint, as for a device sign-in. */
-  page: { url: string; foreign: boolean; fault: OAuthFailure | undefined } | undefined
-}
+type SignInFacts = Awaited<ReturnType<typeof findSignIn>>
 
+/**
+ * Finds the sign-in that the server offers, or why there is none. `page` is what the browser would show; undefined without an
+ * authorization endpoint, as for a device sign-in.
+ */
 export async function findSignIn(
   challenges: readonly AuthenticateChallenge[],
   previous: Credential | undefined,
   config: BridgeConfig,
   ports: OAuthPorts,
-): Promise<SignInFacts> {
+) {
   const context = (): Parameters<typeof discover>[1] => ({
     ...ports,
     config: config.oauth,
@@ -74,7 +71,7 @@ export const signInChecks: Checks<SignInFacts> = {
     if (fault !== undefined) return fail(fault.message, 'Do not sign in; tell the operator of the server.')
     const { host } = new URL(url)
     if (!foreign) return ok(`You sign in at ${host}.`)
-    const text = `${String(server?.metadata.issuer)} has you sign in at ${host}, which does not confirm it.`
+    const text = `${server.metadata.issuer} has you sign in at ${host}, which does not confirm it.`
     return warn(text, 'Sign in only if you know that the two belong together.')
   },
 }

@@ -116,18 +116,11 @@ export function failureJson({ code, sentences, nextStep }: Failure): string {
   return jsonForTerminal({ ok: false, code, errors: sentences, next_step: nextStep })
 }
 
-/** A JSON-RPC error. */
-interface RpcFailure {
-  code: number
-  message: string
-  data: Readonly<Record<string, string | number | undefined>>
-}
-
 // JSON-RPC 2.0 section 5.1, internal error: MCP has no code for an unreachable server.
 const internalError = -32_603
 
 /** Returns the JSON-RPC error for a failed request. `data.code` is for programs. */
-export function rpcFailure(error: unknown, context: FailureContext): RpcFailure {
+export function rpcFailure(error: unknown, context: FailureContext) {
   const { code, sentences, nextStep } = describeError(error, context)
   return {
     code: internalError,
@@ -137,7 +130,7 @@ export function rpcFailure(error: unknown, context: FailureContext): RpcFailure 
 }
 
 /** Members that are undefined are left out of the JSON. */
-function detailsOf(error: unknown): RpcFailure['data'] {
+function detailsOf(error: unknown): Readonly<Record<string, string | number | undefined>> {
   if (error instanceof NetworkError) return { origin: error.origin }
   if (error instanceof TransportError)
     return { status: error.status, retry_after_seconds: error.retryAfterSeconds }

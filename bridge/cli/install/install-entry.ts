@@ -2,7 +2,6 @@ import { installBridge } from '@drawbridge/shared/published.ts'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
 import type { InstallSystem, LaunchFlag } from '../../install/client.ts'
 import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
 import { type ReadSettings, type Surroundings, createBridgeConfig } from '../../config/config-reader.ts'
@@ -16,15 +15,10 @@ import { type CommandInput, settingsOf } from '../command.ts'
 import { withoutSecrets } from '../terminal/open-browser.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
-/** The program of the bridge, and the folders that matter to it. */
-export interface InstallPlace {
-  node: string
-  launcher: string
-  projectFolder: string
-  temporaryFolders: readonly string[]
-}
+export type InstallPlace = ReturnType<typeof installPlace>
 
-export function installPlace(): InstallPlace {
+/** Returns the program of the bridge, and the folders that matter to it. */
+export function installPlace() {
   return {
     node: steadyNodePath(process.execPath),
     launcher: launcherPath(process.argv[1] ?? ''),
@@ -58,30 +52,18 @@ function list(folder: string): readonly string[] {
   }
 }
 
-/** The command of an entry, with notes for the user. */
-export interface EntryToInstall {
-  serverUrl: string
-  launch: Launch
-  notes: readonly string[]
-}
-
 // Written into the environment of the entry.
 const passedOn = new Set(['home'])
 
-/** Creates the entry of a command line, checked as for a connection. Throws `ConfigError` and `InstallError`. */
-export function entryToInstall(input: CommandInput, place: InstallPlace): EntryToInstall {
+/** Creates the command of an entry from a command line, checked as for a connection, with notes for the user. Throws `ConfigError` and `InstallError`. */
+export function entryToInstall(input: CommandInput, place: InstallPlace) {
   const { line, surroundings } = input
   const [serverUrl, port] = line.operands
   // Refuses secrets before the check, which would describe them as other faults.
   const flags = settings.flatMap((setting) =>
     flagsOf(setting, line.flags[setting.field] ?? [], place.projectFolder),
   )
-  const { node, launcher } = place
-  const request = {
-    node,
-    launcher,
-    environment: surroundings.environment,
-  }
+  const request = { ...place, environment: surroundings.environment }
   if (serverUrl !== undefined) createLaunch({ ...request, serverUrl, flags })
   const read = settingsOf(input)
   const config = createBridgeConfig(read, surroundings)

@@ -37,13 +37,6 @@ const headlines: Readonly<Record<Done, (name: string, file: string) => string>> 
   removed: (name, file) => `no longer has the entry ${name} in ${file}`,
 }
 
-/** What a command says about its plan. */
-interface Report {
-  notes: readonly string[]
-  /** What to do next, unless nothing has changed. */
-  nextSteps: readonly string[]
-}
-
 /** Result of a plan. `manual`: nothing is written, the user has to change the file. */
 interface Outcome {
   did: Done | 'manual' | 'planned' | 'declined'
@@ -57,13 +50,13 @@ interface Outcome {
 
 /**
  * Shows a plan, carries it out once the user agrees, and prints what was done. Without a terminal it does not ask, as only
- * our own entry changes. Another entry of the name is replaced with `--force` only.
+ * our own entry changes. Another entry of the name is replaced with `--force` only. `nextSteps` are told unless nothing has changed.
  */
 export async function carryOut(
   plan: Plan,
   target: Target,
   input: CommandInput,
-  report: Report,
+  report: { notes: readonly string[]; nextSteps: readonly string[] },
 ): Promise<ExitCode> {
   const { terminal, options } = input
   const { client } = target

@@ -92,7 +92,9 @@ async function signInUnlessDone(
   try {
     pending.prompt.catch(() => {})
     await showPrompt(pending, config, http, input)
-    await finish(pending, config, input)
+    const endsAt = performance.now() + config.oauth.signInTimeoutMs
+    const left = (): string => durationText((endsAt - performance.now()) / 1000)
+    await waitFor(input.terminal, () => `waiting for the sign-in, ${left()} left`, pending.done)
     return 'signed_in'
   } catch (error) {
     throw isPage && error instanceof OAuthFailure && error.fault === 'no_metadata' ? webPage(config) : error
@@ -159,16 +161,6 @@ async function showPrompt(
   pending.onPrompt?.((later) => {
     if (linkOf(later) !== linkOf(first)) show(later)
   })
-}
-
-async function finish(
-  pending: PendingSignIn,
-  { oauth }: BridgeConfig,
-  { terminal }: CommandInput,
-): Promise<void> {
-  const startedAt = performance.now()
-  const left = (): string => durationText((oauth.signInTimeoutMs - (performance.now() - startedAt)) / 1000)
-  await waitFor(terminal, () => `waiting for the sign-in, ${left()} left`, pending.done)
 }
 
 function report(

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import type { CredentialsConfig } from '../credential-store.ts'
-import { missingBusAddress } from './bus-address.ts'
 import { explainKeychain } from './keychain-error.ts'
+import { missingBusAddress } from './keychain.ts'
 import {
   type StoreChild,
   startStoreChild,

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { within } from '@drawbridge/shared/async.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { CredentialError, type CredentialsConfig } from '../credential-store.ts'
-import { missingBusAddress } from './bus-address.ts'
 import { explainKeychain, keychainError, tooSlow } from './keychain-error.ts'
 import { type KeychainOperation, performOnKeychain } from './keychain-operation.ts'
 
@@ -22,7 +22,8 @@ export function createKeychain({
 }: Pick<CredentialsConfig, 'keychainTimeoutMs'>): Keychain {
   let inProcess = timeoutMs <= inProcessMs
   return async (request) => {
-    repairBusAddress()
+    const address = missingBusAddress(process.env, process.getuid?.())
+    if (address !== undefined) process.env['DBUS_SESSION_BUS_ADDRESS'] = address
     if (!inProcess || request.operation !== 'read') {
       return readAnswer(await runHelper(JSON.stringify(request), timeoutMs), timeoutMs)
     }
@@ -48,9 +49,24 @@ export async function probeKeychain(config: CredentialsConfig): Promise<'works' 
   }
 }
 
-function repairBusAddress(): void {
-  const address = missingBusAddress(process.env, process.getuid?.())
-  if (address !== undefined) process.env['DBUS_SESSION_BUS_ADDRESS'] = address
+/**
+ * Returns the address of this user's session bus when the environment lacks it: clients start their servers without it, and
+ * no keychain library then finds the running Secret Service. Set it before loading native code.
+ */
+export function missingBusAddress(
+  environment: Readonly<Record<string, string | undefined>>,
+  user: number | undefined,
+): string | undefined {
+  if (process.platform !== 'linux' || environment['DBUS_SESSION_BUS_ADDRESS']) return undefined
+  const folder =
+    environment['XDG_RUNTIME_DIR'] || (user === undefined ? undefined : `/run/user/${String(user)}`)
+  if (folder === undefined) return undefined
+  const socket = join(folder, 'bus')
+  try {
+    return lstatSync(socket).isSocket() ? `unix:path=${socket}` : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The exit of a helper. `failure`: its message, or the operating system's. */

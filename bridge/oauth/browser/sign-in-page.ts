@@ -7,7 +7,7 @@ import {
 import type { Credential } from '../../credentials/credential.ts'
 import { findMetadata } from '../discovery/metadata.ts'
 import { isSameOrigin } from '../discovery/server-url.ts'
-import { OAuthFailure, type SignInPrompt } from '../login-port.ts'
+import { OAuthFailure } from '../login-port.ts'
 import type { OAuthContext } from '../server-request.ts'
 import { quoteServerText } from '../server-text.ts'
 import { cancelled, withLimit } from '../wait.ts'
@@ -23,13 +23,6 @@ interface SignInPage {
   url: string
 }
 
-/** A page on another host that does not confirm it. */
-interface ForeignPage {
-  origin: string
-  /** The warning to show first; undefined when the user has signed in there for this issuer before. */
-  unconfirmed: SignInPrompt['unconfirmed']
-}
-
 /**
  * Checks that a sign-in page on another host than the issuer's belongs to the issuer. Otherwise a hostile server
  * could name the page of an honest one and receive the code that the honest one issues (mix-up, RFC 9700 section
@@ -40,13 +33,15 @@ interface ForeignPage {
  * or a manually configured client redeems the result on that host. Rejects with {@link OAuthFailure}
  * `issuer_mismatch` when metadata of that host assigns the page to another issuer. Missing, slow or invalid metadata
  * decides nothing. Does not see where the page redirects the browser.
+ *
+ * Otherwise returns the origin of the page, and the warning to show first unless the user has signed in there for this issuer before.
  */
 export async function checkSignInPage(
   page: SignInPage,
   metadata: AuthorizationServerMetadata,
   previous: Credential | undefined,
   context: OAuthContext,
-): Promise<ForeignPage | undefined> {
+) {
   const { issuer } = metadata
   const { origin, host } = new URL(page.url)
   const isRedeemedThere = redeemsAt(page, metadata)

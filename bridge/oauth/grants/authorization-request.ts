@@ -12,17 +12,10 @@ import { refusal } from '../tokens/token-response.ts'
 import type { GrantRequest } from './grant.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
-/** Values that bind one authorization request to its response. Secret. */
-export interface AuthorizationSecrets {
-  state: string
-  codeVerifier: string
-  codeChallenge: string
-}
+export type AuthorizationSecrets = Awaited<ReturnType<typeof createAuthorizationSecrets>>
 
-/** Creates new secrets of 256 bits each. */
-export async function createAuthorizationSecrets({
-  randomBytes,
-}: Pick<Runtime, 'randomBytes'>): Promise<AuthorizationSecrets> {
+/** Creates values that bind one authorization request to its response: secrets of 256 bits each. */
+export async function createAuthorizationSecrets({ randomBytes }: Pick<Runtime, 'randomBytes'>) {
   const codeVerifier = createCodeVerifier(randomBytes)
   const codeChallenge = await deriveCodeChallenge(codeVerifier)
   return { state: encodeBase64url(randomBytes(32)), codeVerifier, codeChallenge }

@@ -106,10 +106,7 @@ export async function requestTokens(request: TokenRequest, context: OAuthContext
 function subjectOf({
   error,
   description = '',
-}: {
-  error: string
-  description?: string | undefined
-}): string | undefined {
+}: Extract<TokenAnswer, { kind: 'refused' }>): string | undefined {
   // Entra: the resource does not match the scopes and has to be written differently when sent.
   if (error === 'invalid_target' || /\bAADSTS9010010\b/.test(description)) return 'resource'
   return /\bAADSTS90009\b/.test(description) ? 'scope' : undefined
