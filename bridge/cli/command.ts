@@ -1,13 +1,13 @@
 import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import {
+  type BridgeConfig,
   createBridgeConfig,
   type ReadSettings,
   readSettings,
   type Surroundings,
   configError,
 } from '../config/config-reader.ts'
-import type { BridgeConfig } from '../config/config.ts'
 import { credentialsConfig } from '../config/config-part.ts'
 import type { CredentialsConfig } from '../credentials/credential-store.ts'
 import type { CommandLine } from '../config/setting-argument.ts'

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { createBridgeConfig, namesByOrigin, readSettings, type Surroundings } from './config-reader.ts'
-import { type BridgeConfig, ConfigError } from './config.ts'
+import {
+  type BridgeConfig,
+  createBridgeConfig,
+  namesByOrigin,
+  readSettings,
+  type Surroundings,
+} from './config-reader.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { readWords } from '../../tests/support/bridge/cli/command-words.ts'
 import { version } from './version.ts'
 

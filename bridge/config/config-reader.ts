@@ -10,7 +10,7 @@ import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { credentialsConfig, networkConfig, oauthConfig, opensBrowser, proxyConfig } from './config-part.ts'
 import { conflicts, serverUrlProblem } from './config-rule.ts'
 import { type HeaderEntry, parseAbsolutePath, parsePort, type ValueSource } from './config-value.ts'
-import { type BridgeConfig, ConfigError } from './config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import type { CommandLine } from './setting-argument.ts'
 import { settings, type GivenValues, type SettingValues } from './setting-table.ts'
 
@@ -56,8 +56,10 @@ export function readSettings(line: CommandLine, surroundings: Surroundings) {
   }
 }
 
+export type BridgeConfig = ReturnType<typeof createBridgeConfig>
+
 /** Creates the configuration for one server. Throws {@link ConfigError} with every fault. */
-export function createBridgeConfig(read: ReadSettings, surroundings: Surroundings): BridgeConfig {
+export function createBridgeConfig(read: ReadSettings, surroundings: Surroundings) {
   const { serverUrl, values, home, port } = read
   const problems = [...read.problems]
   const network = attempt(() => networkConfig(values, surroundings), '', problems)
@@ -73,9 +75,13 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
     oauth: oauthConfig(serverUrl, values, port, surroundings),
     credentials: credentialsConfig(values, home),
     proxy: proxyConfig(serverUrl, values, fixed.headers),
+    /** A token from the environment or a header. With it there is no login, and nothing is stored. */
     token: fixed.token,
+    /** Source of `token`; `other_header`: an `Authorization` header without a bearer token. */
     fixedBy: fixed.by,
+    /** The link is printed on stderr in any case. */
     openBrowser: opensBrowser(values, surroundings),
+    /** Names of the variables that replaced `${NAME}`: their values are probably secrets. */
     expandedVariables: read.expandedVariables,
     debug: values.debug === true,
   })

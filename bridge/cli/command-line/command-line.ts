@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { nearestName } from '@drawbridge/shared/nearest-name.ts'
 import { createBridgeConfig, readSettings, type Surroundings } from '../../config/config-reader.ts'
-import { ConfigError } from '../../config/config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { FlagReader } from '../../config/setting-argument.ts'
 import { systemRuntime } from '../../config/system-runtime.ts'
 import { version } from '../../config/version.ts'
@@ -60,18 +60,17 @@ function missingValue({ message }: CommanderError): ConfigError {
   return new ConfigError([`${flags.replace(/ .*/, '')}: a value is missing, as in ${flags}.`])
 }
 
-interface LineRunner {
-  print(text: string): void
-  /** Runs the command of `row`, or without one a connection. */
-  run(row: CommandRow | undefined, command: Command): Promise<void>
-}
-
 /**
- * Creates the program for one line. Only the commands in it get the flags of settings, which take long to add.
+ * Creates the program for one line. Only the commands in it get the flags of settings, which take long to add. `run` gets the row of the
+ * command, or none for a connection.
  *
  * @internal
  */
-export function createProgram(words: readonly string[], flags: FlagReader, runner: LineRunner): Command {
+export function createProgram(
+  words: readonly string[],
+  flags: FlagReader,
+  runner: { print(text: string): void; run(row: CommandRow | undefined, command: Command): Promise<void> },
+): Command {
   const prepare = (command: Command): Command =>
     command
       .exitOverride()

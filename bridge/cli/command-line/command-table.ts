@@ -179,6 +179,6 @@ export const commandTable: readonly CommandRow[] = [
       did: '"removed", "declined", "planned" (--dry-run) or "manual" (the file has comments: remove it by hand)',
       ...entryMembers,
     },
-    run: async (input) => (await import('../install/uninstall.ts')).uninstall(input),
+    run: async (input) => (await import('../install/install.ts')).uninstall(input),
   },
 ]

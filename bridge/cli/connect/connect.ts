@@ -1,5 +1,5 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { BridgeConfig } from '../../config/config.ts'
+import type { BridgeConfig } from '../../config/config-reader.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import { McpProxy } from '../../proxy/proxy.ts'
 import { type ProtocolStreams, say } from '../terminal/output.ts'
@@ -51,17 +51,18 @@ export async function connect(config: BridgeConfig, ports: ConnectPorts): Promis
     say,
     note,
   })
-  const end = watchProcessEnd((reason) => proxy.stop(reason))
-  const faults = surviveFaults(note)
+  const stopWatching = watchProcessEnd((reason) => proxy.stop(reason))
+  const letFaultsEnd = surviveFaults(note)
   say(firstLine(config, login.summary, log))
-  if (isTyped(ports.streams)) say(typedText(serverUrl))
+  // Typed in a terminal, where otherwise nothing shows that it works.
+  if ('isTTY' in ports.streams.input && ports.streams.input.isTTY === true) say(typedText(serverUrl))
   try {
     return await proxy.run()
   } finally {
     await login.settle()
     http.close()
-    end.release()
-    faults.release()
+    stopWatching()
+    letFaultsEnd()
   }
 }
 
@@ -71,14 +72,10 @@ function firstLine({ serverUrl }: BridgeConfig, login: string, log: DebugLog | u
   return `drawbridge ${version}: ${new URL(serverUrl).origin}, ${login}${where}`
 }
 
-/** Returns whether a user started the bridge in a terminal, where otherwise nothing shows that it works. */
-function isTyped({ input }: ProtocolStreams): boolean {
-  return 'isTTY' in input && input.isTTY === true
-}
-
 function typedText(serverUrl: string): string {
-  const text = `An MCP client speaks here, one JSON-RPC message a line. To put the bridge into a client: drawbridge install <client> ${shellWord(serverUrl)}; to sign in: drawbridge login ${shellWord(serverUrl)}; to end this: Ctrl-C.`
-  return asTyped(text)
+  return asTyped(
+    `An MCP client speaks here, one JSON-RPC message a line. To put the bridge into a client: drawbridge install <client> ${shellWord(serverUrl)}; to sign in: drawbridge login ${shellWord(serverUrl)}; to end this: Ctrl-C.`,
+  )
 }
 
 async function openBrowser(
@@ -90,8 +87,8 @@ async function openBrowser(
   await openShownLink(url, { environment, platform, secretVariables }, say)
 }
 
-/** Keeps one broken call from ending all others. Errors may quote secrets, so only their name and place are printed. */
-function surviveFaults(note: (text: string) => void): { release(): void } {
+/** Keeps one broken call from ending all others. Errors may quote secrets, so only their name and place are printed. Returns how to end that. */
+function surviveFaults(note: (text: string) => void): () => void {
   let isTold = false
   const onFault = (error: unknown): void => {
     note(`unexpected: ${placeOf(error)}`)
@@ -100,10 +97,8 @@ function surviveFaults(note: (text: string) => void): { release(): void } {
   }
   process.on('uncaughtException', onFault)
   process.on('unhandledRejection', onFault)
-  return {
-    release() {
-      process.off('uncaughtException', onFault)
-      process.off('unhandledRejection', onFault)
-    },
+  return () => {
+    process.off('uncaughtException', onFault)
+    process.off('unhandledRejection', onFault)
   }
 }

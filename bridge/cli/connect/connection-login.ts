@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { BridgeConfig } from '../../config/config.ts'
+import type { BridgeConfig } from '../../config/config-reader.ts'
 import { version } from '../../config/version.ts'
 import type { CommandInput } from '../command.ts'
 import type { DebugLog } from './debug-log.ts'
@@ -63,15 +63,20 @@ export function createConnectionLogin(config: BridgeConfig, ports: ConnectionLog
 
 /** Creates the login of a configured token, which is never renewed, or of a header that the proxy adds itself. */
 function fixedLogin(token: string | undefined, summary: string): ConnectionLogin {
-  const authorization = token === undefined ? undefined : { header: `Bearer ${token}` }
-  const refused: RefusalOutcome = { kind: 'sign_in_needed' }
   return {
-    tokens: { authorization: async () => authorization, refused: async () => refused },
+    tokens: fixedTokens(token),
     signIn: undefined,
     isShownElsewhere: () => false,
     summary,
     settle: async () => {},
   }
+}
+
+/** Creates a source of one token, or of none. */
+export function fixedTokens(token: string | undefined): TokenSource {
+  const authorization = token === undefined ? undefined : { header: `Bearer ${token}` }
+  const refused: RefusalOutcome = { kind: 'sign_in_needed' }
+  return { authorization: async () => authorization, refused: async () => refused }
 }
 
 function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): ConnectionLogin {

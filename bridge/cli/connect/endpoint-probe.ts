@@ -1,21 +1,14 @@
-import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { followRedirects } from '../../http/follow-redirects.ts'
-import {
-  type HttpClient,
-  type HttpRequest,
-  type HttpResponse,
-  mediaTypeOf,
-  readBody,
-} from '../../http/http-client.ts'
+import { type HttpClient, type HttpRequest, type HttpResponse, readBody } from '../../http/http-client.ts'
 import { isBrowserChallenge } from '../../http/browser-wall.ts'
 import { findProtectedResource } from '../../oauth/discovery/metadata.ts'
 import type { OAuthConfig } from '../../oauth/oauth-config.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { type EventReader, readEventStream } from '../../transport/event-stream.ts'
-import { readAnswer } from '../../transport/streamable-http.ts'
-import { wallOf } from '../../transport/failed-response.ts'
+import { isEventStream, readAnswer } from '../../transport/streamable-http.ts'
+import { challengesOf, wallOf } from '../../transport/failed-response.ts'
 import { version } from '../../config/version.ts'
 
 export type FirstAnswer = ReturnType<typeof answerOf>
@@ -56,11 +49,11 @@ export async function askFirst(
     body: JSON.stringify(initializeRequest),
     signal: AbortSignal.timeout(timeoutMs),
   })
-  const text = isStream(opened)
+  const text = isEventStream(opened)
     ? await firstEvent(opened)
     : readAnswer(await readBody(opened, maxBytes).catch(() => Buffer.alloc(0))).text
-  const sessionId = headerOf(opened, mcpHeader.sessionId.toLowerCase())
-  if (sessionId !== undefined) {
+  const sessionId = opened.headers[mcpHeader.sessionId.toLowerCase()]
+  if (typeof sessionId === 'string') {
     const own = { ...headers, [mcpHeader.sessionId]: sessionId }
     // Sessions end by themselves too.
     await send(http, { method: 'DELETE', url, headers: own, signal: AbortSignal.timeout(endMs) }).then(
@@ -78,7 +71,7 @@ export async function askFirst(
   })
   response.body.on('error', () => {})
   response.body.destroy()
-  const streamed = answerOf(response, undefined, response.status === 200 && isStream(response))
+  const streamed = answerOf(response, undefined, response.status === 200 && isEventStream(response))
   return streamed.isSse || streamed.status === 401 ? streamed : answer
 }
 
@@ -91,11 +84,11 @@ async function send(http: HttpClient, request: HttpRequest): Promise<HttpRespons
  * 2024-11-05, where the URL has a stream to GET, and nothing to POST to.
  */
 function answerOf(response: HttpResponse, message?: JsonObject, isSse = false) {
-  const date = Date.parse(headerOf(response, 'date') ?? '')
+  const date = Date.parse(String(response.headers['date'] ?? ''))
   return {
     status: response.status,
-    contentType: headerOf(response, 'content-type') ?? '',
-    challenges: parseWwwAuthenticate(headerOf(response, 'www-authenticate') ?? ''),
+    contentType: String(response.headers['content-type'] ?? ''),
+    challenges: challengesOf(response),
     /** The server's clock in epoch seconds. */
     date: Number.isNaN(date) ? undefined : Math.floor(date / 1000),
     message,
@@ -105,20 +98,11 @@ function answerOf(response: HttpResponse, message?: JsonObject, isSse = false) {
   }
 }
 
-function isStream(response: HttpResponse): boolean {
-  return mediaTypeOf(response) === 'text/event-stream'
-}
-
 /** Returns whether a server that answers without a token names an authorization server, as only some of its tools may be public. */
 export async function namesSignIn(config: OAuthConfig, ports: OAuthPorts): Promise<boolean> {
   const context = { ...ports, config, signal: AbortSignal.timeout(timeoutMs) }
   const { metadata } = await findProtectedResource(undefined, context)
   return (metadata?.authorization_servers?.length ?? 0) > 0
-}
-
-function headerOf({ headers }: HttpResponse, name: string): string | undefined {
-  const value = headers[name]
-  return Array.isArray(value) ? value.join(', ') : value
 }
 
 /** Returns the first event with a response, without waiting for the end of the stream. */

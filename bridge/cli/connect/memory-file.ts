@@ -1,5 +1,5 @@
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import type { BridgeConfig } from '../../config/config.ts'
+import type { BridgeConfig } from '../../config/config-reader.ts'
 import { createPrivateFolder } from '../../credentials/private-folder.ts'
 import type { ServerMemory } from '../../transport/server-memory.ts'
 import { loginIdOf } from './connection-login.ts'

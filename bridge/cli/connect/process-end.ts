@@ -1,8 +1,8 @@
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const parentCheckMs = 3000
 
-/** Calls `stop` once, at a signal or when the parent is gone. A second signal ends the process at once. */
-export function watchProcessEnd(stop: (reason: string) => void): { release(): void } {
+/** Calls `stop` once, at a signal or when the parent is gone. A second signal ends the process at once. Returns how to stop watching. */
+export function watchProcessEnd(stop: (reason: string) => void): () => void {
   const parent = process.ppid
   let isStopped = false
   const once = (reason: string): void => {
@@ -19,10 +19,8 @@ export function watchProcessEnd(stop: (reason: string) => void): { release(): vo
     if (process.ppid !== parent) once('the parent process is gone')
   }, parentCheckMs)
   timer.unref()
-  return {
-    release() {
-      clearInterval(timer)
-      for (const signal of signals) process.off(signal, onSignal)
-    },
+  return () => {
+    clearInterval(timer)
+    for (const signal of signals) process.off(signal, onSignal)
   }
 }

@@ -1,7 +1,7 @@
 import { isSameIssuer } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
-import type { BridgeConfig } from '../../config/config.ts'
+import type { BridgeConfig } from '../../config/config-reader.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { CredentialError } from '../../credentials/credential-store.ts'
 import { loginIdOf } from '../connect/connection-login.ts'

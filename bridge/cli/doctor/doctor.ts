@@ -3,8 +3,13 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { findingsOf, warn } from '@drawbridge/shared/terminal/check.ts'
 import { type Finding, findingSummary, findingText } from '@drawbridge/shared/terminal/finding.ts'
-import { createBridgeConfig, namesByOrigin, readSettings } from '../../config/config-reader.ts'
-import { type BridgeConfig, ConfigError } from '../../config/config.ts'
+import {
+  type BridgeConfig,
+  createBridgeConfig,
+  namesByOrigin,
+  readSettings,
+} from '../../config/config-reader.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { type CommandInput, credentialsOf } from '../command.ts'

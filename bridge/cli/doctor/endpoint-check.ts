@@ -1,6 +1,6 @@
 import { parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
-import type { BridgeConfig } from '../../config/config.ts'
+import type { BridgeConfig } from '../../config/config-reader.ts'
 import { chooseProxy } from '../../http/route.ts'
 import type { FirstAnswer } from '../connect/endpoint-probe.ts'
 import { exitCode } from '../failure/failure-table.ts'

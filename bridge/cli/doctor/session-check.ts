@@ -11,11 +11,12 @@ import {
 } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Checks, fail, ok, type Outcome } from '@drawbridge/shared/terminal/check.ts'
-import type { BridgeConfig } from '../../config/config.ts'
+import type { BridgeConfig } from '../../config/config-reader.ts'
 import { version } from '../../config/version.ts'
 import { McpProxy, type McpProxyPorts } from '../../proxy/proxy.ts'
 import type { ServerMemory } from '../../transport/server-memory.ts'
 import { TransportError } from '../../transport/transport.ts'
+import { fixedTokens } from '../connect/connection-login.ts'
 import { exitCode } from '../failure/failure-table.ts'
 import { failureContextOf, fill, rpcFailure } from '../failure/failure-text.ts'
 import { failed } from './finding.ts'
@@ -83,12 +84,7 @@ async function listAs(
       ...ports,
       input,
       output,
-      login: {
-        tokens: {
-          authorization: async () => (token === undefined ? undefined : { header: `Bearer ${token}` }),
-          refused: async () => ({ kind: 'sign_in_needed' }),
-        },
-      },
+      login: { tokens: fixedTokens(token) },
       openBrowser: () => false,
       memory: { read: () => remembered, write: (learned) => (listing.memory = learned) },
       describeFailure(error) {

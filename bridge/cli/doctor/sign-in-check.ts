@@ -1,6 +1,6 @@
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { AuthenticateChallenge } from '@drawbridge/shared/oauth/www-authenticate.ts'
-import type { BridgeConfig } from '../../config/config.ts'
+import type { BridgeConfig } from '../../config/config-reader.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import { checkSignInPage } from '../../oauth/browser/sign-in-page.ts'
 import { type DiscoveredServer, discover } from '../../oauth/discovery/discovery.ts'

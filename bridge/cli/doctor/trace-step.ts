@@ -1,7 +1,7 @@
 import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
 import { parseJsonObject } from '@drawbridge/shared/json-object.ts'
-import { parseWwwAuthenticate } from '@drawbridge/shared/oauth/www-authenticate.ts'
 import { type HttpClient, type HttpRequest, type HttpResponse, mediaTypeOf } from '../../http/http-client.ts'
+import { challengesOf } from '../../transport/failed-response.ts'
 
 /** The steps that work without a user and without registering a client. */
 export type TraceStep = Extract<
@@ -89,7 +89,5 @@ export function isDocument({ response }: ObservedRequest): boolean {
 
 /** Returns whether a 401 does not mention bearer tokens, which many clients require. */
 export function hasNoChallenge({ response }: ObservedRequest): boolean {
-  if (response?.status !== 401) return false
-  const challenges = parseWwwAuthenticate(String(response.headers['www-authenticate'] ?? ''))
-  return challenges.every(({ scheme }) => scheme !== 'bearer')
+  return response?.status === 401 && challengesOf(response).every(({ scheme }) => scheme !== 'bearer')
 }

@@ -1,5 +1,5 @@
 import { type Finding, findingText } from '@drawbridge/shared/terminal/finding.ts'
-import type { BridgeConfig } from '../../config/config.ts'
+import type { BridgeConfig } from '../../config/config-reader.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import { type CommandInput, configOf, printResult } from '../command.ts'
 import { configuredSecrets } from '../connect/connection-login.ts'

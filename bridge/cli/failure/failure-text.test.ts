@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError } from '../../config/config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { CredentialError, type CredentialFault } from '../../credentials/credential-store.ts'
 import { NetworkError, type NetworkFault, BodyError } from '../../http/http-client.ts'
 import { OAuthFailure, type OAuthFault } from '../../oauth/login-port.ts'

@@ -1,5 +1,6 @@
 import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
-import { type BridgeConfig, ConfigError } from '../../config/config.ts'
+import type { BridgeConfig } from '../../config/config-reader.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { CredentialError } from '../../credentials/credential-store.ts'
 import { NetworkError, BodyError } from '../../http/http-client.ts'
 import { OAuthFailure } from '../../oauth/login-port.ts'

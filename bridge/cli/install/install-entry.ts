@@ -4,13 +4,17 @@ import { existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { InstallSystem, LaunchFlag } from '../../install/client.ts'
 import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
-import { type ReadSettings, type Surroundings, createBridgeConfig } from '../../config/config-reader.ts'
+import {
+  type BridgeConfig,
+  type ReadSettings,
+  type Surroundings,
+  createBridgeConfig,
+} from '../../config/config-reader.ts'
 import { resolve } from 'node:path'
-import { type BridgeConfig, ConfigError } from '../../config/config.ts'
 import { createLaunch } from '../../install/launch.ts'
 import { chooseProxy } from '../../http/route.ts'
 import { settings, type Setting, negativeOf } from '../../config/setting-table.ts'
-import { flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
+import { ConfigError, flagOf, variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { type CommandInput, settingsOf } from '../command.ts'
 import { withoutSecrets } from '../terminal/open-browser.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'

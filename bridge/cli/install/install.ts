@@ -4,11 +4,12 @@ import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { type InstallPlace, entryToInstall, installPlace, installSystem } from './install-entry.ts'
 import { clientFile, clients, findClient } from '../../install/client-table.ts'
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
-import { checkServerName } from '../../install/install-error.ts'
+import { checkServerName, InstallError } from '../../install/install-error.ts'
 import { checkLasting, whyPassing } from '../../install/program-path.ts'
 import { planInstall, snippetOf, type Target } from '../../install/plan-install.ts'
+import { planUninstall } from '../../install/plan-uninstall.ts'
 import { definitionList } from '@drawbridge/shared/terminal/table.ts'
-import { shellWord } from '../failure/failure-text.ts'
+import { fill, shellWord } from '../failure/failure-text.ts'
 import { carryOut, withInstallFailure } from './install-write.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
@@ -51,6 +52,24 @@ export function install(input: CommandInput, place: InstallPlace = installPlace(
         // Every flag of the entry, as other flags may select another login.
         `The first use signs in. To do it now: drawbridge login ${launch.args.slice(1).map(shellWord).join(' ')}`,
       ],
+    })
+  })
+}
+
+/** Removes an entry of ours from a client, never another one. Logins stay: `logout` removes them. */
+export function uninstall(input: CommandInput, place: InstallPlace = installPlace()): Promise<ExitCode> {
+  const { line, surroundings, terminal, options } = input
+  return withInstallFailure(terminal, async () => {
+    const [id, serverUrl, ...more] = line.operands
+    const [problem] = [...line.problems, ...more.map((word) => `Unexpected argument: ${word}.`)]
+    if (problem !== undefined) throw new InstallError('usage', problem, 'drawbridge uninstall <client> [url]')
+    const client = findClient(id)
+    const scope = options.project ? 'project' : 'user'
+    const target: Target = { client, scope, system: installSystem(surroundings, place) }
+    const plan = planUninstall(target, { name: options.name, serverUrl, launcher: place.launcher })
+    return carryOut(plan, target, input, {
+      notes: [],
+      nextSteps: [fill('The login is kept. To remove it: drawbridge logout {url}', plan.own)],
     })
   })
 }

@@ -1,5 +1,5 @@
 import type { HttpClient } from '../../http/http-client.ts'
-import type { BridgeConfig } from '../../config/config.ts'
+import type { BridgeConfig } from '../../config/config-reader.ts'
 import { confirmed, durationText, waitFor } from '../terminal/progress.ts'
 import type { Login } from '../../oauth/login/login.ts'
 import { OAuthFailure, type PendingSignIn, type SignInPrompt } from '../../oauth/login-port.ts'

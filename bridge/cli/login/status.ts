@@ -5,7 +5,7 @@ import {
   type StoredLogin,
   loginId,
 } from '../../credentials/credential-store.ts'
-import { ConfigError } from '../../config/config.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import type { ReadSettings } from '../../config/config-reader.ts'
 import { serverUrlProblem } from '../../config/config-rule.ts'
 import { durationText } from '../terminal/progress.ts'

@@ -1,17 +1,12 @@
 import { createInterface } from 'node:readline'
 import type { Terminal } from './output.ts'
 
-export interface ProgressTimes {
-  afterMs: number
-  everyMs: number
-}
-
 /** Waits for `work`. On a terminal, after a second, a line shows `what` and is updated every second. */
 export async function waitFor<T>(
   terminal: Pick<Terminal, 'overwrite' | 'isInteractive'>,
   what: () => string,
   work: Promise<T>,
-  { afterMs, everyMs }: ProgressTimes = { afterMs: 1000, everyMs: 1000 },
+  { afterMs, everyMs } = { afterMs: 1000, everyMs: 1000 },
 ): Promise<T> {
   if (!terminal.isInteractive) return work
   let isShown = false
