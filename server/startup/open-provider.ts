@@ -25,26 +25,16 @@ export function openSandbox(
   load: LoadSandbox = loadSandbox,
 ): OpenSandbox | undefined {
   if (!providers[config.provider].isTrial) return undefined
-  const loading = load(sandboxConfig(config), runtime)
+  const { embeddedTokenTtl, store } = config
+  // Its database is next to the store.
+  const database = store.kind === 'sqlite' ? join(dirname(store.path), embeddedDatabase) : ':memory:'
+  const loading = load({ ...config, tokenTtlSeconds: embeddedTokenTtl, database }, runtime)
   // Reported by `ready` and by every request.
   loading.catch(() => {})
   return {
     ready: loading,
     fetch: async (request) => (await loading).fetch(request),
     close: async () => (await loading.catch(() => undefined))?.close(),
-  }
-}
-
-/** Its database is next to the store. */
-function sandboxConfig(config: ServerConfig): SandboxConfig {
-  const { appUrl, providerUrl, baseUrl, cookieName, embeddedTokenTtl, store } = config
-  return {
-    appUrl,
-    providerUrl,
-    baseUrl,
-    cookieName,
-    tokenTtlSeconds: embeddedTokenTtl,
-    database: store.kind === 'sqlite' ? join(dirname(store.path), embeddedDatabase) : ':memory:',
   }
 }
 

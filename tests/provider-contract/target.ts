@@ -103,7 +103,7 @@ async function openEmbedded(
   const runtime = { ...systemRuntime, now: () => systemRuntime.now() + aheadSeconds }
   const embedded = createControlledProvider({ ...common, socialProviders, url: authUrl }, runtime)
   const mailPage = createMailRoutes({
-    read: () => ({ mails: embedded.services.mailbox.list(), authenticators: [] }),
+    read: () => ({ mails: embedded.services.mails, authenticators: [] }),
     pages: createPages({ mcpOrigin: siteUrl, now: runtime.now }),
   })
   serve = (request) => (new URL(request.url).pathname === '/mail' ? mailPage : embedded).fetch(request)

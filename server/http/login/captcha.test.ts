@@ -120,13 +120,13 @@ describe.skipIf(executable === undefined)('captcha in Chromium', () => {
       await pressWidget(page)
       await press('email')
       expect(await page.$('#email-code')).not.toBeNull()
-      expect(services.mailbox.list()).toHaveLength(mails)
+      expect(services.mails).toHaveLength(mails)
       // This page has no captcha, so it cannot ask for another mail.
       expect(await page.$('button[value=email]')).toBeNull()
       for (const { runtime } of [gotrue, login]) runtime.advance(60)
       if (mails === 1) await press('back')
     }
-    await page.type('input[name=code]', services.mailbox.list()[0]?.code ?? '')
+    await page.type('input[name=code]', services.mails[0]?.code ?? '')
     await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
     expect(page.url()).toContain('/callback?code=')
     expect(complaints.filter((text) => !text.includes('status of 400'))).toEqual([])

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { createSignal, type Signal } from '@drawbridge/shared/async.ts'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { EmailMethod } from '../../core/session/session-provider.ts'
-import type { Mail } from '../../sandbox/provider/email/mailbox.ts'
+import type { Mail } from '../../sandbox/provider/email/email-code.ts'
 import type { Browser, Visit } from '../../../tests/support/server/browser.ts'
 import { authorizationRequest } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { createLoginFixture, type LoginFixture } from '../../../tests/support/server/login-fixture.ts'
@@ -64,7 +64,7 @@ const plain = ({ html }: Visit): string =>
     .replaceAll('nobody@example.com', 'X')
     .replaceAll(/value="[^"]{60,}"/g, '')
     .replaceAll(/in\s\d+\sseconds/g, 'in some seconds')
-const mails = (): readonly Mail[] => gotrue.embedded.services.mailbox.list()
+const mails = (): readonly Mail[] => gotrue.embedded.services.mails
 const sends = (): number => asked.filter((line) => line === 'POST /auth/v1/otp').length
 
 async function ask(address: string = email, by: Browser = browser): Promise<Visit> {

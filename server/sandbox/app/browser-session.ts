@@ -48,19 +48,15 @@ export class BrowserSessions {
     }
   }
 
-  /** Returns the `Set-Cookie` values that sign the browser in, and remove those of an earlier session. */
-  signIn(request: Request, session: SessionBody): string[] {
-    return this.#replace(request, session)
-  }
-
   /** Ends the session at the provider and returns the `Set-Cookie` values that remove it. */
   async signOut(request: Request): Promise<string[]> {
     const current = await this.visitor(request)
     if (current.kind === 'user') this.#services.sessions.end(current.sessionId)
-    return this.#replace(request, undefined)
+    return this.replace(request, undefined)
   }
 
-  #replace(request: Request, session: SessionBody | undefined): string[] {
+  /** Returns the `Set-Cookie` values that sign the browser in to `session`, if there is one, and remove those of an earlier one. */
+  replace(request: Request, session: SessionBody | undefined): string[] {
     const name = this.#name
     const present = cookiesOf(request).map((cookie) => cookie.name)
     const written = session === undefined ? [] : writeSessionCookies(session, { name })
@@ -77,7 +73,7 @@ export class BrowserSessions {
     const refreshToken = readRefreshToken(cookiesOf(request), this.#name)
     if (refreshToken === undefined) return this.#nobody(request)
     const { session } = await refresh(this.#services, refreshToken)
-    return this.#identify(session.access_token, this.#replace(request, session))
+    return this.#identify(session.access_token, this.replace(request, session))
   }
 
   async #identify(accessToken: string, setCookies: string[]): Promise<Visitor> {
@@ -86,7 +82,7 @@ export class BrowserSessions {
   }
 
   #nobody(request: Request): Visitor {
-    return { kind: 'nobody', setCookies: this.#replace(request, undefined) }
+    return { kind: 'nobody', setCookies: this.replace(request, undefined) }
   }
 }
 

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Mail } from '../provider/email/mailbox.ts'
+import type { Mail } from '../provider/email/email-code.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { appPage, type DemoView, type Pages } from './page.ts'
 

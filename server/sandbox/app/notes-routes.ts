@@ -4,17 +4,15 @@ import type { Pages } from './page.ts'
 import { parseNoteText, type Notes } from './notes.ts'
 import { messagePage, notesPage, type ServerLinks } from './pages.ts'
 
-export interface NotesRoutesParts {
-  links: ServerLinks
-  notes: Notes
-  sessions: BrowserSessions
-  pages: Pages
-}
-
 type SignedIn = Extract<Visitor, { kind: 'user' }>
 
 /** Creates the notes page and its forms. Redirects to the first page without a sign-in. */
-export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutesParts): Hono {
+export function createNotesRoutes(
+  links: ServerLinks,
+  notes: Notes,
+  sessions: BrowserSessions,
+  pages: Pages,
+): Hono {
   const routes = new Hono()
 
   async function forUser(
@@ -46,8 +44,7 @@ export function createNotesRoutes({ links, notes, sessions, pages }: NotesRoutes
 
   routes.post('/notes/delete', (c) =>
     forUser(c, async ({ user, setCookies }) => {
-      const id = new URLSearchParams(await c.req.text()).get('id') ?? ''
-      notes.remove(user.id, id)
+      notes.remove(user.id, new URLSearchParams(await c.req.text()).get('id') ?? '')
       return pages.redirect('/notes', { setCookies })
     }),
   )

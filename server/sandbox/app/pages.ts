@@ -63,17 +63,12 @@ export interface ServerLinks {
   connectionsUrl: string
 }
 
-export interface NotesState {
-  email: string
-  notes: readonly Note[]
-  links: ServerLinks
-}
-
 /** Renders the notes of a user, and how to give an assistant access to them. Announces the MCP server to programs used on this page. */
 export function notesPage(
   view: DemoView,
-  { email, notes, links: { mcpUrl, connectionsUrl } }: NotesState,
+  { email, notes, links }: { email: string; notes: readonly Note[]; links: ServerLinks },
 ): string {
+  const { mcpUrl, connectionsUrl } = links
   const { notes: texts } = view.texts
   const { connect } = view.language.texts
   const hint = fillText(texts.hint, { count: noteLengthIn(view) })

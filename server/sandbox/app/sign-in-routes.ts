@@ -4,23 +4,21 @@ import { isUrl } from '@drawbridge/shared/url.ts'
 import { Hono, type Context } from 'hono'
 import { exchangeCode, signIn, signUp } from '../provider/api/auth-api.ts'
 import type { AuthServices, SessionBody } from '../provider/auth-services.ts'
-import { failureOf, failureOfRedirect } from './refusal-text.ts'
+import { AuthError } from '../provider/auth-error.ts'
 import type { BrowserSessions } from './browser-session.ts'
 import type { DemoView, Pages } from './page.ts'
 import { type Failure, type FormState, landingPage, signUpPage } from './pages.ts'
+import en from './texts/en.json' with { type: 'json' }
 
 const verifierCookie = 'fieldnotes-verifier'
 
-export interface SignInParts {
-  appUrl: string
-  /** Where people may come from to create an account, and go back to. */
-  mcpOrigin: string
-  services: AuthServices
-  sessions: BrowserSessions
-  pages: Pages
-}
-
-export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, pages }: SignInParts): Hono {
+/** People may come from `mcpOrigin` to create an account, and go back there. */
+export function createSignInRoutes(
+  { appUrl, mcpOrigin }: { appUrl: string; mcpOrigin: string },
+  services: AuthServices,
+  sessions: BrowserSessions,
+  pages: Pages,
+): Hono {
   const routes = new Hono()
   const callbackUrl = `${appUrl}/auth/callback`
   // Bound to this browser, unreadable to scripts, and sent only to the callback.
@@ -56,7 +54,7 @@ export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, page
     const returnTo = returnTarget(form.get('return_to'))
     try {
       const session = await open(email, form.get('password') ?? '')
-      return pages.redirect(returnTo ?? '/notes', { setCookies: sessions.signIn(c.req.raw, session) })
+      return pages.redirect(returnTo ?? '/notes', { setCookies: sessions.replace(c.req.raw, session) })
     } catch (error) {
       const form = { email, error: failureOf(error), returnTo }
       return pages.show(c, (view) => page(view, form), { status: 422 })
@@ -89,7 +87,7 @@ export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, page
     if (verifier === undefined) return showLanding(c, 'bad_code_verifier', 400)
     try {
       const session = await exchangeCode(services, code, verifier)
-      const setCookies = [...sessions.signIn(c.req.raw, session), clearedVerifier]
+      const setCookies = [...sessions.replace(c.req.raw, session), clearedVerifier]
       return pages.redirect('/notes', { setCookies })
     } catch (error) {
       return showLanding(c, failureOf(error), 422)
@@ -106,4 +104,22 @@ export function createSignInRoutes({ appUrl, mcpOrigin, services, sessions, page
   }
 
   return routes
+}
+
+/** Returns why the provider refused; rethrows everything else. A ban reads like a wrong password. */
+function failureOf(error: unknown): Failure {
+  if (!(error instanceof AuthError)) throw error
+  return error.code === 'user_banned' ? 'invalid_credentials' : failureOfCode(error.code)
+}
+
+/** Returns why a social sign-in failed, from its redirect; the text in the URL is never shown. */
+function failureOfRedirect(parameters: URLSearchParams): Failure {
+  const code = parameters.get('error_code') ?? parameters.get('error') ?? ''
+  if (code === 'user_banned') return 'banned'
+  // Single sign-on that was refused: it says nothing of an address or a password.
+  return code === 'validation_failed' ? 'unknown' : failureOfCode(code)
+}
+
+function failureOfCode(code: string): Failure {
+  return Object.hasOwn(en.texts.failures, code) ? (code as Failure) : 'unknown'
 }

@@ -2,6 +2,7 @@ import { Hono, type Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
 import { HTTPException } from 'hono/http-exception'
+import type { FetchHandler } from '../../http/endpoint.ts'
 import { BrowserSessions } from './browser-session.ts'
 import type { AuthServices } from '../provider/auth-services.ts'
 import { computeTotp } from '../provider/accounts/totp.ts'
@@ -11,27 +12,19 @@ import { createNotesApi } from './notes-api.ts'
 import { createNotesRoutes } from './notes-routes.ts'
 import { Notes } from './notes.ts'
 import { type AppTexts, createPages } from './page.ts'
-import { messagePage } from './pages.ts'
+import { messagePage, type ServerLinks } from './pages.ts'
 import { createSignInRoutes } from './sign-in-routes.ts'
 
 const maxFormBytes = 64 * 1024
 
-export interface WebAppConfig {
-  appUrl: string
-  /** Base name of the session cookie. */
-  cookieName: string
-  /** Address shown to users for their assistant. */
-  mcpUrl: string
-  connectionsUrl: string
-}
-
-/** A small web application with users and data, as a team might put behind Drawbridge. */
-export interface WebApp {
-  fetch(request: Request): Promise<Response>
-}
-
-/** Creates Fieldnotes, the demo web app, whose users are those of the embedded provider. */
-export function createWebApp(config: WebAppConfig, services: AuthServices): WebApp {
+/**
+ * Creates Fieldnotes, the demo web app, whose users are those of the embedded provider: a small application with users and data, as a
+ * team might put behind Drawbridge. `mcpUrl` is the address shown to users for their assistant.
+ */
+export function createWebApp(
+  config: ServerLinks & { appUrl: string; cookieName: string },
+  services: AuthServices,
+): { fetch: FetchHandler } {
   const { appUrl } = config
   const sessions = new BrowserSessions(config.cookieName, services)
   const notes = new Notes(services)
@@ -48,9 +41,9 @@ export function createWebApp(config: WebAppConfig, services: AuthServices): WebA
   // SameSite cookies alone would accept the pages of other ports of localhost.
   site.use(csrf({ origin: new URL(appUrl).origin }))
   site.use(bodyLimit({ maxSize: maxFormBytes, onError: (c) => showError(c, 'tooLong', 413) }))
-  site.route('/', createSignInRoutes({ appUrl, mcpOrigin, services, sessions, pages }))
+  site.route('/', createSignInRoutes({ appUrl, mcpOrigin }, services, sessions, pages))
   site.route('/', createMailRoutes({ read: () => readableSecrets(services), pages }))
-  site.route('/', createNotesRoutes({ links: config, notes, sessions, pages }))
+  site.route('/', createNotesRoutes(config, notes, sessions, pages))
   app.route('/', site)
   app.notFound((c) => showError(c, 'notFound', 404))
   app.onError((error, c) => {
@@ -62,9 +55,9 @@ export function createWebApp(config: WebAppConfig, services: AuthServices): WebA
   return { fetch: async (request) => app.fetch(request) }
 }
 
-function readableSecrets({ mailbox, runtime }: AuthServices): ReadableSecrets {
+function readableSecrets({ mails, runtime }: AuthServices): ReadableSecrets {
   const authenticators = company.accounts.flatMap(({ email, factorSecret }) =>
     factorSecret === undefined ? [] : [{ email, code: computeTotp(factorSecret, runtime.now()) }],
   )
-  return { mails: mailbox.list(), authenticators }
+  return { mails, authenticators }
 }

@@ -1,10 +1,15 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Account, Accounts, accountSchema } from './accounts/account.ts'
 import { Database } from '../database.ts'
-import { EmailCodes } from './email/email-code.ts'
-import { Mailbox } from './email/mailbox.ts'
+import { EmailCodes, type Mail } from './email/email-code.ts'
 import { Factors } from './accounts/factor.ts'
-import { type AuthenticationMethod, type Session, Sessions, sessionSchema } from './sessions/session.ts'
+import {
+  type AuthenticationMethod,
+  refreshTokenOf,
+  type Session,
+  Sessions,
+  sessionSchema,
+} from './sessions/session.ts'
 import { keySchema, SigningKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
 
@@ -33,7 +38,8 @@ export interface AuthServices {
   factors: Factors
   flows: SocialFlows
   emailCodes: EmailCodes
-  mailbox: Mailbox
+  /** Mails that would have been sent, newest first: none leaves this machine, and none outlives the process. */
+  mails: readonly Mail[]
   keys: Pick<SigningKeys, 'sign' | 'verify' | 'jwks'>
   /** Addresses are confirmed at once, as if every user had opened the mail: none leaves this machine. */
   confirmsEmail: boolean
@@ -51,7 +57,7 @@ export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runt
     factors: new Factors(accounts, runtime),
     flows: new SocialFlows(runtime),
     emailCodes: new EmailCodes(runtime),
-    mailbox: new Mailbox(),
+    mails: [],
     keys: new SigningKeys(database, runtime),
     confirmsEmail: true,
   }
@@ -127,7 +133,7 @@ export async function describeSession(
     token_type: 'bearer',
     expires_in: config.tokenTtlSeconds,
     expires_at: expiresAt,
-    refresh_token: session.refreshToken,
+    refresh_token: refreshTokenOf(session),
     user: describeUser(account),
   }
 }

@@ -9,7 +9,7 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-const lastMail = () => provider.services.mailbox.list()[0]
+const lastMail = () => provider.services.mails[0]
 
 async function send(body: object, path = '/otp') {
   const answer = await provider.call('POST', path, body)

@@ -8,7 +8,7 @@ import { createEmailApi } from './api/email-api.ts'
 import { createFactorApi } from './api/factor-api.ts'
 import { createSocialApi } from './api/social-api.ts'
 import { company, createSsoApi } from './api/sso-api.ts'
-import { createStandIn, google } from './social/stand-in.ts'
+import { createStandIn, google, type Played, type StandIn } from './social/stand-in.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 
@@ -28,17 +28,11 @@ export interface EmbeddedProvider {
 export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: Runtime): EmbeddedProvider {
   const services = createAuthServices(config, runtime)
   const { origin, pathname } = new URL(services.config.url)
+  const standInAt = (url: string, played: Played, callback: string): StandIn =>
+    createStandIn(played, { url, callbackUrl: services.config.url + callback }, runtime)
   const standIn = {
-    google: createStandIn(
-      google,
-      { url: `${origin}/google`, callbackUrl: `${services.config.url}/callback` },
-      runtime,
-    ),
-    company: createStandIn(
-      company,
-      { url: `${origin}/company`, callbackUrl: `${services.config.url}/sso/saml/acs` },
-      runtime,
-    ),
+    google: standInAt(`${origin}/google`, google, '/callback'),
+    company: standInAt(`${origin}/company`, company, '/sso/saml/acs'),
   }
 
   const api = new Hono()

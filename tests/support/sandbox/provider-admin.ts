@@ -114,14 +114,15 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
     },
     listSessions: (userId) =>
       database.all(
-        `SELECT id, aal, refresh_counter AS refreshCounter FROM user_session
-         WHERE account_id = ? ORDER BY created_at, rowid`,
+        `SELECT id, body ->> 'aal' AS aal, body ->> 'refreshCounter' AS refreshCounter FROM user_session
+         WHERE account_id = ? ORDER BY rowid`,
         userId,
       ),
     endSession: (id) => sessions.end(id),
     rewindSession: (id) =>
       void database.run(
-        'UPDATE user_session SET refresh_counter = max(refresh_counter - 1, 0) WHERE id = ?',
+        `UPDATE user_session SET body =
+           json_set(body, '$.refreshCounter', max((body ->> 'refreshCounter') - 1, 0)) WHERE id = ?`,
         id,
       ),
     setReuseInterval(seconds) {

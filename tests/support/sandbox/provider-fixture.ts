@@ -1,4 +1,4 @@
-import { createWebApp, type WebApp } from '../../../server/sandbox/app/web-app.ts'
+import { createWebApp } from '../../../server/sandbox/app/web-app.ts'
 import { createClient, type SupabaseClient } from '@supabase/supabase-js'
 import { createFakeRuntime, type FakeRuntime } from '../server/fake-runtime.ts'
 import type { EmbeddedProviderConfig } from '../../../server/sandbox/provider/auth-services.ts'
@@ -91,7 +91,7 @@ export async function chooseAt(
 }
 
 /** Returns the web app of {@link SITE} in front of `provider`, with a database in memory. */
-export function openWebApp(provider: ProviderFixture): WebApp {
+export function openWebApp(provider: ProviderFixture): ReturnType<typeof createWebApp> {
   return createWebApp(
     {
       appUrl: SITE,

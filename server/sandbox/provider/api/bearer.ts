@@ -1,4 +1,3 @@
-import type { JWTPayload } from 'jose'
 import type { Account } from '../accounts/account.ts'
 import { AuthError } from '../auth-error.ts'
 import type { AuthServices } from '../auth-services.ts'
@@ -17,7 +16,9 @@ export async function sessionOf(
   services: AuthServices,
   token: string,
 ): Promise<{ account: Account; session: Session }> {
-  const claims = await verify(services, token)
+  const claims = await services.keys.verify(token).catch(() => {
+    throw new AuthError(403, 'bad_jwt', 'invalid JWT: unable to parse or verify signature')
+  })
   const account = services.accounts.get(String(claims.sub))
   const session = services.sessions.find(String(claims['session_id']))
   if (session === undefined || session.accountId !== account.id) {
@@ -31,10 +32,4 @@ function tokenOf(request: Request): string {
   const token = /^bearer\s+(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   if (token !== undefined) return token
   throw new AuthError(401, 'no_authorization', 'This endpoint requires a valid Bearer token')
-}
-
-async function verify(services: AuthServices, token: string): Promise<JWTPayload> {
-  return services.keys.verify(token).catch(() => {
-    throw new AuthError(403, 'bad_jwt', 'invalid JWT: unable to parse or verify signature')
-  })
 }

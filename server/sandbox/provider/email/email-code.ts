@@ -15,6 +15,17 @@ export interface EmailCode {
   sentAt: number
 }
 
+/** A mail that would have been sent. */
+export interface Mail {
+  to: string
+  subject: string
+  code: string
+  /** Left out when there is none. */
+  link?: string
+  /** Epoch seconds. */
+  sentAt: number
+}
+
 /** The codes that were mailed, in memory. As in the real API an account has one, and a newer one replaces it. */
 export class EmailCodes {
   readonly #codes = new Map<string, EmailCode>()

@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
@@ -6,20 +7,20 @@ import type { Database } from '../../database.ts'
 
 export type AuthenticationMethod = 'password' | 'oauth' | 'totp' | 'otp' | 'magiclink' | 'sso/saml'
 
-/** One sign-in method and when it was used, as in the `amr` claim. */
-interface UsedMethod {
-  method: AuthenticationMethod
-  timestamp: number
-}
-
+/** A session of an account. Times are epoch seconds. */
 export interface Session {
   id: string
   accountId: string
   aal: 'aal1' | 'aal2'
-  /** Newest first. */
-  amr: UsedMethod[]
-  refreshToken: string
+  /** The sign-in methods and when each was used, newest first, as in the `amr` claim. */
+  amr: { method: AuthenticationMethod; timestamp: number }[]
+  /** Derives the refresh tokens; base64url. */
+  refreshKey: string
+  /** Counter of the active refresh token. */
   refreshCounter: number
+  /** Tokens with a lower counter are never forgiven. */
+  refreshFloor: number
+  refreshedAt: number
 }
 
 /** A genuine refresh token; it may be a used one. */
@@ -28,32 +29,13 @@ export interface PresentedRefreshToken {
   counter: number
 }
 
+/** Each session is one JSON document. */
 export const sessionSchema = `CREATE TABLE IF NOT EXISTS user_session (
   id TEXT PRIMARY KEY,
   account_id TEXT NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
-  aal TEXT NOT NULL,
-  amr TEXT NOT NULL,
-  refresh_key BLOB NOT NULL,
-  refresh_counter INTEGER NOT NULL,
-  refresh_floor INTEGER NOT NULL,
-  refreshed_at INTEGER NOT NULL,
-  created_at INTEGER NOT NULL
+  body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS user_session_account ON user_session (account_id);`
-
-/** Times are epoch seconds. */
-interface SessionRow {
-  id: string
-  account_id: string
-  aal: 'aal1' | 'aal2'
-  amr: string
-  refresh_key: Uint8Array
-  /** Counter of the active refresh token. */
-  refresh_counter: number
-  /** Tokens with a lower counter are never forgiven. */
-  refresh_floor: number
-  refreshed_at: number
-}
 
 /** The sessions of all accounts and the rotation of their refresh tokens. */
 export class Sessions {
@@ -68,25 +50,22 @@ export class Sessions {
   }
 
   create(accountId: string, method: AuthenticationMethod): Session {
-    const id = randomUUID()
     const now = this.#runtime.now()
-    this.#database.run(
-      `INSERT INTO user_session (id, account_id, aal, amr, refresh_key,
-         refresh_counter, refresh_floor, refreshed_at, created_at)
-       VALUES (?, ?, 'aal1', ?, ?, 0, 0, ?, ?)`,
-      id,
+    return this.#save({
+      id: randomUUID(),
       accountId,
-      JSON.stringify([{ method, timestamp: now }]),
-      this.#runtime.randomBytes(32),
-      now,
-      now,
-    )
-    return toSession(this.#row(id))
+      aal: 'aal1',
+      amr: [{ method, timestamp: now }],
+      refreshKey: encodeBase64url(this.#runtime.randomBytes(32)),
+      refreshCounter: 0,
+      refreshFloor: 0,
+      refreshedAt: now,
+    })
   }
 
   find(id: string): Session | undefined {
-    const row = this.#find(id)
-    return row && toSession(row)
+    const row = this.#database.get<{ body: string }>('SELECT body FROM user_session WHERE id = ?', id)
+    return row && (JSON.parse(row.body) as Session)
   }
 
   /**
@@ -95,16 +74,13 @@ export class Sessions {
    */
   present(refreshToken: string): PresentedRefreshToken {
     const [, id, count] = /^([\da-f-]{36})\.(\d+)\./.exec(refreshToken) ?? []
-    const row = id === undefined ? undefined : this.#row(id)
+    const session = id === undefined ? undefined : this.#get(id)
     const counter = Number(count)
-    if (
-      !row ||
-      !constantTimeEqual(refreshTokenOf(row, counter), refreshToken) ||
-      counter > row.refresh_counter
-    ) {
+    const isGenuine = session && constantTimeEqual(refreshTokenOf(session, counter), refreshToken)
+    if (!isGenuine || counter > session.refreshCounter) {
       throw new AuthError(400, 'validation_failed', 'Refresh token is not valid')
     }
-    return { session: toSession(row), counter }
+    return { session, counter }
   }
 
   /**
@@ -114,30 +90,27 @@ export class Sessions {
    */
   rotate({ session: { id }, counter }: PresentedRefreshToken): { session: Session; rotated: boolean } {
     const now = this.#runtime.now()
-    const row = this.#row(id)
-    const isActive = counter === row.refresh_counter
-    if (!isActive && !this.#isForgiven(row, counter, now)) {
+    const session = this.#get(id)
+    const rotated = counter === session.refreshCounter
+    if (!rotated && !this.#isForgiven(session, counter, now)) {
       this.end(id)
       throw new AuthError(400, 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')
     }
-    const sql = 'UPDATE user_session SET refresh_counter = refresh_counter + ?, refreshed_at = ? WHERE id = ?'
-    this.#database.run(sql, isActive ? 1 : 0, now, id)
-    return { session: toSession(this.#row(id)), rotated: isActive }
+    const refreshCounter = session.refreshCounter + (rotated ? 1 : 0)
+    return { session: this.#save({ ...session, refreshCounter, refreshedAt: now }), rotated }
   }
 
   /** Raises the session to aal2, with a new refresh token, and ends the account's sessions below. */
   raise(id: string): Session {
-    const { accountId, amr: earlier } = toSession(this.#row(id))
-    const proof = { method: 'totp', timestamp: this.#runtime.now() }
+    const session = this.#get(id)
+    const proof = { method: 'totp' as const, timestamp: this.#runtime.now() }
+    const amr = [proof, ...session.amr.filter(({ method }) => method !== 'totp')]
+    const next = session.refreshCounter + 1
     // The floor keeps the token of the first step from being forgiven as the parent of the new one.
-    this.#database.run(
-      `UPDATE user_session SET aal = 'aal2', amr = ?, refresh_counter = refresh_counter + 1,
-         refresh_floor = refresh_counter + 1 WHERE id = ?`,
-      JSON.stringify([proof, ...earlier.filter(({ method }) => method !== 'totp')]),
-      id,
-    )
-    this.#database.run(`DELETE FROM user_session WHERE account_id = ? AND aal = 'aal1'`, accountId)
-    return toSession(this.#row(id))
+    const raised = this.#save({ ...session, aal: 'aal2', amr, refreshCounter: next, refreshFloor: next })
+    const sql = `DELETE FROM user_session WHERE account_id = ? AND body ->> 'aal' = 'aal1'`
+    this.#database.run(sql, raised.accountId)
+    return raised
   }
 
   end(id: string): void {
@@ -148,36 +121,35 @@ export class Sessions {
     this.#database.run('DELETE FROM user_session WHERE account_id = ? AND id <> ?', accountId, exceptId)
   }
 
-  #isForgiven(row: SessionRow, counter: number, now: number): boolean {
-    if (counter < row.refresh_floor) return false
-    const isParent = row.refresh_counter - counter === 1
-    return isParent || now - row.refreshed_at < this.reuseIntervalSeconds
+  #isForgiven(session: Session, counter: number, now: number): boolean {
+    if (counter < session.refreshFloor) return false
+    const isParent = session.refreshCounter - counter === 1
+    return isParent || now - session.refreshedAt < this.reuseIntervalSeconds
   }
 
-  #find(id: string): SessionRow | undefined {
-    return this.#database.get('SELECT * FROM user_session WHERE id = ?', id)
-  }
-
-  #row(id: string): SessionRow {
-    const row = this.#find(id)
-    if (row) return row
+  #get(id: string): Session {
+    const session = this.find(id)
+    if (session) return session
     throw new AuthError(400, 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found')
   }
-}
 
-/** Derived, never stored: a replay of a parent can return the active token, which a stored hash could not provide. */
-function refreshTokenOf({ id, refresh_key: key }: SessionRow, counter: number): string {
-  const claim = `${id}.${counter}`
-  return `${claim}.${createHmac('sha256', key).update(claim).digest('base64url')}`
-}
-
-function toSession(row: SessionRow): Session {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    aal: row.aal,
-    amr: JSON.parse(row.amr) as UsedMethod[],
-    refreshToken: refreshTokenOf(row, row.refresh_counter),
-    refreshCounter: row.refresh_counter,
+  #save(session: Session): Session {
+    const sql = `INSERT INTO user_session (id, account_id, body) VALUES (?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET body = excluded.body`
+    this.#database.run(sql, session.id, session.accountId, JSON.stringify(session))
+    return session
   }
+}
+
+/**
+ * Returns the refresh token with this counter, by default the active one. It is derived, never stored: a replay of a parent can return
+ * the active token, which a stored hash could not provide.
+ */
+export function refreshTokenOf(
+  { id, refreshKey, refreshCounter }: Session,
+  counter = refreshCounter,
+): string {
+  const claim = `${id}.${counter}`
+  const key = Buffer.from(refreshKey, 'base64url')
+  return `${claim}.${createHmac('sha256', key).update(claim).digest('base64url')}`
 }

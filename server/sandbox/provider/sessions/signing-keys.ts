@@ -11,8 +11,7 @@ import type { Database } from '../../database.ts'
 
 export const keySchema = `CREATE TABLE IF NOT EXISTS signing_key (
   kid TEXT PRIMARY KEY,
-  private_jwk TEXT NOT NULL,
-  created_order INTEGER NOT NULL UNIQUE
+  private_jwk TEXT NOT NULL
 ) STRICT;`
 
 interface KeyRow {
@@ -58,16 +57,12 @@ export class SigningKeys {
   /** Signs with a new key from now on. */
   rotate(): void {
     const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    this.#database.run(
-      `INSERT INTO signing_key (kid, private_jwk, created_order)
-       SELECT ?, ?, COALESCE(MAX(created_order), 0) + 1 FROM signing_key`,
-      randomUUID(),
-      JSON.stringify(pair.privateKey.export({ format: 'jwk' })),
-    )
+    const jwk = JSON.stringify(pair.privateKey.export({ format: 'jwk' }))
+    this.#database.run('INSERT INTO signing_key (kid, private_jwk) VALUES (?, ?)', randomUUID(), jwk)
   }
 
   #rows(): KeyRow[] {
-    return this.#database.all<KeyRow>('SELECT kid, private_jwk FROM signing_key ORDER BY created_order DESC')
+    return this.#database.all<KeyRow>('SELECT kid, private_jwk FROM signing_key ORDER BY rowid DESC')
   }
 }
 

@@ -1,6 +1,5 @@
+import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
-
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 interface RedirectRule {
   siteUrl: string
@@ -18,7 +17,7 @@ function isAllowed({ siteUrl, redirectAllowList }: RedirectRule, url: string): b
   if (redirectAllowList.includes(url.split('#', 1)[0] ?? '')) return true
   const target = new URL(url)
   const site = new URL(siteUrl)
-  const isLoopback = loopback.test(target.hostname)
+  const isLoopback = isLoopbackHostname(target.hostname)
   const isSameHost = target.protocol === site.protocol && target.hostname === site.hostname
   // RFC 8252 section 7.3: a native app listens on any free port of a loopback address, which localhost, a name, is not.
   if (isSameHost) return target.port === site.port || isLoopback

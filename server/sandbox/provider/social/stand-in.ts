@@ -50,7 +50,7 @@ export function createStandIn(
 
   routes.get('/authorize', (c) => {
     const state = c.req.query('state') ?? ''
-    const page = choicePage({ ...played, state, chooseUrl: `${url}/choose` })
+    const page = choicePage(played, `${url}/choose`, state)
     return c.html(page.toString(), 200, pageHeaders)
   })
 
@@ -125,12 +125,7 @@ const pageHeaders: Record<string, string> = {
   'x-content-type-options': 'nosniff',
 }
 
-interface ChoicePage extends Played {
-  state: string
-  chooseUrl: string
-}
-
-function choicePage({ name: service, state, accounts, chooseUrl }: ChoicePage): SafeHtml {
+function choicePage({ name: service, accounts }: Played, chooseUrl: string, state: string): SafeHtml {
   return html`<!doctype html>
     <html lang="en">
       <head>
