@@ -51,7 +51,7 @@ export function countMembers(value: unknown): number {
 }
 
 /** Returns the index of the quote that ends the string starting at `start`, or the length of the text. */
-export function endOfString(text: string, start: number): number {
+function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end
     while (text.charCodeAt(before - 1) === backslash) before -= 1
