@@ -37,7 +37,7 @@ function readBytes(path: string): { kind: 'bytes'; bytes: Buffer } | Unreadable 
 }
 
 /** Why a file cannot be read, by the code of the system's error; `path` as it was given. */
-export function unreadableText(path: string, code: string): string {
+function unreadableText(path: string, code: string): string {
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':

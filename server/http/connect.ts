@@ -1,6 +1,6 @@
 import { readMediaRanges } from '@drawbridge/shared/media-range.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { Endpoint, EndpointHandler } from './endpoint.ts'
+import { type Endpoint, type EndpointHandler, wrapHandlers } from './endpoint.ts'
 import type { PublicUrls } from './public-urls.ts'
 import { helpPage } from './pages/help-page.ts'
 import { type ConnectView, connectPage, connectPolicy } from './pages/connect-page.ts'
@@ -67,19 +67,14 @@ export function createConnectEndpoint(basePath: string, show: EndpointHandler): 
  * nothing. Pages of other sites may not read the response.
  */
 export function withConnectPage(endpoint: Endpoint, show: EndpointHandler): Endpoint {
-  const { cors, methods, otherMethods } = endpoint
-  const inFront =
-    (handler: EndpointHandler): EndpointHandler =>
-    (request, context) =>
-      isPageNavigation(request) ? show(request, context) : handler(request, context)
+  const { cors } = endpoint
+  const inFront = (handler: EndpointHandler): EndpointHandler => {
+    return (request, context) => (isPageNavigation(request) ? show : handler)(request, context)
+  }
   return {
-    ...endpoint,
+    ...wrapHandlers(endpoint, inFront),
     cors:
       cors === 'none' ? cors : (request) => (isPageNavigation(request) ? { kind: 'nobody' } : cors(request)),
-    methods: Object.fromEntries(
-      Object.entries(methods).map(([method, handler]) => [method, inFront(handler)]),
-    ),
-    ...(otherMethods && { otherMethods: inFront(otherMethods) }),
   }
 }
 

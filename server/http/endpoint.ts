@@ -41,6 +41,19 @@ export type EndpointHandler = (request: Request, context: RequestContext) => Pro
 /** Pages that may read a response: every page, without credentials; one origin, with them; or none. */
 export type CorsAudience = { kind: 'everyone' } | { kind: 'origin'; origin: string } | { kind: 'nobody' }
 
+/** Returns the endpoint with each of its handlers replaced by `around(handler)`. */
+export function wrapHandlers(
+  endpoint: Endpoint,
+  around: (handler: EndpointHandler) => EndpointHandler,
+): Endpoint {
+  const { methods, otherMethods } = endpoint
+  return {
+    ...endpoint,
+    methods: Object.fromEntries(Object.entries(methods).map(([name, handler]) => [name, around(handler)])),
+    ...(otherMethods && { otherMethods: around(otherMethods) }),
+  }
+}
+
 export interface Endpoint {
   /** Absolute path, including the path of the base URL. */
   path: string

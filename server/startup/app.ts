@@ -85,11 +85,7 @@ const noTools: ReadonlySet<string> = new Set()
 
 function compose(
   store: Store,
-  config: ServerConfig,
-  runtime: Runtime,
-  log: Log,
-  served: Served,
-  loadSandbox: LoadSandbox | undefined,
+  ...[config, runtime, log, served, loadSandbox]: Parameters<typeof createApp>
 ): App {
   const report = reportTo(log)
   const ring = openKeyRing(config, runtime, report)
@@ -121,7 +117,7 @@ function compose(
     publicTools: served.publicTools,
     shownTools,
     grantUses,
-    readiness: readinessChecks({ store, ring, provider: sessions.provider, tools }),
+    readiness: readinessChecks({ store, ring, tools }, sessions.provider),
     isDraining: () => isDraining,
     telemetry,
   })
@@ -162,15 +158,11 @@ async function flush(books: readonly { flush(): Promise<unknown> }[], report: Re
   for (const book of books) await book.flush().catch((error: unknown) => report('upkeep_failed', { error }))
 }
 
-interface ReadinessPorts {
-  store: Store
-  ring: KeyRing
-  provider: SessionProvider
-  tools: Pick<Tools, 'ping'>
-}
-
 /** Returns the checks that must pass before a balancer sends requests here. */
-function readinessChecks({ store, ring, provider, tools }: ReadinessPorts): ReadinessChecks {
+function readinessChecks(
+  { store, ring, tools }: { store: Store; ring: KeyRing; tools: Tools },
+  provider: SessionProvider,
+): ReadinessChecks {
   // A slow disk is not an outage.
   const writes = createSteadyCheck(() => store.proveWritable(), 0)
   return {
@@ -208,17 +200,10 @@ function openNetwork(
   return observeFetch(runtime, targets, joinObservers(log.metrics, log.telemetry))
 }
 
-interface Sessions {
-  provider: SessionProvider
-  access: AccessControl
-  keeper: SessionKeeper
-  signOuts: SignOutWorker
-}
-
 function openSessions(
   common: { store: Store; config: ServerConfig; runtime: Runtime; sealer: Sealer; report: Report },
   inward: Runtime,
-): Sessions {
+) {
   const { store, config, runtime, sealer, report } = common
   const opened = { store, provider: openProvider(config, inward), sealer, runtime }
   const shared = config.providerSessions === 'one' ? shareSessions(opened) : { ...opened, isInUse: undefined }

@@ -25,7 +25,7 @@ import { createCallbackEndpoint } from '../http/login/callback.ts'
 import { type PublicUrls, withDefaultPaths } from '../http/public-urls.ts'
 import { createDeviceAuthorizationEndpoint } from '../http/oauth/device-endpoint.ts'
 import { createDevicePageEndpoint } from '../http/login/device-page.ts'
-import type { Endpoint, EndpointHandler } from '../http/endpoint.ts'
+import { type Endpoint, wrapHandlers } from '../http/endpoint.ts'
 import { createHealthEndpoints, type ReadinessChecks } from '../http/health.ts'
 import { createStreamCheckEndpoint } from '../http/stream-check.ts'
 import { createBackchannelLogoutEndpoint } from '../http/oauth/backchannel-logout.ts'
@@ -37,7 +37,7 @@ import type { AppView } from '../http/pages/layout.ts'
 import type { Look } from '../http/pages/look.ts'
 import { createKeySetEndpoint } from '../http/oauth/key-set.ts'
 import { createMetadataEndpoints } from '../http/oauth/metadata.ts'
-import { createRegisterEndpoint, createRegisterManagementEndpoint } from '../http/oauth/registration.ts'
+import { createRegistrationEndpoints, type RegistrationPorts } from '../http/oauth/registration.ts'
 import { createWellKnownEndpoints } from '../http/well-known.ts'
 import { createTokenEndpoint } from '../http/oauth/token.ts'
 import type { Languages } from '../texts/languages.ts'
@@ -80,16 +80,11 @@ export interface EndpointParts {
 /** Returns the endpoint with a span around each of its requests. */
 function traced(endpoint: Endpoint, telemetry: EndpointParts['telemetry']): Endpoint {
   if (!telemetry) return endpoint
-  const around =
-    (handler: EndpointHandler): EndpointHandler =>
-    (request, context) =>
-      telemetry.serve(request, context, (watched) => handler(request, watched))
-  const { methods, otherMethods } = endpoint
-  return {
-    ...endpoint,
-    methods: Object.fromEntries(Object.entries(methods).map(([name, handler]) => [name, around(handler)])),
-    ...(otherMethods && { otherMethods: around(otherMethods) }),
-  }
+  return wrapHandlers(
+    endpoint,
+    (handler) => (request, context) =>
+      telemetry.serve(request, context, (watched) => handler(request, watched)),
+  )
 }
 
 /**
@@ -129,7 +124,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       languages,
     }),
     ...createWellKnownEndpoints(new Map(Object.entries(valueOr(readWellKnownFile(config), {})))),
-    ...(config.registration ? registrationEndpoints(parts) : []),
+    ...(config.registration ? createRegistrationEndpoints(basePath, registrationPortsOf(parts)) : []),
     createAuthorizeEndpoint(login),
     createCallbackEndpoint(login),
     createDevicePageEndpoint(login),
@@ -201,19 +196,14 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
   }
 }
 
-function registrationEndpoints({ urls, scopes, runtime, store, clients }: EndpointParts): Endpoint[] {
-  const registration = {
+function registrationPortsOf({ urls, scopes, runtime, store, clients }: EndpointParts): RegistrationPorts {
+  return {
     clients: clients.finder,
     store,
     runtime,
     policy: { ...clients.policy, scope: scopes.authorizationServer.join(' ') },
     issuer: urls.issuer,
   }
-  const { basePath } = urls
-  return [
-    createRegisterEndpoint(basePath, registration),
-    createRegisterManagementEndpoint(basePath, registration),
-  ]
 }
 
 /** Creates the endpoints where clients authenticate. */

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { access, constants, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
-import { unreadableText } from '../config/document-file.ts'
+import { readSettingFile } from '../config/document-file.ts'
 import { withSecuritySchemes } from '../mcp/tools/tool-scope.ts'
 import { listingFaults, prepareTool, type ReportToolFailure, type ToolDefinition } from '../mcp/tools/tool.ts'
 import type { ProtectedToolDeclaration, ToolDeclaration, ToolModule } from '../mcp/tools/tool-module.ts'
@@ -31,8 +30,8 @@ export class ToolModuleError extends Error {
  */
 export async function loadToolModule(path: string, directory: string = process.cwd()): Promise<ToolModule> {
   const file = resolve(directory, path)
-  const unreadable = await unreadableCode(file)
-  if (unreadable !== undefined) throw new ToolModuleError([unreadableText(file, unreadable)])
+  const text = readSettingFile(file)
+  if (text.kind === 'unreadable') throw new ToolModuleError([text.fault])
   try {
     const exports = (await import(pathToFileURL(file).href)) as Record<string, unknown>
     const { default: whole } = exports
@@ -45,15 +44,6 @@ export async function loadToolModule(path: string, directory: string = process.c
       ],
       { cause },
     )
-  }
-}
-
-async function unreadableCode(file: string): Promise<string | undefined> {
-  try {
-    await access(file, constants.R_OK)
-    return (await stat(file)).isDirectory() ? 'EISDIR' : undefined
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? 'unknown'
   }
 }
 

@@ -1,12 +1,12 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { reservedScopes } from '../core/tokens/scope.ts'
 import type { KeyRing, Sealer } from '../core/seal.ts'
-import type { McpEndpoint, McpEndpointConfig, ModuleEndpoint } from '../mcp/endpoint-config.ts'
+import type { McpEndpoint } from '../mcp/endpoint-config.ts'
 import { createPlainEndpoint } from '../mcp/plain/plain-endpoint.ts'
 import { createSdkEndpoint } from '../mcp/sdk/sdk-endpoint.ts'
 import { notesTools } from '../mcp/tools/notes-tools.ts'
 import { createToolContexts } from '../mcp/tools/tool-context.ts'
-import type { ModuleStop, ToolModule } from '../mcp/tools/tool-module.ts'
+import type { ToolModule } from '../mcp/tools/tool-module.ts'
 import { createScopesOfCalls, type ScopesOfCalls } from '../mcp/tools/tool-scope.ts'
 import { whoamiTool } from '../mcp/tools/whoami-tool.ts'
 import type { Report } from '../observability/log.ts'
@@ -90,7 +90,10 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
   const { definitions, ...opened } = openToolModule(module, reservedScopes, (tool, error) =>
     report('tool_failed', { tool, error }),
   )
-  const endpoint = createMcpEndpoint({
+  const scopes = new Map(definitions.map(({ listing, scope }) => [listing.name, scope]))
+  // Only the MCP SDK can serve registrations of a module; plain tools work without it, in a fraction of the time.
+  const createEndpoint = opened.register ? createSdkEndpoint : createPlainEndpoint
+  const endpoint = createEndpoint({
     serverInfo: { name: 'drawbridge', title: 'Drawbridge', version, ...opened.serverInfo },
     instructions: withPublicTools(
       opened.instructions ?? 'Tools of the web app, called as the user who signed in.',
@@ -109,11 +112,12 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
     }),
     report: (event, error) => report(event, { error }),
   })
-  const starting = startModule(opened, endpoint)
+  // Asynchronous, because `start` may throw.
+  const starting = (async () => (await opened.start?.({ notify: endpoint.notify })) ?? undefined)()
   starting.catch((error: unknown) => report('tools_not_started', { error }))
   return {
     endpoint,
-    scopesOfCalls: createScopesOfCalls(definitions),
+    scopesOfCalls: createScopesOfCalls((name) => scopes.get(name)),
     started: starting,
     async close() {
       await endpoint.close()
@@ -131,20 +135,4 @@ function openTools(module: ToolModule, ports: ToolsPorts): Tools {
 function withPublicTools(instructions: string, publicTools: ReadonlySet<string>): string {
   if (publicTools.size === 0) return instructions
   return `${instructions}\n\nThese tools need no sign-in: ${[...publicTools].join(', ')}. Any other tool asks for it when it is called.`
-}
-
-/**
- * Creates the endpoint that serves `/mcp` behind the gate. Only the MCP SDK can serve registrations of a module; plain tools work
- * without it, in a fraction of the time.
- */
-function createMcpEndpoint(config: McpEndpointConfig): ModuleEndpoint {
-  return config.module.register ? createSdkEndpoint(config) : createPlainEndpoint(config)
-}
-
-/** Asynchronous, because `start` may throw. */
-async function startModule(
-  { start }: Pick<ToolModule, 'start'>,
-  { notify }: ModuleEndpoint,
-): Promise<ModuleStop | undefined> {
-  return (await start?.({ notify })) ?? undefined
 }

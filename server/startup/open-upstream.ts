@@ -11,6 +11,7 @@ import { version } from '../config/version.ts'
 import { processUserFault } from '../mcp/command/process/process-user.ts'
 import { callerHeaders } from '../mcp/relay/caller-headers.ts'
 import { createRelayEndpoint } from '../mcp/relay/relay-endpoint.ts'
+import { createScopesOfCalls } from '../mcp/tools/tool-scope.ts'
 import type { Served, Tools, ToolsPorts } from './open-tools.ts'
 
 /** Serves an upstream at `/mcp`. Throws {@link ConfigError} if it cannot be started as configured. */
@@ -51,13 +52,7 @@ async function endpointOf(upstream: Upstream): Promise<(ports: ToolsPorts) => Op
 function openUpstream(policy: UpstreamPolicy, opened: Opened): Tools {
   return {
     ...opened,
-    scopesOfCalls: (calls) => [
-      ...new Set(
-        calls.flatMap(({ event, name }) =>
-          event === 'tool_called' ? (scopeOfTool(policy, name) ?? []) : [],
-        ),
-      ),
-    ],
+    scopesOfCalls: createScopesOfCalls((name) => scopeOfTool(policy, name)),
     close: () => opened.endpoint.close(),
   }
 }

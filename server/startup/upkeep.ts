@@ -31,6 +31,8 @@ export interface UpkeepPorts {
   attempts: Pick<AttemptBook, 'flush'>
 }
 
+type ReportUpkeep = (event: 'upkeep_failed', fields: { error: unknown }) => void
+
 /**
  * Starts the background work: deletes expired rows and surplus registrations, signs unused sessions out at the provider, retries
  * unsaved sessions, and records the use of grants and what clients did to connect. Every instance does all of it: they share rows, not a schedule. Reports failures
@@ -39,10 +41,11 @@ export interface UpkeepPorts {
 export function startUpkeep(
   { store, signOuts, keeper, grantUses, attempts }: UpkeepPorts,
   runtime: Pick<Runtime, 'now' | 'sleep'>,
-  report: (event: 'upkeep_failed', fields: { error: unknown }) => void,
+  report: ReportUpkeep,
 ): Upkeep {
+  const collect = (): Promise<number> => store.collectExpired(runtime.now(), collectLimit)
   const jobs = [
-    repeat((isStopped) => collectExpired(store, runtime, isStopped), collectEveryMs, report),
+    repeat((isStopped) => inBatches(collect, collectLimit, runtime, isStopped), collectEveryMs, report),
     repeat((isStopped) => signOuts.run(isStopped), signOutEveryMs, report),
     repeat(() => keeper.saveUnsaved(), saveEveryMs, report),
     repeat(() => grantUses.flush(), useEveryMs, report),
@@ -60,7 +63,7 @@ export function startUpkeep(
 function repeat(
   work: (isStopped: () => boolean) => Promise<unknown>,
   everyMs: number,
-  report: (event: 'upkeep_failed', fields: { error: unknown }) => void,
+  report: ReportUpkeep,
 ): Upkeep {
   let running: Promise<unknown> | undefined
   let stopped = false
@@ -85,19 +88,7 @@ function repeat(
   }
 }
 
-/** Deletes expired rows in batches, so that requests are served in between. */
-async function collectExpired(
-  store: Pick<Store, 'collectExpired'>,
-  runtime: Pick<Runtime, 'now' | 'sleep'>,
-  isStopped: () => boolean,
-): Promise<void> {
-  while ((await store.collectExpired(runtime.now(), collectLimit)) === collectLimit) {
-    if (isStopped()) return
-    await runtime.sleep(10)
-  }
-}
-
-/** Deletes surplus unused registrations, in batches. */
+/** Deletes surplus unused registrations. */
 async function trimClients(
   store: Pick<Store, 'trimClients'>,
   runtime: Pick<Runtime, 'now' | 'sleep'>,
@@ -109,9 +100,17 @@ async function trimClients(
     { max: maxWithOpenPages, openedBefore: now + 1 },
   ]
   for (const { max, openedBefore } of bounds) {
-    while ((await store.trimClients(max, trimLimit, openedBefore)) === trimLimit) {
-      if (isStopped()) return
-      await runtime.sleep(10)
-    }
+    const trim = (): Promise<number> => store.trimClients(max, trimLimit, openedBefore)
+    await inBatches(trim, trimLimit, runtime, isStopped)
   }
+}
+
+/** Repeats `work` while it changes `limit` rows, with a pause for requests in between. */
+async function inBatches(
+  work: () => Promise<number>,
+  limit: number,
+  runtime: Pick<Runtime, 'sleep'>,
+  isStopped: () => boolean,
+): Promise<void> {
+  while ((await work()) === limit && !isStopped()) await runtime.sleep(10)
 }

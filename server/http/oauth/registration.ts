@@ -31,11 +31,16 @@ export interface RegistrationPorts {
   issuer: string
 }
 
+/** Creates the endpoints where clients register themselves, and manage their registrations. */
+export function createRegistrationEndpoints(basePath: string, ports: RegistrationPorts): Endpoint[] {
+  return [createRegisterEndpoint(basePath, ports), createManagementEndpoint(basePath, ports)]
+}
+
 /**
  * `POST /oauth/register` (RFC 7591 section 3): open to everyone. Responds 201 with the client id, its secret (shown only once),
  * and the token that manages the registration (RFC 7592). Over the limit the response is 429.
  */
-export function createRegisterEndpoint(basePath: string, ports: RegistrationPorts): Endpoint {
+function createRegisterEndpoint(basePath: string, ports: RegistrationPorts): Endpoint {
   return {
     path: `${basePath}/oauth/register`,
     cors: everyone,
@@ -77,7 +82,7 @@ interface Managed {
  * Without that token the response is 401, whether the client exists or not. The client secret is not shown again: only its hash
  * is stored.
  */
-export function createRegisterManagementEndpoint(basePath: string, ports: RegistrationPorts): Endpoint {
+function createManagementEndpoint(basePath: string, ports: RegistrationPorts): Endpoint {
   const answer = ({ client, token }: Managed, response: object = {}): TextResponse =>
     json(
       {

@@ -1,5 +1,4 @@
 import type { Call } from '../../core/access/call-record.ts'
-import type { ToolDefinition } from './tool.ts'
 import { type JsonObject, isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { toolScope } from '../../core/tokens/scope.ts'
 import { signInTool } from '../../core/tokens/sign-in-tool.ts'
@@ -7,21 +6,15 @@ import { signInTool } from '../../core/tokens/sign-in-tool.ts'
 /** Returns the scopes that calls need in addition to the one for all tools. */
 export type ScopesOfCalls = (calls: readonly Call[]) => readonly string[]
 
-const none: readonly string[] = []
-
 /**
- * Says which scopes the calls of plain tools need. Tools are listed to everyone: a model that sees one may call it, and
+ * Says which scopes calls need, by that of each tool. Tools are listed to everyone: a model that sees one may call it, and
  * the refusal then leads the person to allow it (MCP 2026-07-28 authorization, step-up).
  */
-export function createScopesOfCalls(tools: readonly ToolDefinition[]): ScopesOfCalls {
-  const scopes = new Map<string, string>()
-  for (const { listing, scope } of tools) if (scope !== undefined) scopes.set(listing.name, scope)
-  if (scopes.size === 0) return () => none
-  return (calls) => [
-    ...new Set(
-      calls.flatMap(({ event, name }) => (event === 'tool_called' ? (scopes.get(name) ?? none) : none)),
-    ),
-  ]
+export function createScopesOfCalls(scopeOf: (tool: string) => string | undefined): ScopesOfCalls {
+  return (calls) => {
+    const needed = calls.flatMap(({ event, name }) => (event === 'tool_called' && scopeOf(name)) || [])
+    return [...new Set(needed)]
+  }
 }
 
 /** The entry of {@link signInTool} in a list. */
