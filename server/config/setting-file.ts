@@ -36,7 +36,7 @@ const checks = {
   audit: ({ config }) => auditFaults(config.audit),
   adminTokenFile: ({ config }) => tokenFaults(config),
   upstream: ({ config }) => upstreamFaults(config),
-  appLogo: ({ config }) => logoFaults(config),
+  appLogo: ({ config }) => readingFaults(readLogoFile(config), logoStep),
   texts: ({ config }) => documentFaults(readTextsFiles(config), 'languages.md'),
   wellKnown: ({ config }) => documentFaults(readWellKnownFile(config), 'directories.md'),
 } satisfies Partial<Record<keyof ServerConfig, (given: GivenSettings, now: number) => Fault[]>>
@@ -99,16 +99,14 @@ function keyFaults(source: KeySource): Fault[] {
 }
 
 function documentFaults(reading: DocumentReading<unknown>, page: string): Fault[] {
-  const faults = reading.kind === 'read' ? [] : reading.faults
-  return faults.map((problem) => ({ problem, nextStep: `docs/${page} says what it holds.` }))
+  return readingFaults(reading, `docs/${page} says what it holds.`)
 }
 
-function logoFaults(config: ServerConfig): Fault[] {
-  const reading = readLogoFile(config)
-  const faults = reading.kind === 'read' ? [] : reading.faults
-  const nextStep = 'Name an SVG, PNG, JPEG or WebP image of at most 32 KB; an SVG needs its xmlns.'
-  return faults.map((problem) => ({ problem, nextStep }))
+function readingFaults(reading: DocumentReading<unknown>, nextStep: string): Fault[] {
+  return reading.kind === 'read' ? [] : reading.faults.map((problem) => ({ problem, nextStep }))
 }
+
+const logoStep = 'Name an SVG, PNG, JPEG or WebP image of at most 32 KB; an SVG needs its xmlns.'
 
 function upstreamFaults({ upstream, tools }: ServerConfig): Fault[] {
   if (upstream === undefined) return []
@@ -191,7 +189,8 @@ function newDatabaseFault(path: string): Fault | undefined {
   }
 }
 
-function nearestExisting(path: string): string {
+/** Returns `path`, or the nearest folder above it that exists. */
+export function nearestExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 }
 

@@ -32,7 +32,10 @@ export async function verifyProviderJwt(
   vouch: Vouch,
 ): Promise<JWTVerifyResult> {
   try {
-    return await verifySignature(jwt, findKey, options).catch(async (error: unknown) => {
+    // The header is unverified: its kid may be any JSON value.
+    const keyOf = ({ kid, alg }: { kid?: unknown; alg: string }): Promise<CryptoKey> =>
+      findKey(typeof kid === 'string' ? kid : undefined, alg)
+    return await jwtVerify(jwt, keyOf, options).catch(async (error: unknown) => {
       if (!isUnknownKey(error, jwt)) throw error
       // Check the claims alone before the provider is asked.
       const unsigned = `eyJhbGciOiJub25lIn0.${jwt.split('.')[1]}.`
@@ -53,22 +56,6 @@ function isUnknownKey(error: unknown, jwt: string): boolean {
   if (error instanceof errors.JWSSignatureVerificationFailed)
     return decodeProtectedHeader(jwt).kid === undefined
   return error instanceof UnknownKeyError
-}
-
-async function verifySignature(
-  jwt: string,
-  findKey: (kid: string | undefined, algorithm: string) => Promise<CryptoKey>,
-  options: JWTVerifyOptions,
-): Promise<JWTVerifyResult> {
-  return jwtVerify(
-    jwt,
-    (header) => {
-      // The header is unverified: its kid may be any JSON value.
-      const kid: unknown = header.kid
-      return findKey(typeof kid === 'string' ? kid : undefined, header.alg)
-    },
-    options,
-  )
 }
 
 const maxAnswers = 1000

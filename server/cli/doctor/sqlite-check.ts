@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
+import { nearestExisting } from '../../config/setting-file.ts'
 import { readSqliteVersion } from '../../store/sqlite/sqlite-schema.ts'
 import { isReadByAll } from './file-check.ts'
 
@@ -25,7 +26,7 @@ export function readSqlite(path: string): SqliteFacts {
   const isThere = existsSync(path)
   return {
     path,
-    folder: nearestFolder(dirname(path)),
+    folder: nearestExisting(dirname(path)),
     schema: isThere ? readSqliteSchema(path) : undefined,
     isRunning: isThere && isClaimed(path),
   }
@@ -58,10 +59,6 @@ export const sqliteChecks: Checks<SqliteFacts> = {
           'Use a local disk, or DRAWBRIDGE_STORE=postgres://... for several machines.',
         )
       : undefined,
-}
-
-function nearestFolder(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearestFolder(dirname(path))
 }
 
 /** Returns whether a server holds the lock beside the database. */

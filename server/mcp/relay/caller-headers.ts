@@ -1,4 +1,4 @@
-import type { Caller, SignedInCaller } from '../../core/tokens/caller.ts'
+import { type Caller, signedIn, type SignedInCaller } from '../../core/tokens/caller.ts'
 import type { AssertionSigner } from '../../core/gateway/assertion.ts'
 import type { IdentityForm } from '../../core/gateway/upstream.ts'
 
@@ -19,26 +19,22 @@ export async function callerHeaders(
   { identity, assertions, bearers }: CallerHeadersPorts,
 ): Promise<Record<string, string>> {
   const headers: Record<string, string> = {}
-  if (!caller.user) return headers
-  for (const form of identity) Object.assign(headers, await headersOf(form, caller, { assertions, bearers }))
-  return headers
-}
-
-async function headersOf(
-  form: IdentityForm,
-  caller: SignedInCaller,
-  { assertions, bearers }: Pick<CallerHeadersPorts, 'assertions' | 'bearers'>,
-): Promise<Record<string, string>> {
-  switch (form) {
-    case 'assertion':
-      return { 'drawbridge-assertion': await assertions.assert(caller) }
-    case 'bearer':
-      return { authorization: `Bearer ${await bearers.assert(caller)}` }
-    case 'provider-token':
-      return { authorization: `Bearer ${caller.providerToken()}` }
-    case 'headers':
-      return forwardedHeaders(caller)
+  for (const form of caller.user ? identity : []) {
+    switch (form) {
+      case 'assertion':
+        headers['drawbridge-assertion'] = await assertions.assert(signedIn(caller))
+        break
+      case 'bearer':
+        headers['authorization'] = `Bearer ${await bearers.assert(signedIn(caller))}`
+        break
+      case 'provider-token':
+        headers['authorization'] = `Bearer ${caller.providerToken()}`
+        break
+      case 'headers':
+        Object.assign(headers, forwardedHeaders(signedIn(caller)))
+    }
   }
+  return headers
 }
 
 function forwardedHeaders({ user: { sub, email, name } }: SignedInCaller): Record<string, string> {

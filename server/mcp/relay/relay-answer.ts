@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import { eventStreamHeaders, type Reply } from '@drawbridge/shared/text-response.ts'
 import type { HttpUpstream } from '../../core/gateway/upstream.ts'
 import type { Sealer } from '../../core/seal.ts'
@@ -62,31 +62,30 @@ export class RelayAnswer {
 
   /** Rejects with `UpstreamError` if the upstream breaks off before the response has become a stream. */
   async pass(answer: Answer, sent: RelayedRequest): Promise<Reply> {
-    if (answer.statusCode < 300 && !sent.incoming.caller.user) this.refusesAnonymous = false
-    switch (kindOf(answer, sent)) {
-      case 'stream':
-        return this.#stream(answer, sent)
-      case 'json':
-        return this.#json(answer, sent)
-      case 'accepted':
-        // Not awaited: it may be an endless stream.
-        void discard(answer)
-        return new Response(null, { status: 202, headers: this.#headers(answer, sent) })
-      case 'ended':
-        await discard(answer)
-        return new Response(null, { status: answer.statusCode, headers: this.#headers(answer, sent) })
-      case 'refused':
-        return this.#refuse(answer, sent)
-      case 'session_over':
-        await discard(answer)
-        return sessionNotFound(sent.incoming.body)
-      case 'error':
-        return this.#error(answer, sent)
-      case 'redirect':
-        return this.#fail('redirect', answer, sent)
-      case 'bad':
-        return this.#fail('bad_answer', answer, sent)
+    const { statusCode: status } = answer
+    if (status < 300) return this.#success(answer, sent)
+    if (status < 400) return this.#fail('redirect', answer, sent)
+    if ([401, 403, 407].includes(status)) return this.#refuse(answer, sent)
+    if (status !== 404 || !sent.session) return this.#error(answer, sent)
+    await discard(answer)
+    return sessionNotFound(sent.incoming.body)
+  }
+
+  async #success(answer: Answer, sent: RelayedRequest): Promise<Reply> {
+    const { request, incoming, answered } = sent
+    if (!incoming.caller.user) this.refusesAnonymous = false
+    if (request.method === 'DELETE') {
+      await discard(answer)
+      return new Response(null, { status: answer.statusCode, headers: this.#headers(answer, sent) })
     }
+    // Nothing was requested, so the body does not matter. Not awaited: it may be an endless stream.
+    if (request.method === 'POST' && answered.ids().length === 0) {
+      void discard(answer)
+      return new Response(null, { status: 202, headers: this.#headers(answer, sent) })
+    }
+    const type = mediaTypeOf(answer)
+    if (type === 'text/event-stream') return this.#stream(answer, sent)
+    return type === 'application/json' ? this.#json(answer, sent) : this.#fail('bad_answer', answer, sent)
   }
 
   async #json(answer: Answer, sent: RelayedRequest): Promise<Reply> {
@@ -196,44 +195,12 @@ export class RelayAnswer {
   }
 }
 
-type AnswerKind =
-  | 'stream'
-  | 'json'
-  | 'accepted'
-  | 'ended'
-  | 'refused'
-  | 'session_over'
-  | 'error'
-  | 'redirect'
-  | 'bad'
-
-function kindOf(answer: Answer, sent: RelayedRequest): AnswerKind {
-  const { statusCode: status } = answer
-  if (status < 300) return kindOfSuccess(answer, sent)
-  if (status < 400) return 'redirect'
-  if (status === 401 || status === 403 || status === 407) return 'refused'
-  return status === 404 && sent.session ? 'session_over' : 'error'
-}
-
-function kindOfSuccess(answer: Answer, { request, answered }: RelayedRequest): AnswerKind {
-  if (request.method === 'DELETE') return 'ended'
-  // Nothing was requested, so the body does not matter.
-  if (request.method === 'POST' && answered.ids().length === 0) return 'accepted'
-  const type = mediaTypeOf(answer)
-  if (type === 'text/event-stream') return 'stream'
-  return type === 'application/json' ? 'json' : 'bad'
-}
-
 /** Statuses that mean something to MCP clients. */
 const ownStatuses: ReadonlySet<number> = new Set([400, 404, 405, 406, 409, 413, 415, 422, 429, 503])
 
 function isJsonRpcError(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) && value['jsonrpc'] === '2.0' && 'error' in value
-  } catch {
-    return false
-  }
+  const value = parseJsonObject(text)
+  return value?.['jsonrpc'] === '2.0' && 'error' in value
 }
 
 function mediaTypeOf(answer: Answer): string | undefined {

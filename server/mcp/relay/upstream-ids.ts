@@ -74,13 +74,8 @@ function markOf(key: Uint8Array, id: string, userId: string | undefined): string
 
 /** How a message uses a task id: it asks about the task, reports on it, or is related to it. */
 type IdUse = 'asked' | 'told' | 'related'
-type ChangeId = (id: string, use: IdUse) => string
-/** Also for ids that are not text, which some servers accept. */
-type ChangeAny = (id: unknown, use: IdUse) => unknown
-
-function texts(change: ChangeId): ChangeAny {
-  return (id, use) => (typeof id === 'string' ? change(id, use) : id)
-}
+/** Returns the new id. Some servers accept ids that are not text: these stay as they are. */
+type ChangeId = (id: unknown, use: IdUse) => unknown
 
 /**
  * Returns the upstream's task ids by those in a client's messages; undefined if one is not the caller's. Keeps the id of a related task
@@ -105,10 +100,7 @@ export function withTaskIds(text: string, own: ReadonlyMap<string, string>): str
   if ([...own].every(([given, id]) => given === id)) return text
   const change = (message: unknown): unknown =>
     isJsonObject(message)
-      ? withIds(
-          message,
-          texts((id, use) => (use === 'told' ? id : (own.get(id) ?? id))),
-        )
+      ? withIds(message, (id, use) => (use === 'told' ? id : (own.get(id as string) ?? id)))
       : message
   const body = parseExactJson(text)
   return JSON.stringify(Array.isArray(body) ? body.map(change) : change(body))
@@ -124,13 +116,14 @@ export function withGivenTaskIds(
   ids: TaskIds,
   own: ReadonlyMap<string, string>,
 ): JsonObject {
-  const change: ChangeId = (id, use) =>
-    use === 'asked' || (use === 'related' && own.get(id) === id) ? id : ids.give(id, caller)
-  return withIds(message, texts(change))
+  return withIds(message, (id, use) => {
+    if (typeof id !== 'string' || use === 'asked') return id
+    return use === 'related' && own.get(id) === id ? id : ids.give(id, caller)
+  })
 }
 
 /** Returns a copy of the message with each task id changed. */
-function withIds(message: JsonObject, change: ChangeAny): JsonObject {
+function withIds(message: JsonObject, change: ChangeId): JsonObject {
   const { method, params, result } = message
   const name = typeof method === 'string' ? method : ''
   const told = (task: unknown): unknown => withId(task, change, 'told')
@@ -154,19 +147,19 @@ function withIds(message: JsonObject, change: ChangeAny): JsonObject {
   return copy
 }
 
-function withId<Task>(task: Task, change: ChangeAny, use: IdUse): Task {
+function withId<Task>(task: Task, change: ChangeId, use: IdUse): Task {
   if (!isJsonObject(task) || (task['taskId'] ?? null) === null) return task
   return { ...task, taskId: change(task['taskId'], use) }
 }
 
-function withRelated(part: JsonObject, change: ChangeAny): JsonObject {
+function withRelated(part: JsonObject, change: ChangeId): JsonObject {
   const related = metaOf(part)[mcpMetaKey.relatedTask]
   if (!isJsonObject(related)) return part
   return { ...part, _meta: { ...metaOf(part), [mcpMetaKey.relatedTask]: withId(related, change, 'related') } }
 }
 
 /** Changes the task ids in a subscription filter. */
-function withFilter(params: JsonObject, change: ChangeAny, method: string): JsonObject {
+function withFilter(params: JsonObject, change: ChangeId, method: string): JsonObject {
   const filter = params['notifications']
   if (!isJsonObject(filter) || (filter['taskIds'] ?? null) === null) return params
   const use = method === 'subscriptions/listen' ? 'asked' : 'told'

@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { JsonRpcErrorObject } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEndpointConfig } from '../endpoint-config.ts'
-import { toolFailure } from '../tools/tool-result.ts'
+import { failureText, toolFailure } from '../tools/tool-result.ts'
 
 type Callback = (...given: never[]) => unknown
 
@@ -63,7 +63,7 @@ export class GuardedMcpServer extends McpServer {
   override registerTool(name: string, ...rest: unknown[]): RegisteredTool {
     this.#hooks.onTool(name)
     const register = super.registerTool as (...given: unknown[]) => RegisteredTool
-    return register.call(this, name, ...this.#guardLast(rest, () => toolFailure(`The tool ${failureText}`)))
+    return register.call(this, name, ...this.#guardLast(rest, toolFailure))
   }
 
   override registerPrompt(...given: unknown[]): RegisteredPrompt {
@@ -119,8 +119,6 @@ class WrappingServer extends Server {
 function withLast<T>(list: readonly T[], last: T): T[] {
   return [...list.slice(0, -1), last]
 }
-
-const failureText = 'failed on the server. Try again; if it keeps failing, tell the operator of the server.'
 
 function fail(): never {
   throw new ProtocolError(ProtocolErrorCode.InternalError, `It ${failureText}`)

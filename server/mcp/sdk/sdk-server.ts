@@ -74,17 +74,13 @@ export function createServerFactory(config: McpEndpointConfig): ServerFactory {
       },
     })
     for (const { listing, call } of config.tools) {
-      const { title, description, annotations, icons, inputSchema, outputSchema, _meta } = listing
+      const { name, inputSchema, outputSchema, ...rest } = listing
       const shown = {
-        ...(title !== undefined && { title }),
-        ...(description !== undefined && { description }),
-        ...(annotations && { annotations }),
-        ...(icons && { icons }),
-        ...(_meta && { _meta }),
+        ...rest,
         inputSchema: asIs(inputSchema),
         ...(outputSchema && { outputSchema: asIs(outputSchema) }),
       }
-      server.registerTool(listing.name, shown, (input: unknown, context: ServerContext) =>
+      server.registerTool(name, shown, (input: unknown, context: ServerContext) =>
         call(input, config.contexts.ofCall(serving.incoming().caller, channelOf(context))),
       )
     }

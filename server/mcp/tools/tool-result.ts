@@ -12,9 +12,13 @@ export function toolError(text: string): CallToolResult {
 
 const failures = new WeakSet<object>()
 
-/** As {@link toolError}, for a tool that threw or returned something invalid: {@link outcomeOf} tells the two apart. */
-export function toolFailure(text: string): CallToolResult {
-  const result = toolError(text)
+/** What the client is told of an error whose details are in the log. */
+export const failureText =
+  'failed on the server. Try again; if it keeps failing, tell the operator of the server.'
+
+/** The result of a tool that threw or returned something invalid: {@link outcomeOf} tells it from other errors. */
+export function toolFailure(): CallToolResult {
+  const result = toolError(`The tool ${failureText}`)
   failures.add(result)
   return result
 }

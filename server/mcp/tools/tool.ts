@@ -62,9 +62,7 @@ export function prepareTool(declaration: ToolDeclaration, report: ReportToolFail
       } catch (error) {
         // After an abort the error is expected, and there is no client to answer.
         if (!context.signal.aborted) report(name, error)
-        return toolFailure(
-          'The tool failed on the server. Try again; if it keeps failing, tell the operator of the server.',
-        )
+        return toolFailure()
       }
     },
   }
