@@ -11,7 +11,7 @@ import type { Sealer } from '../core/seal.ts'
 import type { SessionKeeper } from '../core/session/session-keeper.ts'
 import type { SessionProvider } from '../core/session/session-provider.ts'
 import type { Store } from '../core/store.ts'
-import type { AuthorizationCodePorts } from '../core/authorization/authorization-code.ts'
+import type { DevicePorts } from '../core/authorization/device-authorization.ts'
 import { createAccountEndpoint } from '../http/account/account.ts'
 import {
   createConnectEndpoint,
@@ -128,7 +128,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
     createAuthorizeEndpoint(login),
     createCallbackEndpoint(login),
     createDevicePageEndpoint(login),
-    createAccountEndpoint({ ...login, grants: store, storedClients: store }),
+    createAccountEndpoint(login),
     ...clientEndpoints(parts, login.codes, grantAccess),
     ...(readLogout
       ? [
@@ -169,9 +169,10 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
     app,
     languages: parts.languages,
     clients: parts.clients.finder,
-    registrations: store,
+    store,
     codes: {
       store,
+      devices: store,
       sealer,
       runtime,
       providerIssuer: provider.issuer,
@@ -181,7 +182,6 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
       reportGrantEnd: ({ id, clientId, user }, reason) =>
         report('grant_ended', { grant_id: id, client_id: clientId, sub: user.sub, reason }),
     },
-    devices: store,
     signIn: {
       store,
       provider,
@@ -209,13 +209,13 @@ function registrationPortsOf({ urls, scopes, runtime, store, clients }: Endpoint
 /** Creates the endpoints where clients authenticate. */
 function clientEndpoints(
   { config, urls, runtime, store, clients, keeper }: EndpointParts,
-  codes: AuthorizationCodePorts,
+  codes: DevicePorts,
   grantAccess: GrantAccess,
 ): Endpoint[] {
   const { basePath, issuer, resource, tokenEndpoint } = urls
   const { finder, fetchKeys } = clients
   const authentication = { clients: finder, store, runtime, issuer, tokenEndpoint, fetchKeys }
-  const devices = { ...codes, devices: store, authentication }
+  const devices = { ...codes, authentication }
   const { reportGrantEnd } = codes
   return [
     createTokenEndpoint(basePath, {

@@ -10,18 +10,18 @@ import {
 import { isDeviceCode } from '../../core/authorization/authorization-code.ts'
 import type { BrowserBinding } from '../../core/sign-in/browser-seal.ts'
 import { overviewOf } from '../../core/session/connection.ts'
-import {
-  type AccountPorts,
-  endAllConnections,
-  endConnection,
-  findClients,
-  listRecords,
-  listWaiting,
-} from './connections.ts'
+import { endAllConnections, endConnection, findClients, listRecords, listWaiting } from './connections.ts'
 import { describeScope } from '../describe-scope.ts'
 import { page, redirect } from '../response.ts'
 import type { Endpoint } from '../endpoint.ts'
-import { accountPath, bindingOf, toSignIn, type LoginVisit, visitorOf } from '../login/login-subject.ts'
+import {
+  accountPath,
+  bindingOf,
+  type LoginPorts,
+  toSignIn,
+  type LoginVisit,
+  visitorOf,
+} from '../login/login-subject.ts'
 import { renderLogin, showMessage } from '../login/draw.ts'
 import { createLoginEndpoint } from '../login/sign-in-form.ts'
 import { connectionsPage } from '../pages/connections-page.ts'
@@ -37,11 +37,9 @@ const maxEndedShown = 10
  * The page shows what this server granted, without asking the provider: a connection whose sign-in has ended there is listed until
  * this server notices.
  */
-export function createAccountEndpoint(ports: AccountPorts): Endpoint {
+export function createAccountEndpoint(ports: LoginPorts): Endpoint {
   return createLoginEndpoint('account', ports, showConnections, takeForm)
 }
-
-type AccountVisit = LoginVisit<AccountPorts>
 
 /** A user who signed in to this page, in the browser with the CSRF value `binding`. */
 interface Owner {
@@ -49,22 +47,22 @@ interface Owner {
   binding: BrowserBinding
 }
 
-function findOwner({ request, ports: { cookies, signIn } }: AccountVisit): Owner | undefined {
+function findOwner({ request, ports: { cookies, signIn } }: LoginVisit): Owner | undefined {
   const binding = cookies.csrf.read(request)
   const session = openAccountSession(cookies.account.read(request), binding, signIn)
   return session && binding !== undefined ? { session, binding } : undefined
 }
 
-async function showConnections(visit: AccountVisit): Promise<Response> {
+async function showConnections(visit: LoginVisit): Promise<Response> {
   const owner = findOwner(visit)
   if (owner) return renderConnections(owner, visit)
-  const visitor = visitorOf(bindingOf(visit.request, visit.ports), visit)
+  const visitor = visitorOf(bindingOf(visit), visit)
   return renderLogin(toSignIn({ kind: 'account', visitor }, visit))
 }
 
 async function renderConnections(
   { session, binding }: Owner,
-  { language, ports }: AccountVisit,
+  { language, ports }: LoginVisit,
 ): Promise<Response> {
   const { codes, signIn } = ports
   const now = signIn.runtime.now()
@@ -116,7 +114,7 @@ async function renderConnections(
   return answer
 }
 
-async function takeForm(fields: URLSearchParams, visit: AccountVisit): Promise<Response> {
+async function takeForm(fields: URLSearchParams, visit: LoginVisit): Promise<Response> {
   const { context, language, ports } = visit
   const owner = findOwner(visit)
   // Signed out meanwhile, or after an hour: the page asks for sign-in.
@@ -149,7 +147,7 @@ async function takeForm(fields: URLSearchParams, visit: AccountVisit): Promise<R
 function backWith(
   notice: AccountNotice,
   { session, binding }: Owner,
-  ports: AccountPorts,
+  ports: LoginPorts,
   clientName?: string,
 ): Response {
   return redirect(accountPath(ports), {
@@ -157,7 +155,7 @@ function backWith(
   })
 }
 
-function signOut(visit: AccountVisit): Response {
+function signOut(visit: LoginVisit): Response {
   const { language, ports } = visit
   const { common, finished } = language.texts
   return showMessage(
@@ -176,7 +174,7 @@ function signOut(visit: AccountVisit): Response {
 function sessionCookie(
   session: AccountSession,
   binding: BrowserBinding,
-  { cookies, signIn }: AccountPorts,
+  { cookies, signIn }: LoginPorts,
 ): string {
   return cookies.account.write(sealAccountSession(session, binding, signIn))
 }

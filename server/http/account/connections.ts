@@ -12,20 +12,12 @@ const pageSize = 200
 /** For a user with more grants, most of them ended, the rest is ignored. */
 const maxRecords = 10_000
 
-export interface AccountPorts extends LoginPorts {
-  grants: Pick<
-    GrantStore,
-    'listGrants' | 'findGrant' | 'endGrant' | 'endGrants' | 'listUnredeemedCodes' | 'expireCode'
-  >
-  storedClients: Pick<ClientStore, 'findClient'>
-}
-
 /** Returns every grant of a user that was not deleted yet, live or not. */
-export async function listRecords(userId: string, { grants }: AccountPorts): Promise<GrantRecord[]> {
+export async function listRecords(userId: string, { store }: LoginPorts): Promise<GrantRecord[]> {
   const records: GrantRecord[] = []
   while (records.length < maxRecords) {
     const after = records.at(-1)?.grant.id ?? ''
-    const read = await grants.listGrants({ userId }, { after, limit: pageSize })
+    const read = await store.listGrants({ userId }, { after, limit: pageSize })
     records.push(...read)
     if (read.length < pageSize) break
   }
@@ -35,9 +27,9 @@ export async function listRecords(userId: string, { grants }: AccountPorts): Pro
 /** Returns a user's approvals that no client or device has redeemed yet, earliest expiry first. */
 export function listWaiting(
   userId: string,
-  { grants, signIn }: AccountPorts,
+  { store, signIn }: LoginPorts,
 ): Promise<AuthorizationCodeRecord[]> {
-  return grants.listUnredeemedCodes({ userId }, { now: signIn.runtime.now(), limit: pageSize })
+  return store.listUnredeemedCodes({ userId }, { now: signIn.runtime.now(), limit: pageSize })
 }
 
 /**
@@ -48,20 +40,20 @@ export async function endConnection(
   grantId: string,
   { userId }: AccountSession,
   context: RequestContext,
-  ports: AccountPorts,
+  ports: LoginPorts,
 ): Promise<Grant | undefined> {
-  const { grants, signIn } = ports
+  const { store, signIn } = ports
   const waiting = (await listWaiting(userId, ports)).find(({ grant }) => grant.id === grantId)
-  if (waiting && (await grants.expireCode(waiting.codeHash, signIn.runtime.now()))) {
+  if (waiting && (await store.expireCode(waiting.codeHash, signIn.runtime.now()))) {
     reportRevoked(waiting.grant, context)
     return waiting.grant
   }
   // Also when it was redeemed a moment ago.
   const now = signIn.runtime.now()
-  const record = await grants.findGrant(grantId)
+  const record = await store.findGrant(grantId)
   if (!record || record.grant.user.id !== userId) return undefined
   if (record.end || record.grant.expiresAt <= now) return undefined
-  await grants.endGrant(grantId, 'revoked_by_user', now)
+  await store.endGrant(grantId, 'revoked_by_user', now)
   reportRevoked(record.grant, context)
   return record.grant
 }
@@ -73,12 +65,12 @@ export async function endConnection(
 export async function endAllConnections(
   { userId }: AccountSession,
   context: RequestContext,
-  { grants, signIn }: AccountPorts,
+  { store, signIn }: LoginPorts,
 ): Promise<void> {
   let ended
   do {
     const page = { now: signIn.runtime.now(), limit: pageSize }
-    ended = await grants.endGrants({ userId }, 'revoked_by_user', page)
+    ended = await store.endGrants({ userId }, 'revoked_by_user', page)
     for (const grant of ended) reportRevoked(grant, context)
   } while (ended.length >= pageSize)
 }
@@ -102,11 +94,11 @@ export interface ListedClient {
 export async function findClients(
   of: readonly { grant: Grant }[],
   language: Language,
-  { clients: finder, storedClients }: AccountPorts,
+  { clients: finder, store }: LoginPorts,
 ): Promise<(grant: Grant) => ListedClient> {
   const ids = [...new Set(of.map(({ grant }) => grant.clientId))]
   const found = await Promise.all(
-    ids.map((id) => (isUrl(id) ? storedClients : finder).findClient(id).catch(noneWhenUnavailable)),
+    ids.map((id) => (isUrl(id) ? store : finder).findClient(id).catch(noneWhenUnavailable)),
   )
   const clients = new Map(ids.map((id, index) => [id, found[index]]))
   return ({ clientId }) => {

@@ -25,8 +25,6 @@ export function authorizationResponseUrl(
   return `${target.redirectUri}${target.redirectUri.includes('?') ? '&' : '?'}${parameters.toString()}`
 }
 
-type Answering = Pick<LoginVisit<Pick<LoginPorts, 'urls' | 'app'>>, 'language' | 'ports'>
-
 /**
  * Sends the browser back to the client: by redirect for http(s), by a page with a link for a private-use scheme, which would
  * otherwise leave the login page open in the browser.
@@ -35,7 +33,7 @@ export function answerClient(
   target: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
   outcome: AuthorizationOutcome,
   client: Pick<Client, 'id' | 'name'>,
-  { language, ports: { urls, app } }: Answering,
+  { language, ports: { urls, app } }: Pick<LoginVisit, 'language' | 'ports'>,
 ): Response {
   const url = authorizationResponseUrl(target, outcome, urls.issuer)
   if (/^https?:/i.test(url)) return redirect(url)

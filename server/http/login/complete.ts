@@ -13,13 +13,7 @@ import { redirect } from '../response.ts'
 import { answerClient } from './authorization-response.ts'
 import { renderLogin, renderSecondFactor, showMessage } from './draw.ts'
 import { LoginError } from './login-error.ts'
-import {
-  accountPath,
-  type LoginSubject,
-  type LoginVisit,
-  type PagePorts,
-  type SignInVisit,
-} from './login-subject.ts'
+import { accountPath, type LoginSubject, type LoginVisit, type SignInVisit } from './login-subject.ts'
 
 type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
 
@@ -113,7 +107,7 @@ async function allow(
     return answerClient(request, { code }, client, visit)
   }
   const device = { ...subject.device, scope: limitScope(subject.device.scope, scopes) }
-  if (!(await approveDevice(device, signIn, { ...ports.codes, devices: ports.devices }))) return undefined
+  if (!(await approveDevice(device, signIn, ports.codes))) return undefined
   const { common, finished } = visit.language.texts
   return showMessage(visit, {
     title: finished.device,
@@ -126,7 +120,7 @@ async function allow(
 
 /** Ends the provider's session: the page shows what this server granted, and never asks the provider. */
 async function openAccount(
-  { subject, context, ports }: SignInVisit<PagePorts>,
+  { subject, context, ports }: SignInVisit,
   { identity, session }: SignIn,
 ): Promise<Response> {
   const { signIn, cookies, codes } = ports
@@ -151,8 +145,7 @@ export async function refuseLogin(visit: SignInVisit, notAllowed = false): Promi
     }
     case 'device': {
       const { device, client } = subject
-      if (!(await denyDevice(device, { ...ports.codes, devices: ports.devices })))
-        throw new LoginError('device_gone')
+      if (!(await denyDevice(device, ports.codes))) throw new LoginError('device_gone')
       context.report('device_denied', { client_id: client.id })
       const { common, finished } = language.texts
       return showMessage(visit, {

@@ -33,11 +33,7 @@ export function createDevicePageEndpoint(ports: LoginPorts): Endpoint {
 function showEntry(visit: LoginVisit): Response {
   const given = new URL(visit.request.url).searchParams.get('user_code')
   const userCode = given === null ? undefined : normaliseUserCode(given)
-  return renderEntry(
-    visit,
-    bindingOf(visit.request, visit.ports),
-    userCode === undefined ? {} : { userCode, fromLink: true },
-  )
+  return renderEntry(visit, bindingOf(visit), userCode === undefined ? {} : { userCode, fromLink: true })
 }
 
 async function takeEntry(fields: URLSearchParams, visit: LoginVisit): Promise<Response> {
@@ -67,7 +63,7 @@ async function takeCode(typed: string, binding: BrowserBinding, visit: LoginVisi
     const error = language.counted(language.texts.tooManyAttempts, Math.ceil(waitSeconds / 60))
     return renderEntry(visit, binding, { userCode, error }, 429, waitSeconds)
   }
-  const device = await findDeviceByUserCode(userCode, { ...ports.codes, devices: ports.devices })
+  const device = await findDeviceByUserCode(userCode, ports.codes)
   if (!device) {
     context.report('device_code_unknown')
     return renderEntry(visit, binding, { userCode, error: texts.unknown }, 400)

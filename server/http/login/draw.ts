@@ -25,14 +25,7 @@ import { page, retryHeaders } from '../response.ts'
 import { returnAddress } from './authorization-response.ts'
 import { clientView, isLoopbackUri } from './client-view.ts'
 import { LoginError } from './login-error.ts'
-import {
-  loginPaths,
-  type LoginVisit,
-  notePageOpen,
-  type PagePorts,
-  purposeOf,
-  type SignInVisit,
-} from './login-subject.ts'
+import { loginPaths, type LoginVisit, notePageOpen, purposeOf, type SignInVisit } from './login-subject.ts'
 import { failureText, type SignInFailure, signInFailure, statusOf } from './sign-in-failure.ts'
 
 const dayInSeconds = 86_400
@@ -50,7 +43,7 @@ export interface LoginState {
  * waiting would not help.
  */
 export async function renderLogin(
-  visit: SignInVisit<PagePorts>,
+  visit: SignInVisit,
   { email, failure: given }: LoginState = {},
 ): Promise<Response> {
   const { context, language, ports, request } = visit
@@ -100,7 +93,7 @@ function waysToSignIn(provider: SessionProvider, capabilities: ProviderCapabilit
 
 /** Renders the page that asks for a code of the second factor; `retry` says why the last one was refused. */
 export async function renderSecondFactor(
-  visit: SignInVisit<PagePorts>,
+  visit: SignInVisit,
   { id, factors }: SecondFactorPrompt,
   retry?: SecondFactorRetry,
 ): Promise<Response> {
@@ -117,7 +110,7 @@ export async function renderSecondFactor(
 
 /** Renders the page that waits for a mailed code or link; `retry` says why a code, or another mail, was refused. */
 export async function renderEmailCode(
-  visit: SignInVisit<PagePorts>,
+  visit: SignInVisit,
   prompt: EmailPrompt,
   retry?: { failure: SignInFailure; codesLeft?: number | undefined },
 ): Promise<Response> {
@@ -136,7 +129,7 @@ export async function renderEmailCode(
 
 /** Shows how something ended. */
 export function showMessage(
-  { language, ports }: Pick<LoginVisit<Pick<PagePorts, 'app'>>, 'language' | 'ports'>,
+  { language, ports }: Pick<LoginVisit, 'language' | 'ports'>,
   message: Omit<MessageView, keyof PageView>,
   headers: Record<string, string> = {},
 ): Response {
@@ -152,7 +145,7 @@ function codeError(failure: SignInFailure, codesLeft: number | undefined, langua
 
 function signInPage(
   html: string,
-  { subject, language, ports: { app, cookies } }: SignInVisit<PagePorts>,
+  { subject, language, ports: { app, cookies } }: SignInVisit,
   failure: SignInFailure | undefined,
   headers: Record<string, string> = {},
 ): Response {
@@ -168,10 +161,7 @@ function signInPage(
  * Builds what every page of a sign-in has in common: its purpose, the form target, and the sealed state. `waiting` is the sign-in
  * that waits for a code, if one does.
  */
-function signInView(
-  visit: SignInVisit<PagePorts>,
-  waiting: Omit<SignInTransaction, 'purpose'> = {},
-): SignInView {
+function signInView(visit: SignInVisit, waiting: Omit<SignInTransaction, 'purpose'> = {}): SignInView {
   const { subject, language, ports } = visit
   const transaction = { purpose: purposeOf(visit), ...waiting }
   return {
@@ -188,11 +178,7 @@ function hostOf(address: string | undefined): string | undefined {
   return address?.includes(':') ? `[${address}]` : address
 }
 
-function subjectView({
-  subject,
-  language,
-  ports: { codes, signIn, urls },
-}: SignInVisit<PagePorts>): SubjectView {
+function subjectView({ subject, language, ports: { codes, signIn, urls } }: SignInVisit): SubjectView {
   switch (subject.kind) {
     case 'authorization': {
       const { request, client } = subject

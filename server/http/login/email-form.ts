@@ -5,7 +5,7 @@ import type { RequestContext } from '../endpoint.ts'
 import { captchaTokenIn } from '../pages/captcha.ts'
 import { continueLogin } from './complete.ts'
 import { renderEmailCode, renderLogin } from './draw.ts'
-import { type PagePorts, purposeOf, type SignInVisit } from './login-subject.ts'
+import { purposeOf, type SignInVisit } from './login-subject.ts'
 import {
   reportedFailure,
   type SignInFailure,
@@ -21,7 +21,7 @@ import {
 export async function takeEmail(
   fields: URLSearchParams,
   known: EmailPrompt | undefined,
-  visit: SignInVisit<PagePorts>,
+  visit: SignInVisit,
 ): Promise<Response> {
   const posted = { email: known?.email ?? fields.get('email') ?? '', captchaToken: captchaTokenIn(fields) }
   const pageDue = startRefusalDelay(visit.ports.signIn.runtime)
@@ -36,7 +36,7 @@ export async function takeEmail(
 async function askForMail(
   posted: { email: string; captchaToken: string | undefined },
   pageDue: () => Promise<void>,
-  visit: SignInVisit<PagePorts>,
+  visit: SignInVisit,
 ): Promise<{ prompt: EmailPrompt } | { failure: SignInFailure }> {
   const { subject, context, ports } = visit
   try {

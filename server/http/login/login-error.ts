@@ -27,9 +27,9 @@ export class LoginError extends Error {
 }
 
 /** Wraps a handler of the login flow: a {@link LoginError}, or a client that cannot be looked up, becomes a page. */
-export function loginHandler<Ports extends LoginPorts>(
-  ports: Ports,
-  handle: (visit: LoginVisit<Ports>) => Promise<Reply> | Reply,
+export function loginHandler(
+  ports: LoginPorts,
+  handle: (visit: LoginVisit) => Promise<Reply> | Reply,
 ): EndpointHandler {
   return async (request, context) => {
     const visit = { ports, request, context, language: pageLanguage(request, ports.languages) }

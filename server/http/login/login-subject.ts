@@ -1,12 +1,13 @@
 import { matchRedirectUri } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { AccessControl } from '../../core/access/access-control.ts'
 import { signInKey } from '../../core/attempts/attempt-book.ts'
+import type { DevicePorts } from '../../core/authorization/device-authorization.ts'
+import type { Store } from '../../core/store.ts'
 import type { AttemptSource } from '../../core/limits/attempt-limit.ts'
-import type { AuthorizationCodePorts } from '../../core/authorization/authorization-code.ts'
 import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
-import type { DeviceStore, PendingDevice } from '../../core/authorization/device-authorization-store.ts'
+import type { PendingDevice } from '../../core/authorization/device-authorization-store.ts'
 import { isUnusedRegistration } from '../../core/clients/client-life.ts'
-import type { Client, ClientFinder, ClientStore } from '../../core/clients/client.ts'
+import type { Client, ClientFinder } from '../../core/clients/client.ts'
 import { openKnownAccounts } from '../../core/sign-in/device-cookie.ts'
 import type { SignInVisitor } from '../../core/sign-in/sign-in-limit.ts'
 import { type BrowserBinding, createBrowserBinding } from '../../core/sign-in/browser-seal.ts'
@@ -19,22 +20,17 @@ import type { AppView } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { LoginCookies } from '../cookies.ts'
 
-/** Ports for rendering the pages of a sign-in. */
-export interface PagePorts {
+/** Ports of the login endpoints and their pages. */
+export interface LoginPorts {
   urls: PublicUrls
   app: AppView
-  registrations: Pick<ClientStore, 'noteClientOpened'>
-  codes: AuthorizationCodePorts
-  signIn: SignInPorts
-  cookies: LoginCookies
-}
-
-/** Ports of the login endpoints: those of the pages, and those to find the client of a sign-in and to complete it. */
-export interface LoginPorts extends PagePorts {
   languages: Languages
   clients: ClientFinder
-  devices: DeviceStore
+  store: Store
+  codes: DevicePorts
+  signIn: SignInPorts
   access: AccessControl
+  cookies: LoginCookies
 }
 
 /** The purpose of a sign-in, with the requesting client, and the visitor. */
@@ -45,8 +41,8 @@ export type LoginSubject = { visitor: SignInVisitor } & (
 )
 
 /** A request of the login flow. */
-export interface LoginVisit<Ports = LoginPorts> {
-  ports: Ports
+export interface LoginVisit {
+  ports: LoginPorts
   request: Request
   context: RequestContext
   /** The language of the link or the browser; from {@link findSignIn} on, the language of the sign-in. */
@@ -54,7 +50,7 @@ export interface LoginVisit<Ports = LoginPorts> {
 }
 
 /** A request that belongs to a sign-in. */
-export interface SignInVisit<Ports = LoginPorts> extends LoginVisit<Ports> {
+export interface SignInVisit extends LoginVisit {
   subject: LoginSubject
 }
 
@@ -69,7 +65,7 @@ export const loginPaths: Readonly<Record<LoginSubject['kind'], string>> = {
  * Returns the path of the connections page. Without the origin: on loopback the browser may know this server by another name, and
  * its cookies belong to that name.
  */
-export function accountPath({ urls }: Pick<LoginPorts, 'urls'>): string {
+export function accountPath({ urls }: LoginPorts): string {
   return `${urls.basePath}${loginPaths.account}`
 }
 
@@ -127,12 +123,9 @@ export function noteAttempt(
 }
 
 /** Records that a page of the sign-in is open, so that its client's registration is not removed meanwhile. */
-export async function notePageOpen(
-  subject: LoginSubject,
-  { registrations, signIn }: Pick<LoginPorts, 'registrations' | 'signIn'>,
-): Promise<void> {
+export async function notePageOpen(subject: LoginSubject, { store, signIn }: LoginPorts): Promise<void> {
   if (subject.kind === 'account' || !isUnusedRegistration(subject.client)) return
-  await registrations.noteClientOpened(subject.client.id, signIn.runtime.now())
+  await store.noteClientOpened(subject.client.id, signIn.runtime.now())
 }
 
 /** Returns the source of a visitor's attempts for limits. */
@@ -141,17 +134,14 @@ export function sourceOf({ address, knownAccounts }: SignInVisitor): AttemptSour
 }
 
 /** Returns the CSRF value of the requesting browser, or a new one for it. */
-export function bindingOf(
-  request: Request,
-  { cookies, signIn }: Pick<LoginPorts, 'cookies' | 'signIn'>,
-): BrowserBinding {
+export function bindingOf({ request, ports: { cookies, signIn } }: LoginVisit): BrowserBinding {
   return cookies.csrf.read(request) ?? createBrowserBinding(signIn.runtime.randomBytes)
 }
 
 /** Returns the visitor who sends the request, in the browser with the CSRF value `binding`. */
 export function visitorOf(
   binding: BrowserBinding,
-  { request, context, ports: { cookies, signIn } }: LoginVisit<Pick<LoginPorts, 'cookies' | 'signIn'>>,
+  { request, context, ports: { cookies, signIn } }: LoginVisit,
 ): SignInVisitor {
   const knownAccounts = openKnownAccounts(cookies.device.read(request), signIn)
   return { binding, address: context.address, knownAccounts }

@@ -27,7 +27,6 @@ import {
   loginPaths,
   type LoginPorts,
   type LoginSubject,
-  type PagePorts,
   purposeOf,
   type SignInVisit,
   type LoginVisit,
@@ -51,11 +50,11 @@ export const sealErrors: Readonly<Record<'invalid' | 'expired' | 'foreign_browse
  * Creates the endpoint of a page of the login flow: GET shows it, POST handles the forms of its sign-ins, and by `take` its other
  * ones.
  */
-export function createLoginEndpoint<Ports extends LoginPorts>(
+export function createLoginEndpoint(
   kind: LoginSubject['kind'],
-  ports: Ports,
-  show: (visit: LoginVisit<Ports>) => Promise<Response> | Response,
-  take?: (fields: URLSearchParams, visit: LoginVisit<Ports>) => Promise<Response>,
+  ports: LoginPorts,
+  show: (visit: LoginVisit) => Promise<Response> | Response,
+  take?: (fields: URLSearchParams, visit: LoginVisit) => Promise<Response>,
 ): Endpoint {
   return {
     path: `${ports.urls.basePath}${loginPaths[kind]}`,
@@ -120,7 +119,7 @@ async function openForm(
 async function leave(
   start: (purpose: SignInPurpose) => Promise<string>,
   email: string | undefined,
-  visit: SignInVisit<PagePorts>,
+  visit: SignInVisit,
 ): Promise<Response> {
   try {
     return redirect(await start(purposeOf(visit)))
@@ -129,7 +128,7 @@ async function leave(
   }
 }
 
-function takeSocial(method: string, visit: SignInVisit<PagePorts>): Promise<Response> {
+function takeSocial(method: string, visit: SignInVisit): Promise<Response> {
   const { subject, ports } = visit
   return leave(
     (purpose) => startSocialSignIn(purpose, method, subject.visitor, ports.signIn),
@@ -138,7 +137,7 @@ function takeSocial(method: string, visit: SignInVisit<PagePorts>): Promise<Resp
   )
 }
 
-function takeSso(fields: URLSearchParams, visit: SignInVisit<PagePorts>): Promise<Response> {
+function takeSso(fields: URLSearchParams, visit: SignInVisit): Promise<Response> {
   const { subject, ports } = visit
   const email = fields.get('email') ?? ''
   const posted = { email, captchaToken: captchaTokenIn(fields) }

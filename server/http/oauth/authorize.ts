@@ -28,7 +28,7 @@ export function createAuthorizeEndpoint(ports: LoginPorts): Endpoint {
 async function showLogin(visit: LoginVisit): Promise<Response> {
   const { context, language, ports } = visit
   const parameters = new URL(visit.request.url).searchParams
-  const visitor = visitorOf(bindingOf(visit.request, visit.ports), visit)
+  const visitor = visitorOf(bindingOf(visit), visit)
   context.attempt?.({ clientId: parameters.get('client_id') ?? undefined })
   const parsed = await parseAuthorizationRequest(parameters, {
     clients: finderFor(sourceOf(visitor), ports.clients),

@@ -92,9 +92,10 @@ export async function createLoginFixture(
       ...(options.signUpUrl !== undefined && { signUpUrl: options.signUpUrl }),
     },
     clients: store,
-    registrations: store,
+    store,
     codes: {
       store,
+      devices: store,
       sealer,
       runtime,
       providerIssuer: provider.issuer,
@@ -103,7 +104,6 @@ export async function createLoginFixture(
       accessTokenTtlSeconds: 3600,
       reportGrantEnd: () => {},
     },
-    devices: store,
     signIn,
     access: options.access ?? accessSample(),
     cookies: createLoginCookies(baseUrl),
@@ -114,7 +114,7 @@ export async function createLoginFixture(
       createAuthorizeEndpoint(ports),
       createCallbackEndpoint(ports),
       createDevicePageEndpoint(ports),
-      createAccountEndpoint({ ...ports, grants: store, storedClients: store }),
+      createAccountEndpoint(ports),
     ],
     {
       baseUrl,
@@ -128,7 +128,7 @@ export async function createLoginFixture(
   )
   const client = publicClient({ redirectUris: ['http://127.0.0.1/callback'] })
   if (!beside) await store.addClient(client)
-  const devicePorts = { ...ports.codes, devices: store, issuer: urls.issuer, resource: urls.resource }
+  const devicePorts = { ...ports.codes, issuer: urls.issuer, resource: urls.resource }
   const asked = authorizationRequest({ clientId: client.id, resource: urls.resource })
   return {
     fetch,
