@@ -1,6 +1,6 @@
 import type { AccountSession } from '../../core/sign-in/account-session.ts'
-import { type Client, type ClientStore, ClientUnavailableError } from '../../core/clients/client.ts'
-import type { AuthorizationCodeRecord, Grant, GrantRecord, GrantStore } from '../../core/session/grant.ts'
+import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
+import type { AuthorizationCodeRecord, Grant, GrantRecord } from '../../core/session/grant.ts'
 import type { Language } from '../../texts/language.ts'
 import type { RequestContext } from '../endpoint.ts'
 import { connectedClient, returnHosts, returnsToWeb } from '../login/client-view.ts'

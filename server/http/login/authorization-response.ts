@@ -4,7 +4,7 @@ import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { page, redirect } from '../response.ts'
 import { finishedPage } from '../pages/finished-page.ts'
 import { clientDisplayName } from './client-view.ts'
-import type { LoginPorts, LoginVisit } from './login-subject.ts'
+import type { LoginVisit } from './login-subject.ts'
 
 /** The authorization response: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
 export type AuthorizationOutcome = { code: string } | { error: string; description: string }
