@@ -11,32 +11,27 @@ export function createMemoryStore(runtime: Runtime): CredentialStore {
   let count = 0
   return {
     read: async (id) => credentials.get(id),
-    write: async (id, credential) => {
-      credentials.set(id, structuredClone(credential))
-    },
+    write: async (id, credential) => void credentials.set(id, structuredClone(credential)),
     remove: async (id) => credentials.delete(id),
     list: async () =>
       [...credentials].map(([id, credential]) => ({ kind: 'readable' as const, id, credential })),
     prepare: async () => undefined,
     clear: async () => credentials.clear(),
     notices: {
-      post: async (name, text) => {
-        notices.set(name, text)
-      },
+      post: async (name, text) => void notices.set(name, text),
       read: async (name) => notices.get(name),
-      remove: async (name) => {
-        notices.delete(name)
-      },
+      remove: async (name) => void notices.delete(name),
     },
-    exclusively: createLock((name) => {
-      return () => {
+    exclusively: createLock(
+      (name) => () => {
         const heldBy = leases.get(name)
         if (heldBy !== undefined) return { kind: 'held', heldBy }
         const lease = String((count += 1))
         leases.set(name, lease)
         return { kind: 'taken', lease, release: () => leases.delete(name) }
-      }
-    }, runtime),
+      },
+      runtime,
+    ),
     backend: async () => 'memory',
   }
 }

@@ -84,9 +84,7 @@ export function createCredentialStore(
     notices: {
       post: async (name, text) => notices.write(`${name}.json`, text),
       read: async (name) => notices.read(`${name}.json`),
-      remove: async (name) => {
-        notices.remove(`${name}.json`)
-      },
+      remove: async (name) => void notices.remove(`${name}.json`),
     },
     exclusively,
     backend: async () => ring.backend(),

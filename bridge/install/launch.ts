@@ -8,15 +8,6 @@ const secretHeader =
   /^(?:proxy-)?authorization$|cookie|token|secret|password|api[-_]?key|credential|signature/i
 const secretParameter = /token|secret|password|passwd|api[-_]?key|signature|^(?:key|sig|auth|code)$/i
 
-/**
- * Refuses to write a secret into a client's file, as plain text and often in backups and git, with {@link
- * InstallError}. Recognizes secrets only by name. The message contains no values.
- */
-function refuseSecrets(serverUrl: string, flags: readonly LaunchFlag[]): void {
-  refuseInUrl('The URL of the server', serverUrl)
-  for (const { flag, value = '' } of flags) refuseInFlag(flag, value)
-}
-
 function refuseInFlag(flag: string, value: string): void {
   const [name = ''] = value.split(/[:=]/)
   if (flag === '--header' && secretHeader.test(name.trim())) {
@@ -73,7 +64,10 @@ function refuse(what: string, nextStep: string): never {
  */
 export const managedVariable = 'DRAWBRIDGE_HOME'
 
-/** Builds the command of an entry. Refuses secrets, and blanks, at which clients on Windows split arguments. */
+/**
+ * Builds the command of an entry. Refuses blanks, at which clients on Windows split arguments, and to write a secret into a client's file, as
+ * plain text and often in backups and git, with {@link InstallError}. Recognizes secrets only by name. The message contains no values.
+ */
 export function createLaunch({
   node,
   launcher,
@@ -87,7 +81,8 @@ export function createLaunch({
   flags: readonly LaunchFlag[]
   environment: Readonly<Record<string, string | undefined>>
 }): Launch {
-  refuseSecrets(serverUrl, flags)
+  refuseInUrl('The URL of the server', serverUrl)
+  for (const { flag, value = '' } of flags) refuseInFlag(flag, value)
   const given = flags.flatMap(({ flag, value }) =>
     value === undefined ? [flag] : [flag, compact(flag, value)],
   )

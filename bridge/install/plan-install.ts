@@ -57,15 +57,8 @@ export interface Target {
   system: InstallSystem
 }
 
-/** A client's configuration as found. */
-export interface Found extends ServerList {
-  file: ConfigFile
-  /** The client's own program, for the user's configuration. */
-  program: string | undefined
-}
-
-/** Reads a client's configuration, through its own program where the file is not read. Throws {@link InstallError}. */
-export function findServers({ client, scope, system }: Target): Found {
+/** Reads a client's configuration, through its own program where the file is not read. `program`: that program, for the user's configuration. Throws {@link InstallError}. */
+export function findServers({ client, scope, system }: Target) {
   const file = readConfigFile(clientFile(client, scope, system))
   if (scope === 'project') refuseOutside(file, system.projectFolder)
   const program = scope === 'user' ? findProgram(client, system) : undefined

@@ -13,14 +13,14 @@ import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { type CommandInput, credentialsOf } from '../command.ts'
-import { askFirst, type FirstAnswer, namesSignIn } from '../connect/endpoint-probe.ts'
+import type { FirstAnswer } from '../connect/endpoint-probe.ts'
 import { memoryOf } from '../connect/memory-file.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { terminalColumns } from '../terminal/output.ts'
 import { asTyped } from '../terminal/program-name.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { readStore, storeChecks, type StoreFacts } from './credential-check.ts'
-import { endpointChecks, type EndpointFacts, signInNeed } from './endpoint-check.ts'
+import { askEndpoint, endpointChecks, signInNeed } from './endpoint-check.ts'
 import { exitCodeOf } from './finding.ts'
 import { ownChecks } from './own-check.ts'
 import { findSignIn, signInChecks } from './sign-in-check.ts'
@@ -115,20 +115,6 @@ async function* examineLogin(
   if (store === undefined) return config.token
   yield findingsOf(storeChecks, { ...store, issuer: found.server?.metadata.issuer, isWanted })
   return tokenOf(store)
-}
-
-async function askEndpoint(config: BridgeConfig, ports: OAuthPorts): Promise<EndpointFacts> {
-  const headers = Object.entries(config.proxy.headers).filter(
-    ([name]) => name.toLowerCase() !== 'authorization',
-  )
-  const now = ports.runtime.now()
-  try {
-    const answer = await askFirst(ports.http, config.serverUrl, Object.fromEntries(headers))
-    const isNamed = answer.status !== 401 && (await namesSignIn(config.oauth, ports).catch(() => false))
-    return { config, answer, error: undefined, namesSignIn: isNamed, now }
-  } catch (error) {
-    return { config, answer: undefined, error, namesSignIn: false, now }
-  }
 }
 
 /** Returns the token of the stored login while that is valid: renewing it is left to a connection. */

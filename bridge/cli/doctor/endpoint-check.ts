@@ -2,19 +2,27 @@ import { parseJsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { BridgeConfig } from '../../config/config-reader.ts'
 import { chooseProxy } from '../../http/route.ts'
-import type { FirstAnswer } from '../connect/endpoint-probe.ts'
+import type { OAuthPorts } from '../../oauth/server-request.ts'
+import { askFirst, type FirstAnswer, namesSignIn } from '../connect/endpoint-probe.ts'
 import { exitCode } from '../failure/failure-table.ts'
 import { failureContextOf } from '../failure/failure-text.ts'
 import { failed } from './finding.ts'
 
-/** The first response of a server to a client without a token, or why there was none. */
-export interface EndpointFacts {
-  config: BridgeConfig
-  answer: FirstAnswer | undefined
-  error: unknown
-  /** The server names an authorization server. */
-  namesSignIn: boolean
-  now: number
+export type EndpointFacts = Awaited<ReturnType<typeof askEndpoint>>
+
+/** Asks for the first response of a server to a client without a token, or why there is none; `namesSignIn` if it names an authorization server. */
+export async function askEndpoint(config: BridgeConfig, ports: OAuthPorts) {
+  const headers = Object.entries(config.proxy.headers).filter(
+    ([name]) => name.toLowerCase() !== 'authorization',
+  )
+  const facts = { config, now: ports.runtime.now() }
+  try {
+    const answer = await askFirst(ports.http, config.serverUrl, Object.fromEntries(headers))
+    const isNamed = answer.status !== 401 && (await namesSignIn(config.oauth, ports).catch(() => false))
+    return { ...facts, answer, error: undefined, namesSignIn: isNamed }
+  } catch (error) {
+    return { ...facts, answer: undefined, error, namesSignIn: false }
+  }
 }
 
 export const endpointChecks: Checks<EndpointFacts> = {

@@ -50,17 +50,12 @@ export function failureContextOf({
 /** Describes any error. System errors keep their message. */
 export function describeError(error: unknown, context: FailureContext): Failure {
   if (error instanceof CommandFailure) {
-    const { nextStep, exit } = error
-    return {
-      code: 'command',
-      sentences: [sentence(error.message)],
-      nextStep: fill(nextStep, context),
-      exit,
-    }
+    const { message, nextStep, exit } = error
+    return { code: 'command', sentences: [sentence(message)], nextStep: fill(nextStep, context), exit }
   }
   const code = failureCode(error)
   const { nextStep: usual, exit = exitCode.failed } = failureTable[code]
-  const known = saysNextStep(error) ? error.nextStep : undefined
+  const known = code === 'unexpected' ? undefined : (error as { nextStep?: string }).nextStep
   const nextStep = known ?? usual
   if (code === 'server_sign_in_needed' && context.fixedBy !== undefined) {
     const fixed = fixedFailures[context.fixedBy]
@@ -71,15 +66,6 @@ export function describeError(error: unknown, context: FailureContext): Failure 
       ? error.problems.map((problem) => asTyped(problem))
       : [sentence(messageOf(error, code))]
   return { code, sentences, nextStep: fill(nextStep, context), exit }
-}
-
-function saysNextStep(error: unknown): error is { nextStep: string | undefined } {
-  return (
-    error instanceof NetworkError ||
-    error instanceof OAuthFailure ||
-    error instanceof CredentialError ||
-    error instanceof ConfigError
-  )
 }
 
 const fixedHeader = {

@@ -81,7 +81,9 @@ export async function carryOut(
       return terminal.note(`Nothing was changed${did === 'planned' ? ' (--dry-run)' : ''}.`)
     if (did === 'manual') {
       terminal.note(`${where} is left as it is: ${String(outcome.why)}.`)
-      terminal.note(snippet === undefined ? `Remove the entry ${name} from it by hand.` : manualText(plan))
+      if (plan.change === 'remove') terminal.note(`Remove the entry ${name} from it by hand.`)
+      else if (plan.change === 'add') terminal.note('Add this to it:')
+      else terminal.note(`Put this in place of the entry ${name} there:`)
       if (snippet !== undefined) terminal.print(snippet)
     } else {
       terminal.note(`${client.title} ${headlines[did](name, where)}.`)
@@ -128,10 +130,6 @@ function runCommand({ entry, name }: Plan, target: Target, command: readonly str
 
 function shellLine(command: readonly string[]): string {
   return command.map(shellWord).join(' ')
-}
-
-function manualText({ change, name }: Plan): string {
-  return change === 'add' ? 'Add this to it:' : `Put this in place of the entry ${name} there:`
 }
 
 async function isAgreed({ change, file, name }: Plan, { options, terminal }: CommandInput): Promise<boolean> {

@@ -328,6 +328,7 @@ describe('a file with comments', () => {
     expect(code).toBe(0)
     expect(notes).toContain(`${cursorFile()} is left as it is: it has comments or trailing commas`)
     expect(notes).toContain('Add this to it:')
+    expect(notes).toContain(`To do it now: drawbridge login ${url}`)
     expect(JSON.parse(out)).toEqual({
       mcpServers: { 'example-com': { type: 'stdio', command: place.node, args: [place.launcher, url] } },
     })
@@ -349,6 +350,7 @@ describe('a file with comments', () => {
     const { code, notes } = await run(['cursor'], { command: 'uninstall' })
     expect(code).toBe(0)
     expect(notes).toContain('Remove the entry example-com from it by hand.')
+    expect(notes).toContain(`To remove it: drawbridge logout ${url}`)
     writeText(withEntry({ command: 'npx' }))
     expect((await run(['cursor', url])).notes).toContain('Put this in place of the entry example-com there:')
   })

@@ -1,6 +1,5 @@
 import {
   CredentialError,
-  type CredentialStore,
   type KeyPlaceName,
   type StoredLogin,
   loginId,
@@ -31,7 +30,10 @@ export async function status(input: CommandInput): Promise<ExitCode> {
   const logins = readableOf(stored, read, now)
   const unreadable = unreadableOf(stored, read)
   if (logins.length + unreadable.length === 0) refuseNoUrl(read)
-  const backend = await backendOf(store)
+  const backend = await store.backend().catch((error: unknown) => {
+    if (error instanceof CredentialError) return 'unknown' as const
+    throw error
+  })
   const code = codeOf(logins, unreadable)
   const facts = {
     ok: code === exitCode.ok,
@@ -86,18 +88,6 @@ function codeOf(logins: readonly LoginView[], unreadable: readonly UnreadableLog
   return isGood && unreadable.length === 0 ? exitCode.ok : exitCode.signInNeeded
 }
 
-type Backend = KeyPlaceName | 'memory' | 'unknown'
-
-/** Returns `unknown` for a damaged key, which the logins report already. */
-async function backendOf(store: CredentialStore): Promise<Backend | undefined> {
-  try {
-    return await store.backend()
-  } catch (error) {
-    if (error instanceof CredentialError) return 'unknown'
-    throw error
-  }
-}
-
 /** Two ways to write one address are the same server, as for the store. */
 function comparable(serverUrl: string): string {
   if (!isUrl(serverUrl)) return serverUrl
@@ -140,7 +130,8 @@ function tokenText({ expires_at: expiresAt, renews }: LoginView, now: number): s
   return `${left > 0 ? `expires in ${durationText(left)}` : `expired ${durationText(-left)} ago`}, ${renewal}`
 }
 
-function keyText(backend: Backend | undefined, home: string): string {
+/** `unknown`: the key is damaged, which the logins report already. */
+function keyText(backend: KeyPlaceName | 'memory' | 'unknown' | undefined, home: string): string {
   if (backend === 'memory') return 'Logins are in memory only, and end with each process.'
   const places = {
     keychain: 'their key is in the keychain',

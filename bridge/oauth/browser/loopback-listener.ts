@@ -79,20 +79,7 @@ function closeServer(server: Server): Promise<void> {
 }
 
 /** Receives the browser when it returns from the authorization server. */
-export interface LoopbackListener {
-  redirectUri: string
-  /** Parameters of the first response that carries `state`. Never rejects. */
-  response: Promise<URLSearchParams>
-  /**
-   * Waits for the response to a second request that replaces the first. Browsers that bring the previous state are redirected
-   * to `url`, which starts the new request. Call at most once.
-   */
-  askAgain(state: string, url: string): Promise<URLSearchParams>
-  /** Sends the outcome to the waiting browsers. Resolves when they have received it, or after a second. */
-  finish(outcome: CallbackOutcome): Promise<void>
-  /** Frees the port and drops connections that are still waiting. */
-  close(): Promise<void>
-}
+export type LoopbackListener = Awaited<ReturnType<typeof openLoopbackListener>>
 
 /** Options for {@link openLoopbackListener}. */
 export interface LoopbackListenerConfig {
@@ -109,7 +96,7 @@ const flushMs = 1000
  * can reach it under another name. A request with another `state` gets a page and the wait goes on: forged errors end
  * nothing. Rejects with `OAuthFailure` `no_callback_port`.
  */
-export async function openLoopbackListener(config: LoopbackListenerConfig): Promise<LoopbackListener> {
+export async function openLoopbackListener(config: LoopbackListenerConfig) {
   const { callback } = config
   const waiting = new Set<ServerResponse>()
   let outcome: CallbackOutcome | undefined
@@ -153,8 +140,13 @@ export async function openLoopbackListener(config: LoopbackListenerConfig): Prom
   authority = `${host.includes(':') ? `[${host}]` : host}:${sockets.port}`
   return {
     redirectUri: `http://${authority}${callback.path}`,
+    /** Parameters of the first response that carries `state`. Never rejects. */
     response: first.given,
-    askAgain(state, url) {
+    /**
+     * Waits for the response to a second request that replaces the first. Browsers that bring the previous state are redirected
+     * to `url`, which starts the new request. Call at most once.
+     */
+    askAgain(state: string, url: string): Promise<URLSearchParams> {
       former = { state: wanted, url }
       wanted = state
       next = createSignal()
@@ -162,12 +154,14 @@ export async function openLoopbackListener(config: LoopbackListenerConfig): Prom
       waiting.clear()
       return next.given
     },
-    async finish(result) {
+    /** Sends the outcome to the waiting browsers. Resolves when they have received it, or after a second. */
+    async finish(result: CallbackOutcome): Promise<void> {
       outcome = result
       const closed = [...waiting].map((reply) => once(reply, 'close'))
       for (const reply of waiting) send(reply, result)
       await settledWithin(Promise.allSettled(closed), flushMs)
     },
+    /** Frees the port and drops connections that are still waiting. */
     close: sockets.close,
   }
 }
