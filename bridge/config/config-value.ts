@@ -115,15 +115,8 @@ const protocolParameters = new Set([
 /** A header with its expanded value. */
 export type HeaderEntry = readonly [name: string, value: string]
 
-/** The address that the browser returns to. */
-export interface CallbackAddress {
-  host: string
-  port: number | undefined
-  path: string
-}
-
 /** Parses a redirect URI on this machine, `http://HOST[:PORT]/PATH` (RFC 8252 section 7.3). */
-export function parseCallback(text: string): CallbackAddress {
+export function parseCallback(text: string) {
   const match = /^http:\/\/(\[[0-9a-fA-F:]+\]|[^/:?#\s]+)(?::(\d{1,5}))?(\/[^?#\s]*)$/.exec(text)
   const [, host = '', port, path = ''] = match ?? []
   if (!match || !isLoopbackHostname(host)) {

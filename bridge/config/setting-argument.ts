@@ -32,8 +32,11 @@ export class FlagReader {
       )
       option.helpGroup(`${group}:`).hideHelp(!isShown)
       add(command, option, (text) => {
-        if (secret) this.#problems.push(`${flag}: ${secretProblem(setting)}`)
-        else this.#take(setting, text ?? 'on')
+        if (!secret) return this.#take(setting, text ?? 'on')
+        const remedy = `Use ${variableOf(setting)}.`
+        this.#problems.push(
+          `${flag}: is not a flag, because every user of this computer could see it. ${remedy}`,
+        )
       })
       const negative = negativeOf(setting)
       if (negative !== undefined)
@@ -75,10 +78,6 @@ export class FlagReader {
 
 function add(command: Command, option: Option, onGiven: (text?: string) => void): void {
   command.addOption(option).on(`option:${option.name()}`, onGiven)
-}
-
-function secretProblem(setting: Setting): string {
-  return `is not a flag, because every user of this computer could see it. Use ${variableOf(setting)}.`
 }
 
 function unknownFlag(word: string, { options }: Command): { problem: string; takesValue: boolean } {

@@ -8,9 +8,6 @@ export type LoginId = string
 /** A place of the key that seals the credentials. Drawbridge does not manage the one in the environment. */
 export type KeyPlaceName = 'keychain' | 'file' | 'environment'
 
-/** The configurable places. `memory` writes nothing at all. */
-type KeyBackend = 'keychain' | 'file' | 'memory'
-
 /** An entry of {@link CredentialStore.list}: the login, or the path of its file and why it cannot be read. */
 export type StoredLogin =
   | { kind: 'readable'; id: LoginId; credential: Credential }
@@ -90,8 +87,8 @@ export class CredentialError extends Error {
 export interface CredentialsConfig {
   /** The folder of this user: `~/.drawbridge`, regardless of XDG, as clients strip the environment. */
   home: string
-  /** Undefined: the earlier choice, or else the keychain if it works, or else a file. */
-  backend: KeyBackend | undefined
+  /** Undefined: the earlier choice, or else the keychain if it works, or else a file. `memory` writes nothing at all. */
+  backend: 'keychain' | 'file' | 'memory' | undefined
   /** The key itself from the environment, as base64url of 32 bytes. Secret; never written anywhere. */
   key?: string | undefined
   /** Time limit for the keychain: seconds where a prompt may be on the screen, less under a client. */

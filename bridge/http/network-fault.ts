@@ -35,7 +35,7 @@ export function networkError(cause: unknown, place: FaultPlace): NetworkError {
     describeEnd(code, place) ?? (connected ? describeBroken(code, url) : describeUnreached(code, url))
   return new NetworkError(fault, url.origin, message, {
     // A write that failed left the request incomplete: the server cannot have acted on it.
-    sent: connected && !isWriteError(cause),
+    sent: connected && !(cause instanceof Error && 'syscall' in cause && cause.syscall === 'write'),
     cause: withoutBytes(cause),
     nextStep: fault === 'tls' ? tlsNextStep(code, cause) : undefined,
   })
@@ -54,10 +54,6 @@ export function errorCode(error: unknown): string {
   // OpenSSL's reason is only in the message: `write EPROTO ...:error:0A00010B:SSL routines:f:wrong version number:...`.
   const [, reason] = (error.code === 'EPROTO' && /:SSL routines:[^:]*:([^:]+):/.exec(error.message)) || []
   return reason === undefined ? error.code : `ERR_SSL_${reason.toUpperCase().replaceAll(/\W+/g, '_')}`
-}
-
-function isWriteError(cause: unknown): boolean {
-  return cause instanceof Error && 'syscall' in cause && cause.syscall === 'write'
 }
 
 /** Parsers attach the bytes that they could not read to their errors, and these may contain a token. */

@@ -46,7 +46,7 @@ function covers(entry: string, url: URL): boolean {
   if (entry === '*') return true
   if (entry.includes('/')) return coversNetwork(entry, url.hostname)
   const { host, port } = splitPort(entry)
-  if (port !== undefined && port !== effectivePort(url)) return false
+  if (port !== undefined && port !== (url.port || (url.protocol === 'https:' ? '443' : '80'))) return false
   const name = host.replace(/^\*?\./, '')
   const asked = withoutBrackets(url.hostname).replace(/\.$/, '')
   return name !== '' && (asked === name || (isIP(asked) === 0 && asked.endsWith(`.${name}`)))
@@ -69,11 +69,6 @@ function splitPort(entry: string): { host: string; port: string | undefined } {
   if (isIP(entry) === 6) return { host: entry, port: undefined }
   const [, host = entry, port] = /^(.*?)(?::(\d+))?$/.exec(entry) ?? []
   return { host: withoutBrackets(host), port }
-}
-
-function effectivePort(url: URL): string {
-  if (url.port !== '') return url.port
-  return url.protocol === 'https:' ? '443' : '80'
 }
 
 function withoutBrackets(host: string): string {

@@ -83,18 +83,15 @@ export function createLaunch({
 }): Launch {
   refuseInUrl('The URL of the server', serverUrl)
   for (const { flag, value = '' } of flags) refuseInFlag(flag, value)
-  const given = flags.flatMap(({ flag, value }) =>
-    value === undefined ? [flag] : [flag, compact(flag, value)],
-  )
+  const given = flags.flatMap(({ flag, value }) => {
+    // `Name:value` means the same without its blank.
+    const compact = flag === '--header' ? value?.replace(/^([^:\s]+):[ \t]+/, '$1:') : value
+    return compact === undefined ? [flag] : [flag, compact]
+  })
   for (const argument of [serverUrl, ...given]) refuseBlanks(argument)
   const home = environment[managedVariable]
   const env = home ? { [managedVariable]: home } : {}
   return { command: node, args: [launcher, serverUrl, ...given], env }
-}
-
-/** Removes the blank from `Name: value`, which does not change its meaning. */
-function compact(flag: string, value: string): string {
-  return flag === '--header' ? value.replace(/^([^:\s]+):[ \t]+/, '$1:') : value
 }
 
 function refuseBlanks(argument: string): void {

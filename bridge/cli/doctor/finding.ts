@@ -6,12 +6,9 @@ import { type FailureContext, describeError } from '../failure/failure-text.ts'
 /** Creates the outcome of an error, with the next step and exit code of its failure. */
 export function failed(error: unknown, context: FailureContext): Outcome {
   const { sentences, nextStep, exit } = describeError(error, context)
-  return fail(sentences.join(' '), withoutDoctor(nextStep), exit)
-}
-
-/** Removes the advice to run this command, unless there is no other. */
-function withoutDoctor(nextStep: string): string {
-  return nextStep.replace(/(?<=[.;]) [^.;]*: drawbridge doctor .*$/, '')
+  // Without the advice to run this command, unless there is no other.
+  const fix = nextStep.replace(/(?<=[.;]) [^.;]*: drawbridge doctor .*$/, '')
+  return fail(sentences.join(' '), fix, exit)
 }
 
 /** Returns 4 if the server cannot be reached, 3 if only a sign-in is missing, 1 if anything else failed. */

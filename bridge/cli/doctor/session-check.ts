@@ -64,7 +64,12 @@ export const sessionChecks: Checks<readonly Listing[]> = {
     if (refused !== undefined) return refusal(refused)
     const name = listings.map(nameOf).find((known) => known !== undefined) ?? 'The server'
     const spoken = [...new Set(listings.map(revisionOf))].join(' and ')
-    const count = Math.max(...listings.map(toolCountOf))
+    const count = Math.max(
+      ...listings.map(({ listed }) => {
+        const tools = resultOf(listed)?.['tools']
+        return Array.isArray(tools) ? tools.length : 0
+      }),
+    )
     const tools = count === 0 ? 'no tools' : `${count} ${count === 1 ? 'tool' : 'tools'} on its first page`
     return ok(`${JSON.stringify(name)} speaks ${spoken} and has ${tools}.`)
   },
@@ -166,11 +171,6 @@ function revisionOf({ client, memory }: Listing): string {
   const settled = memory?.initializeResult?.['protocolVersion']
   if ((memory?.era ?? client) === 'modern') return revisions.modern
   return typeof settled === 'string' ? settled : revisions.legacy
-}
-
-function toolCountOf({ listed }: Listing): number {
-  const tools = resultOf(listed)?.['tools']
-  return Array.isArray(tools) ? tools.length : 0
 }
 
 function refusal({ config, client, listed, failure }: Listing): Outcome {

@@ -11,14 +11,7 @@ import { waitFor } from '../terminal/progress.ts'
 import { examine } from './doctor.ts'
 import { exitCodeOf } from './finding.ts'
 import { observedClient, type StepRequest, stepOf } from './trace-step.ts'
-import { judgeSteps, placeOf, type TracedStep } from './trace-verdict.ts'
-
-interface Trace {
-  url: string
-  result: 'connected' | 'failed' | 'not signed in'
-  steps: TracedStep[]
-  advice: string | null
-}
+import { judgeSteps, placeOf } from './trace-verdict.ts'
 
 /**
  * Prints the steps of a connection in the words of the server's `attempts`, each with the request id that the server gave it: without a
@@ -67,12 +60,12 @@ function traceOf(
   findings: readonly Finding[],
   config: BridgeConfig,
   clean: (text: string) => string,
-): Trace {
+) {
   const findingOf = (wanted: string): Finding | undefined => findings.find(({ name }) => name === wanted)
   const session = findingOf('session')
   const { steps, fix = session?.fix } = judgeSteps(requests, findings, clean)
-  const unconnected = fix === undefined ? 'not signed in' : 'failed'
-  const result = session?.state === 'ok' ? 'connected' : unconnected
+  const unconnected = fix === undefined ? ('not signed in' as const) : ('failed' as const)
+  const result = session?.state === 'ok' ? ('connected' as const) : unconnected
   const signIn = findingOf('login')?.fix ?? fill(renewal, failureContextOf(config))
   const nextStep = result === 'not signed in' ? signIn : fix
   const advice = nextStep === undefined ? null : clean(nextStep)
@@ -82,7 +75,10 @@ function traceOf(
 const renewal = 'The token of the login has expired. Renew it, and trace again: drawbridge token {url}'
 
 /** Lists the steps like findings, and the result below them. */
-function traceText({ result, steps, advice }: Trace, { terminal }: CommandInput): string {
+function traceText(
+  { result, steps, advice }: ReturnType<typeof traceOf>,
+  { terminal }: CommandInput,
+): string {
   const layout = { nameWidth: 18, colour: terminal.colour, columns: terminalColumns() }
   const firstFailed = steps.find((step) => !step.ok)
   const lines = steps.map(({ step: name, at, status, ok: isOk, request_id: id, duration_ms: ms, detail }) => {

@@ -128,14 +128,10 @@ function detailsOf(error: unknown): Readonly<Record<string, string | number | un
 
 /** Shows only messages of our own and system errors: others may quote a token. */
 function messageOf(error: unknown, code: FailureCode): string {
-  if (code === 'unexpected' && !isSystemError(error))
-    return `Something unexpected happened (${placeOf(error)}).`
+  const isSystemError = error instanceof Error && 'syscall' in error && 'code' in error
+  if (code === 'unexpected' && !isSystemError) return `Something unexpected happened (${placeOf(error)}).`
   const message = error instanceof Error ? error.message : ''
   return message === '' ? failureTable[code].meaning : message
-}
-
-function isSystemError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && 'code' in error
 }
 
 /** Returns an error's name and place in the code, which contain no secrets. */

@@ -106,7 +106,7 @@ function loginText(login: LoginView, now: number, { colour }: Pick<Terminal, 'co
   const profile = login.profile === 'default' ? '' : ` (profile ${login.profile})`
   const lines = [
     `${login.server}${profile}`,
-    `  ${mark}, since ${dateText(login.signed_in_at)}`,
+    `  ${mark}, since ${new Date(login.signed_in_at * 1000).toISOString().slice(0, 16).replace('T', ' ')}`,
     `  account  ${login.account ?? 'unknown'}`,
     `  issuer   ${login.issuer}`,
     `  client   ${login.client_id}`,
@@ -145,8 +145,4 @@ function keyText(backend: KeyPlaceName | 'memory' | 'unknown' | undefined, home:
 function nextStep({ state, server, profile }: LoginView): string | undefined {
   if (state === 'signed_in') return undefined
   return fill('drawbridge login {url}', { serverUrl: server, profile })
-}
-
-function dateText(epochSeconds: number): string {
-  return new Date(epochSeconds * 1000).toISOString().slice(0, 16).replace('T', ' ')
 }

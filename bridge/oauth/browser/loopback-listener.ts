@@ -173,12 +173,8 @@ function callbackParameters(
   path: string,
 ): URLSearchParams | number {
   // An attacker may point a name of their own at this machine (DNS rebinding).
-  if (request.headers.host?.toLowerCase() !== withoutDefaultPort(authority.toLowerCase())) return 421
+  if (request.headers.host?.toLowerCase() !== authority.toLowerCase().replace(/:80$/, '')) return 421
   const [pathname, ...query] = (request.url ?? '').split('?')
   if (pathname !== path) return 404
   return request.method === 'GET' ? new URLSearchParams(query.join('?')) : 405
-}
-
-function withoutDefaultPort(authority: string): string {
-  return authority.replace(/:80$/, '')
 }
