@@ -7,11 +7,11 @@ export interface HttpRequest {
   /** Absolute, http or https. */
   url: string
   headers: Readonly<Record<string, string>>
-  body?: Uint8Array | string
+  body?: Uint8Array | string | undefined
   /** Ends the call, and the body of its response too. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** Longest pause within the body; 0 for no limit. Default: that of the client. */
-  bodyTimeoutMs?: number
+  bodyTimeoutMs?: number | undefined
 }
 
 /** A response whose body has not been read yet. */
@@ -142,8 +142,12 @@ export class BodyError extends Error {
 /** 64 MB: as much as a line of stdio may have. */
 export const maxMessageBytes: number = 64 * 1024 * 1024
 
-/** Reads the whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. */
-export async function readBody(response: HttpResponse, maxBytes: number): Promise<Buffer> {
+/** Reads the whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. Waits for `received` before the next chunk. */
+export async function readBody(
+  response: HttpResponse,
+  maxBytes: number,
+  received?: (bytes: number) => Promise<void>,
+): Promise<Buffer> {
   const tooLarge = (): BodyError => {
     response.body.destroy()
     return new BodyError('too_large', `the answer is larger than ${maxBytes} bytes`)
@@ -155,6 +159,7 @@ export async function readBody(response: HttpResponse, maxBytes: number): Promis
     length += (chunk as Buffer).length
     if (length > maxBytes) throw tooLarge()
     chunks.push(chunk as Buffer)
+    await received?.((chunk as Buffer).length)
   }
   return Buffer.concat(chunks, length)
 }

@@ -44,7 +44,7 @@ const pingWaitMs = 5000
 export class Liveness {
   readonly #config: LivenessConfig
   readonly #ports: LivenessPorts
-  readonly #watch: SleepWatch
+  readonly #watch: ReturnType<typeof watchSleep>
   #timer: ReturnType<typeof setInterval> | undefined
   #pinging: Ping | undefined
   #hasLeapt = false
@@ -55,7 +55,7 @@ export class Liveness {
   constructor(config: LivenessConfig, ports: LivenessPorts) {
     this.#config = config
     this.#ports = ports
-    this.#watch = new SleepWatch(ports.clocks)
+    this.#watch = watchSleep(ports.clocks)
     this.#heardMs = ports.clocks.wallMs()
   }
 
@@ -80,7 +80,7 @@ export class Liveness {
     // The clock may have been set back.
     for (const call of this.#calls()) call.heardAtMs = Math.min(call.heardAtMs, now)
     this.#heardMs = Math.max(Math.min(this.#heardMs, now), ...this.#calls().map((call) => call.heardAtMs))
-    const sleep = this.#watch.look()
+    const sleep = this.#watch()
     if (sleep !== 'none') return this.#woke(sleep === 'slept', now)
     const pinging = this.#pinging
     if (pinging === undefined) {
@@ -186,30 +186,17 @@ interface Clocks {
 const longMs = 30_000
 
 /**
- * Finds out whether this process was suspended for a while: the computer slept, or the process was stopped. `leapt`: only the wall
+ * Returns a function that tells whether this process was suspended for a while: the computer slept, or the process was stopped. `leapt`: only the wall
  * clock advanced. The clock was set, or the VM's host slept and only the wall clock noticed.
  */
-class SleepWatch {
-  readonly #clocks: Clocks
-  #last: [monotonic: number, uptime: number, wall: number]
-
-  constructor(clocks: Clocks) {
-    this.#clocks = clocks
-    this.#last = this.#read()
-  }
-
-  look(): 'none' | 'leapt' | 'slept' {
-    const now = this.#read()
-    const [monotonic, uptime, wall] = this.#last.map(
-      (before, index) => (now[index] ?? 0) - before,
-    ) as typeof now
-    this.#last = now
+function watchSleep({ monotonicMs, uptimeMs, wallMs }: Clocks): () => 'none' | 'leapt' | 'slept' {
+  const read = (): [number, number, number] => [monotonicMs(), uptimeMs(), wallMs()]
+  let last = read()
+  return () => {
+    const [before, now] = [last, read()]
+    last = now
+    const [monotonic, uptime, wall] = now.map((ms, index) => ms - (before[index] ?? 0)) as typeof now
     if (Math.max(monotonic, uptime) > longMs) return 'slept'
     return wall - monotonic > longMs ? 'leapt' : 'none'
-  }
-
-  #read(): [monotonic: number, uptime: number, wall: number] {
-    const { monotonicMs, uptimeMs, wallMs } = this.#clocks
-    return [monotonicMs(), uptimeMs(), wallMs()]
   }
 }

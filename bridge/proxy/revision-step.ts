@@ -11,7 +11,7 @@ import { type Context, type Send, unheard } from '@drawbridge/shared/mcp/pipelin
 import { mayRepeat } from '../http/retry.ts'
 import { supportedVersions } from '../transport/revision-detection.ts'
 import { TransportError } from '../transport/transport.ts'
-import { withholdError, type WithheldError } from '../transport/withheld-error.ts'
+import { withholdError } from '../transport/withheld-error.ts'
 import { AdaptedConnection } from './adapted-connection.ts'
 import { paramsOf } from './client-calls.ts'
 import type { CallCarrier, ClientContext, PendingCall } from './pending-call.ts'
@@ -126,7 +126,7 @@ export class RevisionStep {
     message: WireMessage,
     context: Context,
     era: McpEra,
-  ): Promise<WithheldError | undefined> {
+  ): ReturnType<typeof withholdError> {
     const { envelope } = message
     const method = envelope.kind === 'request' ? envelope.method : ''
     return withholdError(send, message, context, (answer) => this.#revision.isInDoubt(answer, era, method))

@@ -46,7 +46,7 @@ export async function readRefusedPost(response: HttpResponse, message: WireMessa
 
 /** Returns the error for a status other than 2xx. */
 export function refusedPostError({ status, error }: RefusedPost): TransportError {
-  const known = { status, ...(error !== undefined && { response: error }) }
+  const known = { status, response: error }
   if (status === 403) return new TransportError('forbidden', 'The server does not allow this request.', known)
   if (status === 413)
     return new TransportError('too_large', 'The message is too large for the server.', known)
@@ -94,8 +94,7 @@ export function absenceOf(response: HttpResponse, url: string, now: number): Tra
   if (wall !== undefined) return wall
   if (status >= 300 && status < 400 && status !== 304) return movedError(response, url)
   if (status !== 429 && status !== 502 && status !== 503 && status !== 504) return undefined
-  const seconds = retryAfterSeconds(response.headers, now)
-  const known = { status, ...(seconds !== undefined && { retryAfterSeconds: seconds }) }
+  const known = { status, retryAfterSeconds: retryAfterSeconds(response.headers, now) }
   return status === 429
     ? new TransportError('rate_limited', 'The server gets too many requests.', known)
     : new TransportError('unavailable', `The server is not available (HTTP ${status}).`, known)

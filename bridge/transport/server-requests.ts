@@ -1,23 +1,22 @@
 import { CookieJar } from '../http/cookie-jar.ts'
 import { followRedirects } from '../http/follow-redirects.ts'
-import { NetworkError, discard, type Authorization, type HttpResponse } from '../http/http-client.ts'
+import {
+  NetworkError,
+  discard,
+  type Authorization,
+  type HttpRequest,
+  type HttpResponse,
+} from '../http/http-client.ts'
 import { endingOf, mayRepeat, type Retries, retriesOf, type Ending, type Sendable } from '../http/retry.ts'
 import { absenceOf, challengesOf, isSuccess, isTokenRefusal } from './failed-response.ts'
 import { TransportError, type TransportConfig, type TransportPorts } from './transport.ts'
 
 /** One request to the server, without its authorization. */
-export interface ServerRequest {
-  method: 'GET' | 'POST' | 'DELETE'
-  url: string
-  headers: Readonly<Record<string, string>>
-  body?: string
-  signal: AbortSignal | undefined
+export interface ServerRequest extends HttpRequest {
   /** Its message, by which the retry policy decides whether it may reach the server twice. */
   what: Sendable
   /** For all attempts together; by default that of the transport. */
   retryMs?: number
-  /** Silence that is allowed within the response; 0 for no limit. */
-  bodyTimeoutMs?: number
 }
 
 /** Sends requests with a token: again where that is safe, and with a new token if the first was refused. */
@@ -105,21 +104,13 @@ export class ServerRequests {
 
   async #attempt(request: ServerRequest, authorization: Authorization | undefined): Promise<HttpResponse> {
     const { http, runtime } = this.ports
-    const { method, url, body, signal, bodyTimeoutMs } = request
     // Of two headers with one name, the later is sent.
     const headers = {
       ...this.config.headers,
       ...request.headers,
       ...(authorization !== undefined && { Authorization: authorization.header }),
     }
-    const sent = {
-      method,
-      url,
-      headers: this.#cookies?.withCookies(headers, runtime.now()) ?? headers,
-      ...(body !== undefined && { body }),
-      ...(signal !== undefined && { signal }),
-      ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),
-    }
+    const sent = { ...request, headers: this.#cookies?.withCookies(headers, runtime.now()) ?? headers }
     const first = await http.send(sent)
     const isElsewhere = first.status >= 300 && first.status < 400
     const response = isElsewhere ? await followRedirects(http, sent, first) : first

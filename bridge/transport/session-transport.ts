@@ -303,7 +303,9 @@ export class FallbackTransport implements StreamingTransport {
     } catch (secondError) {
       // Meanwhile another message may have been answered on either transport.
       if (this.#proven === undefined) this.#current = before
-      if (this.#proven !== kind) await this.#close(kind)
+      const unproven = this.#proven === kind ? undefined : this.#open.get(kind)
+      if (unproven !== undefined) this.#open.delete(kind)
+      await unproven?.close(0)
       throw isWrongTransport(kind, secondError) ? error : secondError
     }
   }
@@ -312,16 +314,10 @@ export class FallbackTransport implements StreamingTransport {
     const transport = this.#open.get(kind) ?? this.#create(kind)
     if (this.#proven !== undefined) return transport.send(message, context)
     const watched = intercepted(context, (answer, deliver) => {
-      this.#prove(kind)
+      if (this.#proven === undefined) this.#proven = this.#current = kind
       return deliver(answer)
     })
     return transport.send(message, watched)
-  }
-
-  #prove(kind: TransportKind): void {
-    if (this.#proven !== undefined) return
-    this.#proven = kind
-    this.#current = kind
   }
 
   #create(kind: TransportKind): StreamingTransport {
@@ -329,12 +325,6 @@ export class FallbackTransport implements StreamingTransport {
     const transport = new Transport(this.#config, this.#ports)
     this.#open.set(kind, transport)
     return transport
-  }
-
-  async #close(kind: TransportKind): Promise<void> {
-    const transport = this.#open.get(kind)
-    this.#open.delete(kind)
-    await transport?.close(0)
   }
 }
 

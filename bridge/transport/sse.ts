@@ -1,6 +1,6 @@
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Readable } from 'node:stream'
-import { unlessAborted } from '@drawbridge/shared/async.ts'
+import { settledWithin, unlessAborted } from '@drawbridge/shared/async.ts'
 import { messagesIn, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { retriesOf, StreamWaits } from '../http/retry.ts'
@@ -159,15 +159,10 @@ export class SseTransport implements StreamingTransport {
   async #reconnect(): Promise<void> {
     const { signal } = this.#closing
     const waits = new StreamWaits()
-    let isOpen = false
-    while (!isOpen) {
+    do {
       await waits.wait(this.#ports.runtime, signal)
       if (signal.aborted || this.#connecting !== undefined) return
-      isOpen = await this.#connected().then(
-        () => true,
-        () => false,
-      )
-    }
+    } while ((await settledWithin(this.#connected(), Infinity)) !== 'done')
   }
 }
 

@@ -11,7 +11,14 @@ import {
   type WireMessage,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { discard, maxMessageBytes, mediaTypeOf, type HttpResponse } from '../http/http-client.ts'
+import {
+  BodyError,
+  discard,
+  maxMessageBytes,
+  mediaTypeOf,
+  readBody,
+  type HttpResponse,
+} from '../http/http-client.ts'
 import { type Retries, retriesOf, StreamWaits } from '../http/retry.ts'
 import { readEventStream, type EventStreamEnd } from './event-stream.ts'
 import { readRefusedPost, refusedPostError, type RefusedPost } from './failed-response.ts'
@@ -107,7 +114,7 @@ export class StreamableHttp extends ServerRequests {
       body: message.text,
       signal,
       what: message.envelope,
-      ...(bodyTimeoutMs !== undefined && { bodyTimeoutMs }),
+      bodyTimeoutMs,
     })
   }
 
@@ -228,7 +235,10 @@ class PostAnswers {
   }
 
   async #readJson(response: HttpResponse, elsewhere: Elsewhere): Promise<void> {
-    const body = await this.#readBody(response)
+    const received = (bytes: number): Promise<void> => this.#budget.add(this, bytes)
+    const body = await readBody(response, maxMessageBytes, received).catch((error: unknown) => {
+      throw error instanceof BodyError ? answerTooLarge() : error
+    })
     const answers = this.#underOurId(messagesIn(readAnswer(body)))
     if (this.#areWanted(answers)) {
       for (const one of answers) await this.deliver(one)
@@ -247,18 +257,6 @@ class PostAnswers {
     const isAlone = id !== undefined && others.length + more.length === 0
     if (!isAlone || only?.envelope.kind !== 'response' || !only.envelope.isError) return answers
     return [errorIn(only, id) ?? only]
-  }
-
-  async #readBody({ body, headers }: HttpResponse): Promise<Buffer> {
-    const chunks: Buffer[] = []
-    let length = Number(headers['content-length'] ?? 0) > maxMessageBytes ? Infinity : 0
-    for await (const chunk of body) {
-      length += (chunk as Buffer).length
-      if (length > maxMessageBytes) throw answerTooLarge()
-      chunks.push(chunk as Buffer)
-      await this.#budget.add(this, (chunk as Buffer).length)
-    }
-    return Buffer.concat(chunks, length)
   }
 
   /** Returns whether these are exactly the missing responses, perhaps with other messages before the last. */

@@ -82,9 +82,9 @@ export class TransportError extends Error {
     fault: TransportFault,
     message: string,
     options: {
-      status?: number
-      retryAfterSeconds?: number
-      response?: WireMessage
+      status?: number | undefined
+      retryAfterSeconds?: number | undefined
+      response?: WireMessage | undefined
       cause?: unknown
     } = {},
   ) {

@@ -2,24 +2,18 @@ import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { type Context, intercepted, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { TransportError } from './transport.ts'
 
-/** The error that ended a request, which the client has not seen yet. */
-export interface WithheldError {
-  /** A JSON-RPC error that arrived as a response is a {@link TransportError} with that `response`. */
-  failure: unknown
-  /** Delivers the response or rejects with the failure, as if it had not been withheld. */
-  release(): Promise<void>
-}
-
 /**
  * Sends a request and withholds its error: a failure, or a response for which `isWithheld` returns true. Resolves with undefined
  * if the request was answered otherwise.
+ * `failure`: a JSON-RPC error that arrived as a response is a {@link TransportError} with that `response`. `release` delivers the response or
+ * rejects with the failure, as if it had not been withheld.
  */
 export async function withholdError(
   send: Send,
   message: WireMessage,
   context: Context,
   isWithheld: (answer: WireMessage) => boolean = isErrorResponse,
-): Promise<WithheldError | undefined> {
+): Promise<{ failure: unknown; release(): Promise<void> } | undefined> {
   let withheld: WireMessage | undefined
   const watched = intercepted(context, (answer, deliver) => {
     if (answer.envelope.kind !== 'response' || !isWithheld(answer)) return deliver(answer)
@@ -43,6 +37,5 @@ export function isErrorResponse({ envelope }: WireMessage): boolean {
 /** The failure that a JSON-RPC error stands for. */
 export function answeredError(answer: WireMessage): TransportError {
   const { status } = answer
-  const known = { response: answer, ...(status !== undefined && { status }) }
-  return new TransportError('refused', 'The server answered with an error.', known)
+  return new TransportError('refused', 'The server answered with an error.', { response: answer, status })
 }
