@@ -12,7 +12,7 @@ import { type AdminPorts, type AdminRoute, adminRoutes, pathParameters } from '.
 import type { AdminToken } from './admin-token.ts'
 import { openApiDocument } from './open-api.ts'
 
-export interface AdminApiPorts extends Omit<AdminPorts, 'report' | 'note'> {
+export interface AdminApiPorts extends Omit<AdminPorts, 'report' | 'note' | 'document'> {
   token: AdminToken
   log: Log
   addressOf: ClientAddress
@@ -72,6 +72,7 @@ function requireToken(token: AdminToken): MiddlewareHandler<AdminEnv> {
 /** Rotating promises a new key, so without a file it is refused. */
 const noKeyFile: KeyFile = {
   path: '',
+  changedAt: () => 0,
   change() {
     throw new OperatorRefusal(
       409,

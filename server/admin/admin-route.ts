@@ -4,7 +4,6 @@ import {
   numberParameter,
   type Operation,
   operation,
-  type OperationRoute,
   type OperatorPorts,
 } from '../core/operator/operation.ts'
 import { operations } from '../core/operator/operations.ts'
@@ -12,19 +11,11 @@ import type { AuditRing } from '../observability/audit-ring.ts'
 
 export interface AdminPorts extends OperatorPorts {
   events: AuditRing
-}
-
-interface AdminContext extends AdminPorts {
   document: { openapi: string; [member: string]: unknown }
 }
 
 /** One request of the API, with the part of its operation's input that it can give. */
-export interface AdminRoute extends Omit<OperationRoute, 'result'> {
-  summary: string
-  input: z.ZodObject
-  result: { description: string; schema: z.ZodType }
-  handle: Operation<AdminContext>['handle']
-}
+export type AdminRoute = (typeof adminRoutes)[number]
 
 const eventSchema = z.looseObject({
   sequence: z.int().describe('increases by one with every event of the process, also across restarts'),
@@ -33,7 +24,7 @@ const eventSchema = z.looseObject({
 })
 
 /** Operations without a command: they are about the process that answers. */
-const ownOperations: readonly Operation<AdminContext>[] = [
+const ownOperations: readonly Operation<AdminPorts>[] = [
   operation({
     summary: "List this process's last 10,000 audit events, oldest first.",
     input: z.strictObject({
@@ -43,39 +34,29 @@ const ownOperations: readonly Operation<AdminContext>[] = [
       ),
       limit: limitParameter,
     }),
-    result: z.object({ events: z.array(eventSchema), next: z.int() }),
-    routes: [
-      {
-        id: 'listEvents',
-        method: 'GET',
-        path: '/events',
-        result: 'The events, and `next`: the `since` of the following request.',
-      },
-    ],
-    handle: async ({ since, limit }, { events }: AdminContext) => events.since(since, limit),
+    result: z
+      .object({ events: z.array(eventSchema), next: z.int() })
+      .describe('The events, and `next`: the `since` of the following request.'),
+    routes: [{ id: 'listEvents', request: 'GET /events' }],
+    handle: async ({ since, limit }, { events }: AdminPorts) => events.since(since, limit),
   }),
   operation({
     summary: 'Describe this API.',
     input: z.strictObject({}),
-    result: z.looseObject({ openapi: z.string() }),
-    routes: [{ id: 'getOpenApi', method: 'GET', path: '/openapi.json', result: 'An OpenAPI 3.1 document.' }],
-    handle: async (_input, { document }: AdminContext) => document,
+    result: z.looseObject({ openapi: z.string() }).describe('An OpenAPI 3.1 document.'),
+    routes: [{ id: 'getOpenApi', request: 'GET /openapi.json' }],
+    handle: async (_input, { document }: AdminPorts) => document,
   }),
 ]
 
 /** All requests of the API: they are routed, checked and described by this table. */
-export const adminRoutes: readonly AdminRoute[] = [...operations, ...ownOperations].flatMap(
-  ({ routes = [], ...of }) =>
-    routes.map((route) => {
-      const names = route.method === 'GET' ? Object.keys(of.input.shape) : pathParameters(route.path)
-      return {
-        summary: of.summary,
-        ...route,
-        input: z.strictObject(Object.fromEntries(names.map((name) => [name, of.input.shape[name]]))),
-        result: { description: route.result, schema: of.result },
-        handle: of.handle,
-      }
-    }),
+export const adminRoutes = [...operations, ...ownOperations].flatMap(({ routes = [], ...of }) =>
+  routes.map(({ id, request, summary = of.summary, result = of.result.description ?? '', refusals = {} }) => {
+    const [method = '', path = ''] = request.split(' ')
+    const names = method === 'GET' ? Object.keys(of.input.shape) : pathParameters(path)
+    const input = z.strictObject(Object.fromEntries(names.map((name) => [name, of.input.shape[name]])))
+    return { id, method, path, summary, input, schema: of.result, result, refusals, handle: of.handle }
+  }),
 )
 
 export function pathParameters(path: string): string[] {

@@ -51,10 +51,13 @@ function parametersOf({ path, input }: AdminRoute): object[] {
   })
 }
 
-function responsesOf({ input, result, refusals = {} }: AdminRoute): Record<string, object> {
+function responsesOf({ input, schema, result, refusals }: AdminRoute): Record<string, object> {
   const own = Object.entries(refusals).map(([status, description]) => [status, refusal(description)])
   return {
-    200: { description: result.description, content: jsonContent(jsonSchema(result.schema, 'input')) },
+    200: {
+      description: result,
+      content: jsonContent({ ...jsonSchema(schema, 'input'), description: undefined }),
+    },
     400: refusal(
       Object.keys(input.shape).length === 0
         ? 'Parameters were sent, but the operation takes none.'

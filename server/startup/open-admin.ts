@@ -5,21 +5,16 @@ import { readConfiguredClients } from '../config/client-file.ts'
 import type { ServerConfig } from '../config/setting-table.ts'
 import { keySourceOf } from '../config/store-address.ts'
 import { version } from '../config/version.ts'
-import type { KeyFile } from '../core/operator/operation.ts'
 import type { KeyRing } from '../core/seal.ts'
 import type { Store } from '../core/store.ts'
 import type { FetchHandler } from '../http/endpoint.ts'
 import { createClientAddress } from '../http/listener/client-address.ts'
 import type { AuditRing } from '../observability/audit-ring.ts'
 import { type Log, reportTo } from '../observability/log.ts'
-import { changeKeyFile } from '../store/secret-key-file-change.ts'
+import { keyFileAt } from '../store/secret-key-file-change.ts'
 
 /** The file is changed within this process, which serves nothing while it waits for another process to finish changing it. */
 const keyFileWaitMs = 100
-
-function keyFileAt(path: string): KeyFile {
-  return { path, change: (change) => changeKeyFile(path, change, { waitMs: keyFileWaitMs }) }
-}
 
 /** The admin API without its socket. */
 export interface AdminApi {
@@ -44,7 +39,7 @@ export function openAdminApi(
     ...parts,
     token: new AdminToken(tokenFile, runtime, reportTo(log)),
     addressOf: createClientAddress(config.trustedProxies),
-    keyFile: keys.kind === 'file' ? keyFileAt(keys.path) : undefined,
+    keyFile: keys.kind === 'file' ? keyFileAt(keys.path, { waitMs: keyFileWaitMs }) : undefined,
     configured: readConfiguredClients(config, runtime.now()),
     providerIssuer: config.providerIssuer,
     isStopped: () => isStopped,

@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { decodeFileText } from '@drawbridge/shared/file-text.ts'
+import type { KeyFile } from '../core/operator/operation.ts'
 import { lockBeside, syncFolder, writeDraft } from './data-file.ts'
 import { keyFileEntries } from './secret-key-file.ts'
 
@@ -24,6 +25,15 @@ export function changeKeyFile(
     replace(file, `${entries.join('\n')}\n`)
   } finally {
     unlock()
+  }
+}
+
+/** Returns the key file at `path`; changes wait for other processes for up to `waitMs`. */
+export function keyFileAt(path: string, options?: { waitMs: number }): KeyFile {
+  return {
+    path,
+    changedAt: () => Math.floor(statSync(path).mtimeMs / 1000),
+    change: (change) => changeKeyFile(path, change, options),
   }
 }
 

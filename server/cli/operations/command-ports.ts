@@ -3,10 +3,10 @@ import { readConfiguredClients } from '../../config/client-file.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { keySourceOf, parseSecretKeys } from '../../config/store-address.ts'
 import type { Store } from '../../core/store.ts'
-import { type KeyFile, type OperatorPorts, OperatorRefusal } from '../../core/operator/operation.ts'
+import { type OperatorPorts, OperatorRefusal } from '../../core/operator/operation.ts'
 import { fixedKeyRing } from '../../core/seal.ts'
 import { openStore } from '../../startup/open-store.ts'
-import { changeKeyFile } from '../../store/secret-key-file-change.ts'
+import { keyFileAt } from '../../store/secret-key-file-change.ts'
 import { openKeyFile } from '../../store/secret-key-file.ts'
 import type { CommandInput } from '../command.ts'
 
@@ -46,11 +46,9 @@ export function openPorts(
         'The first start of the server creates it: drawbridge-server serve',
       )
     },
-    get keyFile(): KeyFile | undefined {
+    get keyFile() {
       const source = keptKeySource(config)
-      if (source.kind === 'ring') return undefined
-      const { path } = source
-      return { path, change: (change) => changeKeyFile(path, change) }
+      return source.kind === 'file' ? keyFileAt(source.path) : undefined
     },
     report: () => {},
     note: terminal.note,

@@ -19,14 +19,11 @@ import { printFacts } from '../terminal.ts'
 import { testAccessOperation } from './access-test.ts'
 import { addClientOperation } from './clients-add.ts'
 import { type CommandPorts, openPorts } from './command-ports.ts'
-import { listKeysOperation, removeKeysOperation } from './keys.ts'
 
 export type CommandOperation = Operation<CommandPorts> & Required<Pick<Operation<CommandPorts>, 'command'>>
 
 /** All operations that are commands, in the order of the help. */
 export const commandOperations: readonly CommandOperation[] = [
-  listKeysOperation,
-  removeKeysOperation,
   ...operations,
   addClientOperation,
   testAccessOperation,
@@ -107,9 +104,10 @@ export async function runOperation(
 
 /** Prints a result. One that says that it is not ok is a failure. */
 function print(given: CommandInput, facts: object, { text, notes = [] }: Printed): ExitCode {
-  printFacts(given, Array.isArray(facts) || 'ok' in facts ? facts : { ok: true, ...facts }, text)
+  const shown = Array.isArray(facts) ? facts : { ok: true, ...facts }
+  printFacts(given, shown, text)
   for (const note of given.json ? [] : notes) given.terminal.note(note)
-  return 'ok' in facts && !facts.ok ? exitCode.failed : exitCode.ok
+  return 'ok' in shown && !shown.ok ? exitCode.failed : exitCode.ok
 }
 
 /** Prints each entry of a list once it is decided, except those of `first`. */

@@ -1,28 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { GrantStore } from '../session/grant.ts'
 import { endAllGrants } from '../session/grant-pages.ts'
-import type { Client, ClientStore } from './client.ts'
-
-export interface ClientRemovalPorts {
-  store: Pick<ClientStore, 'removeClient'> & Pick<GrantStore, 'endGrants'>
-  runtime: Pick<Runtime, 'now'>
-}
-
-export type ClientRemoval =
-  | { kind: 'removed'; removed: boolean; grantsEnded: number }
-  | { kind: 'configured' } // only the operator's file can remove it
-  | { kind: 'unknown' }
-
-/** A client that was already removed but still has grants counts as known: they end, and `removed` is false. */
-export async function removeKnownClient(
-  id: string,
-  { configured, ...ports }: ClientRemovalPorts & { configured: ReadonlyMap<string, Client> },
-): Promise<ClientRemoval> {
-  if (configured.has(id)) return { kind: 'configured' }
-  const outcome = await removeClientWithGrants(id, ports)
-  if (!outcome.removed && outcome.grantsEnded === 0) return { kind: 'unknown' }
-  return { kind: 'removed', ...outcome }
-}
+import type { ClientStore } from './client.ts'
 
 /**
  * Deletes a client and ends its grants with `client_removed`, and with them its tokens and provider sessions. Returns whether the
@@ -33,7 +12,13 @@ export async function removeKnownClient(
  */
 export async function removeClientWithGrants(
   id: string,
-  { store, runtime }: ClientRemovalPorts,
+  {
+    store,
+    runtime,
+  }: {
+    store: Pick<ClientStore, 'removeClient'> & Pick<GrantStore, 'endGrants'>
+    runtime: Pick<Runtime, 'now'>
+  },
 ): Promise<{ removed: boolean; grantsEnded: number }> {
   let grantsEnded = 0
   const endAll = async (): Promise<void> => {

@@ -15,16 +15,12 @@ export const listAttemptsOperation = operation({
     ),
     limit: limitParameter,
   }),
-  result: z.array(attemptSchema),
-  routes: [
-    {
-      id: 'listAttempts',
-      method: 'GET',
-      path: '/attempts',
-      result:
-        'An array of attempts, newest first, with their steps in order, and what to look at for those that failed.',
-    },
-  ],
+  result: z
+    .array(attemptSchema)
+    .describe(
+      'An array of attempts, newest first, with their steps in order, and what to look at for those that failed.',
+    ),
+  routes: [{ id: 'listAttempts', request: 'GET /attempts' }],
   command: {
     usage: 'attempts',
     examples: [

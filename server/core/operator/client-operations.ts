@@ -1,42 +1,98 @@
 import { suggestion } from '@drawbridge/shared/nearest-name.ts'
+import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import { z } from 'zod'
 import { looksLikeDocumentUrl } from '../clients/client-id-metadata-document.ts'
-import { removeKnownClient } from '../clients/client-removal.ts'
-import { type ClientFacts, clientSchema, listKnownClients, listStoredClients } from './client-list.ts'
-import { operation, OperatorRefusal, switchParameter, textParameter } from './operation.ts'
+import { isExpired, isInUse } from '../clients/client-life.ts'
+import { removeClientWithGrants } from '../clients/client-removal.ts'
+import type { Client } from '../clients/client.ts'
+import { pagesOf } from '../paging.ts'
+import {
+  operation,
+  type OperatorPorts,
+  OperatorRefusal,
+  seconds,
+  switchParameter,
+  textParameter,
+} from './operation.ts'
+
+const maxListed = 10_000
+
+/** One client as shown to operators. Contains no secrets. */
+const clientSchema = z.object({
+  client_id: z.string(),
+  kind: z.enum(['configured', 'registered', 'metadata_document']),
+  client_name: z.string().optional().describe("the client's own name for itself"),
+  redirect_uris: z.array(z.string()),
+  grant_types: z.array(z.string()),
+  token_endpoint_auth_method: z.string(),
+  introspects: z.boolean(),
+  created_at: seconds('when it was added'),
+  expires_at: seconds('when it is deleted unless a user signs in with it').optional(),
+})
 
 export const listClientsOperation = operation({
   summary: 'List the known clients, at most 10,000.',
   input: z.strictObject({ all: switchParameter('include registrations that were never used to sign in') }),
-  result: z.object({
-    clients: z.array(clientSchema),
-    unused: z.int().describe('number of registrations that were never used to sign in'),
-  }),
-  routes: [
-    {
-      id: 'listClients',
-      method: 'GET',
-      path: '/clients',
-      result: 'The clients, and the number of registrations that were never used to sign in.',
-    },
-  ],
+  result: z
+    .object({
+      clients: z.array(clientSchema),
+      unused: z.int().describe('number of registrations that were never used to sign in'),
+    })
+    .describe('The clients, and the number of registrations that were never used to sign in.'),
+  routes: [{ id: 'listClients', request: 'GET /clients' }],
   command: {
     usage: 'clients list',
     examples: ['clients list', 'clients list --all --json'],
     settings: ['store', 'clients'],
-    text({ clients, unused }, { all }) {
-      const head = ['client', 'kind', 'name', 'proves itself by', 'since', 'until']
-      return {
-        text: { head, rows: clients.map(cellsOf), none: 'No clients.' },
-        notes: unused === 0 || all ? [] : [`${unused} more are registered but unused. To see them: --all`],
-      }
-    },
+    text: ({ clients, unused }, { all }) => ({
+      text: clients.length === 0 ? 'No clients.' : textTable(columns, clients.map(cellsOf)),
+      notes: unused === 0 || all ? [] : [`${unused} more are registered but unused. To see them: --all`],
+    }),
   },
-  handle: ({ all }, ports) => listKnownClients({ all }, ports),
+  /** Lists the configured ones first. */
+  async handle({ all }, ports) {
+    const now = ports.runtime.now()
+    const stored = await listStoredClients(ports, maxListed + 1)
+    const alive = stored.filter((client) => !isExpired(client, now))
+    const known = alive.filter((client) => all || isInUse(client))
+    return {
+      clients: [...ports.configured.values(), ...known].slice(0, maxListed).map(factsOf),
+      unused: alive.filter((client) => !isInUse(client)).length,
+    }
+  },
 })
 
-function cellsOf(row: ClientFacts): string[] {
+/** Lists clients by id, expired ones too. */
+async function listStoredClients(
+  { store, runtime }: Pick<OperatorPorts, 'store' | 'runtime'>,
+  max: number,
+): Promise<Client[]> {
+  const clients: Client[] = []
+  for await (const page of pagesOf(store.listClients, ({ id }) => id, runtime)) {
+    clients.push(...page)
+    if (clients.length >= max) break
+  }
+  return clients.slice(0, max)
+}
+
+function factsOf(client: Client): z.output<typeof clientSchema> {
+  return {
+    client_id: client.id,
+    kind: client.kind,
+    client_name: client.name,
+    redirect_uris: [...client.redirectUris],
+    grant_types: [...client.grantTypes],
+    token_endpoint_auth_method: client.authMethod,
+    introspects: client.introspects,
+    created_at: client.createdAt,
+    expires_at: client.expiresAt,
+  }
+}
+
+const columns = ['client', 'kind', 'name', 'proves itself by', 'since', 'until']
+
+function cellsOf(row: ReturnType<typeof factsOf>): string[] {
   return [
     row.client_id,
     row.introspects ? `${row.kind}, introspects` : row.kind,
@@ -57,17 +113,17 @@ const maxCompared = 5000
 export const removeClientOperation = operation({
   summary: 'Remove a client, and end all its grants.',
   input: z.strictObject({ id: textParameter('the id of the client') }),
-  result: z.object({
-    client_id: z.string(),
-    removed: z.boolean().describe('false when only its grants were left'),
-    grants_ended: z.int(),
-  }),
+  result: z
+    .object({
+      client_id: z.string(),
+      removed: z.boolean().describe('false when only its grants were left'),
+      grants_ended: z.int(),
+    })
+    .describe('The client was removed. `removed` is false when only its grants were left.'),
   routes: [
     {
       id: 'removeClient',
-      method: 'DELETE',
-      path: '/clients/{id}',
-      result: 'The client was removed. `removed` is false when only its grants were left.',
+      request: 'DELETE /clients/{id}',
       refusals: { 404: 'Unknown client.', 409: 'The client is configured in the file of CLIENTS.' },
     },
   ],
@@ -87,9 +143,17 @@ export const removeClientOperation = operation({
       }
     },
   },
+  /** A client that was already removed but still has grants counts as known: they end. */
   async handle({ id }, { store, configured, runtime, report }) {
-    const outcome = await removeKnownClient(id, { store, configured, runtime })
-    if (outcome.kind === 'unknown') {
+    if (configured.has(id)) {
+      throw new OperatorRefusal(
+        409,
+        `${id} is configured in the file of CLIENTS. Remove it there and restart the servers.`,
+        `Then end its grants: drawbridge-server grants revoke --client ${id}`,
+      )
+    }
+    const { removed, grantsEnded } = await removeClientWithGrants(id, { store, runtime })
+    if (!removed && grantsEnded === 0) {
       const ids = (await listStoredClients({ store, runtime }, maxCompared)).map((client) => client.id)
       throw new OperatorRefusal(
         404,
@@ -97,14 +161,7 @@ export const removeClientOperation = operation({
         'List them: drawbridge-server clients list --all',
       )
     }
-    if (outcome.kind === 'configured') {
-      throw new OperatorRefusal(
-        409,
-        `${id} is configured in the file of CLIENTS. Remove it there and restart the servers.`,
-        `Then end its grants: drawbridge-server grants revoke --client ${id}`,
-      )
-    }
-    const facts = { client_id: id, removed: outcome.removed, grants_ended: outcome.grantsEnded }
+    const facts = { client_id: id, removed, grants_ended: grantsEnded }
     report('admin_client_removed', facts)
     return facts
   },

@@ -3,7 +3,7 @@ import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { Store } from '../store.ts'
 import { addGrant, grantSample, start } from '../../../tests/support/server/core/grant-sample.ts'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
-import { type GrantChoice, listGrants } from './grant-list.ts'
+import { listGrants } from './grant-list.ts'
 
 const now = start + 60
 
@@ -16,14 +16,14 @@ const person = (sub: string) => ({
   user: { id: `https://provider#${sub}`, sub, email: `${sub}@example.com`, name: undefined },
 })
 
-const everybody = { user: undefined, client: undefined, all: false }
+const everybody = { all: false }
 
 /** Reads all pages of `limit` grants, by id. */
-async function pagesOf(limit: number, choice: Partial<GrantChoice & { all: boolean }> = {}) {
+async function pagesOf(limit: number, choice: { user?: string; client?: string; all?: boolean } = {}) {
   const pages: string[][] = []
   for (let after: string | undefined = ''; after !== undefined && pages.length < 50;) {
     const ports = { store, providerIssuer: 'https://provider', runtime: createFakeRuntime(now) }
-    const { grants, next } = await listGrants({ ...everybody, ...choice }, { after, limit }, ports)
+    const { grants, next } = await listGrants({ ...everybody, ...choice, after, limit }, ports)
     pages.push(grants.map(({ id }) => id.replace('grant ', '')))
     after = next
   }
@@ -77,8 +77,8 @@ describe('a list of grants', () => {
     for (let index = 0; index < 450; index += 1) await addGrant(store, grantSample(`${index}`))
     let turns = 0
     const sleep = async (): Promise<void> => void (turns += 1)
-    const ports = { store, providerIssuer: 'https://provider', runtime: { now: () => now, sleep } }
-    await listGrants({ ...everybody, user: 'nobody@example.com' }, { after: '', limit: 9 }, ports)
+    const ports = { store, providerIssuer: 'https://provider', runtime: { ...createFakeRuntime(now), sleep } }
+    await listGrants({ ...everybody, user: 'nobody@example.com', limit: 9 }, ports)
     expect(turns).toBe(2)
   })
 
@@ -94,7 +94,7 @@ describe('a list of grants', () => {
       },
     }
     const ports = { store: racing, providerIssuer: 'https://provider', runtime: createFakeRuntime(now) }
-    const { grants } = await listGrants(everybody, { after: '', limit: 9 }, ports)
+    const { grants } = await listGrants({ ...everybody, limit: 9 }, ports)
     expect(grants).toMatchObject([{ id: 'grant a', state: 'live' }])
   })
 })

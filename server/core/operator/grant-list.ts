@@ -1,4 +1,5 @@
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { textTable } from '@drawbridge/shared/terminal/table.ts'
+import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import { z } from 'zod'
 import { lowerCaseAscii } from '../access/access-rules.ts'
 import type { ClientStore } from '../clients/client.ts'
@@ -8,29 +9,24 @@ import {
   userIdOf,
   type Grant,
   type GrantRecord,
-  type GrantStore,
 } from '../session/grant.ts'
 import { isLive, readGrants } from '../session/grant-pages.ts'
-import { seconds } from './operation.ts'
+import {
+  limitParameter,
+  operation,
+  type OperatorPorts,
+  optionalText,
+  seconds,
+  switchParameter,
+  timeText,
+} from './operation.ts'
 
-/** Maximum number of waiting codes read: far more than users approve within two minutes. */
-export const maxWaiting = 10_000
+type GrantPorts = Pick<OperatorPorts, 'store' | 'providerIssuer' | 'runtime'>
 
-/** Selects grants: by user, by client, by both, or all. */
-export interface GrantChoice {
-  /** The user's `sub` at the session provider, or an email address. */
-  user: string | undefined
-  client: string | undefined
-}
-
-export interface GrantListPorts {
-  store: Pick<GrantStore, 'listGrants' | 'listUnredeemedCodes'> & Pick<ClientStore, 'findClient'>
-  providerIssuer: string
-  runtime: Pick<Runtime, 'now' | 'sleep'>
-}
+export const userDoc = "the user's id at the session provider, or an email address"
 
 /** One grant as shown to operators. Contains no secrets. */
-export const grantSchema = z.object({
+const grantSchema = z.object({
   id: z.string(),
   sub: z.string().describe("the user's id at the session provider"),
   email: z.string().optional().describe('as of the sign-in'),
@@ -54,7 +50,62 @@ export const grantSchema = z.object({
   end_reason: z.string().optional(),
 })
 
-export type GrantFacts = z.output<typeof grantSchema>
+type GrantFacts = z.output<typeof grantSchema>
+
+export const listGrantsOperation = operation({
+  summary: 'List grants: who is connected with which client, since when, and the last use.',
+  input: z.strictObject({
+    user: optionalText(`only those of one user: ${userDoc}`, '<sub-or-email>'),
+    client: optionalText('only those of the client with this id', '<id>'),
+    all: switchParameter('include ended ones that are not deleted yet'),
+    after: optionalText('`next` of the previous page', '<grant-id>'),
+    limit: limitParameter,
+  }),
+  result: z
+    .object({ grants: z.array(grantSchema), next: z.string().optional() })
+    .describe('One page of grants, by id. `next` is missing on the last one.'),
+  routes: [{ id: 'listGrants', request: 'GET /grants' }],
+  command: {
+    usage: 'grants list',
+    examples: [
+      'grants list',
+      'grants list --user 8f14e45f-ceea-467f-a0e6-1c2d3e4f5a6b',
+      'grants list --user ada@example.com',
+      'grants list --client mcpc_Zm9vYmFyYmF6cXV4 --all --json',
+    ],
+    settings: ['store', 'provider', 'providerUrl'],
+    defaults: { limit: '10000' },
+    text: ({ grants, next }) => {
+      // Waiting grants expire within minutes, and so come first.
+      const sorted = grants.toSorted((one, other) => Number(isWaiting(other)) - Number(isWaiting(one)))
+      return {
+        text: grants.length === 0 ? 'No grants.' : textTable(columns, sorted.map(cellsOf)),
+        notes: next === undefined ? [] : [`There are more: --after ${next}`],
+      }
+    },
+  },
+  handle: listGrants,
+})
+
+const columns = ['grant', 'user', 'client', 'created', 'last used', 'from', 'tool', 'ends', '']
+
+function isWaiting({ state }: GrantFacts): boolean {
+  return state === 'waiting'
+}
+
+function cellsOf(row: GrantFacts): string[] {
+  return [
+    row.id,
+    plainText(row.email ?? row.sub),
+    plainText(row.client_name === undefined ? row.client_id : `${row.client_name} (${row.client_id})`),
+    timeText(row.created_at),
+    row.last_used_at === undefined ? '-' : timeText(row.last_used_at),
+    row.last_address ?? '-',
+    row.last_tool === undefined ? '-' : plainText(row.last_tool),
+    timeText(row.ended_at ?? row.expires_at),
+    row.state === 'live' ? '' : (row.end_reason ?? row.state),
+  ]
+}
 
 /**
  * Returns the user with that `sub`, and, if it contains an `@`, every user whose stored grant has that email address, compared in
@@ -62,7 +113,7 @@ export type GrantFacts = z.output<typeof grantSchema>
  */
 export async function findUsers(
   user: string,
-  { store, providerIssuer, runtime }: GrantListPorts,
+  { store, providerIssuer, runtime }: GrantPorts,
 ): Promise<GrantOwner[]> {
   // A sub may contain an @ as well.
   const ids = new Set([userIdOf(user, providerIssuer)])
@@ -72,38 +123,55 @@ export async function findUsers(
       const { id, email } = grant.user
       if (email !== undefined && lowerCaseAscii(email) === address) ids.add(id)
     }
-    const waiting = { now: runtime.now(), limit: maxWaiting }
-    for (const code of await store.listUnredeemedCodes(undefined, waiting)) add(code)
+    for (const code of await listWaiting(undefined, { store, runtime })) add(code)
     for await (const record of readGrants({ store, runtime }, undefined)) add(record)
   }
   return [...ids].map((userId) => ({ userId }))
 }
 
-/** By id, starting after `after`: live and `waiting` ones, with `all` also ended ones. `next` is undefined on the last page. */
+/** Lists future grants whose tokens have not been fetched: at most 10,000, far more than users approve within two minutes. */
+export function listWaiting(
+  of: GrantOwner | undefined,
+  { store, runtime }: Pick<OperatorPorts, 'store' | 'runtime'>,
+): Promise<AuthorizationCodeRecord[]> {
+  return store.listUnredeemedCodes(of, { now: runtime.now(), limit: 10_000 })
+}
+
+/** Lists by id, starting after `after`: live and `waiting` ones, with `all` also ended ones. `next` is undefined on the last page. */
 export async function listGrants(
-  { user, client, all }: GrantChoice & { all: boolean },
-  { after, limit }: { after: string; limit: number },
-  ports: GrantListPorts,
+  {
+    user,
+    client,
+    all,
+    after = '',
+    limit,
+  }: {
+    user?: string | undefined
+    client?: string | undefined
+    all: boolean
+    after?: string | undefined
+    limit: number
+  },
+  ports: GrantPorts,
 ): Promise<{ grants: GrantFacts[]; next: string | undefined }> {
-  const { store, runtime } = ports
-  const now = runtime.now()
+  const now = ports.runtime.now()
   const owners =
     user !== undefined
       ? await findUsers(user, ports)
       : [client === undefined ? undefined : { clientId: client }]
   const isMeant = ({ grant }: { grant: Grant }): boolean =>
     grant.id > after && (client === undefined || grant.clientId === client)
-  const keep = (record: GrantRecord): boolean => isMeant(record) && (all || isLive(record, now))
+  const isKept = (record: GrantRecord): boolean => isMeant(record) && (all || isLive(record, now))
   const records = new Map<string, ListedRecord>()
   for (const of of owners) {
-    const codes = await store.listUnredeemedCodes(of, { now, limit: maxWaiting })
-    for (const code of codes.filter(isMeant)) records.set(code.grant.id, waitingRecord(code))
+    for (const code of (await listWaiting(of, ports)).filter(isMeant))
+      records.set(code.grant.id, waitingRecord(code))
   }
   // Read after the waiting codes, so that one fetched in the meantime is listed as the grant it has become.
   for (const of of owners) {
     let found = 0
     for await (const record of readGrants(ports, of, after)) {
-      if (!keep(record)) continue
+      if (!isKept(record)) continue
       records.set(record.grant.id, record)
       found += 1
       if (found > limit) break
@@ -112,7 +180,7 @@ export async function listGrants(
   const sorted = [...records.values()].toSorted((one, other) => (one.grant.id < other.grant.id ? -1 : 1))
   const listed = sorted.slice(0, limit)
   return {
-    grants: await describe(listed, now, store),
+    grants: await describe(listed, now, ports.store),
     next: sorted.length > limit ? listed.at(-1)?.grant.id : undefined,
   }
 }

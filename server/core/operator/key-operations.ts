@@ -1,7 +1,16 @@
 import { textTable } from '@drawbridge/shared/terminal/table.ts'
 import { z } from 'zod'
 import type { KeyRing } from '../seal.ts'
-import { countOf, type KeyUse, maxCounted, rotateKeyRing, rotationSchema } from './key-rotation.ts'
+import {
+  countOf,
+  type KeyUse,
+  keyUseSchema,
+  listKeyUse,
+  maxCounted,
+  pageSeconds,
+  rotateKeyRing,
+  rotationSchema,
+} from './key-rotation.ts'
 import { type Colour, type KeyFile, operation, OperatorRefusal, timeText } from './operation.ts'
 
 /** Rings whose rotation is in progress in this process. */
@@ -15,9 +24,7 @@ export const rotateKeysOperation = operation({
   routes: [
     {
       id: 'rotateKeys',
-      method: 'POST',
-      path: '/keys/rotate',
-      result: 'Key ids and session counts, never a key itself.',
+      request: 'POST /keys/rotate',
       refusals: {
         409: 'The keys are not in a file, the file cannot be changed, or a rotation is in progress.',
       },
@@ -33,7 +40,8 @@ export const rotateKeysOperation = operation({
       notes: explain(facts),
     }),
   },
-  async handle(_input, { store, ring, keyFile, runtime, note, isStopped, report }) {
+  async handle(_input, ports) {
+    const { ring, keyFile, note, report } = ports
     if (rotating.has(ring)) {
       throw new OperatorRefusal(409, 'A rotation is in progress. Try again when it has ended.')
     }
@@ -46,7 +54,7 @@ export const rotateKeysOperation = operation({
           changeKeys(keyFile, (entries) => [entry, ...entries])
           note(`Added ${kid} to ${keyFile.path}. ${sameFile}`)
         })
-      const facts = await rotateKeyRing({ store, ring, runtime, note, isStopped, addEntry })
+      const facts = await rotateKeyRing(ports, addEntry)
       const { ok: _ok, keys: _keys, removable_at: _removableAt, ...counts } = facts
       report('admin_keys_rotated', counts)
       return facts
@@ -56,8 +64,102 @@ export const rotateKeysOperation = operation({
   },
 })
 
+export const listKeysOperation = operation({
+  summary: 'List the keys that encrypt the store, and what depends on each.',
+  input: z.strictObject({}),
+  result: z.object({
+    ok: z.boolean().describe('false if the store needs a missing key'),
+    keys: z.array(keyUseSchema),
+  }),
+  command: {
+    usage: 'keys list',
+    examples: ['keys list', 'keys list --json'],
+    settings: ['store', 'secretKeys'],
+    text: ({ keys }, _input, colour) => ({ text: keyTable(keys, colour) }),
+  },
+  async handle(_input, { ring, store }) {
+    const keys = await listKeyUse({ ring, store })
+    return { ok: keys.every(({ role }) => role !== 'missing'), keys }
+  },
+})
+
+/**
+ * Refuses the key that seals, those that the store needs, and any within an hour of the last change of the ring: open sign-in pages
+ * are sealed too.
+ */
+export const removeKeysOperation = operation({
+  summary: 'Remove unused keys from the key file.',
+  input: z.strictObject({ kids: z.array(z.string()) }),
+  result: z.object({
+    removed: z.array(z.string()),
+    keys: z.array(z.string()).describe('those that are left'),
+  }),
+  command: {
+    usage: 'keys remove <kid...>',
+    operand: 'kids',
+    examples: ['keys remove k20260101-0a1b2c'],
+    settings: ['store', 'secretKeys'],
+    text: ({ removed, keys }) => ({ text: `Removed ${removed.join(', ')}. Left: ${keys.join(', ')}.` }),
+  },
+  async handle({ kids }, { ring, keyFile, store, runtime }) {
+    if (!keyFile) {
+      throw new OperatorRefusal(
+        400,
+        'The keys are in DRAWBRIDGE_SECRET_KEYS itself, which no command can change.',
+        'Take the entry out of it on every server, once drawbridge-server keys list shows it as unused.',
+      )
+    }
+    const known = ring.keys().map(({ kid }) => kid)
+    const unknown = kids.filter((kid) => !known.includes(kid))
+    if (unknown.length > 0) {
+      throw new OperatorRefusal(
+        404,
+        `There is no key ${unknown.join(', ')} in the ring, which has ${known.join(', ')}.`,
+        'List them: drawbridge-server keys list',
+      )
+    }
+    refuseFirst(kids, known[0] ?? '')
+    const used = await store.listSealingKeys()
+    const needed = kids.filter((kid) => used.includes(kid))
+    if (needed.length > 0) {
+      throw new OperatorRefusal(
+        409,
+        `The store still needs ${needed.join(', ')}.`,
+        'drawbridge-server keys rotate, then drawbridge-server keys list',
+      )
+    }
+    const changedAt = keyFile.changedAt()
+    if (changedAt + pageSeconds > runtime.now()) {
+      throw new OperatorRefusal(
+        409,
+        `The ring changed less than an hour ago: open sign-in pages may still need ${kids.join(', ')}.`,
+        `Try again after ${timeText(changedAt + pageSeconds + 59)}.`,
+      )
+    }
+    changeKeys(keyFile, (entries) => {
+      // Another command may have changed the order meanwhile.
+      refuseFirst(kids, kidOf(entries[0]))
+      return entries.filter((entry) => !kids.includes(kidOf(entry)))
+    })
+    return { removed: kids, keys: known.filter((kid) => !kids.includes(kid)) }
+  },
+})
+
+function refuseFirst(kids: readonly string[], first: string): void {
+  if (!kids.includes(first)) return
+  throw new OperatorRefusal(
+    409,
+    `${first} is the key that seals.`,
+    'Add another in front of it first: drawbridge-server keys rotate',
+  )
+}
+
+function kidOf(entry: string | undefined): string {
+  return entry?.split(':', 1)[0] ?? ''
+}
+
 /** Changes the entries of a key file. Refusals of `change` pass unchanged; all other errors become one with a next step. */
-export function changeKeys(file: KeyFile, change: Parameters<KeyFile['change']>[0]): void {
+function changeKeys(file: KeyFile, change: Parameters<KeyFile['change']>[0]): void {
   try {
     file.change(change)
   } catch (cause) {
@@ -71,7 +173,7 @@ export function changeKeys(file: KeyFile, change: Parameters<KeyFile['change']>[
 }
 
 /** Formats keys with their uses, one a line below a head. */
-export function keyTable(uses: readonly KeyUse[], colour: Colour): string {
+function keyTable(uses: readonly KeyUse[], colour: Colour): string {
   const rows = uses.map((use) => [use.kid, countText(use), use.role, noteOf(use)])
   const colours = { seals: 'green', opens: undefined, missing: 'red' } as const
   return textTable(['key', 'sealed sessions', 'role', ''], rows)
@@ -94,15 +196,8 @@ function noteOf({ role, sessions, in_use: inUse }: KeyUse): string {
   return sessions === 0 ? 'used by sign-ins in progress' : ''
 }
 
-function explain({
-  added,
-  keys,
-  left,
-  unsettled,
-  unreadable,
-  interrupted,
-  removable_at: removableAt,
-}: z.output<typeof rotationSchema>): string[] {
+function explain(facts: z.output<typeof rotationSchema>): string[] {
+  const { added, keys, left, unsettled, unreadable, interrupted, removable_at: removableAt } = facts
   const idle = keys.filter(({ role, in_use: inUse }) => role === 'opens' && !inUse).map(({ kid }) => kid)
   const after = `after ${timeText(removableAt + 59)}: sign-in pages that are open now may be sealed with it for up to an hour`
   const lines = []

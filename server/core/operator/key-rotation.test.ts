@@ -5,7 +5,9 @@ import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start, addSealedGrant } from '../../../tests/support/server/core/grant-sample.ts'
 import { sampleKey, storeIsDown } from '../../../tests/support/server/core/keeper-fixture.ts'
-import { rotateKeyRing, type RotationPorts } from './key-rotation.ts'
+import { rotateKeyRing } from './key-rotation.ts'
+
+type RotationPorts = Parameters<typeof rotateKeyRing>[0]
 
 const [oldKey, newKey, newerKey] = [sampleKey('old', 1), sampleKey('new', 2), sampleKey('newer', 3)]
 
@@ -33,7 +35,6 @@ async function reseal(overrides: Partial<RotationPorts> = {}) {
     runtime,
     note,
     isStopped: () => false,
-    addEntry: undefined,
     ...overrides,
   })
   return { resealed, unsettled, unreadable, left, interrupted }
@@ -102,16 +103,13 @@ describe('rounds of re-sealing', () => {
 })
 
 describe('a rotation of the ring', () => {
-  const rotate = (overrides: Partial<RotationPorts> = {}): ReturnType<typeof rotateKeyRing> =>
-    rotateKeyRing({
-      store,
-      ring: ringOf(newKey, oldKey),
-      runtime,
-      note: () => {},
-      isStopped: () => false,
-      addEntry: undefined,
-      ...overrides,
-    })
+  const rotate = (
+    overrides: Partial<RotationPorts> = {},
+    addEntry?: Parameters<typeof rotateKeyRing>[1],
+  ): ReturnType<typeof rotateKeyRing> => {
+    const ports = { store, ring: ringOf(newKey, oldKey), runtime, note: () => {}, isStopped: () => false }
+    return rotateKeyRing({ ...ports, ...overrides }, addEntry)
+  }
 
   it('a rotation is ok when every session is sealed with the first key', async () => {
     await connect('a', oldKey)
@@ -142,7 +140,7 @@ describe('a rotation of the ring', () => {
       refresh: () => void (entries.length > 0 && (keys = [newKey, oldKey])),
     }
     await connect('a', oldKey)
-    const facts = await rotate({ ring, addEntry: (entry, kid) => void entries.push(entry, kid) })
+    const facts = await rotate({ ring }, (entry, kid) => void entries.push(entry, kid))
     expect(entries).toEqual([expect.stringMatching(/^k\d{8}-[0-9a-f]{6}:[A-Za-z0-9+/]{43}=$/), facts.added])
     expect(facts).toMatchObject({ ok: true, sealing_key: 'new', resealed: 1 })
   })

@@ -1,16 +1,11 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { z } from 'zod'
-import { createSealer, type KeyRing } from '../seal.ts'
-import {
-  type ResealCounts,
-  type ResealPorts,
-  resealSessions,
-  type SealedSessionStore,
-} from '../session/reseal.ts'
+import { createSealer } from '../seal.ts'
+import { type ResealCounts, type ResealPorts, resealSessions } from '../session/reseal.ts'
 import { resealOwnerPrefix } from '../session/session-seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
-import { seconds } from './operation.ts'
+import { type OperatorPorts, seconds } from './operation.ts'
 
 /** Servers notice a new key within a second of use; a later round finds what they sealed until then. */
 const noticeSeconds = 2
@@ -32,7 +27,7 @@ export const keyUseSchema = z.object({
 export type KeyUse = z.output<typeof keyUseSchema>
 
 /** In the order of the ring, then keys that the store needs and the ring lacks. */
-export async function listKeyUse(ring: KeyRing, store: SealedSessionStore): Promise<KeyUse[]> {
+export async function listKeyUse({ ring, store }: Pick<OperatorPorts, 'ring' | 'store'>): Promise<KeyUse[]> {
   const used = new Set(await store.listSealingKeys())
   const kids = ring.keys().map(({ kid }) => kid)
   const missing = [...used].filter((kid) => !kids.includes(kid))
@@ -47,40 +42,38 @@ export async function listKeyUse(ring: KeyRing, store: SealedSessionStore): Prom
 }
 
 /** The result of a rotation as shown to operators. Contains no secrets. */
-export const rotationSchema = z.object({
-  ok: z.boolean().describe('true if everything that should be is sealed with the first key'),
-  sealing_key: z.string(),
-  added: z.string().optional().describe('the id of the new key'),
-  resealed: z.int().describe('sessions that were re-encrypted'),
-  unsettled: z
-    .int()
-    .describe('sessions whose last refresh has an unknown outcome: their next refresh re-encrypts them'),
-  unreadable: z.int().describe('sessions that no key opens'),
-  left: z.int().describe('sessions that other processes held until the end'),
-  interrupted: z.boolean(),
-  keys: z.array(keyUseSchema),
-  removable_at: seconds('when keys that are not in use may be removed'),
-})
+export const rotationSchema = z
+  .object({
+    ok: z.boolean().describe('true if everything that should be is sealed with the first key'),
+    sealing_key: z.string(),
+    added: z.string().optional().describe('the id of the new key'),
+    resealed: z.int().describe('sessions that were re-encrypted'),
+    unsettled: z
+      .int()
+      .describe('sessions whose last refresh has an unknown outcome: their next refresh re-encrypts them'),
+    unreadable: z.int().describe('sessions that no key opens'),
+    left: z.int().describe('sessions that other processes held until the end'),
+    interrupted: z.boolean(),
+    keys: z.array(keyUseSchema),
+    removable_at: seconds('when keys that are not in use may be removed'),
+  })
+  .describe('Key ids and session counts, never a key itself.')
 
 type RotationFacts = z.output<typeof rotationSchema>
 
 type Rotation = Pick<RotationFacts, 'left' | 'interrupted' | Exclude<keyof ResealCounts, 'skipped'>>
 
-export interface RotationPorts {
-  store: ResealPorts['store']
-  ring: KeyRing
-  runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
-  note: (text: string) => void
-  isStopped: () => boolean
-  /** Adds an entry at the front of the stored ring. Omitted: the first key of the ring stays. Errors are passed on. */
-  addEntry: ((entry: string, kid: string) => void) | undefined
-}
+type RotationPorts = Pick<OperatorPorts, 'store' | 'ring' | 'runtime' | 'note' | 'isStopped'>
 
 /**
- * Adds a key at the front of the ring, if it can, and re-seals all sessions next to running servers. May be stopped and repeated.
+ * Adds a key at the front of the ring by `addEntry`, whose errors are passed on; without it the first key stays. Then re-seals all
+ * sessions next to running servers. May be stopped and repeated.
  */
-export async function rotateKeyRing(ports: RotationPorts): Promise<RotationFacts> {
-  const { store, ring, runtime, addEntry } = ports
+export async function rotateKeyRing(
+  ports: RotationPorts,
+  addEntry?: (entry: string, kid: string) => void,
+): Promise<RotationFacts> {
+  const { ring, runtime } = ports
   const created = addEntry && createKeyEntry(runtime)
   if (created) {
     addEntry(created.entry, created.kid)
@@ -92,7 +85,7 @@ export async function rotateKeyRing(ports: RotationPorts): Promise<RotationFacts
     ok: rotation.left === 0 && rotation.unreadable === 0 && !rotation.interrupted,
     sealing_key: ring.keys()[0]?.kid ?? '',
     added: created?.kid,
-    keys: await listKeyUse(ring, store),
+    keys: await listKeyUse(ports),
     removable_at: runtime.now() + pageSeconds,
   }
 }
@@ -111,7 +104,7 @@ export function createKeyEntry(runtime: Pick<Runtime, 'now' | 'randomBytes'>): {
  * Re-seals in rounds over the store until nothing is left, nothing has changed for a minute, or the caller stops it. A store that
  * is briefly down is a round without progress.
  */
-async function resealInRounds(ports: Omit<RotationPorts, 'addEntry'>): Promise<Rotation> {
+async function resealInRounds(ports: RotationPorts): Promise<Rotation> {
   const { store, ring, runtime, note, isStopped } = ports
   const rotation: Rotation = { resealed: 0, unsettled: 0, unreadable: 0, left: 0, interrupted: false }
   const sealer = createSealer(ring, runtime.randomBytes)

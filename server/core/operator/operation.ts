@@ -10,6 +10,8 @@ import type { SealedSessionStore } from '../session/reseal.ts'
 /** The key ring's file. */
 export interface KeyFile {
   path: string
+  /** Returns when it was last written, in epoch seconds. */
+  changedAt(): number
   /** Replaces the entries; other processes see all of the change or none. Passes on what `change` throws. */
   change(change: (entries: readonly string[]) => readonly string[]): void
 }
@@ -47,16 +49,15 @@ export class OperatorRefusal extends Error {
 }
 
 /** An HTTP request of the admin API. With GET the query may have every member of the input, otherwise only the path has. */
-export interface OperationRoute {
+interface OperationRoute {
   /** Its name in generated clients. */
   id: string
-  method: 'GET' | 'POST' | 'DELETE'
-  /** With `{name}` for each path parameter. */
-  path: string
+  /** Method and path, with `{name}` for each path parameter. */
+  request: `${'GET' | 'POST' | 'DELETE'} /${string}`
   /** That of the operation if omitted. */
   summary?: string
-  /** Describes the response. */
-  result: string
+  /** Describes the response. The description of the operation's result if omitted. */
+  result?: string
   /** Specific refusals, besides invalid parameters and those common to all routes. */
   refusals?: Readonly<Partial<Record<404 | 409, string>>>
 }
@@ -92,35 +93,26 @@ type OperatorSetting =
 
 export type Colour = (colour: 'green' | 'yellow' | 'red' | 'dim', text: string) => string
 
-/** What a command prints for people: a text or table on stdout, and notes on stderr. */
+/** What a command prints for people: a text on stdout, and notes on stderr. */
 export interface Printed {
-  text: string | { head: readonly string[]; rows: readonly (readonly string[])[]; none: string }
+  text: string
   notes?: readonly string[]
 }
 
-interface OperationOf<Input extends z.ZodObject, Result extends z.ZodType<object>, Ports> {
-  summary: string
-  input: Input
-  result: Result
-  routes?: readonly OperationRoute[]
-  command?: OperationCommand<z.output<Input>, z.output<Result>, Ports>
-  /** Throws {@link OperatorRefusal}. */
-  handle(input: z.output<Input>, ports: Ports): Promise<z.output<Result>>
-}
-
 /** One row of the table of operations. Routes, commands, OpenAPI and docs are made from it. */
-export interface Operation<Ports = OperatorPorts> {
+export interface Operation<Ports = OperatorPorts, Input = object, Result = object> {
   summary: string
   input: z.ZodObject
   result: z.ZodType<object>
   routes?: readonly OperationRoute[]
-  command?: OperationCommand<object, object, Ports>
-  handle(input: object, ports: Ports): Promise<object>
+  command?: OperationCommand<Input, Result, Ports>
+  /** Throws {@link OperatorRefusal}. */
+  handle(input: Input, ports: Ports): Promise<Result>
 }
 
 /** Creates an operation whose handler and text are typed by `input` and `result`. */
 export function operation<Input extends z.ZodObject, Result extends z.ZodType<object>, Ports = OperatorPorts>(
-  row: OperationOf<Input, Result, Ports>,
+  row: Operation<Ports, z.output<Input>, z.output<Result>> & { input: Input; result: Result },
 ): Operation<Ports> {
   return row
 }

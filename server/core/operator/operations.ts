@@ -1,11 +1,14 @@
 import { listAttemptsOperation } from './attempt-operation.ts'
 import { listClientsOperation, removeClientOperation } from './client-operations.ts'
-import { listGrantsOperation, revokeGrantsOperation } from './grant-operations.ts'
-import { rotateKeysOperation } from './key-operations.ts'
+import { listGrantsOperation } from './grant-list.ts'
+import { revokeGrantsOperation } from './grant-revocation.ts'
+import { listKeysOperation, removeKeysOperation, rotateKeysOperation } from './key-operations.ts'
 import type { Operation } from './operation.ts'
 
-/** Operations that are both a command and a request of the admin API. */
+/** Operations on what servers share. Those with routes are requests of the admin API, too. */
 export const operations: readonly Operation[] = [
+  listKeysOperation,
+  removeKeysOperation,
   listGrantsOperation,
   revokeGrantsOperation,
   listClientsOperation,

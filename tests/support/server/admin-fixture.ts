@@ -9,7 +9,7 @@ import type { AdminPorts } from '../../../server/admin/admin-route.ts'
 import { parseSecretKeys } from '../../../server/config/store-address.ts'
 import { AuditRing } from '../../../server/observability/audit-ring.ts'
 import { createLog, reportTo } from '../../../server/observability/log.ts'
-import { changeKeyFile } from '../../../server/store/secret-key-file-change.ts'
+import { keyFileAt } from '../../../server/store/secret-key-file-change.ts'
 import { openKeyFile } from '../../../server/store/secret-key-file.ts'
 import { openMemoryStore } from '../../../server/store/sqlite/sqlite.ts'
 import { start } from './core/grant-sample.ts'
@@ -51,7 +51,7 @@ export function createAdminFixture(ports: Partial<AdminPorts> = {}): AdminFixtur
     store,
     runtime,
     ring: openKeyFile(keyFile, { parse: parseSecretKeys, now: runtime.now }),
-    keyFile: { path: keyFile, change: (change) => changeKeyFile(keyFile, change, { waitMs: 100 }) },
+    keyFile: keyFileAt(keyFile, { waitMs: 100 }),
     configured,
     providerIssuer: adminIssuer,
     events,
