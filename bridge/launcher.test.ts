@@ -38,13 +38,13 @@ describe('the launcher', () => {
     })
   }
 
-  it.each(['20.19.0', '22.0.0', '26.10.0'])('starts the bundle on Node %s', async (version) => {
+  it.each(['20.19.0', '22.0.0', '26.10.0'])('the launcher starts the bundle on Node %s', async (version) => {
     bundle()
     expect(await start(version, 'a', '--b')).toEqual({ code: 0, stdout: 'a,--b\n', stderr: '' })
   })
 
   it.each(['10.24.1', '18.20.0', '20.18.3'])(
-    'says on Node %s what is needed, and which one that is',
+    'the launcher on Node %s names the required version and the one in use',
     async (version) => {
       bundle()
       const { code, stdout, stderr } = await start(version)
@@ -57,13 +57,13 @@ describe('the launcher', () => {
     },
   )
 
-  it('says when it is not built', async () => {
+  it('the launcher says when it is not built', async () => {
     const { code, stderr } = await start('26.10.0')
     expect(code).toBe(1)
     expect(stderr).toContain('npm run build')
   })
 
-  it('has nothing in it that a Node of ten years ago cannot read', () => {
+  it('the launcher contains only syntax that a Node of ten years ago can read', () => {
     const source = readFileSync(launcher, 'utf8').replaceAll(/^\s*\/\/.*$|'[^']*'/gm, '')
     expect(source).not.toMatch(/=>|`|\b(?:const|let|class|async|await|import)\b|\?\.|\?\?|\.\.\./)
   })

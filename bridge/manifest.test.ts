@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import manifest from './package.json' with { type: 'json' }
 
 describe('the manifest of the bridge', () => {
-  it('is published as mcp-drawbridge with the command drawbridge, for the Node versions that desktop clients bring', () => {
+  it('the manifest of the bridge publishes mcp-drawbridge with the command drawbridge, for the Node versions that desktop clients bring', () => {
     expect(manifest.name).toBe('mcp-drawbridge')
     expect(manifest.bin).toEqual({ drawbridge: 'launcher.cjs' })
     expect(manifest.engines.node).toBe('>=20.19')
     expect(manifest).not.toHaveProperty('private')
   })
 
-  it('says what it is, by whom and under which licence, and names no place that is not there', () => {
+  it('the manifest of the bridge names purpose, author and licence, and only places that exist', () => {
     expect(manifest.description).toContain('MCP')
     expect(manifest.keywords).toEqual(
       expect.arrayContaining(['mcp', 'model-context-protocol', 'oauth', 'stdio']),
@@ -21,7 +21,7 @@ describe('the manifest of the bridge', () => {
     for (const place of ['repository', 'homepage', 'bugs']) expect(manifest).not.toHaveProperty(place)
   })
 
-  it('installs nothing that is not in the bundle', () => {
+  it('the manifest of the bridge installs nothing that is not in the bundle', () => {
     expect(manifest).not.toHaveProperty('dependencies')
     expect(manifest).not.toHaveProperty('scripts.install')
     expect(manifest).not.toHaveProperty('scripts.postinstall')

@@ -34,7 +34,7 @@ describe('the bridge started by npx', () => {
     [['login', '--help'], 'login https://mcp.example.com/mcp --device-code'],
     [['--help'], 'doctor https://mcp.example.com/mcp'],
     [[], 'install cursor https://mcp.example.com/mcp'],
-  ])('with %j names commands as the user can type them', async (words, command) => {
+  ])('under npx the command line %j names commands as the user can type them', async (words, command) => {
     const { stdout, stderr } = await runCommand(words, { home })
     const text = `${stdout}\n${stderr}`
     const isJson = words.includes('--json')
@@ -42,14 +42,14 @@ describe('the bridge started by npx', () => {
     expect(text).not.toMatch(/(?<!mcp-)\bdrawbridge (?![a-z]+(?: set)? failed\.|did not start)/)
   })
 
-  it.each(['status', 'doctor'])('%s names such commands for a stored login', async (command) => {
+  it.each(['status', 'doctor'])('under npx %s names such commands for a stored login', async (command) => {
     await storeLogin(home, serverUrl, { signInNeeded: 'invalid_grant' })
     const words = command === 'status' ? [command] : [command, serverUrl, '--retry', 'off']
     const { stdout } = await runCommand(words, { home })
     expect(stdout).toContain('npx mcp-drawbridge login https://a.example/mcp')
   })
 
-  it('status names such commands for an unreadable login', async () => {
+  it('under npx status names such commands for an unreadable login', async () => {
     await storeLogin(home, serverUrl)
     damageLogin(home, serverUrl, 'x')
     const { stdout } = await runCommand(['status', serverUrl], { home })

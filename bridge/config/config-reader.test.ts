@@ -51,7 +51,7 @@ function problemsOf(words: readonly string[], given: Given = {}): readonly strin
 const configFile = '/home/me/.drawbridge/config.json'
 
 describe('the configuration', () => {
-  it('is complete for a URL alone', () => {
+  it('the configuration is complete for a URL alone', () => {
     expect(read([url])).toMatchObject({
       serverUrl: url,
       network: {
@@ -89,7 +89,7 @@ describe('the configuration', () => {
     })
   })
 
-  it('limits responses, pauses and sign-ins by one --timeout, and connecting to ten seconds of it', () => {
+  it('one --timeout limits responses, pauses and sign-ins, and ten seconds of it connecting', () => {
     const limits = (text: string): number[] => {
       const { network, oauth } = read([url, '--timeout', text])
       return [
@@ -104,11 +104,11 @@ describe('the configuration', () => {
     expect(limits('off')).toEqual([10_000, 0, 0, 86_400_000])
   })
 
-  it('pings a silent server only after the time for retries', () => {
+  it('the configuration pings a silent server only after the time for retries', () => {
     expect(read([url, '--retry', '1m']).proxy).toMatchObject({ retryMs: 60_000, watchdogMs: 62_000 })
   })
 
-  it('takes flags over variables over the section of the server over the rest of the file', () => {
+  it('the configuration takes flags over variables over the section of the server over the rest of the file', () => {
     const files = {
       [configFile]: JSON.stringify({
         retry: '1s',
@@ -135,7 +135,7 @@ describe('the configuration', () => {
     expect(config.oauth).toMatchObject({ profile: 'variable', scope: 'flag' })
   })
 
-  it('reports the source of each setting', () => {
+  it('the configuration reports the source of each setting', () => {
     const surroundings = surroundingsOf({
       environment: { DRAWBRIDGE_PROFILE: 'a', DRAWBRIDGE_SCOPE: '' },
       files: { [configFile]: '{"retry":5}' },
@@ -148,7 +148,7 @@ describe('the configuration', () => {
     })
   })
 
-  it('finds its file by --home and DRAWBRIDGE_HOME', () => {
+  it('the configuration finds its file by --home and DRAWBRIDGE_HOME', () => {
     const files = { '/srv/a/config.json': '{"profile":"a"}', '/srv/b/config.json': '{"profile":"b"}' }
     const environment = { DRAWBRIDGE_HOME: '/srv/a' }
     expect(read([url], { files, environment })).toMatchObject({
@@ -158,7 +158,7 @@ describe('the configuration', () => {
     expect(read([url, '--home', '/srv/b'], { files, environment }).oauth.profile).toBe('b')
   })
 
-  it('reports every fault at once, and no value that may be secret', () => {
+  it('the configuration reports every fault at once, and no value that may be secret', () => {
     const files = {
       [configFile]: '{"retyr":"5s","token":"SECRET","servers":{"https://x.example":{"retry":"SECRET"}}}',
     }
@@ -208,7 +208,7 @@ describe('the configuration', () => {
     ],
     [[url, '--resource', 'https://a.example', '--disable-resource-parameter'], /only one/],
     [[url, '--transport', 'http'], /expected http-first, sse-first, http-only or sse-only/],
-  ])('%j is refused', (words, problem) => {
+  ])('the configuration %j is refused', (words, problem) => {
     const problems = problemsOf(words)
     expect(problems.join('\n')).toMatch(problem)
     expect(problems.join('\n')).not.toContain('SECRET')
@@ -224,11 +224,11 @@ describe('the configuration', () => {
     ['{"home":"/x"}', /cannot be set in a file/],
     ['{"scope":null}', /expected a value/],
     ['{"scope":["a","b"]}', /expected one value/],
-  ])('a file with %s is refused', (content, problem) => {
+  ])('a configuration file with %s is refused', (content, problem) => {
     expect(problemsOf([url], { files: { [configFile]: content } }).join('\n')).toMatch(problem)
   })
 
-  it('of a file takes JSON where a flag takes its text', () => {
+  it('a configuration file takes JSON where a flag takes its text', () => {
     const content = {
       'static-oauth-client-info': { client_id: 'a', client_secret: '${S}' },
       debug: true,
@@ -245,7 +245,7 @@ describe('the configuration', () => {
     expect(config.proxy.tools.deny).toEqual(['a*', 'b'])
   })
 
-  it('warns of variables that nobody knows, but not of those of the server', () => {
+  it('the configuration warns of unknown variables, but not of those of the server', () => {
     const environment = {
       DRAWBRIDGE_PROFIEL: 'x',
       DRAWBRIDGE_BASE_URL: 'https://x.example',
@@ -258,7 +258,7 @@ describe('the configuration', () => {
     ])
   })
 
-  it('takes a bearer token of a header out of the headers', () => {
+  it('the configuration takes a bearer token of a header out of the headers', () => {
     const config = read([url, '--header', 'authorization: Bearer ${T}', '--header', 'X: 1'], {
       environment: { T: 'abc' },
     })
@@ -274,7 +274,7 @@ describe('the configuration', () => {
     expect(both.proxy.headers).toEqual({})
   })
 
-  it('takes a key from a variable alone', () => {
+  it('the configuration takes a key from a variable alone', () => {
     const key = 'A'.repeat(43)
     const environment = { DRAWBRIDGE_KEY: key }
     expect(read([url], { environment }).credentials.key).toBe(key)
@@ -288,14 +288,14 @@ describe('the configuration', () => {
     ])
   })
 
-  it('splits repeated variables', () => {
+  it('the configuration splits repeated variables', () => {
     const environment = { DRAWBRIDGE_HEADER: 'A: 1\nB: 2, 3', DRAWBRIDGE_IGNORE_TOOL: 'a, b*' }
     const { proxy } = read([url], { environment })
     expect(proxy.headers).toEqual({ A: '1', B: '2, 3' })
     expect(proxy.tools.deny).toEqual(['a', 'b*'])
   })
 
-  it('has the redirect URI of mcp-remote when a port is given', () => {
+  it('the configuration has the redirect URI of mcp-remote when a port is given', () => {
     expect(read([url, '3334']).oauth.callback).toEqual({
       host: 'localhost',
       port: 3334,
@@ -323,11 +323,11 @@ describe('the configuration', () => {
     ['3f2a9c0d1e5b', 'Drawbridge bridge'],
     ['a\u001bb', 'Drawbridge bridge'],
     ['x'.repeat(64), 'Drawbridge bridge'],
-  ])('registers on the computer %j as %j', (hostName, name) => {
+  ])('the configuration registers on the computer %j as %j', (hostName, name) => {
     expect(read([url], hostName === undefined ? {} : { hostName }).oauth.clientName).toBe(name)
   })
 
-  it('takes switches, and lets --debug be switched off again', () => {
+  it('the configuration takes switches, and lets --debug be switched off again', () => {
     const environment = { DRAWBRIDGE_DEBUG: '1', DRAWBRIDGE_KEEP_ALIVE: 'on' }
     expect(read([url, '--no-debug'], { environment }).debug).toBe(false)
     expect(read([url], { environment }).proxy.pingMs).toBe(30_000)
@@ -357,11 +357,11 @@ describe('proxies', () => {
     [{ ALL_PROXY: 'http://a:1' }, [], { http: 'http://a:1/', https: 'http://a:1/', noProxy: undefined }],
     [{ ALL_PROXY: 'socks5://a:1' }, [], undefined],
     [{ HTTPS_PROXY: '' }, [], undefined],
-  ])('of %j with %j are %j', (environment, words, proxy) => {
+  ])('the proxies of %j with %j are %j', (environment, words, proxy) => {
     expect(read([url, ...words], { environment }).network.proxy).toEqual(proxy)
   })
 
-  it('of the environment that are none are a fault', () => {
+  it('variables of the environment that are not valid proxies are a fault', () => {
     const problems = problemsOf([url], { environment: { HTTPS_PROXY: 'socks5://user:SECRET@a:1' } })
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatch(/^HTTPS_PROXY: expected the address of an HTTP proxy/)
@@ -382,7 +382,7 @@ describe('the browser', () => {
     [{}, 'linux', ['--open'], true],
     [{ DISPLAY: ':0' }, 'linux', ['--no-open'], false],
     [{ DISPLAY: ':0', DRAWBRIDGE_OPEN: 'off' }, 'linux', [], false],
-  ])('of %j on %s with %j opens: %s', (environment, platform, words, opens) => {
+  ])('whether %j on %s with %j opens the browser: %s', (environment, platform, words, opens) => {
     expect(read([url, ...words], { environment, platform }).openBrowser).toBe(opens)
   })
 
@@ -399,8 +399,11 @@ describe('the browser', () => {
     [{}, ['3118'], false],
     [{}, ['--authorize-param', 'audience=api'], false],
     [{}, ['--scope', 'mcp', '--profile', 'work'], true],
-  ])('in %j with %j gives way to a code on another device: %s', (environment, words, prefers) => {
-    const { oauth } = read([url, ...words], { environment, platform: 'linux' })
-    expect(oauth).toMatchObject({ grant: 'authorization_code', prefersDevice: prefers })
-  })
+  ])(
+    'whether %j with %j prefers a code on another device to the browser: %s',
+    (environment, words, prefers) => {
+      const { oauth } = read([url, ...words], { environment, platform: 'linux' })
+      expect(oauth).toMatchObject({ grant: 'authorization_code', prefersDevice: prefers })
+    },
+  )
 })

@@ -117,16 +117,16 @@ const refused: [parse: ValueParser<unknown, value.ValueSource>, text: string, ex
 ]
 
 describe('values of settings', () => {
-  it.each(accepted)('%o takes %s', (parse, text, result) => {
+  it.each(accepted)('the setting %o takes %s', (parse, text, result) => {
     expect(parse(text, source)).toEqual(result)
   })
 
-  it.each(refused)('%o refuses %s', (parse, text, expected) => {
+  it.each(refused)('the setting %o refuses %s', (parse, text, expected) => {
     expect(() => parse(text, source)).toThrow(TypeError)
     expect(() => parse(text, source)).toThrow(expected)
   })
 
-  it('of private keys come with the algorithm that fits', () => {
+  it('private keys come with the algorithm that fits', () => {
     const pem = (
       { privateKey }: KeyPairKeyObjectResult,
       type: 'pkcs1' | 'pkcs8' | 'sec1' = 'pkcs8',
@@ -146,7 +146,7 @@ describe('values of settings', () => {
     expect(() => fileValue.parsePrivateKeyFile('k', { ...source, readText: () => other })).toThrow(/Ed25519/)
   })
 
-  it('never come back in the message of a refusal', () => {
+  it('the message of a refused value never quotes it', () => {
     const parsers = [...[...accepted, ...refused].map(([parse]) => parse), parseSwitch, parseToken]
     assertProperty(
       property(constantFrom(...parsers), string({ minLength: 1 }), (parse, junk) => {
@@ -177,7 +177,7 @@ describe('a header', () => {
     ['Authorization: Bearer ${TOKEN}', ['Authorization', 'Bearer abc']],
     ['X-Empty: ${EMPTY}', ['X-Empty', '']],
     ['X: $TOKEN $5 ${not a name}', ['X', '$TOKEN $5 ${not a name}']],
-  ])('%s is read', (text, entry) => {
+  ])('the header %s is read', (text, entry) => {
     expect(fileValue.parseHeader(text, headerSource)).toEqual(entry)
   })
 
@@ -191,11 +191,11 @@ describe('a header', () => {
     ['Content-Type: text/plain', /another header than Content-Type/],
     ['mcp-session-id: 1', /which the protocol needs/],
     ['Host: x', /another header/],
-  ])('%s is refused', (text, expected) => {
+  ])('the header %s is refused', (text, expected) => {
     expect(() => fileValue.parseHeader(text, headerSource)).toThrow(expected)
   })
 
-  it('of a file is one of its lines', () => {
+  it('a header file has one header a line', () => {
     expect(fileValue.parseHeaderFile('headers', headerSource)).toEqual([
       ['X-One', '1'],
       ['X-Two', 'abc'],
@@ -209,7 +209,7 @@ describe('a callback', () => {
     ['http://localhost:3118/callback', { host: 'localhost', port: 3118, path: '/callback' }],
     ['http://127.0.0.1/cb', { host: '127.0.0.1', port: undefined, path: '/cb' }],
     ['http://[::1]:80/a/b', { host: '::1', port: 80, path: '/a/b' }],
-  ])('%s is read', (text, callback) => {
+  ])('the callback %s is read', (text, callback) => {
     expect(value.parseCallback(text)).toEqual(callback)
   })
 
@@ -224,11 +224,11 @@ describe('a callback', () => {
     'http://localhost:1/x?y=1',
     'http://localhost.evil.example:1/x',
     'localhost:3118/callback',
-  ])('%s is refused', (text) => {
+  ])('the callback %s is refused', (text) => {
     expect(() => value.parseCallback(text)).toThrow(TypeError)
   })
 
-  it('has its parts alone as well', () => {
+  it('the parts of a callback are read alone as well', () => {
     expect(value.parseCallbackHost('[::1]')).toBe('::1')
     expect(() => value.parseCallbackHost('0.0.0.0')).toThrow(/localhost/)
     expect(value.parsePort('1')).toBe(1)

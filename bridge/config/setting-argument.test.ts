@@ -22,7 +22,7 @@ describe('the words of a command line', () => {
     [[url, '--scope='], [url], { scope: [''] }],
     [[url, '-'], [url, '-'], {}],
     [[url, '--debug', '--debug'], [url], { debug: ['on'] }],
-  ])('%j are understood', (words, operands, flags) => {
+  ])('the words %j of a command line are understood', (words, operands, flags) => {
     const line = readWords(words)
     expect(line.problems).toEqual([])
     expect(line.operands).toEqual(operands)
@@ -46,31 +46,31 @@ describe('the words of a command line', () => {
       '--token: is not a flag, because every user of this computer could see it. Use DRAWBRIDGE_TOKEN.',
     ],
     [['--constructor'], '--constructor: there is no such flag.'],
-  ])('%j are refused', (words, problem) => {
+  ])('the words %j of a command line are refused', (words, problem) => {
     const line = readWords(words, ['--json', '--name <name>'])
     expect(line.problems).toEqual([problem])
     expect(line.operands).toEqual([])
   })
 
-  it('tells all faults at once', () => {
+  it('a command line reports all faults at once', () => {
     expect(readWords(['--aaaa', '--bbbb', '--token', 'x']).problems).toHaveLength(3)
   })
 
-  it('warns of flags that are not needed', () => {
+  it('a command line warns of flags that are not needed', () => {
     const line = readWords([url, '--enable-proxy'])
     expect(line.problems).toEqual([])
     expect(line.warnings).toHaveLength(1)
   })
 
   it.each(['-V', '--version', '-h', '--help'])(
-    '%s prints, wherever it stands, and nothing else is done',
+    'the flag %s prints, wherever it stands, and nothing else is done',
     (word) => {
       for (const words of [[word], [url, word], [word, '--wholly-unknown']])
         expect(() => readWords(words)).toThrow(CommanderError)
     },
   )
 
-  it('loses no word', () => {
+  it('a command line loses no word', () => {
     // Those that print the help or the version do nothing else.
     const text = string().filter((word) => !/^-([Vh]|-version|-help)/.test(word))
     const word = oneof(text, constantFrom(...settingFlags, '--', '--json', '--x=', '--=', '-'))

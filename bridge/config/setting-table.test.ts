@@ -16,14 +16,14 @@ describe('the table of settings', () => {
   it.each([
     ...withValue.split(' ').map((flag) => [flag, 'value']),
     ...switches.split(' ').map((flag) => [flag]),
-  ])('takes %s as mcp-remote does', (...flag) => {
+  ])('the table of settings takes %s as mcp-remote does', (...flag) => {
     const words = ['https://mcp.example.com', ...flag, '3334']
     const { problems, operands } = readWords(words)
     expect(problems).toEqual([])
     expect(operands).toEqual(['https://mcp.example.com', '3334'])
   })
 
-  it('has every field, flag and variable once', () => {
+  it('the table of settings has every field, flag and variable once', () => {
     for (const names of [
       settings.map(({ field }) => field),
       settings.map(({ variable }) => variable),
@@ -33,7 +33,7 @@ describe('the table of settings', () => {
     }
   })
 
-  it.each(settings)('$name is documented in sentences', ({ doc, defaultText }) => {
+  it.each(settings)('the setting $name is documented in sentences', ({ doc, defaultText }) => {
     expect(doc).toMatch(/^[A-Z].*\.$/)
     expect(defaultText).not.toBe('')
   })

@@ -35,7 +35,7 @@ describe('a server that misbehaves', () => {
     ['gives a negative length', write(`${begun}Content-Length: -5\r\n\r\n`), 'protocol'],
     ['gives two lengths', write(`${begun}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`), 'protocol'],
     ['has a control character in its head', write(`${begun}X: a\u0001b\r\n\r\n`), 'protocol'],
-  ])('%s', async (_name, misbehave, fault) => {
+  ])('a request fails by name when the server %s', async (_name, misbehave, fault) => {
     const server = await serveRaw((socket) => onRequest(socket, () => misbehave(socket)))
     const error = await networkErrorOf(
       exchange(testClient(), `${server.origin}${secretPath}`, { headers: { X: 'secret-header' } }),
@@ -47,7 +47,7 @@ describe('a server that misbehaves', () => {
     expect(server.sockets).toHaveLength(1)
   })
 
-  it('delivers a response that the server sends before it has read the request', async () => {
+  it('a request gets a response that the server sends before it has read the request', async () => {
     const server = await serveRaw((socket) =>
       socket.once('data', () => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno')),
     )
@@ -57,7 +57,7 @@ describe('a server that misbehaves', () => {
 })
 
 describe('limits of time', () => {
-  it('gives up a connection whose TLS handshake never completes', async () => {
+  it('the connect timeout ends a TLS handshake that never completes', async () => {
     const server = await serveRaw((socket) => socket.resume())
     const url = `https://127.0.0.1:${server.port}/`
     const error = await networkErrorOf(exchange(testClient({ connectTimeoutMs: 60 }), url))
@@ -66,14 +66,14 @@ describe('limits of time', () => {
     await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
   })
 
-  it('gives up a response whose head does not arrive in time', async () => {
+  it('the headers timeout ends a response whose head does not arrive in time', async () => {
     const server = await serveRaw((socket) => socket.resume().write('HTTP/1.1 200 OK\r\n'))
     const error = await networkErrorOf(exchange(testClient({ headersTimeoutMs: 60 }), server.origin))
     expect(error).toMatchObject({ fault: 'headers_timeout', sent: true })
     await vi.waitFor(() => expect(server.sockets.every(({ closed }) => closed)).toBe(true))
   })
 
-  it('gives up a body that pauses too long, on a new and on a kept connection', async () => {
+  it('the body timeout ends a body that pauses too long, on a new and on a kept connection', async () => {
     const server = await serveHttp((request, response) => {
       if (request.url === '/half') response.write('half')
       else response.end('whole')
@@ -91,7 +91,7 @@ describe('limits of time', () => {
     expect((await networkErrorOf(own)).message).toContain('after 0.061 s')
   })
 
-  it('let a slow body and a slow reader take longer than the limit for a pause', async () => {
+  it('a slow body and a slow reader may take longer than the body timeout', async () => {
     const server = await serveHttp((request, response) => {
       if (request.url === '/large') return void response.end(Buffer.alloc(5_000_000))
       let left = 8
@@ -108,7 +108,7 @@ describe('limits of time', () => {
     expect((await readBody(large, 10_000_000)).length).toBe(5_000_000)
   })
 
-  it('count from the request when the connection is a kept one', async () => {
+  it('the headers timeout counts from the request on a kept connection', async () => {
     const server = await serveHttp((request, response) => {
       if (request.url === '/hang') return
       setTimeout(() => response.end('a'), request.url === '/slow' ? 300 : 0)
@@ -121,7 +121,7 @@ describe('limits of time', () => {
     expect(server.sockets).toHaveLength(1)
   })
 
-  it('do not apply when they are 0', async () => {
+  it('timeouts of 0 do not apply', async () => {
     const server = await serveHttp((_request, response) => {
       setTimeout(() => {
         response.write('a')
@@ -134,7 +134,7 @@ describe('limits of time', () => {
 })
 
 describe('an abort', () => {
-  it('ends a request during the TLS handshake', async () => {
+  it('an abort ends a request during the TLS handshake', async () => {
     const abort = new AbortController()
     const server = await serveRaw((socket) => {
       socket.resume()
@@ -147,7 +147,7 @@ describe('an abort', () => {
     })
   })
 
-  it('changes nothing after the end, and leaves no listener on the signal', async () => {
+  it('an abort changes nothing after the end, and leaves no listener on the signal', async () => {
     const server = await serveHttp((_request, response) => response.end('a'))
     const client = testClient()
     const abort = new AbortController()
@@ -161,7 +161,7 @@ describe('an abort', () => {
     expect(server.sockets).toHaveLength(1)
   })
 
-  it('ends the connection of a body that is no longer read', async () => {
+  it('an abort ends the connection of a body that is no longer read', async () => {
     const server = await serveHttp((_request, response) => void response.write('half'))
     const response: HttpResponse = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
     response.body.destroy()

@@ -14,7 +14,7 @@ function responseOf(chunks: Buffer[], headers: HttpResponse['headers'] = {}): Ht
 }
 
 describe('readBody', () => {
-  it('joins the chunks of a body', async () => {
+  it('readBody joins the chunks of a body', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array()), async (parts) => {
         const chunks = parts.map((part) => Buffer.from(part))
@@ -23,22 +23,25 @@ describe('readBody', () => {
     )
   })
 
-  it.each([true, false])('ends the connection beyond the limit; length announced: %s', async (announced) => {
-    const server = await serveHttp((_request, response) => {
-      if (announced) response.setHeader('Content-Length', 1_000_000)
-      response.write(Buffer.alloc(900_000))
-    })
-    const response = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
-    await expect(readBody(response, 1000)).rejects.toMatchObject({ name: 'BodyError', fault: 'too_large' })
-    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
-  })
+  it.each([true, false])(
+    'readBody ends the connection beyond the limit; length announced: %s',
+    async (announced) => {
+      const server = await serveHttp((_request, response) => {
+        if (announced) response.setHeader('Content-Length', 1_000_000)
+        response.write(Buffer.alloc(900_000))
+      })
+      const response = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
+      await expect(readBody(response, 1000)).rejects.toMatchObject({ name: 'BodyError', fault: 'too_large' })
+      await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
+    },
+  )
 
-  it('reads a body of exactly the maximum size', async () => {
+  it('readBody reads a body of exactly the maximum size', async () => {
     expect((await readBody(responseOf([Buffer.alloc(10)], { 'content-length': '10' }), 10)).length).toBe(10)
     await expect(readBody(responseOf([Buffer.alloc(6), Buffer.alloc(5)]), 10)).rejects.toThrow(BodyError)
   })
 
-  it('fails when the body breaks off', async () => {
+  it('readBody fails when the body breaks off', async () => {
     const server = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'))
     const response = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
     expect(await networkErrorOf(readBody(response, 100))).toMatchObject({ fault: 'reset', sent: true })
@@ -50,7 +53,7 @@ describe('readJson', () => {
     ['{"a":[1,"é"]}', { a: [1, 'é'] }],
     ['\uFEFF"with a mark"', 'with a mark'],
     [' null ', null],
-  ])('%j', async (text, value) => {
+  ])('readJson reads %j', async (text, value) => {
     expect(await readJson(responseOf([Buffer.from(text)]), 100)).toEqual(value)
   })
 
@@ -59,7 +62,7 @@ describe('readJson', () => {
     Buffer.from(''),
     Buffer.from('{"access_token":"secret"'),
     Buffer.from([0x22, 0xff, 0x22]),
-  ])('refuses %s and quotes nothing of it', async (bytes) => {
+  ])('readJson refuses %s and quotes nothing of it', async (bytes) => {
     const error: unknown = await readJson(responseOf([bytes]), 100).catch((error: unknown) => error)
     expect(error).toMatchObject({ name: 'BodyError', fault: 'not_json' })
     expect(error).not.toHaveProperty('cause')

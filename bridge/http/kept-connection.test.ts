@@ -45,7 +45,7 @@ server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port
 
 describe('a kept connection that the server has closed', () => {
   it.each(['reset', 'close'] as const)(
-    'is replaced for requests that may be sent twice: %s',
+    'a kept connection that the server closed is replaced for requests that may be sent twice: %s',
     async (atSecond) => {
       for (const method of ['GET', 'DELETE'] satisfies HttpRequest['method'][]) {
         const seen: string[] = []
@@ -59,7 +59,7 @@ describe('a kept connection that the server has closed', () => {
   )
 
   it.each(['reset', 'close'] as const)(
-    'is an error for a POST that the server may have seen: %s',
+    'a kept connection that the server closed is an error for a POST that it may have seen: %s',
     async (atSecond) => {
       const seen: string[] = []
       const server = await serveOnce(seen, atSecond)
@@ -74,7 +74,7 @@ describe('a kept connection that the server has closed', () => {
     },
   )
 
-  it('is replaced for a POST of which nothing was written', async () => {
+  it('a kept connection that the server closed is replaced for a POST of which nothing was written', async () => {
     // In a thread: it closes while this one does nothing else, so that nobody here can have seen it.
     const isReset = new Int32Array(new SharedArrayBuffer(4))
     const server = new Worker(resettingServer, { eval: true, workerData: isReset })
@@ -91,7 +91,7 @@ describe('a kept connection that the server has closed', () => {
     }
   })
 
-  it('is replaced together with the other idle connections', async () => {
+  it('a kept connection that the server closed is replaced together with the other idle ones', async () => {
     const seen: string[] = []
     const server = await serveOnce(seen, 'reset')
     const client = testClient()
@@ -102,7 +102,7 @@ describe('a kept connection that the server has closed', () => {
     await vi.waitFor(() => expect(server.sockets.filter(({ destroyed }) => !destroyed)).toHaveLength(1))
   })
 
-  it('is replaced only once', async () => {
+  it('a kept connection that the server closed is replaced only once', async () => {
     const server: TestServer = await serveRaw((socket) =>
       onRequest(socket, (number) => {
         if (server.sockets.length === 1 && number === 1) socket.write(answer)
@@ -116,7 +116,7 @@ describe('a kept connection that the server has closed', () => {
     expect(server.sockets).toHaveLength(2)
   })
 
-  it('is not used after its end was noticed', async () => {
+  it('a kept connection is not used after its end was noticed', async () => {
     const server = await serveRaw((socket) => onRequest(socket, () => socket.end(answer)))
     const client = testClient()
     for (let round = 0; round < 3; round++) {
@@ -127,7 +127,7 @@ describe('a kept connection that the server has closed', () => {
     expect(server.sockets).toHaveLength(3)
   })
 
-  it('is not used shortly before the server closes it by its Keep-Alive header', async () => {
+  it('a kept connection is not used shortly before the server closes it by its Keep-Alive header', async () => {
     const server = await serveHttp((_request, response) =>
       response.setHeader('Keep-Alive', 'timeout=1').end('a'),
     )

@@ -28,7 +28,7 @@ describe('networkError', () => {
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls', 'mcp.example.com does not speak TLS on this port'],
     ['ERR_SSL_X', 'tls', 'the TLS handshake with mcp.example.com failed'],
     ['', 'unreachable', `${server} cannot be reached`],
-  ])('before the connection: %s is %s', (code, fault, said) => {
+  ])('networkError before the connection: %s is %s', (code, fault, said) => {
     const error = networkError(coded(code), { url, connected: false })
     const message = code === '' ? said : `${said} (${code})`
     expect(error).toMatchObject({ fault, message, sent: false, origin: 'https://mcp.example.com' })
@@ -39,17 +39,17 @@ describe('networkError', () => {
     ['EPIPE', 'reset', 'closed the connection before its answer was whole'],
     ['ETIMEDOUT', 'reset', 'is gone from the network: the connection is dead'],
     ['HPE_INVALID_CONSTANT', 'protocol', 'answered with something that is no HTTP'],
-  ])('after it: %s is %s', (code, fault, said) => {
+  ])('networkError after the connection: %s is %s', (code, fault, said) => {
     const message = `https://mcp.example.com ${said} (${code})`
     expect(networkError(coded(code), { url, connected: true })).toMatchObject({ fault, message, sent: true })
   })
 
-  it('returns a NetworkError unchanged', () => {
+  it('networkError returns a NetworkError unchanged', () => {
     const error = new NetworkError('aborted', 'x', 'y', { sent: true })
     expect(networkError(error, { url, connected: false })).toBe(error)
   })
 
-  it('keeps no bytes of a response in the cause', () => {
+  it('networkError keeps no bytes of a response in the cause', () => {
     const raw = Object.assign(coded('HPE_INVALID_CONSTANT'), { rawPacket: Buffer.from('token') })
     const named = Object.assign(new Error('m'), { name: 'HTTPParserError', code: undefined, data: 'token' })
     for (const cause of [raw, named]) {
@@ -74,7 +74,7 @@ describe('errorCode', () => {
     ['text', ''],
     [undefined, ''],
     [{ code: 'X' }, ''],
-  ])('%s', (error, code) => expect(errorCode(error)).toBe(code))
+  ])('errorCode reads the code of %s', (error, code) => expect(errorCode(error)).toBe(code))
 })
 
 describe('what to do about a TLS error', () => {
@@ -83,16 +83,16 @@ describe('what to do about a TLS error', () => {
     ['CERT_HAS_EXPIRED', /clock/],
     ['CERT_NOT_YET_VALID', /clock/],
     ['ERR_TLS_CERT_ALTNAME_INVALID', /^Use a name that the certificate has, or correct the URL\.$/],
-  ])('%s', (code, text) =>
+  ])('the next step of the TLS error %s names its remedy', (code, text) =>
     expect(networkError(coded(code), { url, connected: false }).nextStep).toMatch(text),
   )
 
   it.each(['DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'EPROTO'])(
-    '%s may be an unknown authority',
+    'the TLS error %s may be an unknown authority, and has no next step',
     (code) => expect(networkError(coded(code), { url, connected: false }).nextStep).toBeUndefined(),
   )
 
-  it('names the hosts of the certificate, but only valid DNS names', () => {
+  it('the next step of a TLS error names the hosts of the certificate, but only valid DNS names', () => {
     const names = 'DNS:a.example, DNS:*.b.example, IP Address:10.0.0.1, DNS:x; rm -rf ~, URI:https://c'
     const cause = Object.assign(coded('ERR_TLS_CERT_ALTNAME_INVALID'), { cert: { subjectaltname: names } })
     expect(networkError(cause, { url, connected: false }).nextStep).toContain('(a.example, *.b.example)')

@@ -58,7 +58,7 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
   const lineOf = (path: string): string =>
     scheme === 'https' ? 'CONNECT mcp.test:443' : `POST http://mcp.test${path}`
 
-  it('sends and receives, with user and password for the proxy alone', async () => {
+  it('a request through a proxy sends and receives, with user and password for the proxy alone', async () => {
     const seen: unknown[] = []
     const { url, client, proxy } = await stage(
       scheme,
@@ -109,7 +109,7 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     ['jo:%00', 'jo:\0'],
     ['jo', 'jo:'],
     [':only', ':only'],
-  ])('gives the proxy the user and password in %j as curl does', async (inAddress, sent) => {
+  ])('a request gives the proxy the user and password in %j as curl does', async (inAddress, sent) => {
     const { proxy, url } = await stage(scheme, (_request, response) => response.end('there'))
     const address = `http://${inAddress}@127.0.0.1:${proxy.port}`
     const client = testClient({
@@ -129,7 +129,7 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
       /local proxy.*name that with --proxy/,
     ],
     ['Basic realm="p", NTLM', /user name and password/, /USER:PASSWORD@127/],
-  ])('says what helps at a proxy that offers %s', async (schemes, message, nextStep) => {
+  ])('a request says what helps at a proxy that offers %s', async (schemes, message, nextStep) => {
     const { url, client } = await stage(scheme, (_request, response) => response.end(), { schemes })
     const error = await networkErrorOf(exchange(client, url))
     expect(error).toMatchObject({ fault: 'proxy', sent: false })
@@ -137,7 +137,7 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     expect(error.nextStep).toMatch(nextStep)
   })
 
-  it('reports that the proxy requires a password, without revealing one', async () => {
+  it('a request reports that the proxy requires a password, without revealing one', async () => {
     const { url, client } = await stage(scheme, (_request, response) => response.end(), {
       credentials: 'user:other',
     })
@@ -147,7 +147,7 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     expect(inspect(error, { depth: 9 })).not.toMatch(/pass@word|pass%40word|cGFzc0B3b3Jk|secret-path/)
   })
 
-  it('reports a proxy that cannot be reached', async () => {
+  it('a request reports a proxy that cannot be reached', async () => {
     const gone = await serveRaw(() => {})
     await gone.close()
     for (const proxyUrl of [`http://user:hunter2@127.0.0.1:${gone.port}`, `127.0.0.1:${gone.port}`]) {
@@ -159,54 +159,57 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     }
   })
 
-  it('connects directly to hosts of NO_PROXY', async () => {
+  it('a request connects directly to hosts of NO_PROXY', async () => {
     const { server, proxy, client } = await stage(scheme, (_request, response) => response.end('straight'))
     expect((await exchange(client, server.origin)).text).toBe('straight')
     expect(proxy.lines).toEqual([])
   })
 
-  it.each(['through it', 'straight'])('passes aborts on, at each moment, %s', async (way) => {
-    const seen: (string | undefined)[] = []
-    const used: Socket[] = []
-    const listener: Parameters<typeof serveHttp>[0] = (request, response) => {
-      seen.push(request.url)
-      used.push(request.socket)
-      if (request.url === '/half') response.write('half')
-    }
-    const noLimits = { headersTimeoutMs: 0, bodyTimeoutMs: 0 }
-    const { client, server, ...beyond } = await stage(scheme, listener, {}, noLimits)
-    const url = way === 'straight' ? server.origin : beyond.url
-    const early = exchange(client, url, { signal: AbortSignal.abort() })
-    expect(await networkErrorOf(early)).toMatchObject({ fault: 'aborted', sent: false })
-    const connecting = new AbortController()
-    const first = networkErrorOf(exchange(client, `${url}/never`, { signal: connecting.signal }))
-    connecting.abort()
-    expect(await first).toMatchObject({ fault: 'aborted', sent: false })
-    const waiting = new AbortController()
-    const second = networkErrorOf(exchange(client, `${url}/hang`, { signal: waiting.signal }))
-    await vi.waitFor(() => expect(seen).toContain('/hang'))
-    waiting.abort()
-    expect(await second).toMatchObject({ fault: 'aborted', sent: true })
-    const reading = new AbortController()
-    const response = await client.send({
-      method: 'GET',
-      url: `${url}/half`,
-      headers: {},
-      signal: reading.signal,
-    })
-    const third = networkErrorOf(readBody(response, 100))
-    reading.abort()
-    expect(await third).toMatchObject({ fault: 'aborted', sent: true })
-    expect(seen).toEqual(['/hang', '/half'])
-    await vi.waitFor(() => expect(used.every(({ destroyed }) => destroyed)).toBe(true))
-  })
+  it.each(['through it', 'straight'])(
+    'a request passes aborts on through a proxy, at each moment, %s',
+    async (way) => {
+      const seen: (string | undefined)[] = []
+      const used: Socket[] = []
+      const listener: Parameters<typeof serveHttp>[0] = (request, response) => {
+        seen.push(request.url)
+        used.push(request.socket)
+        if (request.url === '/half') response.write('half')
+      }
+      const noLimits = { headersTimeoutMs: 0, bodyTimeoutMs: 0 }
+      const { client, server, ...beyond } = await stage(scheme, listener, {}, noLimits)
+      const url = way === 'straight' ? server.origin : beyond.url
+      const early = exchange(client, url, { signal: AbortSignal.abort() })
+      expect(await networkErrorOf(early)).toMatchObject({ fault: 'aborted', sent: false })
+      const connecting = new AbortController()
+      const first = networkErrorOf(exchange(client, `${url}/never`, { signal: connecting.signal }))
+      connecting.abort()
+      expect(await first).toMatchObject({ fault: 'aborted', sent: false })
+      const waiting = new AbortController()
+      const second = networkErrorOf(exchange(client, `${url}/hang`, { signal: waiting.signal }))
+      await vi.waitFor(() => expect(seen).toContain('/hang'))
+      waiting.abort()
+      expect(await second).toMatchObject({ fault: 'aborted', sent: true })
+      const reading = new AbortController()
+      const response = await client.send({
+        method: 'GET',
+        url: `${url}/half`,
+        headers: {},
+        signal: reading.signal,
+      })
+      const third = networkErrorOf(readBody(response, 100))
+      reading.abort()
+      expect(await third).toMatchObject({ fault: 'aborted', sent: true })
+      expect(seen).toEqual(['/hang', '/half'])
+      await vi.waitFor(() => expect(used.every(({ destroyed }) => destroyed)).toBe(true))
+    },
+  )
 })
 
 it.each([
   ['resets before it answers', 'reset', ''],
   ['resets within the body', 'reset', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'],
   ['speaks no HTTP', 'protocol', 'SSH-2.0-OpenSSH\r\n\r\n'],
-])('names what a server beyond a proxy does that %s', async (_name, fault, text) => {
+])('a request through a proxy reports a server that %s', async (_name, fault, text) => {
   const end = (socket: Socket): void => void (fault === 'reset' ? socket.resetAndDestroy() : socket.end())
   const server = await serveRaw((socket) => onRequest(socket, () => socket.write(text, () => end(socket))))
   // As the proxy itself, for a raw answer.
@@ -223,14 +226,14 @@ describe('a tunnel', () => {
   it.each([
     { connectAnswer: 403, says: 'does not allow a connection to mcp.test (403)' },
     { connectAnswer: 502, says: 'could not reach mcp.test (502)' },
-  ])('that is refused with $connectAnswer', async ({ connectAnswer, says }) => {
+  ])('a tunnel that the proxy refuses with $connectAnswer is reported', async ({ connectAnswer, says }) => {
     const { url, client } = await stage('https', () => {}, { connectAnswer })
     const error = await networkErrorOf(exchange(client, url))
     expect(error).toMatchObject({ fault: 'proxy', sent: false })
     expect(error.message).toContain(says)
   })
 
-  it('is given up when the proxy never answers', async () => {
+  it('a tunnel is given up when the proxy never answers', async () => {
     const { url, client } = await stage(
       'https',
       () => {},
@@ -243,7 +246,7 @@ describe('a tunnel', () => {
     })
   })
 
-  it('is not used for an aborted request when it opens later', async () => {
+  it('a tunnel is not used for an aborted request when it opens later', async () => {
     const seen: (string | undefined)[] = []
     let open!: () => void
     const gate = new Promise<void>((resolve) => (open = resolve))
@@ -265,21 +268,21 @@ describe('a tunnel', () => {
     expect(seen).toEqual(['/after', '/after', '/after'])
   })
 
-  it('is not opened again after it broke off', async () => {
+  it('a tunnel is not opened again after it broke off', async () => {
     const { url, client, proxy } = await stage('https', () => {}, { connectAnswer: 'close' })
     expect(await networkErrorOf(exchange(client, url))).toMatchObject({ fault: 'proxy', sent: false })
     await delay(50)
     expect(proxy.lines).toHaveLength(1)
   })
 
-  it('reports an untrusted certificate of the server', async () => {
+  it('a tunnel reports an untrusted certificate of the server', async () => {
     const { url, client } = await stage('https', () => {}, {}, { ca: undefined })
     const error = await networkErrorOf(exchange(client, url))
     expect(error).toMatchObject({ fault: 'tls', sent: false })
     expect(error.message).toContain('the certificate of mcp.test comes from an authority that is not trusted')
   })
 
-  it('reports a certificate for another host name', async () => {
+  it('a tunnel reports a certificate for another host name', async () => {
     const { url, client, proxy } = await stage('https', () => {}, {}, {}, certificates.misnamed)
     const error = await networkErrorOf(exchange(client, url))
     expect(error).toMatchObject({ fault: 'tls', sent: false })
@@ -287,7 +290,7 @@ describe('a tunnel', () => {
     expect(proxy.lines).toHaveLength(1)
   })
 
-  it('is opened only once more after it broke during the TLS handshake', async () => {
+  it('a tunnel is opened only once more after it broke during the TLS handshake', async () => {
     const server = await serveRaw((socket) => socket.once('data', () => socket.resetAndDestroy()))
     const proxy = await serveProxy({ targetPort: server.port })
     const proxyUrl = `http://127.0.0.1:${proxy.port}`
@@ -298,7 +301,7 @@ describe('a tunnel', () => {
     expect(proxy.lines).toHaveLength(2)
   })
 
-  it('goes through a proxy that is reached over TLS', async () => {
+  it('a tunnel goes through a proxy that is reached over TLS', async () => {
     const { url, client } = await stage('https', (_request, response) => response.end('a'), {
       identity: certificates.valid,
       credentials: 'user:pass@word',
@@ -311,11 +314,14 @@ describe('a tunnel', () => {
 })
 
 describe('the choice', () => {
-  it.each(['socks5://127.0.0.1:1', 'http://', 'http://a b'])('refuses the proxy %s', async (proxyUrl) => {
-    const client = testClient({ proxy: { http: undefined, https: proxyUrl, noProxy: '' } })
-    expect(await networkErrorOf(exchange(client, 'https://mcp.test'))).toMatchObject({
-      fault: 'proxy',
-      sent: false,
-    })
-  })
+  it.each(['socks5://127.0.0.1:1', 'http://', 'http://a b'])(
+    'a client refuses the proxy %s',
+    async (proxyUrl) => {
+      const client = testClient({ proxy: { http: undefined, https: proxyUrl, noProxy: '' } })
+      expect(await networkErrorOf(exchange(client, 'https://mcp.test'))).toMatchObject({
+        fault: 'proxy',
+        sent: false,
+      })
+    },
+  )
 })

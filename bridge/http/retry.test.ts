@@ -49,13 +49,13 @@ const table: Record<Ending, { again: readonly string[]; times: number }> = {
 const endings = Object.entries(table) as [Ending, (typeof table)[Ending]][]
 
 describe('the policy of sending again', () => {
-  it.each(endings)('after "%s" lets go again what it should', (ending, { again }) => {
+  it.each(endings)('after "%s" only the requests that may be are sent again', (ending, { again }) => {
     expect(all.filter((name) => mayRepeat(ending, sendables[name as keyof typeof sendables]))).toEqual(
       all.filter((name) => again.includes(name)),
     )
   })
 
-  it.each(endings)('after "%s" ends in time', (ending, { again, times }) => {
+  it.each(endings)('after "%s" sending again ends after the allowed times', (ending, { again, times }) => {
     const what = sendables[(again[0] ?? 'call') as keyof typeof sendables]
     expect(mayRepeat(ending, what, times)).toBe(false)
     if (times > 0) expect(mayRepeat(ending, what, Math.min(times, 1e9) - 1)).toBe(true)
@@ -93,7 +93,7 @@ describe('retries', () => {
   const retries = (what: Sendable, retryMs: number, signal?: AbortSignal): Retries =>
     retriesOf(what, { retryMs, signal }, ports)
 
-  it('wait longer each time, or as long as the server asks', async () => {
+  it('retries wait longer each time, or as long as the server asks', async () => {
     slept.length = 0
     const some = retries(sendables.call, 5000)
     expect([await some.after('unsent', 'x'), await some.after('unsent', 'x')]).toEqual([true, true])
@@ -101,7 +101,7 @@ describe('retries', () => {
     expect(slept).toEqual([100, 200, 3000])
   })
 
-  it('are not made after the time limit, with 0, or after an abort', async () => {
+  it('retries are not made after the time limit, with 0, or after an abort', async () => {
     expect(await retries(sendables.call, 2000).after('rate_limited', 'x', 3000)).toBe(false)
     expect(await retries(sendables.list, 0).after('cut_off', 'x')).toBe(false)
     expect(await retries(sendables.list, 2000, AbortSignal.abort()).after('broken', 'x')).toBe(false)
@@ -130,11 +130,11 @@ describe('retryAfterSeconds', () => {
     // This computer's clock is two hours behind, the server's two dates fit together.
     ['Sat, 21 Nov 2026 22:00:30 GMT', 'Sat, 21 Nov 2026 22:00:00 GMT', 30],
     ['Sat, 21 Nov 2026 20:00:30 GMT', 'yesterday', 30],
-  ])('%j, Date %j: %s', (header, date, seconds) => {
+  ])('retryAfterSeconds reads %j, Date %j: %s', (header, date, seconds) => {
     expect(retryAfterSeconds({ 'retry-after': header, date }, now)).toBe(seconds)
   })
 
-  it('returns a finite number of seconds that is never negative', () => {
+  it('retryAfterSeconds returns a finite number of seconds that is never negative', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (header, date) => {
         const seconds = retryAfterSeconds({ 'retry-after': header, date }, now)

@@ -9,7 +9,7 @@ function choose(url: string, noProxy?: string): string | undefined {
 }
 
 describe('chooseProxy', () => {
-  it('chooses the proxy by the scheme of the URL', () => {
+  it('chooseProxy chooses the proxy by the scheme of the URL', () => {
     expect(choose('https://mcp.example.com/mcp')).toBe('http://secure:2')
     expect(choose('http://mcp.example.com/mcp')).toBe('http://plain:1')
     expect(chooseProxy(new URL('https://a.example'), undefined)).toBeUndefined()
@@ -19,7 +19,7 @@ describe('chooseProxy', () => {
   })
 
   it.each(['localhost', 'a.localhost', '127.0.0.1', '127.1.2.3', '[::1]'])(
-    'never asks a proxy for %s',
+    'chooseProxy never asks a proxy for %s',
     (host) => {
       expect(choose(`http://${host}:8080/`)).toBeUndefined()
       expect(choose(`https://${host}/`)).toBeUndefined()
@@ -61,7 +61,7 @@ describe('chooseProxy', () => {
     expect(choose(url, noProxy) === undefined).toBe(covered)
   })
 
-  it('reads any text as a list of NO_PROXY', () => {
+  it('chooseProxy reads any text as a list of NO_PROXY', () => {
     fc.assert(
       fc.property(fc.string(), (noProxy) => {
         const chosen = choose('https://mcp.example.com/', noProxy)
@@ -82,5 +82,5 @@ describe('isLoopbackHost', () => {
     ['0.0.0.0', false],
     ['notlocalhost', false],
     ['128.0.0.1', false],
-  ])('%s: %s', (host, loopback) => expect(isLoopbackHost(host)).toBe(loopback))
+  ])('isLoopbackHost of %s: %s', (host, loopback) => expect(isLoopbackHost(host)).toBe(loopback))
 })

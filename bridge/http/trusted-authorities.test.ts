@@ -29,7 +29,7 @@ function serve(name: 'valid' | 'expired' | 'misnamed' | 'selfSigned'): Promise<T
 }
 
 describe('a certificate', () => {
-  it('is accepted from an authority of --ca', async () => {
+  it('a certificate is accepted from an authority of --ca', async () => {
     const server = await serve('valid')
     const client = testClient({ ca: certificates.authority })
     expect((await exchange(client, server.origin)).text).toBe('secure')
@@ -41,27 +41,30 @@ describe('a certificate', () => {
     { name: 'selfSigned', ca: true, says: 'is self-signed' },
     { name: 'expired', ca: true, says: 'has expired' },
     { name: 'misnamed', ca: true, says: 'is for another name' },
-  ] as const)('is refused when it is $name; authority known: $ca', async ({ name, ca, says }) => {
-    const server = await serve(name)
-    let requests = 0
-    for (const socket of server.sockets) socket.on('data', () => requests++)
-    const client = testClient({ ca: ca ? certificates.authority : undefined })
-    const error = await networkErrorOf(exchange(client, `${server.origin}/secret-path`))
-    expect(error).toMatchObject({ fault: 'tls', sent: false, origin: server.origin })
-    expect(error.message).toContain(`the certificate of 127.0.0.1:${server.port} ${says}`)
-    expect(error.message).not.toContain('secret')
-    expect(requests).toBe(0)
-  })
+  ] as const)(
+    'a certificate is refused when it is $name; authority known: $ca',
+    async ({ name, ca, says }) => {
+      const server = await serve(name)
+      let requests = 0
+      for (const socket of server.sockets) socket.on('data', () => requests++)
+      const client = testClient({ ca: ca ? certificates.authority : undefined })
+      const error = await networkErrorOf(exchange(client, `${server.origin}/secret-path`))
+      expect(error).toMatchObject({ fault: 'tls', sent: false, origin: server.origin })
+      expect(error.message).toContain(`the certificate of 127.0.0.1:${server.port} ${says}`)
+      expect(error.message).not.toContain('secret')
+      expect(requests).toBe(0)
+    },
+  )
 })
 
 describe('a handshake', () => {
-  it('reports a TLS handshake that the server resets', async () => {
+  it('a request reports a TLS handshake that the server resets', async () => {
     const server = await serveRaw((socket) => socket.once('data', () => socket.resetAndDestroy()))
     const error = await networkErrorOf(exchange(testClient(), `https://127.0.0.1:${server.port}`))
     expect(error).toMatchObject({ fault: 'reset', sent: false })
   })
 
-  it('reports a server that supports only outdated TLS versions', async () => {
+  it('a request reports a server that supports only outdated TLS versions', async () => {
     const old = { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const
     const server = await serveTls({ ...certificates.valid, ...old }, (_request, response) => response.end())
     const error = await networkErrorOf(exchange(testClient({ ca: certificates.authority }), server.origin))
@@ -91,13 +94,13 @@ describe('authorities of the process', () => {
     { name: 'of NODE_EXTRA_CA_CERTS count beside ours', environment: 'NODE_EXTRA_CA_CERTS', ca: true },
     { name: 'of the operating system count', environment: 'SSL_CERT_FILE', ca: false },
     { name: 'of the operating system count beside ours', environment: 'SSL_CERT_FILE', ca: true },
-  ])('$name', async ({ environment, ca }) => {
+  ])('authorities $name', async ({ environment, ca }) => {
     const file = join(folder, 'authority.pem')
     const other = ca ? certificates.selfSigned.cert : undefined
     expect(await sendOnce({ [environment]: file }, other)).toContain('answer 200 secure')
   })
 
-  it('are not used when they trust nothing more', async () => {
+  it('authorities of the process that trust nothing more are not used', async () => {
     expect(await sendOnce({}, certificates.selfSigned.cert)).toContain('failed tls')
   })
 })

@@ -17,36 +17,39 @@ describe('a request', () => {
     { method: 'GET', body: undefined, length: undefined },
     { method: 'DELETE', body: undefined, length: undefined },
     { method: 'HEAD', body: undefined, length: undefined },
-  ] as const)('$method with the body $body', async ({ method, body, length }) => {
-    const seen: unknown[] = []
-    const server = await serveHttp((request, response) => {
-      const chunks: Buffer[] = []
-      request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => {
-        seen.push(request.method, request.url, request.rawHeaders, Buffer.concat(chunks))
-        response.end('answer')
+  ] as const)(
+    'a request by $method with the body $body arrives as sent',
+    async ({ method, body, length }) => {
+      const seen: unknown[] = []
+      const server = await serveHttp((request, response) => {
+        const chunks: Buffer[] = []
+        request.on('data', (chunk: Buffer) => chunks.push(chunk))
+        request.on('end', () => {
+          seen.push(request.method, request.url, request.rawHeaders, Buffer.concat(chunks))
+          response.end('answer')
+        })
       })
-    })
-    const response = await exchange(testClient(), `${server.origin}/a/b?c=d%20e#f`, {
-      method,
-      headers: { 'Mcp-Method': 'ping' },
-      ...(body === undefined ? { body: undefined as never } : { body }),
-    })
-    expect(response).toMatchObject({ status: 200, text: method === 'HEAD' ? '' : 'answer' })
-    const [verb, url, headers, received] = seen as [string, string, string[], Buffer]
-    expect([verb, url]).toEqual([method, '/a/b?c=d%20e'])
-    expect(received).toEqual(Buffer.from(body ?? ''))
-    expect(headers).toContain('Mcp-Method')
-    expect(headers[headers.indexOf('User-Agent') + 1]).toBe('drawbridge/test')
-    const names = headers.map((name) => name.toLowerCase())
-    expect(names.includes('content-length') ? headers[names.indexOf('content-length') + 1] : undefined).toBe(
-      length,
-    )
-    expect(headers[names.indexOf('accept-encoding') + 1]).toBe('identity')
-    expect(names).not.toContain('transfer-encoding')
-  })
+      const response = await exchange(testClient(), `${server.origin}/a/b?c=d%20e#f`, {
+        method,
+        headers: { 'Mcp-Method': 'ping' },
+        ...(body === undefined ? { body: undefined as never } : { body }),
+      })
+      expect(response).toMatchObject({ status: 200, text: method === 'HEAD' ? '' : 'answer' })
+      const [verb, url, headers, received] = seen as [string, string, string[], Buffer]
+      expect([verb, url]).toEqual([method, '/a/b?c=d%20e'])
+      expect(received).toEqual(Buffer.from(body ?? ''))
+      expect(headers).toContain('Mcp-Method')
+      expect(headers[headers.indexOf('User-Agent') + 1]).toBe('drawbridge/test')
+      const names = headers.map((name) => name.toLowerCase())
+      expect(
+        names.includes('content-length') ? headers[names.indexOf('content-length') + 1] : undefined,
+      ).toBe(length)
+      expect(headers[names.indexOf('accept-encoding') + 1]).toBe('identity')
+      expect(names).not.toContain('transfer-encoding')
+    },
+  )
 
-  it('keeps a User-Agent header that the caller sets', async () => {
+  it('a request keeps a User-Agent header that the caller sets', async () => {
     const server = await serveHttp((request, response) => response.end(request.headers['user-agent']))
     expect((await exchange(testClient(), server.origin, { headers: { 'user-agent': 'mine' } })).text).toBe(
       'mine',
@@ -60,7 +63,7 @@ describe('a request', () => {
     { url: 'ftp://127.0.0.1/', says: 'https://' },
     { url: '/mcp', says: 'no absolute URL' },
     { url: 'http://user:hunter2@127.0.0.1/', says: 'user name or password' },
-  ])('is not sent to $url', async ({ url, says }) => {
+  ])('a request is not sent to $url', async ({ url, says }) => {
     const error = await networkErrorOf(exchange(testClient(), url))
     expect(error).toMatchObject({ fault: 'protocol', sent: false })
     expect(error.message).toContain(says)
@@ -74,7 +77,7 @@ describe('a request', () => {
     { X: 'a\u0000' },
     { 'a b': 'c' },
     { X: '€' },
-  ])('is not sent with the header %j', async (headers) => {
+  ])('a request is not sent with the header %j', async (headers) => {
     const server = await serveHttp((_request, response) => response.end())
     const error = await networkErrorOf(exchange(testClient(), server.origin, { headers }))
     expect(error).toMatchObject({ fault: 'protocol', sent: false })
@@ -83,7 +86,7 @@ describe('a request', () => {
 })
 
 describe('a response', () => {
-  it('resolves with any status, redirects included', async () => {
+  it('a response resolves with any status, redirects included', async () => {
     for (const status of [204, 301, 302, 307, 308, 401, 404, 500, 503]) {
       const server = await serveHttp((_request, response) =>
         response.writeHead(status, { Location: '/elsewhere' }).end(),
@@ -93,7 +96,7 @@ describe('a response', () => {
     }
   })
 
-  it('accepts a head of up to 128 KB', async () => {
+  it('a response may have a head of up to 128 KB', async () => {
     const server = await serveHttp((request, response) => {
       response.writeHead(200, { 'X-Large': 'x'.repeat(Number(request.url?.slice(1))) }).end('a')
     })
@@ -103,7 +106,7 @@ describe('a response', () => {
     expect(error.message).toContain('too large')
   })
 
-  it('stops reading from the connection while the body is not read', async () => {
+  it('a response stops reading from the connection while its body is not read', async () => {
     let written = 0
     const chunk = Buffer.alloc(256 * 1024)
     const server = await serveHttp((_request, response) => {
@@ -139,7 +142,7 @@ describe('a response', () => {
 })
 
 describe('connections', () => {
-  it('are reused, the most recently used one first', async () => {
+  it('connections are reused, the most recently used one first', async () => {
     const server = await serveHttp((_request, response) => response.end(String(response.socket?.remotePort)))
     const client = testClient()
     const first = await Promise.all([1, 2, 3].map(() => exchange(client, server.origin)))
@@ -150,7 +153,7 @@ describe('connections', () => {
     expect(server.sockets).toHaveLength(3)
   })
 
-  it('are opened for every concurrent request', async () => {
+  it('connections are opened for every concurrent request', async () => {
     let waiting: (() => void)[] = []
     const server = await serveHttp((_request, response) => void waiting.push(() => response.end('a')))
     const client = testClient()
@@ -162,7 +165,7 @@ describe('connections', () => {
     expect(server.sockets).toHaveLength(100)
   })
 
-  it('reach localhost over IPv4 or IPv6', async () => {
+  it('connections reach localhost over IPv4 or IPv6', async () => {
     const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'
     for (const host of ['127.0.0.1', '::1']) {
       const server = await serveRaw((socket) => socket.on('data', () => socket.write(answer)), host).catch(
@@ -176,7 +179,7 @@ describe('connections', () => {
     }
   })
 
-  it('are all ended by close, and can be opened again', async () => {
+  it('connections are all ended by close, and can be opened again', async () => {
     const seen: (string | undefined)[] = []
     const server = await serveHttp((request, response) => {
       seen.push(request.url)

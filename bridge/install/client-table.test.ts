@@ -45,14 +45,17 @@ describe('the user file', () => {
     ['gemini', [], '.gemini/settings.json'],
     ['opencode', config, 'opencode/opencode.jsonc'],
     ['zed', roaming, 'zed/settings.json', String.raw`Zed\settings.json`],
-  ])('of %s', (id, folders, file, onWindows = file.replaceAll('/', '\\')) => {
-    const client = findClient(id)
-    const [onLinux, onMac, windowsFolder] = folders
-    expect(clientFile(client, 'user', linux)).toBe(posix.join('/home/ada', onLinux ?? '', file))
-    expect(clientFile(client, 'user', mac)).toBe(posix.join('/Users/ada', onMac ?? '', file))
-    const path = win32.join(String.raw`C:\Users\ada`, windowsFolder ?? '', onWindows)
-    expect(clientFile(client, 'user', windows)).toBe(path)
-  })
+  ])(
+    'the user file of %s has its path on each system',
+    (id, folders, file, onWindows = file.replaceAll('/', '\\')) => {
+      const client = findClient(id)
+      const [onLinux, onMac, windowsFolder] = folders
+      expect(clientFile(client, 'user', linux)).toBe(posix.join('/home/ada', onLinux ?? '', file))
+      expect(clientFile(client, 'user', mac)).toBe(posix.join('/Users/ada', onMac ?? '', file))
+      const path = win32.join(String.raw`C:\Users\ada`, windowsFolder ?? '', onWindows)
+      expect(clientFile(client, 'user', windows)).toBe(path)
+    },
+  )
 
   it.each([
     ['codex', 'CODEX_HOME', '/x', '/x/config.toml'],
@@ -62,18 +65,18 @@ describe('the user file', () => {
     ['zed', 'XDG_CONFIG_HOME', '/x', '/x/zed/settings.json'],
     ['cursor', 'XDG_CONFIG_HOME', '/x', '/home/ada/.cursor/mcp.json'],
     ['opencode', 'XDG_CONFIG_HOME', '', '/home/ada/.config/opencode/opencode.jsonc'],
-  ])('of %s with %s=%s', (id, variable, value, path) => {
+  ])('the user file of %s with %s=%s follows the variable', (id, variable, value, path) => {
     expect(clientFile(findClient(id), 'user', system({ environment: { [variable]: value } }))).toBe(path)
   })
 
-  it('of opencode is the one that exists', () => {
+  it('the user file of opencode is the one that exists', () => {
     const json = '/home/ada/.config/opencode/opencode.json'
     const withJson = system({ exists: (path) => path === json })
     expect(clientFile(findClient('opencode'), 'user', withJson)).toBe(json)
     expect(clientFile(findClient('opencode'), 'user', system({ exists: () => true }))).toBe(`${json}c`)
   })
 
-  it('of Claude Desktop on Windows belongs to the packaged application, if there is one', () => {
+  it('the user file of Claude Desktop on Windows belongs to the packaged application, if there is one', () => {
     const packed = String.raw`C:\Users\ada\AppData\Local\Packages\Claude_pzs8sxrjxfjjc\LocalCache\Roaming\Claude`
     const newer = String.raw`C:\Users\ada\AppData\Local\Claude-Data\claude_pzs8sxrjxfjjc`
     const list: InstallSystem['list'] = (folder) => {
@@ -101,7 +104,7 @@ describe('the program of a client', () => {
       exists: (path) => path === file,
     })
 
-  it('is the first one in an absolute folder of PATH that belongs to no project', () => {
+  it('the program of a client is the first one in an absolute folder of PATH that belongs to no project', () => {
     expect(find(linux, '/a::b:/usr/bin', '/usr/bin/gemini')).toBe('/usr/bin/gemini')
     expect(find(linux, 'b:.:', 'b/gemini')).toBeUndefined()
     const local = '/project/node_modules/.bin'
@@ -109,7 +112,7 @@ describe('the program of a client', () => {
     expect(findProgram(findClient('cursor'), { ...linux, exists: () => true })).toBeUndefined()
   })
 
-  it('is an executable on Windows, not a script, which needs a shell', () => {
+  it('the program of a client is an executable on Windows, not a script, which needs a shell', () => {
     const folder = String.raw`C:\Users\ada\bin`
     const search = String.raw`relative;${folder}`
     expect(find(windows, search, `${folder}\\gemini.exe`)).toBe(`${folder}\\gemini.exe`)
@@ -119,15 +122,18 @@ describe('the program of a client', () => {
 })
 
 describe('the project file', () => {
-  it.each(clients.map((client) => [client.id, client.projectFile] as const))('of %s', (id, file) => {
-    const client = findClient(id)
-    if (file === undefined) {
-      expect(() => clientFile(client, 'project', linux)).toThrow('has no file for one project')
-    } else {
-      expect(clientFile(client, 'project', linux)).toBe(`/project/${file}`)
-      expect(clientFile(client, 'project', windows)).toBe(`C:\\work\\${file.replaceAll('/', '\\')}`)
-    }
-  })
+  it.each(clients.map((client) => [client.id, client.projectFile] as const))(
+    'the project file of %s lies in the project, or there is none',
+    (id, file) => {
+      const client = findClient(id)
+      if (file === undefined) {
+        expect(() => clientFile(client, 'project', linux)).toThrow('has no file for one project')
+      } else {
+        expect(clientFile(client, 'project', linux)).toBe(`/project/${file}`)
+        expect(clientFile(client, 'project', windows)).toBe(`C:\\work\\${file.replaceAll('/', '\\')}`)
+      }
+    },
+  )
 })
 
 describe('the entry', () => {
@@ -144,7 +150,7 @@ describe('the entry', () => {
     ['gemini', 'mcpServers', { command, args, env }],
     ['opencode', 'mcp', { type: 'local', command: [command, ...args], environment: env }],
     ['zed', 'context_servers', { source: 'custom', command, args, env }],
-  ])('of %s is under %s', (id, key, entry) => {
+  ])('the entry of %s is under %s', (id, key, entry) => {
     const client = findClient(id)
     expect(client.entry({ ...launchSample, env })).toEqual(entry)
     expect(client.keys).toEqual([key])
@@ -153,7 +159,7 @@ describe('the entry', () => {
 })
 
 describe('findClient', () => {
-  it('lists the known clients for an unknown one', () => {
+  it('findClient lists the known clients for an unknown one', () => {
     expect(() => findClient('claude')).toThrow('"claude" is not a known client')
   })
 })

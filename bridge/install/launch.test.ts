@@ -20,7 +20,7 @@ function launch(
 }
 
 describe('the command of an entry', () => {
-  it('consists of Node, the launcher, the server and the flags', () => {
+  it('the command of an entry consists of Node, the launcher, the server and the flags', () => {
     const flags = [
       { flag: '--profile', value: 'work' },
       { flag: '--keep-alive' },
@@ -33,7 +33,7 @@ describe('the command of an entry', () => {
     })
   })
 
-  it('passes on the folder of the store, and no secrets', () => {
+  it('the command of an entry passes on the folder of the store, and no secrets', () => {
     const environment = {
       DRAWBRIDGE_HOME: '/h',
       DRAWBRIDGE_TOKEN: 't',
@@ -48,7 +48,7 @@ describe('the command of an entry', () => {
     ['--scope', 'a b'],
     ['--ca', '/my files/ca.pem'],
     ['--profile', 'a\tb'],
-  ])('refuses a blank in an argument: %s %s', (flag, value) => {
+  ])('the command of an entry refuses a blank in an argument: %s %s', (flag, value) => {
     expect(thrownBy(() => launch([{ flag, value }]))).toMatchObject({
       fault: 'usage',
       nextStep: expect.stringContaining('config.json') as string,
@@ -71,7 +71,7 @@ describe('a secret', () => {
     ['--proxy', 'http://u:s3cret@proxy.example'],
     ['--authorize-param', 'access_token=s3cret'],
     ['--resource', 'https://a.example/?key=s3cret'],
-  ])('is refused in a flag: %s %s', (flag, value) => {
+  ])('a secret is refused in a flag: %s %s', (flag, value) => {
     const error = thrownBy(() => launch([{ flag, value }]))
     expect(error?.fault).toBe('secret')
     expect(inspect(error)).not.toContain('s3cret')
@@ -83,7 +83,7 @@ describe('a secret', () => {
     'https://u@a.example/mcp',
     'https://a.example/mcp?api_key=s3cret',
     'https://a.example/mcp?access_token=s3cret',
-  ])('is refused in the URL %s', (serverUrl) => {
+  ])('a secret is refused in the URL %s', (serverUrl) => {
     const error = thrownBy(() => launch([], serverUrl))
     expect(error?.fault).toBe('secret')
     expect(error?.message).not.toContain('s3cret')
@@ -96,7 +96,7 @@ describe('a secret', () => {
     ['--authorize-param', 'audience=api'],
     ['--resource', 'https://a.example/mcp?tenant=1'],
     ['--proxy', 'http://proxy.example:3128'],
-  ])('is not found in a harmless flag: %s %s', (flag, value) => {
+  ])('no secret is found in a harmless flag: %s %s', (flag, value) => {
     expect(launch([{ flag, value }]).args).toContain(value)
   })
 })
@@ -115,7 +115,7 @@ describe('a temporary path', () => {
     ['/tmpx/launcher.cjs', undefined],
     ['/usr/lib/node_modules/mcp-drawbridge/launcher.cjs', undefined],
     ['/home/ada/.nvm/versions/node/v24.1.0/lib/node_modules/mcp-drawbridge/launcher.cjs', undefined],
-  ])('%s is recognized as temporary: %s', (path, why) => {
+  ])('the path %s is recognized as temporary: %s', (path, why) => {
     const found = whyPassing(path, ['/tmp', ''])
     if (why === undefined) expect(found).toBeUndefined()
     else expect(found).toContain(why)
@@ -135,14 +135,17 @@ describe('the name of a server', () => {
     ['http://127.0.0.1:3000/mcp', '127-0-0-1-3000'],
     ['http://[::1]:3000/mcp', '1-3000'],
     ['https://bücher.example/mcp', 'xn--bcher-kva-example'],
-  ])('of %s is %s', (serverUrl, name) => {
+  ])('the name of the server %s is %s', (serverUrl, name) => {
     expect(serverNameOf(serverUrl)).toBe(name)
     expect(() => checkServerName(name)).not.toThrow()
   })
 
-  it.each(['', 'a b', 'a.b', '-a', '__proto__', 'ä', 'a'.repeat(65)])('cannot be %j', (name) => {
-    expect(thrownBy(() => checkServerName(name))?.fault).toBe('usage')
-  })
+  it.each(['', 'a b', 'a.b', '-a', '__proto__', 'ä', 'a'.repeat(65)])(
+    'the name of a server cannot be %j',
+    (name) => {
+      expect(thrownBy(() => checkServerName(name))?.fault).toBe('usage')
+    },
+  )
 })
 
 describe('readOwnEntry', () => {
@@ -166,7 +169,7 @@ describe('readOwnEntry', () => {
     [{ command: 'drawbridge', args: [url, '--keep-alive', '--profile', 'work'] }, url, 'work'],
     [{ command: ['drawbridge', url, '--profile', 'a', '--profile=b=c'] }, url, 'b=c'],
     [{ command: 'drawbridge', args: [url, '--profile'] }, url],
-  ])('recognizes %j', (entry, serverUrl, profile?: string) => {
+  ])('readOwnEntry recognizes %j', (entry, serverUrl, profile?: string) => {
     expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toEqual({ serverUrl, profile })
   })
 
@@ -177,7 +180,7 @@ describe('readOwnEntry', () => {
     [{ url: 'https://drawbridge.example/mcp' }],
     ['drawbridge'],
     [undefined],
-  ])('ignores %j', (entry) => {
+  ])('readOwnEntry ignores %j', (entry) => {
     expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toBeUndefined()
   })
 })

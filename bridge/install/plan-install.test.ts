@@ -60,7 +60,7 @@ const jsonClients = clients
 describe.each(jsonClients)('install for %s', (_, client) => {
   const wanted = client.entry(launchSample)
 
-  it('creates a missing file and its folder', () => {
+  it('install creates a missing file and its folder', () => {
     const plan = fixture.plan(client)
     expect(plan.change).toBe('add')
     expect(writePlan(plan, now)).toBeUndefined()
@@ -71,7 +71,7 @@ describe.each(jsonClients)('install for %s', (_, client) => {
     expect(readdirSync(dirname(path))).not.toContainEqual(expect.stringMatching(/tmp|backup/))
   })
 
-  it('adds one entry to a file with other servers, and removes it again', () => {
+  it('install adds one entry to a file with other servers, and removes it again', () => {
     const before = filledFile(client)
     const path = fixture.file(client, before)
     chmodSync(path, 0o660)
@@ -85,7 +85,7 @@ describe.each(jsonClients)('install for %s', (_, client) => {
     expect(readFileSync(path, 'utf8')).toBe(before)
   })
 
-  it('keeps the newest backup of ours, and every other file', () => {
+  it('install keeps the newest backup of ours, and every other file', () => {
     const path = fixture.file(client, filledFile(client))
     const others = ['.drawbridge-backup-mine', '.bak', '.drawbridge-backup-20270101-000000.txt'].map(
       (end) => path + end,
@@ -103,7 +103,7 @@ describe.each(jsonClients)('install for %s', (_, client) => {
     )
   })
 
-  it('keeps CRLF and the byte order mark', () => {
+  it('install keeps CRLF and the byte order mark', () => {
     const before = `\uFEFF${filledFile(client).replaceAll('\n', '\r\n')}`
     const path = fixture.file(client, before)
     writePlan(fixture.plan(client), now)
@@ -115,13 +115,13 @@ describe.each(jsonClients)('install for %s', (_, client) => {
     expect(readFileSync(path, 'utf8')).toBe(before)
   })
 
-  it('changes nothing if the same entry is there', () => {
+  it('install changes nothing if the same entry is there', () => {
     fixture.file(client, filledFile(client))
     writePlan(fixture.plan(client), now)
     expect(fixture.plan(client).change).toBe('same')
   })
 
-  it('updates an entry of ours for the same server, and keeps what the user put into it', () => {
+  it('install updates an entry of ours for the same server, and keeps what the user put into it', () => {
     const path = fixture.file(client, filledFile(client))
     writePlan(fixture.plan(client), now)
     const touched = readFileSync(path, 'utf8').replace(/"app": \{/, '"app": {\n      "disabled": true,')
@@ -133,14 +133,14 @@ describe.each(jsonClients)('install for %s', (_, client) => {
     expect(entryIn(client, path)).toEqual({ ...client.entry(launch), disabled: true })
   })
 
-  it('treats an entry of ours for another server as another entry', () => {
+  it('install treats an entry of ours for another server as another entry', () => {
     writePlan(fixture.plan(client), now)
     const [launcher = ''] = launchSample.args
     const launch = { ...launchSample, args: [launcher, 'https://other.example.com/mcp'] }
     expect(fixture.plan(client, { launch }).change).toBe('replace')
   })
 
-  it('treats a foreign entry as a replacement', () => {
+  it('install treats a foreign entry as a replacement', () => {
     const path = fixture.file(client, takenFile(client))
     const plan = fixture.plan(client)
     expect(plan.change).toBe('replace')
@@ -148,7 +148,7 @@ describe.each(jsonClients)('install for %s', (_, client) => {
     expect(entryIn(client, path)).toEqual(wanted)
   })
 
-  it('leaves an invalid file alone, and has the text to paste', () => {
+  it('install leaves an invalid file alone, and has the text to paste', () => {
     const text = '{\n  "a": 1,,\n}\n'
     const path = fixture.file(client, text)
     const error = thrownBy(() => fixture.plan(client))
@@ -161,7 +161,7 @@ describe.each(jsonClients)('install for %s', (_, client) => {
     expect(readdirSync(dirname(path))).toHaveLength(1)
   })
 
-  it('leaves a read-only file alone', () => {
+  it('install leaves a read-only file alone', () => {
     const path = fixture.file(client, filledFile(client))
     chmodSync(path, 0o444)
     const plan = fixture.plan(client)
@@ -170,7 +170,7 @@ describe.each(jsonClients)('install for %s', (_, client) => {
     expect(readdirSync(dirname(path))).toHaveLength(1)
   })
 
-  it('follows a symbolic link', () => {
+  it('install follows a symbolic link', () => {
     const path = fixture.file(client)
     const real = join(fixture.home, 'dotfiles', 'config')
     mkdirSync(dirname(path), { recursive: true })
@@ -186,7 +186,7 @@ describe.each(jsonClients)('install for %s', (_, client) => {
 describe('install for codex', () => {
   const codex = findClient('codex')
 
-  it('leaves the file to the user, as it is TOML', () => {
+  it('install for codex leaves the file to the user, as it is TOML', () => {
     fixture.file(codex, '[mcp_servers.app]\n')
     expect(fixture.plan(codex)).toMatchObject({
       change: 'add',
@@ -199,7 +199,7 @@ describe('install for codex', () => {
     })
   })
 
-  it('has a table to paste, with a path of Windows and variables', () => {
+  it('install for codex has a table to paste, with a path of Windows and variables', () => {
     const launch = {
       command: String.raw`C:\node.exe`,
       args: ['a"b', '\u007F'],
@@ -217,7 +217,7 @@ env = { DRAWBRIDGE_HOME = "D:\\" }`,
 describe('the file of a client', () => {
   const cursor = findClient('cursor')
 
-  it('is created through a symbolic link to a missing file', () => {
+  it('the file of a client is created through a symbolic link to a missing file', () => {
     const path = fixture.file(cursor)
     mkdirSync(dirname(path), { recursive: true })
     symlinkSync('../real.json', path)
@@ -225,7 +225,7 @@ describe('the file of a client', () => {
     expect(existsSync(join(fixture.home, 'real.json'))).toBe(true)
   })
 
-  it('keeps its other hard links', () => {
+  it('the file of a client keeps its other hard links', () => {
     const path = fixture.file(cursor, '{}')
     const other = join(fixture.home, 'other.json')
     linkSync(path, other)
@@ -233,7 +233,7 @@ describe('the file of a client', () => {
     expect(readFileSync(other, 'utf8')).toContain('"app"')
   })
 
-  it.runIf(process.getuid?.() === 0)('keeps its owner when written as root', () => {
+  it.runIf(process.getuid?.() === 0)('the file of a client keeps its owner when written as root', () => {
     const path = fixture.file(cursor, '{}')
     chownSync(path, 12_345, 12_345)
     writePlan(fixture.plan(cursor), now)
@@ -241,7 +241,7 @@ describe('the file of a client', () => {
     expect(readFileSync(path, 'utf8')).toContain('"app"')
   })
 
-  it('is private in a private folder if its client keeps it so', () => {
+  it('the file of a client is private in a private folder if its client keeps it so', () => {
     const client = findClient('claude-code')
     const folder = join(fixture.home, 'private')
     const { system } = fixture.target(client)
@@ -254,7 +254,7 @@ describe('the file of a client', () => {
   })
 
   it.each([['{}'], [undefined]])(
-    'is not written if another program has changed it since it was %s',
+    'the file of a client is not written if another program has changed it since it was %s',
     (before) => {
       const path = fixture.file(cursor, before)
       const plan = fixture.plan(cursor)
@@ -264,21 +264,21 @@ describe('the file of a client', () => {
     },
   )
 
-  it('is not written if it is a folder', () => {
+  it('the file of a client is not written if it is a folder', () => {
     mkdirSync(fixture.file(cursor), { recursive: true })
     const error = thrownBy(() => fixture.plan(cursor))
     expect(error?.fault).toBe('unreadable')
     expect(error?.snippet).toContain('"app"')
   })
 
-  it('is not written if its folder is a file', () => {
+  it('the file of a client is not written if its folder is a file', () => {
     writeFileSync(join(fixture.home, '.cursor'), '')
     expect(thrownBy(() => writePlan(fixture.plan(cursor), now))).toMatchObject({
       fault: 'not_writable',
     })
   })
 
-  it('is not written if it is not UTF-8', () => {
+  it('the file of a client is not written if it is not UTF-8', () => {
     const path = fixture.file(cursor, '')
     writeFileSync(path, Buffer.from('{"é":1}', 'utf16le'))
     expect(thrownBy(() => fixture.plan(cursor))?.message).toContain('is not UTF-8')
@@ -287,7 +287,7 @@ describe('the file of a client', () => {
   it.each([
     ['[]', 'its content is not an object'],
     ['{"mcpServers":[]}', '"mcpServers" is not an object'],
-  ])('is not written if its content is %s', (text, message) => {
+  ])('the file of a client is not written if its content is %s', (text, message) => {
     fixture.file(cursor, text)
     expect(thrownBy(() => fixture.plan(cursor))).toMatchObject({
       fault: 'unreadable',
@@ -299,7 +299,7 @@ describe('the file of a client', () => {
 describe('the variables of an entry', () => {
   const gemini = findClient('gemini')
 
-  it('keep those of the user, and lose ours when it is no longer set', () => {
+  it('the variables of an entry keep the user’s own, and lose ours when it is no longer set', () => {
     const withHome = { ...launchSample, env: { DRAWBRIDGE_HOME: '/srv' } }
     const path = fixture.file(gemini)
     writePlan(fixture.plan(gemini, { launch: withHome }), now)
@@ -319,7 +319,7 @@ describe('uninstall', () => {
   const write = (servers: Record<string, unknown>): string =>
     fixture.file(cursor, JSON.stringify({ mcpServers: servers }))
 
-  it('removes the entry of a name or a server, or the only one', () => {
+  it('uninstall removes the entry of a name or a server, or the only one', () => {
     const servers = { a: own('https://a.example/mcp'), b: own('https://b.example/mcp'), c: { command: 'c' } }
     write(servers)
     expect(uninstallPlan(cursor, 'a').name).toBe('a')
@@ -333,7 +333,7 @@ describe('uninstall', () => {
     ['that does not exist', 'z', undefined, 'missing', 'No entry "z"'],
     ['for another server', undefined, 'https://z.example/mcp', 'missing', 'for https://z.example/mcp'],
     ['that is one of two', undefined, undefined, 'usage', '2 entries of ours: a, b'],
-  ])('refuses an entry %s', (_, name, url, fault, message) => {
+  ])('uninstall refuses an entry %s', (_, name, url, fault, message) => {
     write({ a: own('https://a.example/mcp'), b: own('https://b.example/mcp'), c: { command: 'c' } })
     expect(thrownBy(() => uninstallPlan(cursor, name, url))).toMatchObject({
       fault,
@@ -341,7 +341,7 @@ describe('uninstall', () => {
     })
   })
 
-  it('refuses if there is no file', () => {
+  it('uninstall refuses if there is no file', () => {
     expect(thrownBy(() => uninstallPlan(cursor))?.fault).toBe('missing')
   })
 })

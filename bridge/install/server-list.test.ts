@@ -41,7 +41,7 @@ describe('writing an entry', () => {
     end: fc.constantFrom('', '\n', '\r\n'),
   })
 
-  it('changes only that entry in any JSON file, and keeps the order of keys, the indentation and the end', () => {
+  it('writing an entry changes only that entry in any JSON file, and keeps the order of keys, the indentation and the end', () => {
     fc.assert(
       fc.property(json, fc.option(servers), layout, (members, list, { indent, lineEnd, end }) => {
         const value = list === null ? members : { ...members, mcpServers: list }
@@ -69,24 +69,24 @@ describe('writing an entry', () => {
     ['an empty object', '{}', '{\n  "mcpServers": {\n    "app": {'],
     ['an empty file', '', '{\n  "mcpServers": {\n    "app": {'],
     ['blanks only', ' \n', '{\n  "mcpServers": {\n    "app": {'],
-  ])('keeps the layout of %s', (_, before, start) => {
+  ])('writing an entry keeps the layout of %s', (_, before, start) => {
     expect(written(before, entry).slice(0, start.length)).toBe(start)
     expect(written(before, entry).endsWith('}\n')).toBe(before.trim() === '' || before.endsWith('\n'))
   })
 
-  it('replaces an entry in its place', () => {
+  it('writing an entry replaces an entry in its place', () => {
     const text = JSON.stringify({ mcpServers: { a: 1, app: 2, b: 3 } })
     expect(written(text, entry)).toBe(JSON.stringify({ mcpServers: { a: 1, app: entry, b: 3 } }))
   })
 
-  it('keeps members named like parts of JavaScript objects, and escapes by value', () => {
+  it('writing an entry keeps members named like parts of JavaScript objects, and escapes by value', () => {
     const text = '{"__proto__":{"x":1},"constructor":2,"mcpServers":{"__proto__":{"y":1}},"t":"\\u00e9\\/"}'
     expect(written(text, entry)).toBe(
       `{"__proto__":{"x":1},"constructor":2,"mcpServers":{"__proto__":{"y":1},"app":${JSON.stringify(entry)}},"t":"é/"}`,
     )
   })
 
-  it.skipIf(JSON.rawJSON === undefined)('keeps numbers as they were written', () => {
+  it.skipIf(JSON.rawJSON === undefined)('writing an entry keeps numbers as they were written', () => {
     const text = '{"a":12345678901234567890,"b":1.0,"c":1e400,"mcpServers":{}}'
     expect(written(text, entry)).toContain('{"a":12345678901234567890,"b":1.0,"c":1e400,')
   })
@@ -99,13 +99,13 @@ describe('a file that is left to the user', () => {
     ['a trailing comma', '{ "mcpServers": { "b": { "command": "y", }, }, }'],
     ['comments alone', '// mine\n'],
     ['a comment behind the last comma', '{ "mcpServers": { "b": { "command": "y" }, /* c */ \n // d\n } }'],
-  ])('is read and not written with %s', (_, text) => {
+  ])('a file with %s is read and not written', (_, text) => {
     const { entries, write } = listIn(text)
     expect(write).toBe('it has comments or trailing commas, which would be lost')
     expect([...(entries ?? [])]).toEqual(text.includes('"b"') ? [['b', { command: 'y' }]] : [])
   })
 
-  it('is read with strings that look like comments', () => {
+  it('a file with strings that look like comments is read', () => {
     const text = '{ "mcpServers": { "b": { "url": "https://a.example/*x*/", "q": "\\", ]//" } }, }'
     expect(listIn(text).entries?.get('b')).toEqual({ url: 'https://a.example/*x*/', q: '", ]//' })
   })
@@ -114,11 +114,11 @@ describe('a file that is left to the user', () => {
     ['a key twice', '{"a":1,"a":2}'],
     ['a key twice, far down', '{"a":[{"b":1,"b":1}]}'],
     ['keys that JavaScript sorts', '{"10":1,"2":2}'],
-  ])('is not written with %s', (_, text) => {
+  ])('a file with %s is not written', (_, text) => {
     expect(listIn(text).write).toBe('it has repeated keys or numbers, which writing it would change')
   })
 
-  it('is not read if it is TOML', () => {
+  it('a TOML file is not read', () => {
     const { entries, write } = listIn('a = 1', findClient('codex'))
     expect([entries, write]).toEqual([undefined, 'it is TOML, which is not edited here'])
   })
@@ -131,19 +131,19 @@ describe('an invalid file', () => {
     ['[]', 'its content is not an object.'],
     ['{"mcpServers":[]}', '"mcpServers" is not an object.'],
     ['{"mcpServers":null, }', '"mcpServers" is not an object.'],
-  ])('is refused: %s', (text, message) => {
+  ])('an invalid file is refused: %s', (text, message) => {
     const error = thrownBy(() => listIn(text))
     expect(error).toMatchObject({ fault: 'unreadable', message: expect.stringContaining(message) as string })
     expect(error?.message).not.toContain('s3cret')
   })
 
-  it('is one with comments for a client that accepts none', () => {
+  it('a file with comments is invalid for a client that accepts none', () => {
     const text = '{ "a": 1, /* c */ "b": 2 }'
     expect(thrownBy(() => listIn(text, findClient('claude-desktop')))?.message).toContain('not valid JSON')
     expect(thrownBy(() => listIn(text))).toBeUndefined()
   })
 
-  it('is refused in time that grows with its length alone', () => {
+  it('an invalid file is refused in time that grows with its length alone', () => {
     const long = 100_000
     for (const text of [
       `"${'\\"'.repeat(long)}`,

@@ -49,7 +49,7 @@ it.each([
   ['', undefined],
   ['<p>no</p>', undefined],
   [JSON.stringify('x'.repeat(300_000)), undefined],
-])('reads %.20s as %j', async (body, json) => {
+])('a response body %.20s is read as %j', async (body, json) => {
   const answer = await request((_request, reply) => reply.writeHead(418, { 'x-kind': 'teapot' }).end(body))
   expect(answer).toMatchObject({ status: 418, headers: { 'x-kind': 'teapot' } })
   expect(answer.json).toEqual(json)

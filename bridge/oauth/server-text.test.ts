@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { quoteServerError, quoteServerText, redactSecrets } from './server-text.ts'
 
-it('is printable ASCII on one line, whatever a server writes', () => {
+it('a quoted text is printable ASCII on one line, whatever a server writes', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (error, description) => {
       expect(quoteServerError(error, description)).toMatch(/^[\x20-\x7E]*$/)
@@ -11,7 +11,7 @@ it('is printable ASCII on one line, whatever a server writes', () => {
   )
 })
 
-it('says the same, as JSON', () => {
+it('a quoted text is JSON of the same text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
       expect(JSON.parse(quoteServerText(text))).toBe(text)
@@ -24,11 +24,11 @@ it.each([
   ['invalid_grant', 'No such "code".', String.raw`invalid_grant: "No such \"code\"."`],
   ['Type: rm -rf', undefined, '"Type: rm -rf"'],
   ['x', '\u001B[2J\u009B2J\u202E', String.raw`x: "\u001b[2J\u009b2J\u202e"`],
-])('%s with %s', (error, description, text) => {
+])('quoteServerError with the error %s and the description %s', (error, description, text) => {
   expect(quoteServerError(error, description)).toBe(text)
 })
 
-it('is cut when it is long', () => {
+it('a long text is cut when it is quoted', () => {
   expect(quoteServerText('x'.repeat(1_000_000)).length).toBeLessThan(400)
 })
 
@@ -39,11 +39,11 @@ describe('a secret', () => {
     ['$&$&', 'x$&$&x', 'x[secret]x'],
     ['is', 'The secret is what it is', 'The secret is what it is'],
     ['', 'abc', 'abc'],
-  ])('%s in "%s"', (secret, text, expected) => {
+  ])('redactSecrets replaces the secret %s in "%s"', (secret, text, expected) => {
     expect(redactSecrets(text, [secret], '[secret]')).toBe(expected)
   })
 
-  it('that is a part of another one leaves nothing of it', () => {
+  it('redactSecrets leaves nothing of a secret that contains another one', () => {
     expect(redactSecrets('x long-secret-1 x', ['secret', 'long-secret-1'], '*')).toBe('x * x')
   })
 })

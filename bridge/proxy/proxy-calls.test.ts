@@ -226,8 +226,11 @@ describe('tools', () => {
     const call = (region: string): Json => ({ ...params, name: 'good', arguments: { region } })
 
     it.each([
-      ['are called once more, after one look at all pages of the list', 'eu'],
-      ['and still do not suit the server are refused, with no further look', 'us'],
+      ['a call that lacks a header is sent once more, after one look at all pages of the list', 'eu'],
+      [
+        'a call that lacks a header and still does not suit the server is refused, with no further look',
+        'us',
+      ],
     ])('%s', async (_, where) => {
       const to = await strictServer()
       const rig = startProxy(to)

@@ -65,7 +65,7 @@ describe('the body of a refusal', () => {
   it.each([
     ['breaks off', failing(network('reset'))],
     ['is larger than a megabyte', Readable.from(Array.from({ length: 17 }, () => Buffer.alloc(65_536, 'x')))],
-  ])('that %s counts as empty', async (_what, body) => {
+  ])('the body of a refusal that %s counts as empty', async (_what, body) => {
     expect(await readRefusedPost(response(500, {}, body), call)).toMatchObject({ status: 500, text: '' })
   })
 
@@ -116,7 +116,7 @@ describe('a response that is not of the server itself', () => {
     [304, {}, undefined],
     [399, {}, 'refused'],
     [400, {}, undefined],
-  ])('%i %j is %s', (status, headers, fault) => {
+  ])('the response %i %j is %s', (status, headers, fault) => {
     expect(absenceOf(response(status, headers), url, 0)?.fault).toBe(fault)
     expect(wallOf(response(status, headers))?.fault).toBe(fault === 'blocked' ? fault : undefined)
   })
@@ -169,7 +169,7 @@ it.each<[status: number, headers: HttpResponse['headers'], success: boolean, tok
   [403, { 'www-authenticate': ['Basic', 'Bearer error="insufficient_scope"'] }, false, true],
   [403, { 'www-authenticate': 'Bearer error="invalid_token"' }, false, false],
   [400, { 'www-authenticate': 'Bearer error="insufficient_scope"' }, false, false],
-])('%i %j was taken: %s; wants another token: %s', (status, headers, success, token) => {
+])('the token was taken after %i %j: %s; wants another token: %s', (status, headers, success, token) => {
   expect([isSuccess(response(status, headers)), isTokenRefusal(response(status, headers))]).toEqual([
     success,
     token,
@@ -182,7 +182,7 @@ it.each([
   [lostError(), true],
   [new TransportError('unavailable', 'no'), false],
   [new Error('lost'), false],
-])('%s is an answer that broke off: %s', (error, expected) => {
+])('the failure %s is an answer that broke off: %s', (error, expected) => {
   expect(isCutOff(error)).toBe(expected)
 })
 
@@ -196,7 +196,7 @@ const bodyOf = (message: unknown) => ({
 
 describe('errorResponse', () => {
   it.each(['refused', 'not_found'] as const)(
-    'reads the JSON-RPC error in the body of a failure: %s',
+    'errorResponse reads the JSON-RPC error in the body of a failure: %s',
     (fault) => {
       expect(errorResponse(new TransportError(fault, 'HTTP 4xx', bodyOf(errorBody)))).toEqual(errorBody)
     },
@@ -210,7 +210,7 @@ describe('errorResponse', () => {
       new TransportError('refused', 'HTTP 400', bodyOf({ jsonrpc: '2.0', id: 1, result: {} })),
     ],
     ['another failure', new Error('cut')],
-  ])('finds no error in %s', (_, failure) => {
+  ])('errorResponse finds no error in %s', (_, failure) => {
     expect(errorResponse(failure)).toBeUndefined()
   })
 })

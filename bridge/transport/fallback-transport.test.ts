@@ -77,7 +77,7 @@ describe('the fallback between transports', () => {
     ['http-only', 'sse', ['POST']],
     ['sse-only', undefined, ['GET']],
     ['sse-only', 'http', ['GET']],
-  ])('%s, remembered %s: %j', async (order, remembered, tried) => {
+  ])('the order %s with %s remembered tries %j', async (order, remembered, tried) => {
     ;[post, get] = [refuse(404), refuse(404)]
     await expect(exchange(create(order, remembered), initialize)).rejects.toMatchObject({
       fault: 'not_found',
@@ -90,7 +90,7 @@ describe('the fallback between transports', () => {
     ['sse-first', () => ([post, get] = [answer, refuse(405)])],
     ['sse-first', () => ([post, get] = [answer, (request) => request.json(200, {})])],
     ['sse-first', () => ([post, get] = [answer, refuse(400)])],
-  ])('%s: what answers is kept', async (order, first) => {
+  ])('the order %s keeps the transport that answers', async (order, first) => {
     first()
     const transport = create(order)
     await exchange(transport, initialize)

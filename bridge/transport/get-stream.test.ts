@@ -107,7 +107,7 @@ describe('the GET stream', () => {
     ['204', status(204)],
     ['200 of another type', status(200)],
     ['forbidden', failing(new TransportError('forbidden', 'no'))],
-  ])('is not asked for again after %s', async (_what, answer) => {
+  ])('the GET stream is not requested again after %s', async (_what, answer) => {
     open(answer)
     await settled(1)
     expect([stream.mayAnswer, silences, lost, waits]).toEqual([false, 1, 0, []])
@@ -121,12 +121,15 @@ describe('the GET stream', () => {
     ['429', failing(new TransportError('rate_limited', 'no'))],
     ['an end', failing(new TransportError('lost', 'no'))],
     ['a fault of the network', failing(new Error('reset'))],
-  ])('is asked for again after %s, and says that nothing comes until then', async (_what, answer) => {
-    open(answer)
-    await settled(2)
-    expect([stream.mayAnswer, silences, waits.length]).toEqual([true, 1, 1])
-    stream.close()
-  })
+  ])(
+    'the GET stream is requested again after %s, and reports its silence until then',
+    async (_what, answer) => {
+      open(answer)
+      await settled(2)
+      expect([stream.mayAnswer, silences, waits.length]).toEqual([true, 1, 1])
+      stream.close()
+    },
+  )
 
   it('a 404 after the GET stream was open means that the session is lost', async () => {
     open(events(data(notice('a'))), status(404))

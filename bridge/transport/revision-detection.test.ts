@@ -137,6 +137,6 @@ it.each<
   ['another error', error(-32_601, { supported: ['x'] }), -32_601, undefined],
   ['an error with versions', error(-32_022, { supported: ['x'] }), -32_022, ['x']],
   ['one without', error(-32_022), -32_022, []],
-])('code and versions of %s', (_what, answer, code, versions) => {
+])('whether %s has a code and versions', (_what, answer, code, versions) => {
   expect([errorCode(answer), supportedVersions(answer)]).toEqual([code, versions])
 })

@@ -86,7 +86,7 @@ describe('what the memory learns from a response', () => {
     ['initialize', 7, undefined],
     ['server/discover', discovery, 'modern'],
     ['server/discover', {}, undefined],
-  ])('%s with %j: %s', async (method, result, era) => {
+  ])('the memory learns from %s with %j: %s', async (method, result, era) => {
     const known = await answered(create().remembered, method, result)
     expect(known?.era).toBe(era)
     expect(seen).toEqual(era === undefined ? [] : [era])

@@ -171,7 +171,7 @@ describe('opening a session', () => {
     ['with a line end', { protocolVersion: '2025-11-25\r\nX-Evil: 1' }, undefined],
     ['that is not there yet', { protocolVersion: '2099-01-01' }, '2099-01-01'],
     ['that is not said', { protocolVersion: undefined, capabilities: undefined }, undefined],
-  ])('names a revision %s later only if it can be named', async (_, opening, revision) => {
+  ])('a request names a revision %s only if a header can hold it', async (_, opening, revision) => {
     server.set({ opening, revisions: ['2025-11-25', '2099-01-01'] })
     await open()
     await exchange(transport, call(1))
@@ -326,7 +326,7 @@ describe('answers', () => {
     ['500', (request) => request.json(500, {}), 'unavailable'],
     ['503', (request) => request.json(503, {}), 'unavailable'],
     ['429 for long', (request) => request.json(429, {}, { 'Retry-After': '60' }), 'rate_limited'],
-  ])('that are %s', async (_what, answer, fault) => {
+  ])('a call whose answer is %s fails by name, and is sent once', async (_what, answer, fault) => {
     answerCalls(answer)
     await expect(exchange(transport, call(5))).rejects.toMatchObject({ name: 'TransportError', fault })
     expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(1)
@@ -340,16 +340,19 @@ describe('answers', () => {
     [307, '/mcp/?secret=1', '/mcp/.'],
     [308, `https://a/${'x'.repeat(5000)}`, `https://a/${'x'.repeat(290)}.`],
     [308, 'https://[', 'another address.'],
-  ])('that are a redirect (%d, %s) are not followed, and named at most', async (status, location, named) => {
-    answerCalls((request) => request.response.writeHead(status, { Location: location }).end())
-    const failure = (await exchange(transport, call(5)).catch((error: unknown) => error)) as Error
-    expect(failure).toMatchObject({ fault: 'refused', status })
-    const where = named.startsWith('/') ? server.origin + named : named
-    expect(failure.message.replace(/(?<=\.) If .*$/, '')).toBe(
-      `The server says that the endpoint has moved to ${where}`,
-    )
-    expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(1)
-  })
+  ])(
+    'a redirect (%d, %s) is not followed, and its target is named without a query',
+    async (status, location, named) => {
+      answerCalls((request) => request.response.writeHead(status, { Location: location }).end())
+      const failure = (await exchange(transport, call(5)).catch((error: unknown) => error)) as Error
+      expect(failure).toMatchObject({ fault: 'refused', status })
+      const where = named.startsWith('/') ? server.origin + named : named
+      expect(failure.message.replace(/(?<=\.) If .*$/, '')).toBe(
+        `The server says that the endpoint has moved to ${where}`,
+      )
+      expect(server.log().filter((method) => method === 'tools/call')).toHaveLength(1)
+    },
+  )
 
   it('a response in the body of an error status is delivered', async () => {
     answerCalls((request, id) =>
@@ -498,7 +501,7 @@ describe('a stream that is cut', () => {
 
 describe('a lost session', () => {
   it.each([404, 400] as const)(
-    'by HTTP %s is made anew once for a burst of calls, each answered once',
+    'a session lost by HTTP %s is opened again once for a burst of calls, each answered once',
     async (status) => {
       await open()
       await exchange(transport, ask('logging/setLevel', { level: 'info' }))

@@ -20,7 +20,7 @@ describe('a session', () => {
     ['sch\u00F6n', false],
     ['a\u007F', false],
     [undefined, true],
-  ])('the id %j can be sent back: %s', (id, usable) => {
+  ])('the session id %j can be sent back: %s', (id, usable) => {
     expect(hasUsableSessionId(withId(id))).toBe(usable)
   })
 
@@ -66,7 +66,7 @@ describe('a session', () => {
       { 'MCP-Session-Id': 's1', 'MCP-Protocol-Version': 'a'.repeat(64) },
     ],
     ['without an answer', 's1', undefined, { 'MCP-Session-Id': 's1' }],
-  ])('that was opened: %s', (_what, id, answer, headers) => {
+  ])('the headers of an opened session: %s', (_what, id, answer, headers) => {
     const lower = (of: object): object =>
       Object.fromEntries(Object.entries(of).map(([name, value]) => [name.toLowerCase(), value as unknown]))
     const opened = openedSession(withId(id), answer)
@@ -84,7 +84,7 @@ describe('a session', () => {
     [400, 'Bad Request', unknownMethod, false],
     [500, 'session', undefined, false],
     [403, '', undefined, false],
-  ])('is lost with %i %j: %#', (status, text, answer, lost) => {
+  ])('a session is lost with %i %j: %#', (status, text, answer, lost) => {
     const refused = { status, text, answer, error: undefined }
     expect(isSessionLost(refused, { id: 's1', headers: {} })).toBe(lost)
     expect(isSessionLost(refused, { id: undefined, headers: {} })).toBe(false)

@@ -121,7 +121,7 @@ it('a refused POST is not sent again', async () => {
 })
 
 it.each(['https://elsewhere.example/messages?', 'http://[', '//elsewhere.example/'])(
-  'sends nothing to another origin: %s',
+  'an endpoint of another origin gets no message: %s',
   async (address) => {
     endpoint = address
     await expect(exchange(transport, initialize)).rejects.toMatchObject({ fault: 'refused' })
@@ -137,12 +137,15 @@ it.each<[string, (request: Received) => void, string]>([
     'no_mcp',
   ],
   ['a stream that ends', (request) => void (request.events(': x\n\n'), request.response.end()), 'lost'],
-])('fails when the stream is %s, and tries anew for the next message', async (_what, refuse, fault) => {
-  intercept = (request) => request.method === 'GET' && (refuse(request), true)
-  await expect(exchange(transport, initialize)).rejects.toMatchObject({ fault })
-  intercept = () => false
-  expect(await exchange(transport, initialize)).toHaveLength(1)
-})
+])(
+  'a request fails when the stream is %s, and the next message tries again',
+  async (_what, refuse, fault) => {
+    intercept = (request) => request.method === 'GET' && (refuse(request), true)
+    await expect(exchange(transport, initialize)).rejects.toMatchObject({ fault })
+    intercept = () => false
+    expect(await exchange(transport, initialize)).toHaveLength(1)
+  },
+)
 
 it('a stream that is refused with 401 needs a sign-in', async () => {
   intercept = (request) => {

@@ -53,7 +53,7 @@ describe('headers', () => {
     ['the revision', 'tools/list', { _meta: meta }, { 'mcp-protocol-version': '2026-07-28' }],
     ['no params', 'server/discover', undefined, { 'mcp-protocol-version': '2026-07-28' }],
     ['names that are no text', 'tools/call', { name: 7, _meta: [] }, { 'mcp-name': undefined }],
-  ])('of %s', async (_what, method, params, headers) => {
+  ])('the headers of a request for %s', async (_what, method, params, headers) => {
     await exchange(transport, { jsonrpc: '2.0', id: 1, method, ...(params && { params }) })
     expect(peer.received[0]?.headers).toMatchObject({
       'content-type': 'application/json',
@@ -72,7 +72,7 @@ describe('headers', () => {
     expect(peer.received.map(({ headers }) => headers['mcp-param-region'])).toEqual(['inner', undefined])
   })
 
-  it('headers are made of megabytes of arguments too', async () => {
+  it('headers are read beside megabytes of arguments', async () => {
     const text = 'x"\\'.repeat(1_000_000)
     const message = {
       jsonrpc: '2.0',
@@ -87,20 +87,17 @@ describe('headers', () => {
 })
 
 describe('answers', () => {
-  it.each([-32_020, -32_021, -32_022, -32_601])(
-    'that are an error of the protocol (%s) are delivered',
-    async (code) => {
-      answer = (request) =>
-        request.json(code === -32_601 ? 404 : 400, {
-          jsonrpc: '2.0',
-          id: 1,
-          error: { code, message: 'm', data: { a: 1 } },
-        })
-      expect(await exchange(transport, call('a'))).toEqual([
-        { jsonrpc: '2.0', id: 1, error: { code, message: 'm', data: { a: 1 } } },
-      ])
-    },
-  )
+  it.each([-32_020, -32_021, -32_022, -32_601])('a protocol error (%s) is delivered', async (code) => {
+    answer = (request) =>
+      request.json(code === -32_601 ? 404 : 400, {
+        jsonrpc: '2.0',
+        id: 1,
+        error: { code, message: 'm', data: { a: 1 } },
+      })
+    expect(await exchange(transport, call('a'))).toEqual([
+      { jsonrpc: '2.0', id: 1, error: { code, message: 'm', data: { a: 1 } } },
+    ])
+  })
 })
 
 describe('a call that lacks headers', () => {

@@ -10,7 +10,7 @@ describe('a large answer', () => {
     ['of empty objects', `[${fill('{}', 2_000_001)}]`],
     ['of empty arrays within each other', `[${fill('[[[[]]]]', 500_001)}]`],
     ['of members', `{"jsonrpc":"2.0","id":1,"result":{${fill('"a":1', 2_000_000)}}}`],
-  ])('%s is refused before it is parsed', (_what, text) => {
+  ])('a large answer %s is refused before it is parsed', (_what, text) => {
     expect(() => readAnswer(Buffer.from(text))).toThrow('more than 2,000,000 values')
   })
 

@@ -26,11 +26,11 @@ async function sent(
 }
 
 describe('withholdError', () => {
-  it('delivers notifications and the result, and withholds nothing then', async () => {
+  it('withholdError delivers notifications and the result, and withholds nothing then', async () => {
     expect(await sent([progress, result])).toEqual({ delivered: [progress, result], withheld: undefined })
   })
 
-  it('withholds a JSON-RPC error, and delivers it when it is released', async () => {
+  it('withholdError withholds a JSON-RPC error, and delivers it when it is released', async () => {
     const { delivered, withheld } = await sent([progress, error])
     expect(delivered).toEqual([progress])
     expect(withheld?.failure).toMatchObject({ fault: 'refused', status: 400, response: error })
@@ -38,19 +38,19 @@ describe('withholdError', () => {
     expect(delivered).toEqual([progress, error])
   })
 
-  it('withholds a failure, and rejects with it when it is released', async () => {
+  it('withholdError withholds a failure, and rejects with it when it is released', async () => {
     const failure = new Error('cut')
     const { withheld } = await sent([], failure)
     expect(withheld?.failure).toBe(failure)
     await expect(withheld?.release()).rejects.toBe(failure)
   })
 
-  it('withholds the responses that the caller chooses', async () => {
+  it('withholdError withholds the responses that the caller chooses', async () => {
     expect((await sent([error], undefined, () => false)).delivered).toEqual([error])
     expect((await sent([progress, result], undefined, () => true)).delivered).toEqual([progress])
   })
 })
 
-it('makes a failure without a status of an error that came with 200', () => {
+it('an error that came with 200 becomes a failure without a status', () => {
   expect(answeredError(toWireMessage(jsonRpcError(1, -32_000, 'no'))).status).toBeUndefined()
 })

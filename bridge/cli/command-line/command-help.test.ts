@@ -23,12 +23,12 @@ function longest(text: string): number {
 }
 
 describe('the help', () => {
-  it.each([40, 60, 80, 100])('fits a terminal of %d columns', (width) => {
+  it.each([40, 60, 80, 100])('the help fits a terminal of %d columns', (width) => {
     for (const name of ['', ...commandTable.map(commandName)])
       expect(longest(helpOf(name, width))).toBeLessThanOrEqual(width)
   })
 
-  it('names both forms of a switch, and how to get help', () => {
+  it('the help names both forms of a switch, and how to get help', () => {
     const help = helpOf('', 100)
     expect(help).toMatch(/^ {2}--open, --no-open {2}/m)
     expect(help).toMatch(/^ {2}--proxy <url>, --no-proxy {2}/m)

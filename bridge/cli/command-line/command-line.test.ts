@@ -10,7 +10,7 @@ describe('the command line', () => {
   let home: string
   beforeEach(() => void (home = temporaryFolder()))
 
-  it.each(commandTable)('has help for $usage, with examples that call it', async (row) => {
+  it.each(commandTable)('the command line has help for $usage, with examples that call it', async (row) => {
     const name = commandName(row)
     for (const flag of ['--help', '-h']) {
       const { code, stdout, stderr } = await runCommand([...name.split(' '), flag], { home })
@@ -23,7 +23,7 @@ describe('the command line', () => {
     for (const example of row.examples) expect(example).toContain(name)
   })
 
-  it('has help for the program with every command and every flag', async () => {
+  it('the command line has help for the program with every command and every flag', async () => {
     const { stdout, code } = await runCommand(['--help'], { home })
     expect(code).toBe(0)
     for (const row of commandTable) expect(stdout).toContain(row.usage)
@@ -33,7 +33,7 @@ describe('the command line', () => {
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThan(120)
   })
 
-  it('prints the help on stderr without arguments', async () => {
+  it('the command line prints the help on stderr without arguments', async () => {
     const { code, stderr, stdout } = await runCommand([], { home })
     expect(code).toBe(2)
     expect(stderr).toContain('drawbridge login https://mcp.example.com/mcp')
@@ -42,13 +42,13 @@ describe('the command line', () => {
     expect(stdout).toBe('')
   })
 
-  it('suggests the command that a misspelt word may mean', async () => {
+  it('the command line suggests the command that a misspelt word may mean', async () => {
     const { code, stderr } = await runCommand(['lgoin', 'https://mcp.example.com/mcp'], { home })
     expect(code).toBe(2)
     expect(stderr).toContain('Unknown command: lgoin. Did you mean login?')
   })
 
-  it('reports all faults of a command at once, with the next step at the end', async () => {
+  it('the command line reports all faults of a command at once, with the next step at the end', async () => {
     const { code, stderr } = await runCommand(['login', 'mcp.example.com', '--bad', '--retry', 'x'], { home })
     expect(code).toBe(2)
     expect(stderr.split('\n')).toEqual([

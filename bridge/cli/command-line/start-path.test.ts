@@ -27,17 +27,17 @@ function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } 
 describe('a connection, before its first message', () => {
   const { files, packages } = loadedBy('main.ts')
 
-  it('loads the modules that this test can follow', () => {
+  it('a connection loads the modules that this test can follow', () => {
     expect(files).toContain('proxy/proxy.ts')
     expect(files).toContain('cli/connect/connect.ts')
     expect(files).toContain('http/undici-client.ts')
   })
 
-  it('loads no packages but the HTTP client, the event parser and the command-line parser', () => {
+  it('a connection loads no packages before its first message but the HTTP client, the event parser and the command-line parser', () => {
     expect([...packages].sort()).toEqual(['commander', 'eventsource-parser', 'undici'])
   })
 
-  it('loads neither the sign-in nor any command', () => {
+  it('a connection loads neither the sign-in nor any command before its first message', () => {
     const loaded = [...files]
     expect(loaded.filter((file) => file.startsWith('oauth/')).sort()).toEqual(['oauth/login-port.ts'])
     expect(loaded.filter((file) => file.startsWith('credentials/')).sort()).toEqual([

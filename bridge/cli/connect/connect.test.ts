@@ -38,7 +38,7 @@ describe('a connection', () => {
     return bridge
   }
 
-  it('carries initialize and tools/list, and ends when stdin ends', async () => {
+  it('a connection carries initialize and tools/list, and ends when stdin ends', async () => {
     const server = await serve()
     const bridge = start(server.url)
     expect(await bridge.initialize()).toMatchObject({ result: { serverInfo: { name: 'remote' } } })
@@ -50,7 +50,7 @@ describe('a connection', () => {
   })
 
   it.skipIf(!existsSync('/usr/bin/script'))(
-    'in a terminal says who is meant to speak, and ends by Ctrl-C',
+    'a connection in a terminal says who is meant to speak, and ends by Ctrl-C',
     async () => {
       const { url } = await serve()
       const child = spawn(
@@ -77,7 +77,7 @@ describe('a connection', () => {
     },
   )
 
-  it('names the refused token, and the profile if one is set', async () => {
+  it('a connection names the refused token, and the profile if one is set', async () => {
     const { url, origin } = await serve('another')
     const fixed = start(url, [], { DRAWBRIDGE_TOKEN: 'sEcReT-token' })
     expect(await fixed.initialize()).toMatchObject({
@@ -92,7 +92,7 @@ describe('a connection', () => {
     })
   })
 
-  it('sends headers, and a token instead of a login', async () => {
+  it('a connection sends headers, and a token instead of a login', async () => {
     const { url, received } = await serve('sEcReT-token')
     const file = join(home, 'headers')
     writeFileSync(file, '# for the gateway\nX-File: ${TEAM} too\r\n')
@@ -110,7 +110,7 @@ describe('a connection', () => {
     expect([bridge.stderr(), ...written.values()].join('\n')).not.toContain('sEcReT')
   })
 
-  it('reports all faults of its command line and its file, even one with a byte order mark, and exits with 2', async () => {
+  it('a connection reports all faults of its command line and its file, even one with a byte order mark, and exits with 2', async () => {
     mkdirSync(join(home, '.drawbridge'))
     writeFileSync(join(home, '.drawbridge', 'config.json'), '\uFEFF{"retyr":"never"}')
     const command = startCommand(['ftp://x', '--transprot', 'sse', '--retry', 'x'], options())
@@ -130,14 +130,17 @@ describe('a connection', () => {
     [[], 2, '', /drawbridge --help/],
     [['https://mcp.example.com', '--debug', '--help'], 0, /--timeout/, ''],
     [['--version'], 0, `${version}\n`, ''],
-  ])('with %j exits with %d after printing help or version', async (words, code, stdout, stderr) => {
-    const command = startCommand(words, options())
-    expect(await command.ended).toBe(code)
-    for (const [said, wanted] of [
-      [command.stdout(), stdout],
-      [command.stderr(), stderr],
-    ] as const)
-      if (typeof wanted === 'string') expect(said).toBe(wanted)
-      else expect(said).toMatch(wanted)
-  })
+  ])(
+    'the command line %j exits with %d after printing help or version',
+    async (words, code, stdout, stderr) => {
+      const command = startCommand(words, options())
+      expect(await command.ended).toBe(code)
+      for (const [said, wanted] of [
+        [command.stdout(), stdout],
+        [command.stderr(), stderr],
+      ] as const)
+        if (typeof wanted === 'string') expect(said).toBe(wanted)
+        else expect(said).toMatch(wanted)
+    },
+  )
 })

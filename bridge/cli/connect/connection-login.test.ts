@@ -47,7 +47,7 @@ describe('the login of a connection', () => {
 
   const refusal = { status: 401 as const, used: undefined, challenges: [] }
 
-  it('sends nothing and writes nothing without a stored login', async () => {
+  it('a connection without a stored login sends no token and writes nothing', async () => {
     const login = open(configOf([]))
     expect(login.summary).toBe('no login stored')
     expect(await login.tokens.authorization()).toBeUndefined()
@@ -55,20 +55,20 @@ describe('the login of a connection', () => {
     expect(existsSync(join(home, '.drawbridge'))).toBe(false)
   })
 
-  it('sends the stored token', async () => {
+  it('a connection sends the stored token', async () => {
     await storeLogin(home, url)
     const login = open(configOf([]))
     expect(login.summary).toBe('login stored')
     expect(await login.tokens.authorization()).toEqual({ header: 'Bearer sEcReT-access' })
   })
 
-  it('reports that a sign-in is needed', async () => {
+  it('a connection reports that a sign-in is needed', async () => {
     const login = open(configOf([]))
     expect(await login.tokens.refused(refusal)).toEqual({ kind: 'sign_in_needed' })
     expect(login.signIn).toBeTypeOf('function')
   })
 
-  it('is fixed if a token is configured', async () => {
+  it('a configured token replaces the login of a connection, without a sign-in', async () => {
     const login = open(configOf([], { DRAWBRIDGE_TOKEN: 'abc' }))
     expect(await login.tokens.authorization()).toEqual({ header: 'Bearer abc' })
     expect(await login.tokens.refused(refusal)).toEqual({ kind: 'sign_in_needed' })
@@ -77,7 +77,7 @@ describe('the login of a connection', () => {
     expect(open(configOf(['--header', 'Authorization: Bearer x'])).summary).toBe('token of a header')
   })
 
-  it('keeps the values of headers out of the debug log', async () => {
+  it('the debug log of a connection omits the values of headers', async () => {
     const log = await openConnectionLog(configOf(['--debug', '--header', 'X-Key: hunter22']))
     log?.note('sent hunter22')
     const written = [...filesIn(join(home, '.drawbridge', 'logs')).values()].join()
@@ -85,14 +85,14 @@ describe('the login of a connection', () => {
     expect(written).not.toContain('hunter22')
   })
 
-  it('comes from a configured Authorization header', async () => {
+  it('a configured Authorization header replaces the login of a connection', async () => {
     const login = open(configOf(['--header', 'Authorization: Basic abc']))
     expect(await login.tokens.authorization()).toBeUndefined()
     expect(login.signIn).toBeUndefined()
     expect(login.summary).not.toContain('abc')
   })
 
-  it('is stored under the id of the login', () => {
+  it('a login is stored under an id of its server, resource, client and profile', () => {
     const config = configOf([
       '--profile',
       'work',
@@ -108,7 +108,7 @@ describe('the login of a connection', () => {
 })
 
 describe('the prompt of a connection', () => {
-  it('opens no unconfirmed page, and none that is open already', () => {
+  it('a connection opens no unconfirmed page, and none that is open already', () => {
     const browser = { kind: 'browser' as const, url: 'https://as.example/a' }
     const unconfirmed = { page: 'as.example', namedBy: 'mcp.example' }
     expect(isOpenedByItself({ ...browser, unconfirmed })).toBe(false)

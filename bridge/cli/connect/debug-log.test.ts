@@ -13,11 +13,11 @@ describe('a redacted line', () => {
     ['client_secret: abc', 'client_secret: [redacted]'],
     ['proxy http://me:pass@proxy:1/', 'proxy http://[redacted]@proxy:1/'],
     ['401 from https://mcp.example.com, sign-in needed', '401 from https://mcp.example.com, sign-in needed'],
-  ])('shows %s as %s', (text, expected) => {
+  ])('a redacted line shows %s as %s', (text, expected) => {
     expect(redact(text, [])).toBe(expected)
   })
 
-  it('contains no known secret', () => {
+  it('a redacted line contains no known secret', () => {
     expect(redact('a hunter22 b hunter22', ['hunter22'])).toBe('a [redacted] b [redacted]')
     expect(redact('abc', ['', 'b'])).toBe('abc')
   })
@@ -27,7 +27,7 @@ describe('the debug log', () => {
   let folder: string
   beforeEach(() => void (folder = temporaryFolder()))
 
-  it('has one line per note, readable only to its owner', () => {
+  it('the debug log has one line per note, readable only to its owner', () => {
     const path = join(folder, 'logs', 'a.log')
     const log = createDebugLog(path, [])
     log.note('one\ntwo')
@@ -39,13 +39,13 @@ describe('the debug log', () => {
     expect(statSync(join(folder, 'logs')).mode & 0o777).toBe(0o700)
   })
 
-  it('is redacted in every line', () => {
+  it('the debug log is redacted in every line', () => {
     const path = join(folder, 'a.log')
     createDebugLog(path, ['hunter22']).note('sent Bearer abc.def with hunter22')
     expect(readFileSync(path, 'utf8')).toMatch(/ sent Bearer \[redacted\] with \[redacted\]\n$/)
   })
 
-  it('is renamed when it is large, and replaces the previous one', () => {
+  it('the debug log is renamed when it is large, and replaces the previous one', () => {
     const path = join(folder, 'a.log')
     const log = createDebugLog(path, [])
     for (let count = 0; count < 25; count += 1) log.note('x'.repeat(100_000))
@@ -54,7 +54,7 @@ describe('the debug log', () => {
     expect(statSync(`${path}.1`).mode & 0o777).toBe(0o600)
   })
 
-  it('does not end the connection if it cannot be written', () => {
+  it('a debug log that cannot be written does not end the connection', () => {
     const log = createDebugLog('/dev/null/nowhere/a.log', [])
     expect(() => log.note('x')).not.toThrow()
   })

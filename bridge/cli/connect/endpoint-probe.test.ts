@@ -12,7 +12,7 @@ describe('the probe of an endpoint', () => {
   const serve = async (answer: (request: Received) => unknown): Promise<string> =>
     (await startServer({ handle: (request) => (answer(request), true) })).url
 
-  it('reads the response in a stream that does not end', async () => {
+  it('the probe of an endpoint reads the response in a stream that does not end', async () => {
     const url = await serve(({ method, response }) => {
       // The session cannot be ended.
       if (method === 'DELETE') return void response.destroy()
@@ -24,7 +24,7 @@ describe('the probe of an endpoint', () => {
     expect(answer).toMatchObject({ status: 200, message: { result: { a: 1 } } })
   })
 
-  it('accepts any response', async () => {
+  it('the probe of an endpoint accepts any response', async () => {
     const url = await serve(({ response }) => {
       response.writeHead(403, { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="a b"' })
       response.end('<html>')
@@ -40,16 +40,19 @@ describe('the probe of an endpoint', () => {
     [404, 401, 'text/plain', { status: 401, isSse: false }],
     [405, 200, 'text/html', { status: 405, isSse: false }],
     [404, 404, 'text/plain', { status: 404, isSse: false }],
-  ])('tries the older transport after POST got %d: GET gets %d %s', async (post, get, type, first) => {
-    const url = await serve(({ method, response }) => {
-      response.writeHead(method === 'POST' ? post : get, { 'Content-Type': type })
-      if (get === 200 && method === 'GET') response.write('event: endpoint\ndata: /m\n\n')
-      else response.end()
-    })
-    expect(await askFirst(http, url, {})).toMatchObject(first)
-  })
+  ])(
+    'the probe of an endpoint tries the older transport after POST got %d: GET gets %d %s',
+    async (post, get, type, first) => {
+      const url = await serve(({ method, response }) => {
+        response.writeHead(method === 'POST' ? post : get, { 'Content-Type': type })
+        if (get === 200 && method === 'GET') response.write('event: endpoint\ndata: /m\n\n')
+        else response.end()
+      })
+      expect(await askFirst(http, url, {})).toMatchObject(first)
+    },
+  )
 
-  it('fails without a response', async () => {
+  it('the probe of an endpoint fails without a response', async () => {
     const url = await serve(({ response }) => response.destroy())
     await expect(askFirst(http, url, {})).rejects.toMatchObject({
       name: 'NetworkError',

@@ -17,7 +17,7 @@ describe('the memory of a server', () => {
     return memoryOf({ ...config, credentials: { home: at } } as BridgeConfig, (text) => notes.push(text))
   }
 
-  it('is read back as it was written', () => {
+  it('the memory of a server is read back as it was written', () => {
     const memory = {
       era: 'legacy' as const,
       transport: 'http' as const,
@@ -32,7 +32,7 @@ describe('the memory of a server', () => {
   })
 
   it.each(['', '{', '[]', '{"version":2,"era":"legacy","transport":"http","at":1}'])(
-    'ignores a file with %s',
+    'the memory of a server ignores a file with %s',
     (text) => {
       open().write({ era: 'legacy', transport: 'http', at: 1 })
       const folder = join(home, 'servers')
@@ -41,7 +41,7 @@ describe('the memory of a server', () => {
     },
   )
 
-  it('does not throw if its file is missing or cannot be written', () => {
+  it('the memory of a server does not throw if its file is missing or cannot be written', () => {
     expect(open().read()).toBeUndefined()
     writeFileSync(join(home, 'file'), '')
     const file = open(join(home, 'file'))

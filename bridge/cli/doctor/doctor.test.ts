@@ -36,7 +36,7 @@ describe('doctor', () => {
   const stateOf = (checks: readonly Check[]): Record<string, string> =>
     Object.fromEntries(checks.map(({ name, state }) => [name, state]))
 
-  it('passes a server without sign-in', async () => {
+  it('doctor passes a server without sign-in', async () => {
     const { url, log } = await serve()
     const { code, checks } = await look([url])
     expect(code).toBe(0)
@@ -53,7 +53,7 @@ describe('doctor', () => {
     expect(log().filter((method) => method === 'DELETE')).toHaveLength(2)
   })
 
-  it('checks everything with a stored login, and makes a real connection', async () => {
+  it('doctor checks everything with a stored login, and makes a real connection', async () => {
     const { url, origin } = await startServer(withMetadata('sEcReT-access'))
     await storeLogin(home, url, { issuer: origin })
     const run = await look([url])
@@ -69,7 +69,7 @@ describe('doctor', () => {
     expect(run.stdout + run.stderr).not.toContain('sEcReT')
   })
 
-  it('exits with 3 without a login, and says what to run', async () => {
+  it('doctor exits with 3 without a login, and says what to run', async () => {
     const { url } = await startServer(withMetadata('x'))
     const { code, checks } = await look([url])
     expect(code).toBe(3)
@@ -78,7 +78,7 @@ describe('doctor', () => {
     ])
   })
 
-  it('exits with 3 for a login that the server refuses', async () => {
+  it('doctor exits with 3 for a login that the server refuses', async () => {
     const { url, origin } = await startServer(withMetadata('another'))
     await storeLogin(home, url, { issuer: origin })
     const { code, checks } = await look([url])
@@ -90,13 +90,13 @@ describe('doctor', () => {
     })
   })
 
-  it('names the profile in the command to sign in', async () => {
+  it('doctor names the profile in the command to sign in', async () => {
     const { url } = await startServer(withMetadata('x'))
     const { checks } = await look([url, '--profile', 'work'])
     expect(checks.find(({ name }) => name === 'login')?.fix).toBe(`drawbridge login ${url} --profile work`)
   })
 
-  it('says that the refused token is the one of the environment', async () => {
+  it('doctor says that the refused token is the one of the environment', async () => {
     const { url } = await startServer(withMetadata('another'))
     const { code, checks } = await look([url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
     expect(code).toBe(3)
@@ -107,7 +107,7 @@ describe('doctor', () => {
     })
   })
 
-  it('uses a token of the environment', async () => {
+  it('doctor uses a token of the environment', async () => {
     const { url } = await startServer(withMetadata('sEcReT'))
     const { code, checks } = await look([url], { DRAWBRIDGE_TOKEN: 'sEcReT' })
     expect(code).toBe(0)
@@ -119,7 +119,7 @@ describe('doctor', () => {
     [{ code_challenge_methods_supported: ['plain'] }, {}, /PKCE with S256/],
     [{ registration_endpoint: undefined }, {}, /does not register clients/],
     [{}, { resource: 'https://other.example/mcp' }, /is for another resource, "https:\/\/other/],
-  ])('says why metadata with %j and %j allows no sign-in', async (changes, resource, message) => {
+  ])('doctor says why metadata with %j and %j allows no sign-in', async (changes, resource, message) => {
     const { url } = await startServer({ ...withMetadata('x', changes), ...resource })
     const { checks } = await look([url])
     expect(checks.find(({ name }) => name === 'authorization_server')).toMatchObject({
@@ -129,7 +129,7 @@ describe('doctor', () => {
     })
   })
 
-  it('says that a server with public tools offers a sign-in for others', async () => {
+  it('doctor says that a server with public tools offers a sign-in for others', async () => {
     const { url } = await startServer(withMetadata())
     const { code, checks } = await look([url])
     expect(code).toBe(0)
@@ -142,7 +142,7 @@ describe('doctor', () => {
     expect(stateOf(checks)).toMatchObject({ authorization_server: 'ok', login: 'ok', session: 'ok' })
   })
 
-  it('warns about a resource above the server, unless it is configured', async () => {
+  it('doctor warns about a resource above the server, unless it is configured', async () => {
     const { url, origin, set } = await startServer(withMetadata('x'))
     set({ resource: origin })
     const { checks } = await look([url])
@@ -156,8 +156,13 @@ describe('doctor', () => {
   })
 
   it.each([
-    ['names the issuer of the login page of a foreign server', withMetadata(), 'fail', 'another one, "$"'],
-    ['warns about an unconfirmed login page', withoutMetadata(), 'warn', '$'],
+    [
+      'doctor names the issuer of the login page of a foreign server',
+      withMetadata(),
+      'fail',
+      'another one, "$"',
+    ],
+    ['doctor warns about an unconfirmed login page', withoutMetadata(), 'warn', '$'],
   ])('%s', async (_, other, state, message) => {
     const { origin } = await startServer(other)
     const { url } = await startServer(withMetadata('x', { authorization_endpoint: `${origin}/authorize` }))
@@ -169,14 +174,14 @@ describe('doctor', () => {
     })
   })
 
-  it('assumes the same authorization server as a sign-in without metadata', async () => {
+  it('doctor assumes the same authorization server as a sign-in does without metadata', async () => {
     const { url } = await startServer(withoutMetadata('x'))
     const { code, checks } = await look([url])
     expect(stateOf(checks)).toMatchObject({ authorization_server: 'warn', login: 'fail' })
     expect(code).toBe(3)
   })
 
-  it('exits with 4 for an unreachable server, with one failure and the stored login', async () => {
+  it('doctor exits with 4 for an unreachable server, with one failure and the stored login', async () => {
     const { url, stop } = await serve()
     await stop()
     const { code, checks } = await look([url])
@@ -208,7 +213,7 @@ describe('doctor', () => {
     ['a fault of the server', 502, 'text/plain', '', { state: 'fail' }, 4],
     ['another address', 307, 'text/plain', '', { state: 'fail', fix: 'Use the URL it redirects to.' }, 1],
     ['a file', 200, 'text/plain', 'x', { state: 'fail', fix: 'Check the URL.' }, 1],
-  ])('recognizes %s', async (_, status, type, body, finding, code) => {
+  ])('doctor recognizes %s', async (_, status, type, body, finding, code) => {
     const { origin } = await serve({
       handle({ path, response }) {
         response.writeHead(path === '/other' ? status : 404, { 'Content-Type': type }).end(body)
@@ -222,7 +227,7 @@ describe('doctor', () => {
     expect(run.code).toBe(code)
   })
 
-  it('fails if a session opens and the tools cannot be listed', async () => {
+  it('doctor fails if a session opens and the tools cannot be listed', async () => {
     const { url } = await serve({
       handle({ body, answer }) {
         if (body['method'] !== 'tools/list') return false
@@ -239,13 +244,13 @@ describe('doctor', () => {
     })
   })
 
-  it('fails if the configuration requires 2026-07-28 of a server that does not support it', async () => {
+  it('doctor fails if the configuration requires 2026-07-28 of a server that does not support it', async () => {
     const { url } = await startServer({ ...withoutMetadata(), discoverable: true })
     expect(stateOf((await look([url])).checks)).toMatchObject({ session: 'ok' })
     expect(stateOf((await look([url, '--protocol', 'modern'])).checks)).toMatchObject({ session: 'fail' })
   })
 
-  it('lists no tools of a server that announces none', async () => {
+  it('doctor lists no tools of a server that announces none', async () => {
     const { url, log } = await serve({
       opening: { capabilities: { prompts: {} }, serverInfo: { name: 'prompter', version: '1' } },
     })
@@ -255,7 +260,7 @@ describe('doctor', () => {
     expect(log()).not.toContain('tools/list')
   })
 
-  it('does not exit with 3 if a session fails for another reason than the login', async () => {
+  it('doctor does not exit with 3 if a session fails for another reason than the login', async () => {
     const { origin } = await serve({
       handle({ path, json, response }) {
         if (path !== '/odd') response.writeHead(404).end()
@@ -272,14 +277,14 @@ describe('doctor', () => {
     [0, 'ok', 0],
     [90, 'warn', 0],
     [-900, 'fail', 1],
-  ])('reports a clock difference of %d s as %s', async (seconds, state, code) => {
+  ])('doctor reports a clock difference of %d s as %s', async (seconds, state, code) => {
     const { url } = await serve({ headers: { Date: new Date(Date.now() + seconds * 1000).toUTCString() } })
     const run = await look([url])
     expect(stateOf(run.checks)).toMatchObject({ clock: state })
     expect(run.code).toBe(code)
   })
 
-  it('reports an unreachable proxy', async () => {
+  it('doctor reports an unreachable proxy', async () => {
     const { checks, code } = await look(['https://mcp.example.com', '--proxy', 'http://127.0.0.1:9'])
     expect(checks.find(({ name }) => name === 'endpoint')).toMatchObject({
       state: 'fail',
@@ -288,7 +293,7 @@ describe('doctor', () => {
     expect(code).toBe(4)
   })
 
-  it('reports faults of the configuration, and where the rest was set', async () => {
+  it('doctor reports faults of the configuration, and where the rest was set', async () => {
     const bad = await look(['mcp.example.com', '--retry', 'x'])
     expect(bad.code).toBe(2)
     expect(bad.checks.filter(({ state }) => state === 'fail')).toHaveLength(2)
@@ -310,7 +315,7 @@ describe('doctor', () => {
     ])
   })
 
-  it('prints lines with a summary', async () => {
+  it('doctor prints lines with a summary', async () => {
     const { url } = await startServer(withMetadata('x'))
     const { stdout } = await runCommand(['doctor', url], { home })
     expect(stdout).toMatch(/^ok {4}node {18}Node /)

@@ -8,7 +8,7 @@ import { failed } from './finding.ts'
 const context = { serverUrl: 'https://mcp.example.com/a.b/mcp?c=d' }
 
 describe('a failure as a finding of doctor', () => {
-  it('keeps its text and its exit code', () => {
+  it('a failure keeps its text and its exit code as a finding of doctor', () => {
     const message = 'mcp.example.com refused the connection.'
     const error = new NetworkError('refused', 'https://mcp.example.com', message, { sent: false })
     const fix = 'Start the server, or correct the port in the URL.'
@@ -20,7 +20,7 @@ describe('a failure as a finding of doctor', () => {
   })
 
   it.each(Object.entries(failureTable))(
-    'never advises to run doctor, for %s',
+    'doctor never advises to run doctor, for %s',
     (_code, { nextStep, exit = exitCode.failed }) => {
       const { fix } = failed(new CommandFailure('x', nextStep, { exit }), context)
       expect(fix).not.toContain('drawbridge doctor')

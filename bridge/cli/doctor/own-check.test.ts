@@ -19,7 +19,7 @@ const warningsOf = (facts: Partial<OwnFacts>): string[] =>
   found(facts).flatMap(({ name, state }) => (state === 'ok' ? [] : [`${name} ${state}`]))
 
 describe('doctor, on this computer', () => {
-  it('says where the configuration comes from', () => {
+  it('doctor says where the configuration comes from', () => {
     expect(found({})[1]).toMatchObject({ state: 'ok', message: 'All defaults.' })
     const given = { ...none, flag: ['ca', 'proxy'], file: ['scope'] }
     expect(found({ given })[1]).toMatchObject({ message: 'By flag: ca, proxy; in config.json: scope.' })
@@ -33,7 +33,7 @@ describe('doctor, on this computer', () => {
     [{ file: { path: '/x', mode: 0o100600 } }, []],
     [{ file: { path: '/x', mode: 0o100640 } }, ['configuration warn']],
     [{ file: { path: '/x', mode: 0o100666 }, platform: 'win32' }, []],
-  ])('with %j warns about %j', (facts, warnings) => {
+  ])('for %j doctor warns about %j', (facts, warnings) => {
     expect(warningsOf(facts)).toEqual(warnings)
   })
 })
@@ -56,7 +56,7 @@ describe('the exit code of doctor', () => {
     [[unreachable, signInNeeded], 4],
     [[failed, unreachable], 4],
     [[undefined], 1],
-  ])('for failures with the codes %j is %d', (exits, code) => {
+  ])('the exit code of doctor for failures with the codes %j is %d', (exits, code) => {
     expect(exitCodeOf([of('ok'), of('warn'), ...exits.map((exit) => of('fail', exit))])).toBe(code)
   })
 })

@@ -42,7 +42,7 @@ describe('doctor --trace', () => {
 
   const untilList = 'challenge 401, resource_metadata 200, server_metadata 200, first_call 200, list 200'
 
-  it('goes from the challenge to the list of tools with a stored login, and registers nothing', async () => {
+  it('doctor --trace goes from the challenge to the list of tools with a stored login, and registers nothing', async () => {
     const { url, origin, counters } = await serve()
     await storeLogin(home, url, { issuer: origin })
     const before = Math.floor(Date.now() / 1000)
@@ -58,14 +58,14 @@ describe('doctor --trace', () => {
     expect(facts.stdout + facts.stderr).not.toContain('sEcReT')
   })
 
-  it('ends at the sign-in without a login', async () => {
+  it('doctor --trace ends at the sign-in without a login', async () => {
     const { url } = await serve()
     const { walked, result, advice, code } = await trace([url])
     expect(walked).toBe('challenge 401, resource_metadata 200, server_metadata 200')
     expect([result, advice, code]).toEqual(['not signed in', `drawbridge login ${url}`, 3])
   })
 
-  it('does not renew an expired token, and names the command that does', async () => {
+  it('doctor --trace does not renew an expired token, and names the command that does', async () => {
     const { url, origin } = await serve()
     const tokens = { accessToken: 'sEcReT-access', refreshToken: 'sEcReT-refresh', issuedAt: 1, expiresAt: 2 }
     await storeLogin(home, url, { issuer: origin, tokens })
@@ -75,21 +75,21 @@ describe('doctor --trace', () => {
     expect(advice).toMatch(new RegExp(`Renew it.*: drawbridge token ${url}$`))
   })
 
-  it('has no sign-in steps for a server without sign-in', async () => {
+  it('doctor --trace has no sign-in steps for a server without sign-in', async () => {
     const { url } = await startServer(withoutMetadata())
     const { walked, result } = await trace([url])
     expect(walked).toBe('challenge 200, first_call 200, list 200')
     expect(result).toBe('connected')
   })
 
-  it('recognizes the request that opens HTTP+SSE', async () => {
+  it('doctor --trace recognizes the request that opens HTTP+SSE', async () => {
     const { sseUrl } = await startServer({ transport: 'sse' })
     const { walked, result } = await trace([sseUrl])
     expect(walked).toBe('challenge 200, resource_metadata 200, first_call 202, list 202')
     expect(result).toBe('connected')
   })
 
-  it('follows the challenge to another address, and a redirect from there', async () => {
+  it('doctor --trace follows the challenge to another address, and a redirect from there', async () => {
     const { url } = await serve(({ path, origin, headers, response, json }) => {
       if (path === '/custom') response.writeHead(307, { Location: '/moved' }).end()
       else if (path === '/moved') json(200, { resource: `${origin}/mcp`, authorization_servers: [origin] })
@@ -139,7 +139,7 @@ describe('doctor --trace', () => {
       /^challenge 401, resource_metadata 200, !server_metadata 503$/,
       /got 503 at .* answered with status 503\.$/,
     ],
-  ])('names the step of %s', async (_, fault, walked, detail) => {
+  ])('doctor --trace names the step of %s', async (_, fault, walked, detail) => {
     const { url } = await serve(fault)
     const run = await trace([url])
     expect(run.walked).toMatch(walked)
@@ -149,7 +149,7 @@ describe('doctor --trace', () => {
     expect(run.code).not.toBe(0)
   })
 
-  it('names the step of a refused list, and repeats no text about a user or a token', async () => {
+  it('doctor --trace names the step of a refused list, and repeats no text about a user or a token', async () => {
     const message = 'no tools for user=ann@example.com with sEcReT-access, token=abcdef'
     const { url, origin } = await serve(
       ({ body, answer }) =>
@@ -163,7 +163,7 @@ describe('doctor --trace', () => {
     expect(code).toBe(1)
   })
 
-  it('omits the query of the URL', async () => {
+  it('doctor --trace omits the query of the URL', async () => {
     const { url } = await serve(
       ({ path, response }) =>
         path.startsWith('/mcp?') && !!response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end(),
@@ -174,7 +174,7 @@ describe('doctor --trace', () => {
     expect(run.stdout).not.toContain('hidden')
   })
 
-  it('prints lines with the result below', async () => {
+  it('doctor --trace prints lines with the result below', async () => {
     const { url } = await serve(({ path, response }) => {
       const isHidden = path.startsWith(resourcePath)
       if (isHidden) response.writeHead(404, { 'X-Request-Id': 'r-1' }).end()

@@ -50,7 +50,7 @@ it.each(codes)('the failure %s is found by its error, and has a meaning and a us
 })
 
 describe('a failed command', () => {
-  it('says what failed, why, and what to do next', () => {
+  it('a failed command says what failed, why, and what to do next', () => {
     const failure = describeError(new OAuthFailure('expired', 'the login has ended'), { serverUrl })
     expect(failureText('token', failure)).toBe(
       `drawbridge token failed.\n  - The login has ended.\ndrawbridge login ${serverUrl}`,
@@ -69,12 +69,12 @@ describe('a failed command', () => {
     ['mcp.example.com refused the connection', 'mcp.example.com refused the connection.'],
     ['localhost has no address', 'localhost has no address.'],
     ['https://mcp.example.com sent no response', 'https://mcp.example.com sent no response.'],
-  ])('turns %j into a sentence, and keeps names as they are', (message, said) => {
+  ])('a failure turns %j into a sentence, and keeps names as they are', (message, said) => {
     const failure = describeError(new OAuthFailure('expired', message), { serverUrl })
     expect(failure.sentences).toEqual([said])
   })
 
-  it('lists every fault of a configuration', () => {
+  it('a failed command lists every fault of a configuration', () => {
     const failure = describeError(new ConfigError(['a: bad.', 'b: bad.']), { serverUrl: undefined })
     expect(failureText('', failure)).toBe(
       'drawbridge did not start.\n  - a: bad.\n  - b: bad.\nEvery flag: drawbridge --help',
@@ -82,7 +82,7 @@ describe('a failed command', () => {
     expect(failure.exit).toBe(exitCode.usage)
   })
 
-  it('ends with the next step of its command', () => {
+  it('a failed command ends with the next step of its command', () => {
     const error = new CommandFailure('not that', 'drawbridge login {url}', { exit: exitCode.usage })
     expect(describeError(error, { serverUrl: undefined })).toEqual({
       code: 'command',
@@ -92,7 +92,7 @@ describe('a failed command', () => {
     })
   })
 
-  it('names the profile of a login', () => {
+  it('the next step of a failure names the profile of a login', () => {
     const error = new OAuthFailure('expired', 'over')
     expect(describeError(error, { serverUrl, profile: 'my work' }).nextStep).toBe(
       `drawbridge login ${serverUrl} --profile 'my work'`,
@@ -106,7 +106,7 @@ describe('a failed command', () => {
     ['environment', 'DRAWBRIDGE_TOKEN'],
     ['header', 'header'],
     ['other_header', 'header'],
-  ] as const)('of a fixed credential (%s) does not advise a sign-in alone', (fixedBy, named) => {
+  ] as const)('the failure of a fixed credential (%s) advises more than a sign-in', (fixedBy, named) => {
     const failure = describeError(new TransportError('sign_in_needed', 'wants'), { serverUrl, fixedBy })
     expect(failure).toMatchObject({ code: 'server_sign_in_needed', exit: exitCode.signInNeeded })
     expect(failure.sentences.join(' ')).toContain(named)
@@ -117,11 +117,11 @@ describe('a failed command', () => {
     ['https://mcp.example.com/mcp', 'https://mcp.example.com/mcp'],
     ['https://mcp.example.com/mcp?a=1&b=2', "'https://mcp.example.com/mcp?a=1&b=2'"],
     ["https://x.example/'$(id)", String.raw`'https://x.example/'\''$(id)'`],
-  ])('quotes %s as a word for a shell', (text, word) => {
+  ])('the next step quotes %s as a word for a shell', (text, word) => {
     expect(shellWord(text)).toBe(word)
   })
 
-  it('shows the place of an unexpected error, and none of its text', () => {
+  it('a failure shows the place of an unexpected error, and none of its text', () => {
     const [sentence = ''] = describeError(new TypeError('bad token sEcReT'), { serverUrl }).sentences
     expect(sentence).toMatch(
       /^Something unexpected happened \(TypeError at failure-text\.test\.ts:\d+:\d+\)\.$/,
@@ -135,7 +135,7 @@ describe('a failed command', () => {
     })
   })
 
-  it('keeps the message of a system error', () => {
+  it('a failure keeps the message of a system error', () => {
     const error = Object.assign(new Error('ENOSPC: no space left on device, write'), {
       code: 'ENOSPC',
       syscall: 'write',
@@ -145,7 +145,7 @@ describe('a failed command', () => {
 })
 
 describe('the JSON-RPC error of a failure', () => {
-  it('has the next step, and a code for programs', () => {
+  it('the JSON-RPC error of a failure has the next step, and a code for programs', () => {
     const error = new TransportError('rate_limited', 'the server got too many requests', {
       status: 429,
       retryAfterSeconds: 7,
@@ -162,7 +162,7 @@ describe('the JSON-RPC error of a failure', () => {
     })
   })
 
-  it('names origin and issuer if they are known', () => {
+  it('the JSON-RPC error of a failure names origin and issuer if they are known', () => {
     const network = new NetworkError('dns', 'https://mcp.example.com', 'no address', { sent: false })
     expect(rpcFailure(network, { serverUrl }).data).toMatchObject({ origin: 'https://mcp.example.com' })
     const oauth = new OAuthFailure('unavailable', 'later', {

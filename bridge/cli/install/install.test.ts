@@ -97,7 +97,7 @@ const argsOf = async (words: readonly string[], given: RunOptions = {}): Promise
 }
 
 describe('install', () => {
-  it('writes the entry, shows it, and says what comes next', async () => {
+  it('install writes the entry, shows it, and says what comes next', async () => {
     const { code, notes, out } = await run(['cursor', url, '--profile', 'work'])
     expect(code).toBe(0)
     expect(cursorEntries()).toEqual({
@@ -117,12 +117,12 @@ describe('install', () => {
     expect(same).toBe(`Cursor has this entry already, as example-com in ${cursorFile()}.`)
   })
 
-  it('names the flag to leave out for a client without project files', async () => {
+  it('install names the flag to leave out for a client without project files', async () => {
     const { error } = await run(['windsurf', url], { options: { project: true } })
     expect(error).toMatchObject({ exit: 2, nextStep: 'Leave out --project.' })
   })
 
-  it('accepts a name, and writes the file of a project', async () => {
+  it('install accepts a name, and writes the file of a project', async () => {
     const { notes } = await run(['cursor', url], { options: { name: 'mine', project: true } })
     expect(notes).toContain('The entry has paths of this computer')
     expect(readFileSync(join(home, 'project', '.cursor', 'mcp.json'), 'utf8')).toContain('"mine"')
@@ -135,14 +135,14 @@ describe('install', () => {
     ['what?\n', 1],
     ['', 1],
     ['', 0, { yes: true }],
-  ])('asks on a terminal unless told not to: %j', async (answer, code, options = {}) => {
+  ])('install asks on a terminal unless told not to: %j', async (answer, code, options = {}) => {
     const result = await run(['cursor', url], { answer, options })
     expect(result.code).toBe(code)
     expect(result.notes.includes('Make this change? [Y/n]')).toBe(options.yes !== true)
     expect(existsSync(cursorFile())).toBe(code === 0)
   })
 
-  it('replaces a foreign entry only with --force or after a yes', async () => {
+  it('install replaces a foreign entry only with --force or after a yes', async () => {
     const theirs = { 'example-com': { command: 'npx', args: ['mcp-remote', url, 's3cret'] } }
     writeCursor(theirs)
     const refused = await run(['cursor', url], { options: { yes: true } })
@@ -159,14 +159,14 @@ describe('install', () => {
     )
   })
 
-  it('shows the entry and writes nothing with --dry-run', async () => {
+  it('install shows the entry and writes nothing with --dry-run', async () => {
     const { out, code } = await run(['cursor', url], { options: { dryRun: true } })
     expect(code).toBe(0)
     expect(out).toContain('"example-com": {')
     expect(existsSync(cursorFile())).toBe(false)
   })
 
-  it('prints what to paste with --print, from a package cache too', async () => {
+  it('install prints what to paste with --print, from a package cache too', async () => {
     const launcher = '/home/ada/.npm/_npx/1/node_modules/mcp-drawbridge/launcher.cjs'
     const { out, notes } = await run(['codex', url], { options: { print: true }, place: { launcher } })
     expect(out).toBe(`[mcp_servers.example-com]\ncommand = "${place.node}"\nargs = ["${launcher}", "${url}"]`)
@@ -174,7 +174,7 @@ describe('install', () => {
     expect(notes).toContain('which may be cleared')
   })
 
-  it('prints one object with --json', async () => {
+  it('install prints one object with --json', async () => {
     const { out, notes } = await run(['cursor', url], { json: true })
     expect(JSON.parse(out)).toEqual({
       ok: true,
@@ -190,7 +190,7 @@ describe('install', () => {
     expect(notes).toBe('')
   })
 
-  it('refuses to install from a package cache without --force', async () => {
+  it('install refuses to install from a package cache without --force', async () => {
     const launcher = '/home/ada/.npm/_npx/1/node_modules/mcp-drawbridge/launcher.cjs'
     const { error } = await run(['cursor', url], { place: { launcher } })
     expect(error).toMatchObject({
@@ -203,7 +203,7 @@ describe('install', () => {
     expect((await run(['cursor', url], { place: { launcher }, options: { force: true } })).code).toBe(0)
   })
 
-  it('prints what to paste if a file is invalid', async () => {
+  it('install prints what to paste if a file is invalid', async () => {
     mkdirSync(dirname(cursorFile()))
     writeFileSync(cursorFile(), '{')
     const { error, notes } = await run(['cursor', url])
@@ -212,7 +212,7 @@ describe('install', () => {
     expect(readFileSync(cursorFile(), 'utf8')).toBe('{')
   })
 
-  it('lists the clients if none is named', async () => {
+  it('install lists the clients if none is named', async () => {
     const { code, out, notes } = await run([])
     expect(code).toBe(0)
     expect(out).toMatch(/^ *cursor +Cursor$/m)
@@ -227,7 +227,7 @@ describe('install', () => {
     [['cursor', 'https://u:s3cret@a.example/mcp'], 'plain text'],
     [['cursor', url, '--header', 'X-A: b c'], 'blank'],
     [['atom', url], 'not a known client'],
-  ])('refuses %j', async (words, message) => {
+  ])('install refuses %j', async (words, message) => {
     const { error, notes } = await run(words)
     expect(error).toMatchObject({ exit: 2, message: expect.stringContaining(message) as string })
     expect(`${String(error?.message)}${String(error?.nextStep)}${notes}`).not.toContain('s3cret')
@@ -240,13 +240,13 @@ describe('install', () => {
     [['cursor', url, '--what']],
     [['cursor', url, '--retry', 'soon']],
     [['cursor', url, '1', '2']],
-  ])('refuses a wrong command line as a connection does: %j', async (words) => {
+  ])('install refuses a wrong command line as a connection does: %j', async (words) => {
     await expect(run(words)).rejects.toThrow(ConfigError)
   })
 })
 
 describe('the command line of an entry', () => {
-  it('has the given flags, absolute paths of files, and the port', async () => {
+  it('the command line of an entry has the given flags, absolute paths of files, and the port', async () => {
     mkdirSync(join(home, 'project'))
     const project = join(home, 'project')
     writeFileSync(join(project, 'h.txt'), 'X-A: b')
@@ -259,7 +259,7 @@ describe('the command line of an entry', () => {
     expect(await argsOf(given)).toEqual([place.launcher, ...given])
   })
 
-  it('has the proxy and the certificate authorities of this shell', async () => {
+  it('the command line of an entry has the proxy and the certificate authorities of this shell', async () => {
     const pem = join(home, 'ca.pem')
     writeFileSync(pem, rootCertificates[0] ?? '')
     const environment = { HTTPS_PROXY: 'http://proxy.example:3128', NODE_EXTRA_CA_CERTS: pem }
@@ -275,7 +275,7 @@ describe('the command line of an entry', () => {
     ).toEqual([place.launcher, url])
   })
 
-  it('keeps the name of a variable, with a note where to set it', async () => {
+  it('the command line of an entry keeps the name of a variable, with a note where to set it', async () => {
     const { notes } = await run(['cursor', url, '--header', 'X-Team: ${TEAM}'], {
       environment: { TEAM: 'a' },
     })
@@ -283,7 +283,7 @@ describe('the command line of an entry', () => {
     expect(notes).toContain("Put TEAM in the client's entry")
   })
 
-  it('leaves out certificate authorities that the bridge would not start with', async () => {
+  it('the command line of an entry leaves out certificate authorities that the bridge would not start with', async () => {
     const pem = join(home, 'ca.pem')
     writeFileSync(pem, 'none')
     for (const path of [pem, join(home, 'missing.pem')]) {
@@ -291,14 +291,14 @@ describe('the command line of an entry', () => {
     }
   })
 
-  it('leaves out a proxy with a password, with a note', async () => {
+  it('the command line of an entry leaves out a proxy with a password, with a note', async () => {
     const environment = { HTTPS_PROXY: 'http://u:s3cret@proxy.example:3128' }
     const { notes } = await run(['cursor', url], { environment })
     expect(notes).toContain('needs a password')
     expect(notes + readFileSync(cursorFile(), 'utf8')).not.toContain('s3cret')
   })
 
-  it('has the folder of the logins and no token, with notes on the other variables', async () => {
+  it('an entry has the folder of the logins and no token, with notes on the other variables', async () => {
     const environment = {
       DRAWBRIDGE_HOME: join(home, 'logins'),
       DRAWBRIDGE_TOKEN: 's3cret',
@@ -322,7 +322,7 @@ describe('a file with comments', () => {
     writeFileSync(cursorFile(), content)
   }
 
-  it('is left alone, and the text to paste is printed with its path', async () => {
+  it('a file with comments is left alone, and the text to paste is printed with its path', async () => {
     writeText(text)
     const { code, out, notes } = await run(['cursor', url])
     expect(code).toBe(0)
@@ -337,12 +337,12 @@ describe('a file with comments', () => {
     expect(readFileSync(cursorFile(), 'utf8')).toBe(text)
   })
 
-  it('is left alone without a question on a terminal', async () => {
+  it('a file with comments is left alone without a question on a terminal', async () => {
     writeText(text)
     expect((await run(['cursor', url], { answer: 'n\n' })).notes).not.toContain('?')
   })
 
-  it('is read: the entry may be there already, or be one to replace or to remove', async () => {
+  it('a file with comments is read: the entry may be there already, or be one to replace or to remove', async () => {
     const withEntry = (value: object): string =>
       text.replace('"b": {', `"example-com": ${JSON.stringify(value)}, "b": {`)
     writeText(withEntry({ type: 'stdio', command: place.node, args: [place.launcher, url] }))
@@ -385,7 +385,7 @@ if (verb === 'add') config.mcpServers[name] = { type: 'stdio', command, args: wo
 else delete config.mcpServers[name]
 fs.writeFileSync(file, JSON.stringify(config))`
 
-  it('adds the entry, and removes it', async () => {
+  it('a client’s own command adds the entry, and removes it', async () => {
     writeProgram('claude', claude())
     const given = { environment: { ...environment(), B: 'b' } }
     const words = ['claude-code', url, '--header', 'X-A: ${B}']
@@ -405,7 +405,7 @@ fs.writeFileSync(file, JSON.stringify(config))`
     expect(calls()).toHaveLength(2)
   })
 
-  it('is shown and not run with --dry-run, and after a no', async () => {
+  it('a client’s own command is shown and not run with --dry-run, and after a no', async () => {
     writeProgram('claude', claude())
     const given = { environment: environment() }
     const { out } = await run(['claude-code', url], { ...given, options: { dryRun: true } })
@@ -418,7 +418,7 @@ fs.writeFileSync(file, JSON.stringify(config))`
     ['fails', 'process.exit(3)'],
     ['does nothing', ''],
     ['is killed', 'process.kill(process.pid)'],
-  ])('is replaced by writing the file if it %s', async (_, body) => {
+  ])('a client’s own command is replaced by writing the file if it %s', async (_, body) => {
     writeProgram('gemini', body)
     const { notes } = await run(['gemini', url], { environment: environment() })
     expect(calls()).toHaveLength(1)
@@ -427,7 +427,7 @@ fs.writeFileSync(file, JSON.stringify(config))`
     expect(readFileSync(join(home, '.gemini', 'settings.json'), 'utf8')).toContain(url)
   })
 
-  it('loses nothing that it wrote before it failed', async () => {
+  it('a client’s own command that fails loses nothing that it wrote before', async () => {
     const folder = join(home, '.gemini')
     const file = join(folder, 'settings.json')
     writeProgram(
@@ -439,7 +439,7 @@ fs.writeFileSync(file, JSON.stringify(config))`
     expect(written).toMatchObject({ seen: 1, mcpServers: { 'example-com': { command: place.node } } })
   })
 
-  it('is not run for an existing entry, a project, or a read-only file', async () => {
+  it('a client’s own command is not run for an existing entry, a project, or a read-only file', async () => {
     writeProgram('gemini', '')
     const given = { environment: environment() }
     const file = join(home, '.gemini', 'settings.json')
@@ -453,7 +453,7 @@ fs.writeFileSync(file, JSON.stringify(config))`
     expect(existsSync(callsFile())).toBe(false)
   })
 
-  it('is not taken from the current folder, nor from another computer', async () => {
+  it('a client’s own command is not taken from the current folder, nor from another computer', async () => {
     writeProgram('code', '')
     for (const more of [{ PATH: 'bin:.' }, { VSCODE_IPC_HOOK_CLI: '/x' }, { WSL_DISTRO_NAME: 'x' }]) {
       rmSync(join(home, '.config'), { recursive: true, force: true })
@@ -476,7 +476,7 @@ fs.writeFileSync(file, JSON.stringify(config))`
     ['claude', 'claude-code', `mcp add --scope user ${name} -e DRAWBRIDGE_HOME=/srv --`, rest],
     ['opencode', 'opencode', `mcp add ${name} --env DRAWBRIDGE_HOME=/srv --`, rest],
     ['code', 'vscode', '--add-mcp', [definition]],
-  ])('%s gets the entry of %s in its own arguments', async (program, client, start, words) => {
+  ])('the command %s gets the entry of %s in its own arguments', async (program, client, start, words) => {
     writeProgram(program, '')
     await run([client, url], { environment: { ...environment(), ...env } })
     expect(calls()).toEqual([[...start.split(' '), ...words]])
@@ -494,7 +494,7 @@ if (verb === 'add') servers[name] = { type: 'stdio', command, args: words, env: 
 if (verb === 'remove') delete servers[name]
 fs.writeFileSync(file, JSON.stringify(servers))`
 
-    it('adds, replaces with --force, and removes an entry', async () => {
+    it('codex adds, replaces with --force, and removes an entry', async () => {
       writeProgram('codex', codex())
       const given = { environment: environment() }
       expect((await run(['codex', url], given)).notes).toContain('Codex has the new entry example-com')
@@ -514,7 +514,7 @@ fs.writeFileSync(file, JSON.stringify(servers))`
       ['cannot list', 'process.exit(1)'],
       ['lists something else', 'console.log("{}")'],
       ['cannot add', 'if (args[1] === "add") process.exit(1); console.log("[]")'],
-    ])('prints the table to paste if it %s', async (_, body) => {
+    ])('install prints the table to paste if codex %s', async (_, body) => {
       if (body !== undefined) writeProgram('codex', body)
       const { code, out, notes } = await run(['codex', url], { environment: environment() })
       expect(code).toBe(0)
@@ -558,7 +558,7 @@ describe('the file of a project', () => {
         symlinkSync('../../home.json', inProject('.vscode', 'mcp.json'))
       },
     ],
-  ])('is refused if it is a symbolic link %s', async (_how, prepare) => {
+  ])('the file of a project is refused if it is a symbolic link %s', async (_how, prepare) => {
     mkdirSync(inProject('.vscode'), { recursive: true })
     prepare()
     const before = readdirSync(home, { recursive: true, encoding: 'utf8' })
@@ -571,7 +571,7 @@ describe('the file of a project', () => {
     if (before.includes('home.json')) expect(readFileSync(join(home, 'home.json'), 'utf8')).toBe('{}')
   })
 
-  it('may be a symbolic link within the project, whose target is named', async () => {
+  it('the file of a project may be a symbolic link within the project, whose target is named', async () => {
     mkdirSync(inProject('.vscode'), { recursive: true })
     symlinkSync('../shared.json', inProject('.vscode', 'mcp.json'))
     const { code, notes } = await run(['vscode', url], { options })
@@ -586,7 +586,7 @@ describe('the file of a project', () => {
 describe('uninstall', () => {
   const command = 'uninstall' as const
 
-  it('removes the entry, and keeps a copy of the file', async () => {
+  it('uninstall removes the entry, and keeps a copy of the file', async () => {
     await run(['cursor', url])
     const { code, notes } = await run(['cursor'], { command })
     expect([code, cursorEntries()]).toEqual([0, {}])
@@ -598,7 +598,7 @@ describe('uninstall', () => {
     expect(notes).toContain('.drawbridge-backup-20270115-080000')
   })
 
-  it('asks on a terminal, changes nothing with --dry-run, and prints an object with --json', async () => {
+  it('uninstall asks on a terminal, changes nothing with --dry-run, and prints an object with --json', async () => {
     await run(['cursor', url])
     expect((await run(['cursor'], { command, answer: 'n\n' })).code).toBe(1)
     expect((await run(['cursor'], { command, options: { dryRun: true } })).out).toContain('without the entry')
@@ -612,14 +612,14 @@ describe('uninstall', () => {
     [['cursor', url, 'x'], 2, 'Unexpected argument: x.'],
     [['cursor', '--what'], 2, '--what: there is no such flag.'],
     [[], 2, 'The client is missing.'],
-  ])('refuses %j', async (words, exit, message) => {
+  ])('uninstall refuses %j', async (words, exit, message) => {
     const { error } = await run(words, { command })
     expect(error).toMatchObject({ exit, message: expect.stringContaining(message) as string })
   })
 })
 
 describe('the paths in an entry', () => {
-  it('name the launcher, whatever link was started', () => {
+  it('an entry names the launcher, whatever link was started', () => {
     const launcher = join(home, 'launcher.cjs')
     writeFileSync(launcher, '')
     symlinkSync(launcher, join(home, 'drawbridge'))
@@ -627,7 +627,7 @@ describe('the paths in an entry', () => {
     expect(launcherPath(join(home, 'main.ts'))).toBe(launcher)
   })
 
-  it('survive updates of Homebrew', () => {
+  it('the paths in an entry survive updates of Homebrew', () => {
     const bin = join(home, 'Cellar', 'node', '24.1.0', 'bin')
     mkdirSync(bin, { recursive: true })
     writeFileSync(join(bin, 'node'), '')

@@ -43,7 +43,7 @@ describe('the command login', () => {
 
   const paths = (): string[] => server.received.map(({ path }) => path)
 
-  it('says that the address of a web app is a page for browsers', async () => {
+  it('login says that the address of a web app is a page for browsers', async () => {
     const page = await startServer({
       handle: ({ response }) =>
         response.writeHead(403, { 'content-type': 'text/html' }).end('<!doctype html>') !== undefined,
@@ -54,7 +54,7 @@ describe('the command login', () => {
     expect(stderr).toContain('Use the URL of the MCP server')
   })
 
-  it('signs in with the browser, and stores the login encrypted', async () => {
+  it('login signs in with the browser, and stores the login encrypted', async () => {
     const url = await serve()
     const { code, stderr, stdout } = await run(['login', url])
     expect(stderr).toContain(`Signed in to ${url} at ${server.origin}.`)
@@ -69,7 +69,7 @@ describe('the command login', () => {
     expect([...filesIn(home).values()].join()).not.toContain('sEcReT')
   })
 
-  it('does nothing if there is a login, unless forced', async () => {
+  it('login does nothing if there is a login, unless forced', async () => {
     const url = await serve()
     await run(['login', url])
     const again = await run(['login', url, '--json'])
@@ -87,7 +87,7 @@ describe('the command login', () => {
     expect(paths().filter((path) => path === '/register')).toHaveLength(1)
   })
 
-  it('registers again with --force if the server has removed the client', async () => {
+  it('login registers again with --force if the server has removed the client', async () => {
     const url = await serve()
     await run(['login', url])
     server.forgetClients()
@@ -128,18 +128,21 @@ describe('the command login', () => {
       ['after a no', { isInteractive: true, stdin: 'no\n' }],
       ['after an empty answer', { isInteractive: true, stdin: '\n' }],
       ['if an issuer is configured', { isInteractive: true, stdin: 'y\n', issuer: 'https://old.example' }],
-    ])('refuses the new one and sends it nothing %s', async (_, options) => {
-      const { code, stderr, url } = await begin(options)
-      expect(code).toBe(3)
-      expect(stderr).toContain(
-        `belongs to "https://old.example", and the server now names "${server.origin}"`,
-      )
-      expect(stderr).toContain(`confirm it with drawbridge login ${url} --force`)
-      expect(secretsSent()).toBe(0)
-      expect(opened()).toBe(0)
-    })
+    ])(
+      'login with a configured client refuses a new authorization server and sends it nothing %s',
+      async (_, options) => {
+        const { code, stderr, url } = await begin(options)
+        expect(code).toBe(3)
+        expect(stderr).toContain(
+          `belongs to "https://old.example", and the server now names "${server.origin}"`,
+        )
+        expect(stderr).toContain(`confirm it with drawbridge login ${url} --force`)
+        expect(secretsSent()).toBe(0)
+        expect(opened()).toBe(0)
+      },
+    )
 
-    it('signs in at the new one after a yes, and stays there', async () => {
+    it('login with a configured client signs in at a new authorization server after a yes, and stays there', async () => {
       const { code, stderr, url } = await begin({ isInteractive: true, stdin: 'y\n' })
       expect(code).toBe(0)
       expect(stderr).toContain(`Signed in to ${url} at ${server.origin}.`)
@@ -151,7 +154,7 @@ describe('the command login', () => {
     })
   })
 
-  it('is not needed for a server without sign-in, or with a fixed token', async () => {
+  it('login is not needed for a server without sign-in, or with a fixed token', async () => {
     server = await startServer(withoutMetadata())
     const { url } = server
     const open = await run(['login', url, '--json'])
@@ -164,7 +167,7 @@ describe('the command login', () => {
     expect(opened()).toBe(0)
   })
 
-  it('exits with 3 if the sign-in is refused, and keeps the stored login', async () => {
+  it('login exits with 3 if the sign-in is refused, and keeps the stored login', async () => {
     const url = await serve()
     await storeLogin(home, url, { issuer: server.origin })
     server.set({ approval: 'deny' })
@@ -174,7 +177,7 @@ describe('the command login', () => {
     expect((await run(['status', url])).code).toBe(0)
   })
 
-  it('exits with 4 for an unreachable server', async () => {
+  it('login exits with 4 for an unreachable server', async () => {
     const url = await serve()
     await server.stop()
     const { code, json } = await run(['login', url, '--json'])
@@ -182,7 +185,7 @@ describe('the command login', () => {
     expect(json()).toMatchObject({ ok: false, code: 'network_refused' })
   })
 
-  it('exits with 3 if the sign-in times out', async () => {
+  it('login exits with 3 if the sign-in times out', async () => {
     const url = await serve()
     const { code, json } = await run(['login', url, '--no-open', '--timeout', '300ms', '--json'])
     expect(code).toBe(3)
@@ -190,7 +193,7 @@ describe('the command login', () => {
     expect(opened()).toBe(0)
   })
 
-  it('reports that no browser opens, and goes on waiting', async () => {
+  it('login reports that no browser opens, and goes on waiting', async () => {
     const url = await serve()
     const { stderr, code } = await run(['login', url, '--timeout', '1s'], { BROWSER: '/nowhere/at/all' })
     expect(stderr).toContain(
@@ -199,7 +202,7 @@ describe('the command login', () => {
     expect(code).toBe(3)
   })
 
-  it('keeps the stored login when it is stopped, and exits with 3', async () => {
+  it('login keeps the stored login when it is stopped, and exits with 3', async () => {
     const url = await serve()
     const launcher = fileURLToPath(new URL('../../main.ts', import.meta.url))
     const environment = { DRAWBRIDGE_CREDENTIAL_STORE: 'file' }

@@ -47,18 +47,18 @@ describe('a pasted address', () => {
     ['https://as.example/?code=a', undefined],
     ['http://me@127.0.0.1:4711/oauth/callback?code=a', undefined],
     ['code', undefined],
-  ])('%s is requested as %s', async (pasted, called) => {
+  ])('the pasted address %s is requested as %s', async (pasted, called) => {
     expect(await calledFor(url, pasted)).toBe(called)
   })
 
   it.each(['https://as.example/authorize', 'nonsense'])(
-    'is ignored if the sign-in has no redirect URI: %s',
+    'a pasted address is ignored if the sign-in has no redirect URI: %s',
     async (authorizationUrl) => {
       expect(await calledFor(authorizationUrl, 'http://127.0.0.1:1/?code=a')).toBeUndefined()
     },
   )
 
-  it('is passed to the listener of the sign-in until that ends', async () => {
+  it('a pasted address is passed to the listener of the sign-in until that ends', async () => {
     const seen: string[] = []
     const { origin } = await serveHttp((request, response) => {
       seen.push(request.url ?? '')

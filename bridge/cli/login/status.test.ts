@@ -10,14 +10,14 @@ describe('status', () => {
   let home: string
   beforeEach(() => void (home = temporaryFolder()))
 
-  it('says what to run without any login, and exits with 3', async () => {
+  it('status says what to run without any login, and exits with 3', async () => {
     const { code, stderr, stdout } = await runCommand(['status'], { home })
     expect(code).toBe(3)
     expect(stdout).toBe('No login is stored.')
     expect(stderr).toBe('drawbridge login <url>')
   })
 
-  it('prints each login without secrets', async () => {
+  it('status prints each login without secrets', async () => {
     await storeLogin(home, 'https://b.example/mcp')
     await storeLogin(home, 'https://a.example/mcp', { profile: 'work', signInNeeded: 'invalid_grant' })
     const { code, stdout } = await runCommand(['status'], { home })
@@ -52,14 +52,14 @@ describe('status', () => {
     ],
     ['no token that tells it', { accessToken: 'a' }, 'unknown'],
     ['unusable tokens', { accessToken: jwtOf({ email: 5, name: '' }), idToken: 'x.y.z' }, 'unknown'],
-  ])('says who is signed in, by %s', async (_name, tokens, account) => {
+  ])('status says who is signed in, by %s', async (_name, tokens, account) => {
     await storeLogin(home, 'https://a.example/mcp', { tokens: { issuedAt: now(), ...tokens } })
     expect((await runCommand(['status'], { home })).stdout).toContain(`  account  ${account}\n`)
     const { logins } = (await runCommand(['status', '--json'], { home })).json() as { logins: object[] }
     expect(logins).toEqual([expect.objectContaining({ account: account === 'unknown' ? null : account })])
   })
 
-  it('escapes control characters from a server', async () => {
+  it('status escapes control characters from a server', async () => {
     const evil = '\u001B]0;owned\u0007\u009B31m\nsigned in'
     const tokens = { accessToken: 'a', issuedAt: now(), scope: evil }
     await storeLogin(home, 'https://a.example/mcp', {
@@ -80,7 +80,7 @@ describe('status', () => {
     expect(stdout).not.toMatch(/[^\P{C}\n]/u)
   })
 
-  it('lists every fault of the configuration file, and what to do', async () => {
+  it('status lists every fault of the configuration file, and what to do', async () => {
     const path = join(home, '.drawbridge', 'config.json')
     mkdirSync(join(home, '.drawbridge'))
     writeFileSync(path, '{ "hedaer": ["a"], "servers": 3 }')
@@ -93,7 +93,7 @@ describe('status', () => {
     expect((await runCommand(['status'], { home })).stderr).toContain('is not valid JSON, line 2.')
   })
 
-  it('exits with 0 if every selected login is valid', async () => {
+  it('status exits with 0 if every selected login is valid', async () => {
     await storeLogin(home, 'https://b.example/mcp')
     await storeLogin(home, 'https://a.example/mcp', { signInNeeded: 'invalid_grant' })
     expect((await runCommand(['status', 'https://B.example:443/mcp'], { home })).code).toBe(0)
@@ -108,7 +108,7 @@ describe('status', () => {
     ['mcp.example.com/mcp', /Did you mean https:\/\/mcp\.example\.com\/mcp\?/],
     ['ftp://a.example/mcp', /expected a URL/],
     ['a'.repeat(64), /expected a URL/],
-  ])('refuses %s, which is not a URL', async (operand, sentence) => {
+  ])('status refuses %s, which is not a URL', async (operand, sentence) => {
     await storeLogin(home, 'https://b.example/mcp')
     const run = await runCommand(['status', operand, '--json'], { home })
     expect(run.code).toBe(2)
@@ -117,12 +117,12 @@ describe('status', () => {
     expect(run.json()).toMatchObject({ ok: false, code: 'configuration' })
   })
 
-  it('accepts plain http without a flag, as it sends no request', async () => {
+  it('status accepts plain http without a flag, as it sends no request', async () => {
     await storeLogin(home, 'http://b.example/mcp')
     expect((await runCommand(['status', 'http://b.example/mcp'], { home })).code).toBe(0)
   })
 
-  it('prints the same facts with --json', async () => {
+  it('status prints the same facts with --json', async () => {
     const at = now()
     await storeLogin(home, 'https://b.example/mcp', {
       signedInAt: at,
@@ -154,7 +154,7 @@ describe('status', () => {
     expect(run.stdout).not.toContain('sEcReT')
   })
 
-  it('shows unreadable logins with their file, the reason and what to run, and exits with 3', async () => {
+  it('status shows unreadable logins with their file, the reason and what to run, and exits with 3', async () => {
     await storeLogin(home, 'https://b.example/mcp')
     await storeLogin(home, 'https://a.example/mcp')
     const [id, file] = damageLogin(home, 'https://a.example/mcp', 'damaged')
@@ -185,7 +185,7 @@ describe('status', () => {
     expect((await runCommand(['status'], { home })).code).toBe(0)
   })
 
-  it('shows only the unreadable login of the given server', async () => {
+  it('status shows only the unreadable login of the given server', async () => {
     await storeLogin(home, 'https://b.example/mcp')
     await storeLogin(home, 'https://a.example/mcp')
     damageLogin(home, 'https://a.example/mcp', 'damaged')
@@ -196,7 +196,7 @@ describe('status', () => {
     expect(stdout).not.toContain('b.example')
   })
 
-  it('exits with 1 for a fault that a sign-in does not repair', async () => {
+  it('status exits with 1 for a fault that a sign-in does not repair', async () => {
     await storeLogin(home, 'https://a.example/mcp')
     damageLogin(home, 'https://a.example/mcp', '{"v":2}')
     const { code, stdout } = await runCommand(['status'], { home })
@@ -207,7 +207,7 @@ describe('status', () => {
   it.each([
     ['the key', 'key'],
     ['the list of keys', 'index.json'],
-  ])('reports every login as unreadable without %s', async (_what, name) => {
+  ])('status reports every login as unreadable without %s', async (_what, name) => {
     await storeLogin(home, 'https://a.example/mcp')
     await storeLogin(home, 'https://b.example/mcp')
     writeFileSync(join(home, '.drawbridge', 'credentials', name), 'damaged')

@@ -17,7 +17,7 @@ describe('the command token', () => {
   let home: string
   beforeEach(() => void (home = temporaryFolder()))
 
-  it('prints when the token expires, and the token itself only with --show', async () => {
+  it('token prints when the token expires, and the token itself only with --show', async () => {
     await storeLogin(home, url)
     const quiet = await runCommand(['token', url], { home })
     expect(quiet.code).toBe(0)
@@ -28,7 +28,7 @@ describe('the command token', () => {
     expect(shown.stderr).not.toContain('sEcReT')
   })
 
-  it('says that the token of a client without users is renewed', async () => {
+  it('token says that the token of a client without users is renewed', async () => {
     const client = { clientId: 'machine', tokenEndpointAuthMethod: 'none', origin: 'static' } as const
     await storeLogin(home, url, { client, tokens: { accessToken: 'sEcReT-own', issuedAt: now() } })
     const info = join(home, 'client.json')
@@ -39,7 +39,7 @@ describe('the command token', () => {
     expect(run.stderr).toContain('the bridge renews it')
   })
 
-  it('prints the same facts with --json', async () => {
+  it('token prints the same facts with --json', async () => {
     await storeLogin(home, url)
     expect((await runCommand(['token', url, '--json'], { home })).json()).toEqual({
       ok: true,
@@ -52,7 +52,7 @@ describe('the command token', () => {
     expect(shown.json()).toMatchObject({ token: 'sEcReT-access' })
   })
 
-  it('says what to run without a login, and exits with 3', async () => {
+  it('token says what to run without a login, and exits with 3', async () => {
     const run = await runCommand(['token', url, '--json'], { home })
     expect(run.code).toBe(3)
     expect(run.json()).toMatchObject({
@@ -62,7 +62,7 @@ describe('the command token', () => {
     })
   })
 
-  it('refuses a token of a variable', async () => {
+  it('token refuses a token of a variable', async () => {
     const run = await runCommand(['token', url, '--show'], {
       home,
       environment: { DRAWBRIDGE_TOKEN: 'sEcReT' },
@@ -76,7 +76,7 @@ describe('the command token set', () => {
   let home: string
   beforeEach(() => void (home = temporaryFolder()))
 
-  it('stores the token from stdin encrypted', async () => {
+  it('token set stores the token from stdin encrypted', async () => {
     const token = jwt({ iss: 'https://as.example', exp: now() + 1800 })
     const stored = await runCommand(['token', 'set', url], { home, stdin: `Bearer ${token}\n` })
     expect(stored.code).toBe(0)
@@ -89,7 +89,7 @@ describe('the command token set', () => {
     expect([...filesIn(home).values()].join()).not.toContain(token)
   })
 
-  it('replaces an existing login', async () => {
+  it('token set replaces an existing login', async () => {
     await storeLogin(home, url)
     const stored = await runCommand(['token', 'set', url, '--json'], { home, stdin: 'opaque-token' })
     expect(stored.json()).toEqual({ ok: true, server: url, expires_at: null, expires_in: null })
@@ -101,7 +101,7 @@ describe('the command token set', () => {
     ['two words', 2, /without spaces/],
     ['x'.repeat(70_000), 1, /too long/],
     [jwt({ exp: 1_000_000_000 }), 1, /expired .* ago/],
-  ])('refuses %s', async (stdin, code, message) => {
+  ])('token set refuses %s', async (stdin, code, message) => {
     const run = await runCommand(['token', 'set', url], { home, stdin })
     expect(run.code).toBe(code)
     expect(run.stderr).toMatch(message)

@@ -11,7 +11,7 @@ describe('browserUrl', () => {
     ['HTTPS://AS.example', 'https://as.example/'],
     ["https://as.example/$(calc)?a='b'`c`", 'https://as.example/%24%28calc%29?a=%27b%27%60c%60'],
     ['http://127.0.0.1:1/x y', 'http://127.0.0.1:1/x%20y'],
-  ])('opens %s as %s', (text, url) => {
+  ])('browserUrl opens %s as %s', (text, url) => {
     expect(browserUrl(text)).toBe(url)
   })
 
@@ -25,11 +25,11 @@ describe('browserUrl', () => {
     '',
     'https://user:password@as.example/',
     'a:$(calc)',
-  ])('refuses %s', (text) => {
+  ])('browserUrl refuses %s', (text) => {
     expect(browserUrl(text)).toBeUndefined()
   })
 
-  it('contains no character that is special to a shell', () => {
+  it('browserUrl contains no character that is special to a shell', () => {
     assertProperty(
       property(
         constantFrom('https://as.example', 'http://127.0.0.1:1/', 'https://'),
@@ -42,7 +42,7 @@ describe('browserUrl', () => {
     )
   })
 
-  it('keeps its meaning for the server', () => {
+  it('browserUrl keeps the meaning of a URL for the server', () => {
     const made = new URL(browserUrl("https://as.example/a?redirect_uri=http%3A%2F%2F127.0.0.1&x=('$')") ?? '')
     expect(made.searchParams.get('redirect_uri')).toBe('http://127.0.0.1')
     expect(made.searchParams.get('x')).toBe("('$')")
@@ -73,19 +73,19 @@ describe('openBrowser on Linux', () => {
     return told
   }
 
-  it('starts the command of BROWSER with the address as one word', async () => {
+  it('openBrowser on Linux starts the command of BROWSER with the address as one word', async () => {
     const browser = script('good', 'exit 0')
     expect(await open(browser.path, 'https://as.example/?a=1&b=$(id)')).toBeUndefined()
     expect(browser.seen()).toBe('https://as.example/?a=1&b=%24%28id%29\n')
   })
 
-  it('puts the address in place of %s', async () => {
+  it('openBrowser on Linux puts the address in place of %s', async () => {
     const browser = script('template', 'exit 0')
     await open(`${browser.path} --new-window %s --flag`, 'https://as.example/')
     expect(browser.seen()).toBe('--new-window\nhttps://as.example/\n--flag\n')
   })
 
-  it('reports a failure', async () => {
+  it('openBrowser on Linux reports a failure', async () => {
     const bad = script('failing', 'exit 3')
     expect(await open(bad.path, 'https://as.example/')).toContain('its starter ended with 3')
     expect(await open('/nowhere/at/all', 'https://as.example/')).toContain(
@@ -93,7 +93,7 @@ describe('openBrowser on Linux', () => {
     )
   })
 
-  it('does not wait for a browser that stays in the foreground', async () => {
+  it('openBrowser on Linux does not wait for a browser that stays in the foreground', async () => {
     const browser = script('foreground', 'sleep 8')
     const before = performance.now()
     expect(await open(browser.path, 'https://as.example/', 50)).toBeUndefined()
@@ -101,7 +101,7 @@ describe('openBrowser on Linux', () => {
     await vi.waitFor(() => expect(browser.seen()).not.toBe(''))
   })
 
-  it('starts nothing for an invalid address', async () => {
+  it('openBrowser on Linux starts nothing for an invalid address', async () => {
     const browser = script('never', 'exit 0')
     expect(await open(browser.path, 'file:///etc/passwd')).toContain('not a web address')
     expect(browser.seen()).toBe('')

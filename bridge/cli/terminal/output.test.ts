@@ -22,13 +22,13 @@ function run(
 }
 
 describe('the terminal', () => {
-  it('prints facts to stdout, the rest to stderr, and no colour or progress to a pipe', async () => {
+  it('the terminal prints facts to stdout, the rest to stderr, and no colour or progress to a pipe', async () => {
     const lines = `const t = systemTerminal()
       t.print(t.colour('red', 'fact')); t.note('note'); t.overwrite('wait'); say('said'); t.print(String(t.isInteractive))`
     expect(await run(lines)).toEqual({ code: 0, stdout: 'fact\nfalse\n', stderr: 'note\nsaid\n' })
   })
 
-  it('prints notes on lines of their own during progress', async () => {
+  it('the terminal prints notes on lines of their own during progress', async () => {
     const lines = `process.stderr.isTTY = process.stdin.isTTY = true
       const t = systemTerminal()
       t.note('a'); t.overwrite('wait'); t.overwrite('still'); t.note('b'); t.note('c'); t.overwrite('')`
@@ -36,27 +36,27 @@ describe('the terminal', () => {
     expect((await run(lines)).stderr).toBe(`a\n${line}wait${line}still${line}b\nc\n${line}`)
   })
 
-  it('uses colour if FORCE_COLOR asks for it', async () => {
+  it('the terminal uses colour if FORCE_COLOR asks for it', async () => {
     const lines = `const t = systemTerminal(); t.print(t.colour('red', 'fact'))`
     const { stdout } = await run(lines, { environment: { FORCE_COLOR: '1' } })
     expect(stdout).toBe('\u001B[31mfact\u001B[39m\n')
   })
 
-  it('does not fail if its reader stops', async () => {
+  it('the terminal does not fail if its reader stops', async () => {
     const lines = `const t = systemTerminal()
       for (let n = 0; n < 2000; n += 1) t.print('x'.repeat(1000))
       setTimeout(() => t.note('still here'), 50)`
     expect(await run(lines, { closeStdout: true })).toMatchObject({ code: 0, stderr: 'still here\n' })
   })
 
-  it('reads piped input', async () => {
+  it('the terminal reads piped input', async () => {
     const lines = `const t = systemTerminal(); let all = ''
       for await (const chunk of t.input) all += chunk
       t.print(all)`
     expect((await run(lines)).stdout).toBe('typed\n')
   })
 
-  it('prints everything to a waiting pager before the process ends', async () => {
+  it('the terminal prints everything to a waiting pager before the process ends', async () => {
     const lines = `setInterval(() => {}, 1000)
       const t = systemTerminal(); for (let n = 0; n < 1000; n += 1) t.print('x'.repeat(999)); endProcess(3)`
     const { code, stdout } = await run(lines, { readsAfterMs: 1000 })
@@ -64,7 +64,7 @@ describe('the terminal', () => {
     expect(stdout).toHaveLength(1_000_000)
   })
 
-  it('ends the process if the reader takes nothing', async () => {
+  it('the terminal ends the process if the reader takes nothing', async () => {
     const lines = `const t = systemTerminal(); for (let n = 0; n < 1000; n += 1) t.print('x'.repeat(999)); endProcess(3)`
     expect((await run(lines, { closeStdout: true })).code).toBe(3)
   })

@@ -11,7 +11,7 @@ describe('asTyped', () => {
     ['Use drawbridge <url> alone.', 'Use npx mcp-drawbridge <url> alone.'],
     ['Wait for another drawbridge. Then go on.', 'Wait for another drawbridge. Then go on.'],
     ['/opt/drawbridge login', '/opt/drawbridge login'],
-  ])('turns %s under npx into %s', (text, typed) => {
+  ])('asTyped turns %s under npx into %s', (text, typed) => {
     expect(asTyped(text, npx)).toBe(typed)
     expect(asTyped(text, String.raw`C:\Users\me\AppData\Local\npm-cache\_npx\ab\node_modules\x`)).toBe(typed)
     expect(asTyped(text, '/usr/lib/node_modules/mcp-drawbridge/launcher.cjs')).toBe(text)

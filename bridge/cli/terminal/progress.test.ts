@@ -12,7 +12,7 @@ function fakeTerminal(isInteractive: boolean): {
 }
 
 describe('waitFor', () => {
-  it('prints nothing during a short wait', async () => {
+  it('waitFor prints nothing during a short wait', async () => {
     const terminal = fakeTerminal(true)
     expect(
       await waitFor(terminal, () => 'waiting', Promise.resolve(7), { afterMs: 1000, everyMs: 1000 }),
@@ -20,7 +20,7 @@ describe('waitFor', () => {
     expect(terminal.shown).toEqual([])
   })
 
-  it('updates a line during a long wait, and removes it', async () => {
+  it('waitFor updates a line during a long wait, and removes it', async () => {
     const terminal = fakeTerminal(true)
     const work = createSignal<string>()
     let asked = 0
@@ -34,7 +34,7 @@ describe('waitFor', () => {
     expect(terminal.shown.at(-1)).toBe('')
   })
 
-  it('removes the line if the work fails', async () => {
+  it('waitFor removes the line if the work fails', async () => {
     const terminal = fakeTerminal(true)
     const { given, give } = createSignal()
     const work = given.then(() => Promise.reject(new Error('no')))
@@ -43,7 +43,7 @@ describe('waitFor', () => {
     expect(terminal.shown).toEqual(['x ...', ''])
   })
 
-  it('prints nothing without a terminal', async () => {
+  it('waitFor prints nothing without a terminal', async () => {
     const terminal = fakeTerminal(false)
     const work = createSignal()
     setTimeout(() => work.give(), 20)
@@ -66,7 +66,7 @@ describe('durationText', () => {
     [90_061, '1 d 1 h'],
     [86_400 * 30, '30 d'],
     [86_400 + 59, '1 d'],
-  ])('formats %d seconds as %s', (seconds, text) => {
+  ])('durationText formats %d seconds as %s', (seconds, text) => {
     expect(durationText(seconds)).toBe(text)
   })
 })

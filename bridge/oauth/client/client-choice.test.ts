@@ -203,7 +203,7 @@ it.each<[client: Partial<StaticClient>, hasKey: boolean, listed: string[] | unde
   [{ clientSecret: 's' }, true, ['client_secret_basic'], 'client_secret_basic'],
   [{ clientSecret: 's' }, true, ['client_secret_basic', 'private_key_jwt'], 'private_key_jwt'],
 ])(
-  'of %j with a key: %s, where %j is supported, the method is %s',
+  'the client %j with a key: %s, where %j is supported, has the method %s',
   async (client, hasKey, listed, method) => {
     const changes = { staticClient: { ...configured, ...client }, privateKey: hasKey ? key : undefined }
     const metadata = listed === undefined ? {} : { token_endpoint_auth_methods_supported: listed }

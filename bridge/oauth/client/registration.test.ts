@@ -119,15 +119,18 @@ describe('how the client proves itself then', () => {
     [undefined, 's', undefined, 'client_secret_basic'],
     ['', 's', ['client_secret_post', 'private_key_jwt'], 'client_secret_post'],
     [undefined, 's', ['client_secret_basic', 'client_secret_post'], 'client_secret_post'],
-  ])('the method for said %s, secret %s, supported %j is %s', async (said, secret, listed, method) => {
-    answer({
-      status: 201,
-      body: { client_id: 'id', client_secret: secret, token_endpoint_auth_method: said },
-    })
-    const client = await ask({ metadata: supporting(listed) })
-    expect(client.tokenEndpointAuthMethod).toBe(method)
-    expect(client.clientSecret).toBe(secret)
-  })
+  ])(
+    'a registration answered with the method %s, secret %s, supported %j uses the method %s',
+    async (said, secret, listed, method) => {
+      answer({
+        status: 201,
+        body: { client_id: 'id', client_secret: secret, token_endpoint_auth_method: said },
+      })
+      const client = await ask({ metadata: supporting(listed) })
+      expect(client.tokenEndpointAuthMethod).toBe(method)
+      expect(client.clientSecret).toBe(secret)
+    },
+  )
 
   it('a registration keeps the end of its secret, and no management token', async () => {
     answer({

@@ -15,7 +15,7 @@ describe('a resource covers the server', () => {
     ['https://mcp.example:443/mcp', 'https://mcp.example/mcp'],
     ['https://mcp.example/mcp', 'https://mcp.example/mcp?tenant=1'],
     ['https://mcp.example/mcp?tenant=1', 'https://mcp.example/mcp?tenant=1'],
-  ])('%s covers %s', (resource, serverUrl) => {
+  ])('the resource %s covers %s', (resource, serverUrl) => {
     expect(coversServer(resource, serverUrl)).toBe(true)
   })
 
@@ -35,7 +35,7 @@ describe('a resource covers the server', () => {
     ['urn:mcp', 'https://mcp.example/mcp'],
     ['mcp.example', 'https://mcp.example/mcp'],
     ['', 'https://mcp.example/mcp'],
-  ])('%s does not cover %s', (resource, serverUrl) => {
+  ])('the resource %s does not cover %s', (resource, serverUrl) => {
     expect(coversServer(resource, serverUrl)).toBe(false)
   })
 
@@ -60,7 +60,7 @@ it.each([
   ['https://mcp.example', 'https://mcp.example/mcp?sign-in', true],
   ['https://mcp.example/mcp', 'https://mcp.example/mcp?tenant=1', true],
   ['https://mcp.example/mcp?tenant=1', 'https://mcp.example/mcp?tenant=1', false],
-])('%s covers more than %s: %s', (resource, serverUrl, more) => {
+])('the resource %s covers more than %s: %s', (resource, serverUrl, more) => {
   expect(coversMore(resource, serverUrl)).toBe(more)
 })
 
@@ -75,6 +75,6 @@ it.each([
   ['file:///etc/passwd', 'https://mcp.example', true, false],
   ['javascript:alert(1)', 'https://mcp.example', true, false],
   ['//as.example', 'https://mcp.example', true, false],
-])('%s named by %s, http allowed: %s, is safe: %s', (url, from, allowHttp, isSafe) => {
+])('the endpoint %s named by %s, http allowed: %s, is safe: %s', (url, from, allowHttp, isSafe) => {
   expect(isSafeUrl(url, from, { allowHttp })).toBe(isSafe)
 })

@@ -32,7 +32,7 @@ const redirectUriOf = (url: string): string => new URL(url).searchParams.get('re
 const { server } = await openOAuthServer()
 
 describe('the authorization request', () => {
-  it('has everything that it needs and nothing else', async () => {
+  it('an authorization request has everything that it needs and nothing else', async () => {
     server.places = { resource: () => ({ scopes_supported: ['mcp'] }) }
     const { credential } = await signIn(server.serverUrl)
     const { query } = server.requests('/authorize')[0] ?? {}
@@ -59,7 +59,7 @@ describe('the authorization request', () => {
     expect(credential.tokens?.scope).toBe('mcp')
   })
 
-  it('has no scope when nothing names one, and no resource without metadata of the resource', async () => {
+  it('an authorization request has no scope when nothing names one, and no resource without its metadata', async () => {
     server.places = { resourcePaths: [] }
     const { credential } = await signIn(server.serverUrl)
     const { query } = server.requests('/authorize')[0] ?? {}
@@ -70,7 +70,7 @@ describe('the authorization request', () => {
     expect(credential.tokens).toHaveProperty('scope', undefined)
   })
 
-  it('goes to the endpoints of 2025-03-26 when there is no metadata at all', async () => {
+  it('an authorization request goes to the endpoints of 2025-03-26 when there is no metadata at all', async () => {
     server.places = { resourcePaths: [], metadataPaths: [] }
     server.response = { iss: undefined }
     const { credential } = await signIn(server.serverUrl)
@@ -78,7 +78,7 @@ describe('the authorization request', () => {
     expect(credential.issuer).toBe(server.origin)
   })
 
-  it('keeps the query of the endpoint, and what the user adds, but not to the protocol', async () => {
+  it('an authorization request keeps the query of the endpoint, and adds the user’s parameters, except those of the protocol', async () => {
     server.metadata = { authorization_endpoint: `${server.origin}/authorize?tenant=a+b` }
     const authorizeParameters = {
       audience: 'api',
@@ -95,7 +95,7 @@ describe('the authorization request', () => {
     expect(query?.getAll('redirect_uri')).not.toContain('https://x')
   })
 
-  it('has the exact resource, or none when the user wants none', async () => {
+  it('an authorization request has the exact resource, or none when the user wants none', async () => {
     server.places = { resource: (origin) => ({ resource: origin }) }
     await signIn(server.serverUrl)
     await signIn(server.serverUrl, { sendResource: false })
@@ -108,7 +108,7 @@ describe('the authorization request', () => {
   it.each([
     ['client_secret_basic', `Basic ${Buffer.from('id%3A1:s%2Bcret+%25').toString('base64')}`, null],
     ['client_secret_post', undefined, 's+cret %'],
-  ])('redeems the code with %s', async (method, authorization, secret) => {
+  ])('a code is redeemed with %s', async (method, authorization, secret) => {
     server.metadata = { token_endpoint_auth_methods_supported: [method] }
     await signIn(server.serverUrl, { staticClient: { clientId: 'id:1', clientSecret: 's+cret %' } })
     const { headers, form } = server.requests('/token')[0] ?? {}
@@ -128,7 +128,7 @@ describe('a server that accepts only localhost', () => {
   const hostsUsed = (): string[] =>
     server.requests('/authorize').map(({ query }) => new URL(query.get('redirect_uri') ?? '').hostname)
 
-  it('gets localhost by itself, and next time at once with the same registration', async () => {
+  it('a server that accepts only localhost gets it by itself, and next time at once with the same registration', async () => {
     onlyLocalhost()
     const { credential, prompts } = await signIn(server.serverUrl)
     expect(prompts).toHaveLength(1)
@@ -140,14 +140,14 @@ describe('a server that accepts only localhost', () => {
     expect(new Set(hostsUsed())).toEqual(new Set(['localhost']))
   })
 
-  it('refuses a callback that the user chose', async () => {
+  it('a server that accepts only localhost ends a sign-in with a callback that the user chose', async () => {
     onlyLocalhost()
     const callback = { ...(await ownCallback()), isFixed: true }
     await expect(signIn(server.serverUrl, { callback })).rejects.toMatchObject({ fault: 'redirect_refused' })
     expect(server.requests('/register')).toHaveLength(1)
   })
 
-  it('that refuses localhost too is quoted with its first answer', async () => {
+  it('a server that refuses localhost too is quoted with its first answer', async () => {
     server.answers.set('/register', ({ text }) => ({
       status: 400,
       body: { error: 'invalid_redirect_uri', error_description: text.includes('127.0.0.1') ? 'one' : 'two' },
@@ -156,7 +156,7 @@ describe('a server that accepts only localhost', () => {
     expect(server.requests('/register')).toHaveLength(2)
   })
 
-  it('is not asked again with another redirect URI when it refuses something else', async () => {
+  it('a server that refuses something else is not asked again with another redirect URI', async () => {
     server.answers.set('/register', () => ({ status: 400, body: { error: 'invalid_client_metadata' } }))
     await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'registration_refused' })
     const asked = server
@@ -175,7 +175,7 @@ describe('the issuer in the response', () => {
     ['/', '/', '', false],
     ['', '/', '/tenant', false],
   ])(
-    'is one of its spellings in the metadata: resource "%s", server "%s", response "%s": %s',
+    'the issuer in the response is one of its spellings in the metadata: resource "%s", server "%s", response "%s": %s',
     async (asked, named, iss, isTaken) => {
       server.places = { resource: (origin) => ({ authorization_servers: [`${origin}${asked}`] }) }
       server.metadata = { issuer: `${server.origin}${named}` }
@@ -187,7 +187,7 @@ describe('the issuer in the response', () => {
     },
   )
 
-  it('may be one that the person accepts, which the login remembers', async () => {
+  it('the issuer in the response may be one that the person accepts, which the login remembers', async () => {
     const other = server.origin.replace('127.0.0.1', 'localhost')
     server.metadata = { issuer: other }
     server.response = { iss: other }
@@ -207,20 +207,23 @@ describe('the response', () => {
     ['iss-unexpected', undefined, 'https://evil.example', false],
     ['iss-normalized', true, 'ISSUER/', false],
     ['empty', undefined, '', false],
-  ])('%s', async (_name, advertised, iss, isTaken) => {
-    server.metadata = { authorization_response_iss_parameter_supported: advertised }
-    server.response = { iss: iss?.replace('ISSUER', server.issuer) }
-    const signedIn = signIn(server.serverUrl)
-    if (isTaken) {
-      await signedIn
-      expect(server.requests('/token')).toHaveLength(1)
-    } else {
-      await expect(signedIn).rejects.toMatchObject({ fault: 'issuer_mismatch' })
-      expect(server.requests('/token')).toEqual([])
-    }
-  })
+  ])(
+    'the response with the issuer %s is accepted or refused before the code is redeemed',
+    async (_name, advertised, iss, isTaken) => {
+      server.metadata = { authorization_response_iss_parameter_supported: advertised }
+      server.response = { iss: iss?.replace('ISSUER', server.issuer) }
+      const signedIn = signIn(server.serverUrl)
+      if (isTaken) {
+        await signedIn
+        expect(server.requests('/token')).toHaveLength(1)
+      } else {
+        await expect(signedIn).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+        expect(server.requests('/token')).toEqual([])
+      }
+    },
+  )
 
-  it('of another issuer is not quoted', async () => {
+  it('a response of another issuer is not quoted', async () => {
     server.response = {
       iss: 'https://evil.example',
       code: undefined,
@@ -241,7 +244,7 @@ describe('the response', () => {
     ['temporarily_unavailable', 'unavailable', 502],
     ['invalid_target', 'refused', 502],
     ['__proto__', 'refused', 502],
-  ])('%s is the fault %s', async (error, fault, status) => {
+  ])('the error %s in the response is the fault %s', async (error, fault, status) => {
     server.response = { iss: server.issuer, code: undefined, error, error_description: 'Because\n"so"' }
     const trial = beginTrial(server.serverUrl)
     const arriving = visit((await trial.prompt).url)
@@ -251,12 +254,12 @@ describe('the response', () => {
     expect(server.requests('/token')).toEqual([])
   })
 
-  it('without a code is a refusal', async () => {
+  it('a response without a code is a refusal', async () => {
     server.response = { iss: server.issuer, code: undefined }
     await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'refused' })
   })
 
-  it('that is forged, early or malformed ends nothing', async () => {
+  it('a response that is forged, early or malformed ends nothing', async () => {
     const trial = beginTrial(server.serverUrl)
     const { url } = await trial.prompt
     const callback = redirectUriOf(url)
@@ -269,7 +272,7 @@ describe('the response', () => {
 })
 
 describe('redeeming', () => {
-  it('shows success only when there are tokens, and neither code nor verifier that a server quotes', async () => {
+  it('the page shows success only when there are tokens, and neither code nor verifier that a server quotes', async () => {
     server.answers.set('/token', ({ form }) => ({
       status: 400,
       body: {
@@ -286,7 +289,7 @@ describe('redeeming', () => {
     expect(html).toContain('The sign-in failed')
   })
 
-  it('works without the resource that the token endpoint does not want, and remembers', async () => {
+  it('redeeming works without the resource that the token endpoint refuses, and remembers that', async () => {
     server.answers.set('/token', ({ form }) =>
       form.has('resource')
         ? { status: 400, body: { error: 'invalid_target', error_description: 'AADSTS9010010: no' } }
@@ -298,7 +301,7 @@ describe('redeeming', () => {
     expect(server.requests('/token').map(({ form }) => form.has('resource'))).toEqual([true, false, false])
   })
 
-  it('needs the ID token that is to be sent', async () => {
+  it('redeeming requires an ID token if one is to be sent', async () => {
     await expect(signIn(server.serverUrl, { useIdToken: true })).rejects.toThrow(/no ID token/)
     expect(server.requests('/authorize')[0]?.query.get('scope')).toBe('openid')
     server.tokens = { id_token: 'a.b.c' }
@@ -320,7 +323,7 @@ describe('an earlier registration', () => {
     )
   }
 
-  it('is used again, and looked at before a person is', async () => {
+  it('an earlier registration is used again, and checked before the user is prompted', async () => {
     const { credential, prompts } = await signIn(server.serverUrl, {}, { previous: old() })
     expect(credential.client.clientId).toBe('before')
     expect(prompts).toHaveLength(1)
@@ -330,7 +333,7 @@ describe('an earlier registration', () => {
   })
 
   it.each([400, 401, 404, 422])(
-    'is replaced when the server answers %i, unnoticed by the user',
+    'an earlier registration is replaced when the server answers %i, unnoticed by the user',
     async (status) => {
       forget(status)
       const { credential, prompts } = await signIn(server.serverUrl, {}, { previous: old() })
@@ -344,18 +347,21 @@ describe('an earlier registration', () => {
     },
   )
 
-  it.each([403, 429, 500])('is not replaced when the server answers %i, as gateways do', async (status) => {
-    let isFirst = true
-    server.answers.set('/authorize', () => {
-      if (!isFirst) return undefined
-      isFirst = false
-      return { status, body: '<p>Are you a robot?</p>' }
-    })
-    const { credential } = await signIn(server.serverUrl, {}, { previous: old() })
-    expect(credential.client.clientId).toBe('before')
-  })
+  it.each([403, 429, 500])(
+    'an earlier registration is not replaced when the server answers %i, as gateways do',
+    async (status) => {
+      let isFirst = true
+      server.answers.set('/authorize', () => {
+        if (!isFirst) return undefined
+        isFirst = false
+        return { status, body: '<p>Are you a robot?</p>' }
+      })
+      const { credential } = await signIn(server.serverUrl, {}, { previous: old() })
+      expect(credential.client.clientId).toBe('before')
+    },
+  )
 
-  it('is not looked at when it got tokens a moment ago', async () => {
+  it('an earlier registration is not checked when it got tokens a moment ago', async () => {
     const previous = old()
     const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() - 10, scope: 'read' }
     const request = { previous: { ...previous, tokens }, challengeScope: 'write' }
@@ -365,7 +371,7 @@ describe('an earlier registration', () => {
     expect(only?.query.get('scope')).toBe('write read')
   })
 
-  it('is looked at when the refresh was refused, however new the tokens are', async () => {
+  it('an earlier registration is checked when the refresh was refused, however new the tokens are', async () => {
     forget(400)
     const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() }
     const previous = { ...old(), tokens, signInNeeded: 'invalid_grant' }
@@ -373,7 +379,7 @@ describe('an earlier registration', () => {
     expect(credential.client.clientId).toMatch(/^client-/)
   })
 
-  it('is not used at another issuer', async () => {
+  it('an earlier registration is not used at another issuer', async () => {
     const previous = { ...old(), issuer: 'https://as1.example', quirks: { refusesResource: true } }
     const { credential } = await signIn(server.serverUrl, {}, { previous })
     const sent = server.seen.map(({ text, query }) => `${text} ${query.toString()}`).join('\n')
@@ -382,7 +388,7 @@ describe('an earlier registration', () => {
     expect(server.requests('/token')[0]?.form.get('resource')).toBe(server.serverUrl)
   })
 
-  it('is used with the earlier port where that is free', async () => {
+  it('an earlier registration is used with the earlier port if that is free', async () => {
     const redirectUri = `http://127.0.0.1:${await freePort()}/oauth/callback`
     const { client } = old()
     await signIn(
@@ -417,7 +423,7 @@ describe('a client that the server refuses', () => {
     ['with 403', () => ({ status: 403, body: '<p>Not allowed</p>' })],
     ['by the browser', (request) => sendBack(request, 'unauthorized_client')],
   ])(
-    'a document that is refused %s: a registration replaces it, unnoticed by the user',
+    'a client document that is refused %s is replaced by a registration, unnoticed by the user',
     async (_how, reply) => {
       server.metadata = takesDocuments
       server.answers.set('/authorize', (request) => (isDocument(request) ? reply(request) : undefined))
@@ -433,7 +439,7 @@ describe('a client that the server refuses', () => {
   )
 
   it.each(['invalid_client', 'unauthorized_client'])(
-    'a document that is refused with %s once the person is there: their browser is sent on, by the same link',
+    'a client document refused with %s once the user is there is replaced, and their browser is sent on by the same link',
     async (error) => {
       server.metadata = takesDocuments
       let looks = 0
@@ -457,7 +463,7 @@ describe('a client that the server refuses', () => {
     },
   )
 
-  it('a document that is refused at the token endpoint, too', async () => {
+  it('a client document refused at the token endpoint is replaced by a registration', async () => {
     server.metadata = takesDocuments
     server.answers.set('/token', ({ form }) =>
       form.get('client_id') === documentUrl ? { status: 401, body: { error: 'invalid_client' } } : undefined,
@@ -470,7 +476,7 @@ describe('a client that the server refuses', () => {
     expect(idsAt('/token')).toEqual([documentUrl, credential.client.clientId])
   })
 
-  it('a registration that got tokens a moment ago, and is forgotten since', async () => {
+  it('a registration that got tokens a moment ago, and is forgotten since, is replaced', async () => {
     const { credential: previous } = await signIn(server.serverUrl)
     const isOld = ({ query }: SeenRequest): boolean => query.get('client_id') === previous.client.clientId
     server.seen.length = 0
@@ -483,7 +489,7 @@ describe('a client that the server refuses', () => {
     expect(idsAt('/authorize')).toEqual([previous.client.clientId, credential.client.clientId])
   })
 
-  it('is checked first when the user signs in again, however new its tokens are', async () => {
+  it('a registration is checked first when the user signs in again, however new its tokens are', async () => {
     const { credential: previous } = await signIn(server.serverUrl)
     const { clientId: old } = previous.client
     server.seen.length = 0
@@ -496,7 +502,7 @@ describe('a client that the server refuses', () => {
     expect(credential.quirks).toBeUndefined()
   })
 
-  it('without registration is reported to the user, without a check before', async () => {
+  it('a refused client document without registration is reported to the user, without a check before', async () => {
     server.metadata = { ...takesDocuments, registration_endpoint: undefined }
     server.answers.set('/authorize', (request) => sendBack(request, 'unauthorized_client'))
     const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
@@ -504,7 +510,7 @@ describe('a client that the server refuses', () => {
     expect(idsAt('/authorize')).toEqual([documentUrl])
   })
 
-  it('and then also its replacement, is reported: there is no endless loop', async () => {
+  it('a refused replacement of a refused client is reported, without an endless loop', async () => {
     server.metadata = takesDocuments
     server.answers.set('/token', () => ({ status: 401, body: { error: 'invalid_client' } }))
     const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl })
@@ -513,7 +519,7 @@ describe('a client that the server refuses', () => {
     expect(server.requests('/token')).toHaveLength(2)
   })
 
-  it('is not replaced because a private key is of no use', async () => {
+  it('a client is not replaced because its private key cannot be used', async () => {
     server.metadata = {
       ...takesDocuments,
       token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
@@ -533,7 +539,7 @@ describe('an end in every phase', () => {
     ['redeeming', '/token'],
   ]
 
-  it.each(phases)('cancelled while %s', async (_name, path) => {
+  it.each(phases)('a sign-in cancelled while %s frees its port', async (_name, path) => {
     const trial = beginTrial(server.serverUrl, { callback: await ownCallback() })
     server.answers.set(path, () => {
       trial.cancel()
@@ -548,7 +554,7 @@ describe('an end in every phase', () => {
     await toBeFree(uris[0] ?? '')
   })
 
-  it('cancelled while the person is away', async () => {
+  it('a sign-in cancelled while the user is away frees its port', async () => {
     const trial = beginTrial(server.serverUrl, { callback: await ownCallback() })
     const { url } = await trial.prompt
     expect(await isFree(redirectUriOf(url))).toBe(false)
@@ -557,26 +563,26 @@ describe('an end in every phase', () => {
     await toBeFree(redirectUriOf(url))
   })
 
-  it('cancelled before it begins', async () => {
+  it('a sign-in cancelled before it begins prompts nothing', async () => {
     const trial = beginTrial(server.serverUrl)
     trial.cancel()
     await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
     expect(trial.prompts).toEqual([])
   })
 
-  it('the person does not come back in time', async () => {
+  it('a sign-in whose user does not come back in time frees its port', async () => {
     const trial = beginTrial(server.serverUrl, { signInTimeoutMs: 50, callback: await ownCallback() })
     const { url } = await trial.prompt
     await expect(trial.done).rejects.toMatchObject({ fault: 'timeout' })
     await toBeFree(redirectUriOf(url))
   })
 
-  it('after it worked', async () => {
+  it('a sign-in that succeeded frees its port', async () => {
     await signIn(server.serverUrl, { callback: await ownCallback() })
     await toBeFree(server.requests('/authorize')[0]?.query.get('redirect_uri') ?? '')
   })
 
-  it('a port that is taken, before anything is registered', async () => {
+  it('a sign-in at a port in use fails before anything is registered', async () => {
     const first = beginTrial(server.serverUrl)
     const port = Number(new URL(redirectUriOf((await first.prompt).url)).port)
     const callback = { host: '127.0.0.1', port, path: '/oauth/callback' }

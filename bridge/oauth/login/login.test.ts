@@ -261,7 +261,7 @@ describe('a renewal that the server cannot do now', () => {
   })
 
   it.each<[status: number, error?: string]>([[500], [400, 'slow_down']])(
-    'is retried for a while, and reported when that does not help: %i %s',
+    'a failing renewal is retried for a while, and then reported: %i %s',
     async (status, error) => {
       skipPauses()
       await expired()

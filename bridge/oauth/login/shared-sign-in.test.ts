@@ -213,7 +213,7 @@ describe('who follows a sign-in', () => {
   })
 
   it.each(['access_denied', 'timeout', 'registration_refused'] as const)(
-    'fails with it: %s',
+    'a follower fails with the sign-in that it follows: %s',
     async (fault) => {
       const [owner, follower] = [person(), person()]
       const first = login(owner).signIn()

@@ -33,7 +33,7 @@ describe('what is revoked', () => {
     ['the refresh token', (hint) => hint === 'refresh_token', false],
     ['either token', () => true, false],
   ])(
-    'counts by its refresh token, when the server does not revoke %s',
+    'a sign-out counts by its refresh token when the server does not revoke %s',
     async (_name, isRefused, isRevoked) => {
       server.answers.set('/revoke', ({ form }) => ({
         status: isRefused(form.get('token_type_hint')) ? 503 : 200,

@@ -385,7 +385,7 @@ describe('nothing is sent', () => {
       expect.anything(),
     ],
     ['when tokens were refused too often', used, { maySend: () => false }, undefined],
-  ])('%s: the person signs in', async (_what, before, changes, credential) => {
+  ])('nothing is sent %s: the user signs in', async (_what, before, changes, credential) => {
     stored = before
     expect(await refresh(before, changes)).toEqual({ kind: 'sign_in_needed', credential })
     expect(sent).toEqual([])

@@ -91,7 +91,7 @@ describe('issued', () => {
     }
   })
 
-  it.each([200, 201, 299])('with the status %i', (status) => {
+  it.each([200, 201, 299])('a token response with the status %i is issued', (status) => {
     expect(read({ access_token: 'a' }, { status })).toMatchObject({ kind: 'issued' })
   })
 
@@ -140,7 +140,7 @@ describe('refused', () => {
       'unsupported_token_type',
       'The token is of the type DPoP, which this client did not ask for.',
     ],
-  ])('%i %j', (status, json, error, description) => {
+  ])('the response %i %j is a refusal', (status, json, error, description) => {
     expect(read(json, { status })).toEqual({ kind: 'refused', error, description })
   })
 })
@@ -167,7 +167,7 @@ describe('unavailable', () => {
     [503, undefined],
     [400, { error: 'temporarily_unavailable' }],
     [400, { error: 'server_error' }],
-  ])('%i %j', (status, json) => {
+  ])('the response %i %j means that the server is unavailable', (status, json) => {
     expect(read(json, { status })).toMatchObject({ kind: 'unavailable', sent: true })
   })
 
