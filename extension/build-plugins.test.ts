@@ -30,7 +30,7 @@ describe('style sheets', () => {
     return { page: String(page.source), files: output.map(({ fileName }) => fileName) }
   }
 
-  it('inlines style sheets, and the policy allows them by hash', async () => {
+  it('the build inlines style sheets, and the policy allows them by hash', async () => {
     const styles = createInlineStyles()
     const built = await buildPage(".tick::after { content: '✓ $& '; }", styles)
     expect(built.files).toEqual(['index.html'])
@@ -40,7 +40,7 @@ describe('style sheets', () => {
     expect(styles.allow(policy)).toBe(`script-src 'self'; style-src 'sha256-${hash}'; img-src 'self'`)
   })
 
-  it('keeps style sheets that no page inlines as files, and the policy unchanged', () => {
+  it('the build keeps style sheets that no page inlines as files, and the policy unchanged', () => {
     expect(createInlineStyles().allow(policy)).toBe(policy)
   })
 })

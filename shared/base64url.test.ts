@@ -20,13 +20,13 @@ describe('RFC 4648 section 10 test vectors, without padding', () => {
     ['foob', 'Zm9vYg'],
     ['fooba', 'Zm9vYmE'],
     ['foobar', 'Zm9vYmFy'],
-  ])('%j is %j', (text, encoded) => {
+  ])('base64url of %j is %j', (text, encoded) => {
     expect(encodeBase64url(encodeUtf8(text))).toBe(encoded)
     expect(decodeBase64url(encoded)).toEqual(bytesOf(text))
     expect(decodeBase64Lenient(encoded)).toEqual(bytesOf(text))
   })
 
-  test('every sextet has its character (section 5, table 2)', () => {
+  test('base64url has its character for every sextet (section 5, table 2)', () => {
     const bytes = decodeBase64url(urlAlphabet)
     expect(bytes).toHaveLength(48)
     expect(encodeBase64url(bytes ?? new Uint8Array())).toBe(urlAlphabet)
@@ -44,7 +44,7 @@ describe('decodeBase64url is strict', () => {
     ['unused bits of two bytes set (section 3.5)', 'Zm9'],
     ['non-ASCII', 'Zm9é'],
     ['a full-width letter', 'ＡＡＡＡ'],
-  ])('refuses %s', (_rule, text) => {
+  ])('decodeBase64url refuses %s', (_rule, text) => {
     expect(decodeBase64url(text)).toBeUndefined()
   })
 
@@ -74,13 +74,13 @@ describe('decodeBase64Lenient', () => {
     ['unused bits', 'Zh', 'f'],
     ['a lone last character', 'Zm9vY', 'foo'],
     ['nothing but ignored characters', '= =\n', ''],
-  ])('accepts %s', (_rule, text, decoded) => {
+  ])('decodeBase64Lenient accepts %s', (_rule, text, decoded) => {
     const bytes = decodeBase64Lenient(text)
     expect(bytes).toBeDefined()
     if (decoded !== undefined) expect(bytes).toEqual(Uint8Array.from(decoded, (unit) => unit.charCodeAt(0)))
   })
 
-  test('both alphabets give the same bytes, also mixed', () => {
+  test('decodeBase64Lenient gives the same bytes for both alphabets, also mixed', () => {
     const bytes = new Uint8Array([0xfb, 0xff, 0xfe, 0xfb, 0xff, 0xfe])
     expect(decodeBase64Lenient('-__--__-')).toEqual(bytes)
     expect(decodeBase64Lenient('+//++//+')).toEqual(bytes)
@@ -88,7 +88,7 @@ describe('decodeBase64Lenient', () => {
   })
 
   test.each(['!', 'Zm9v.', 'Zm9v%3D', '"Zm9v"', 'Zm9v\v', 'Zm9v\u00a0', 'Zm9v\u2028', 'Zmé', 'Zm9v\0', '{'])(
-    'refuses any other character: %j',
+    'decodeBase64Lenient refuses any other character: %j',
     (text) => {
       expect(decodeBase64Lenient(text)).toBeUndefined()
     },

@@ -20,7 +20,7 @@ it.each([
   '-1E+2',
   '1.5e-3',
   '1e21',
-])('%s is written as it came, wherever it stands', (number) => {
+])('the number %s is written as it came, wherever it stands', (number) => {
   for (const text of [
     number,
     `[${number}]`,
@@ -46,7 +46,7 @@ it.each([
   '", 1.0"',
   'null',
   '{"a":[1,10,100]}',
-])('%s is parsed as ever', (text) => {
+])('%s is parsed as JSON.parse does', (text) => {
   const value: unknown = JSON.parse(text)
   expect(parseExactJson(text)).toEqual(value)
   expect(plainNumber(value)).toBe(value)
@@ -63,12 +63,12 @@ it('every number of up to 40 digits is written unchanged', () => {
   )
 })
 
-it.each(['{"a":1.0', '01.0', '1.0.0', ''])('%j is no JSON', (text) => {
+it.each(['{"a":1.0', '01.0', '1.0.0', ''])('%j is rejected as JSON', (text) => {
   expect(() => parseExactJson(text)).toThrow(SyntaxError)
   expect(parseExactObject(text)).toBeUndefined()
 })
 
-it.each(['1.0', '[1.0]', 'null'])('%s is no object', (text) => {
+it.each(['1.0', '[1.0]', 'null'])('%s is rejected as an object', (text) => {
   expect(parseExactObject(text)).toBeUndefined()
 })
 
@@ -81,7 +81,7 @@ it.each<[string, string, boolean]>([
   ['"1"', '1', false],
   ['9007199254740993', '9007199254740993', true],
   ['9007199254740993', '9007199254740992', false],
-])('%s is the same as %s: %s', (one, other, isSame) => {
+])('exact JSON %s is the same as %s: %s', (one, other, isSame) => {
   expect(isSameScalar(parseExactJson(one), parseExactJson(other))).toBe(isSame)
 })
 

@@ -26,7 +26,7 @@ it.each([
   ['*x*y*', '1y2x3', false],
   ['a.c', 'abc', false],
   ['a?c', 'abc', false],
-])('%j matches %j: %s', (pattern, text, matches) => {
+])('the glob %j matches %j: %s', (pattern, text, matches) => {
   expect(matchesGlob(pattern, text)).toBe(matches)
 })
 

@@ -21,11 +21,11 @@ describe('escaping', () => {
     ['<script>alert("1")</script>', '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;'],
     ['\u0000é😀', '\u0000é😀'],
     ['$& $1 $$', '$&amp; $1 $$'],
-  ])('%j becomes %j', (text, escaped) => {
+  ])('html escapes %j as %j', (text, escaped) => {
     expect(render(text)).toBe(escaped)
   })
 
-  test('a quoted attribute cannot be left', () => {
+  test('a value cannot leave its quoted attribute', () => {
     const value = `" onmouseover='x'`
     expect(html`<a title="${value}"></a>`.toString()).toBe('<a title="&quot; onmouseover=&#39;x&#39;"></a>')
   })
@@ -52,7 +52,7 @@ describe('values', () => {
     ['strings of a list are escaped', ['<', html`<hr />`, '>'], '&lt;<hr />&gt;'],
     ['lists nest and skip what prints nothing', [['a', [undefined, false, 'b']], null], 'ab'],
     ['raw text is not escaped', rawHtml('a > b { }'), 'a > b { }'],
-  ])('%s', (_rule, value, text) => {
+  ])('in markup %s', (_rule, value, text) => {
     expect(render(value)).toBe(text)
   })
 

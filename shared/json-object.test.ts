@@ -9,7 +9,7 @@ test.each<[string, boolean]>([
   ['[]', false],
   ['null', false],
   ['"{}"', false],
-])('%s: %j', (text, isObject) => {
+])('whether %s is a JSON object: %j', (text, isObject) => {
   const value: unknown = JSON.parse(text)
   expect(isJsonObject(value)).toBe(isObject)
   expect(parseJsonObject(text)).toEqual(isObject ? value : undefined)
@@ -19,9 +19,12 @@ test('undefined is not a JSON object', () => {
   expect(isJsonObject(undefined)).toBe(false)
 })
 
-test.each(['', '{', '{}x', "{'a':1}", '\ufeff{}', '{"a":1,}', 'undefined'])('no JSON: %j', (text) => {
-  expect(parseJsonObject(text)).toBeUndefined()
-})
+test.each(['', '{', '{}x', "{'a':1}", '\ufeff{}', '{"a":1,}', 'undefined'])(
+  'invalid JSON is not an object: %j',
+  (text) => {
+    expect(parseJsonObject(text)).toBeUndefined()
+  },
+)
 
 test('a __proto__ member stays an own member', () => {
   const parsed = parseJsonObject('{"__proto__":{"a":1}}')

@@ -10,7 +10,7 @@ it.each<[text: string, depth: number]>([
   ['{"[":"]","{\\"[":[]}', 2],
   ['["\\\\",[]]', 2],
   ['["\\\\\\"[[["]', 1],
-])('%s is %i deep', (text, depth) => {
+])('the JSON %s is %i deep', (text, depth) => {
   JSON.parse(text)
   expect(structureOf(text).depth).toBe(depth)
 })
@@ -23,7 +23,7 @@ it.each<[text: string, containers: number, members: number]>([
   ['"{:[\\":{"', 0, 0],
   ['[[],{}]', 3, 0],
   ['{"a":{"b:c":[1]},"a":{}}', 4, 3],
-])('%s has %i objects and arrays and %i members', (text, containers, members) => {
+])('the JSON %s has %i objects and arrays and %i members', (text, containers, members) => {
   expect(structureOf(text)).toMatchObject({ containers, members })
 })
 
@@ -44,6 +44,6 @@ it.each<[text: string, repeated: boolean]>([
   [String.raw`{"a":"\\","b":":\":"}`, false],
   ['1', false],
   ['":"', false],
-])('%s has a member twice: %s', (text, repeated) => {
+])('the JSON %s has a member twice: %s', (text, repeated) => {
   expect(countMembers(JSON.parse(text)) < structureOf(text).members).toBe(repeated)
 })

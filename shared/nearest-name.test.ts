@@ -12,7 +12,7 @@ it.each([
   ['--noopen', '--no-open'],
   ['--something-else', undefined],
   ['--x', undefined],
-])('of %s is %s', (given, name) => {
+])('the nearest name to %s is %s', (given, name) => {
   expect(nearestName(given, names)).toBe(name)
 })
 

@@ -37,12 +37,12 @@ async function resumeWith(
 }
 
 describe('when a permission was given', () => {
-  it('reopens the popup that the prompt closed, in its window, with the intent', async () => {
+  it('the background reopens the popup that a prompt closed, in its window, with the intent', async () => {
     expect(await resumeWith(async () => ({ active: true, windowId: 3 }))).toEqual([[{ windowId: 3 }]])
     expect(await createBrowser().takeIntent()).toMatchObject({ kind: 'read', tabId: 7 })
   })
 
-  it('does not reopen a popup that is still open', async () => {
+  it('after a new permission the background does not reopen a popup that is still open', async () => {
     const calls = await resumeWith(
       async () => ({ active: true, windowId: 3 }),
       async () => {
@@ -56,17 +56,20 @@ describe('when a permission was given', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['has another tab before them', async () => ({ active: false, windowId: 3 })],
     ['closed the tab', () => Promise.reject(new Error('No tab with id: 7.'))],
-  ])('does not open a popup for a person who %s', async (_what, tab) => {
-    expect(await resumeWith(tab)).toEqual([])
-  })
+  ])(
+    'after a new permission the background does not open a popup for a person who %s',
+    async (_what, tab) => {
+      expect(await resumeWith(tab)).toEqual([])
+    },
+  )
 
-  it('keeps the intent for the next click if the browser opens no popup', async () => {
+  it('after a new permission the background keeps the intent for the next click if the browser opens no popup', async () => {
     const refuse = (): Promise<never> => Promise.reject(new Error('openPopup requires a user gesture'))
     await resumeWith(async () => ({ active: true, windowId: 3 }), undefined, refuse)
     expect(await createBrowser().takeIntent()).toMatchObject({ kind: 'read', tabId: 7 })
   })
 
-  it('opens no popup for a permission given on the settings page', async () => {
+  it('after a new permission the background opens no popup for a permission given on the settings page', async () => {
     const openPopup = provide('action.openPopup', async () => {})
     const resumed = resumePopup(createBrowser())
     await vi.advanceTimersByTimeAsync(1000)

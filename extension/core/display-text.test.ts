@@ -8,17 +8,17 @@ test.each([
   ['two\r\nlines\u2028three', 'two\uFFFD\uFFFDlines\uFFFDthree'],
   ['\u202Emoc.elpmaxe@live\u2066x', '\uFFFDmoc.elpmaxe@live\uFFFDx'],
   ['a\u0000b\u001B[31m\u009F', 'a\uFFFDb\uFFFD[31m\uFFFD'],
-])('shows %j as %j', (text, shown) => {
+])('displayText shows %j as %j', (text, shown) => {
   expect(displayText(text)).toBe(shown)
 })
 
-test('cuts text at the given length', () => {
+test('displayText cuts text at the given length', () => {
   expect(displayText('x'.repeat(200))).toHaveLength(200)
   expect(displayText('x'.repeat(201))).toBe(`${'x'.repeat(200)}…`)
   expect(displayText('abcdef', 3)).toBe('abc…')
 })
 
-test('masks the middle of a token, and all of a short one', () => {
+test('maskToken masks the middle of a token, and all of a short one', () => {
   expect(maskToken(`eyJhbG${'x'.repeat(400)}x9Kf`)).toBe('eyJhbG…x9Kf')
   expect(maskToken(`123456${'x'.repeat(30)}7890`)).toBe('123456…7890')
   expect(maskToken('123456789012345678901234567890123456789')).toBe('…')

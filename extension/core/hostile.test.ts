@@ -128,7 +128,7 @@ it('cookies of any shape break nothing and show no secret', async () => {
 
 describe('bombs', () => {
   const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
-  it('survives a claim nested too deep for the stack', async () => {
+  it('the popup survives a claim nested too deep for the stack', async () => {
     const part = (text: string): string => encodeBase64url(encodeUtf8(text))
     const token = `${part('{"alg":"none"}')}.${part(`{"exp":${now + 60},"x":${deep(20_000)}}`)}.`
     const [view] = await viewsOf(
@@ -139,7 +139,7 @@ describe('bombs', () => {
     expect(view).toMatchObject({ kind: 'ready', masked: maskToken(token) })
   })
 
-  it('survives hundreds of projects with names of 4 KB', async () => {
+  it('the popup survives hundreds of projects with names of 4 KB', async () => {
     const cookies = Array.from({ length: 180 }, (_, index) =>
       newCookie({
         name: `sb-${index}<b>${'n'.repeat(4000)}-auth-token`,

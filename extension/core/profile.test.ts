@@ -65,11 +65,11 @@ test.each([
     ],
   },
   { version: 1, profiles: [{ ...stored, appUrl: 'javascript:alert(1)' }] },
-])('reads no profiles from %j', (value) => {
+])('no profiles are read from %j', (value) => {
   expect(parseSettings(value)).toEqual(emptySettings)
 })
 
-test('keeps usable profiles beside unusable ones', () => {
+test('usable profiles are kept beside unusable ones', () => {
   expect(parseSettings({ version: 1, profiles: [null, stored, {}] })).toEqual({
     version: 1,
     profiles: [stored],

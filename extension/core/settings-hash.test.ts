@@ -19,13 +19,13 @@ test.each([
     'read=https://app.example.com',
     { kind: 'allow', purpose: 'read', url: 'https://app.example.com', tabId: undefined },
   ],
-])('reads the settings hash %s', (hash, request) => {
+])('the settings hash %s is read', (hash, request) => {
   expect(parseSettingsHash(hash)).toEqual(request)
   expect(parseSettingsHash(`#${hash}`)).toEqual(request)
 })
 
 test.each(['', '#', '#other', '#read=', '#read=javascript:alert(1)', '#new=<b>', '#read=%', '#tab=1'])(
-  '%j is not understood',
+  'the settings hash %j is ignored',
   (hash) => {
     expect(parseSettingsHash(hash)).toEqual({ kind: 'profiles' })
   },

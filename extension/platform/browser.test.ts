@@ -45,7 +45,7 @@ describe('cookies', () => {
     httpOnly: true,
   }
 
-  it('reads cookies from the tab’s store, partitions included', async () => {
+  it('the browser reads cookies from the tab’s store, partitions included', async () => {
     provide('cookies.getAllCookieStores', async () => [
       { id: '0', tabIds: [1, 2] },
       { id: '1', tabIds: [7] },
@@ -57,7 +57,7 @@ describe('cookies', () => {
     expect(getAll).toHaveBeenCalledExactlyOnceWith({ url: page.url, storeId: '1', partitionKey: {} })
   })
 
-  it('in Firefox reads cookies from the container, of any first party', async () => {
+  it('the browser reads cookies in Firefox from the container, of any first party', async () => {
     pretendFirefox()
     provide('tabs.get', async () => ({ cookieStoreId: 'firefox-container-2' }))
     const getAll = provide('cookies.getAll', async () => [])
@@ -76,15 +76,18 @@ describe('cookies', () => {
     ['http://a.localhost/', 'https://a.localhost/'],
     ['http://localhost.example.com/', 'http://localhost.example.com/'],
     ['http://127.example.com/', 'http://127.example.com/'],
-  ])('in Firefox at %s reads the cookies of %s, where it shows Secure ones', async (url, asked) => {
-    pretendFirefox()
-    provide('tabs.get', async () => ({}))
-    const getAll = provide('cookies.getAll', async () => [])
-    await createBrowser().cookies({ ...page, url })
-    expect(getAll.mock.calls[0]?.[0]).toMatchObject({ url: asked })
-  })
+  ])(
+    'the browser in Firefox at %s reads the cookies of %s, where it shows Secure ones',
+    async (url, asked) => {
+      pretendFirefox()
+      provide('tabs.get', async () => ({}))
+      const getAll = provide('cookies.getAll', async () => [])
+      await createBrowser().cookies({ ...page, url })
+      expect(getAll.mock.calls[0]?.[0]).toMatchObject({ url: asked })
+    },
+  )
 
-  it('counts partitioned cookies only for the site in the tab', async () => {
+  it('partitioned cookies count only for the site in the tab', async () => {
     provide('cookies.getAllCookieStores', async () => [])
     provide('cookies.getAll', async () =>
       ['https://example.com', 'https://portal.test', 'https://ample.com', 'nonsense'].map((topLevelSite) =>
@@ -95,7 +98,7 @@ describe('cookies', () => {
     expect(found.map(({ partition }) => partition)).toEqual(['https://example.com'])
   })
 
-  it('reads no cookies of a tab without an address, without a query', async () => {
+  it('the browser reads no cookies of a tab without an address, without a query', async () => {
     const getAll = provide('cookies.getAll', async () => [cookie])
     expect(await createBrowser().cookies({ ...page, url: undefined })).toEqual([])
     expect(getAll).not.toHaveBeenCalled()
@@ -103,7 +106,7 @@ describe('cookies', () => {
 })
 
 describe('the page', () => {
-  it('reads the page by a function in the tab', async () => {
+  it('the browser reads the page by a function in the tab', async () => {
     const view = { cookies: [{ name: 'a', value: 'b' }], entries: [] }
     const execute = provide('scripting.executeScript', async () => [{ frameId: 0, result: view }])
     expect(await createBrowser().page(page, ['session'])).toEqual(view)
@@ -114,7 +117,7 @@ describe('the page', () => {
     ['the browser does not let anyone in', () => Promise.reject(new Error('Cannot access contents'))],
     ['the script came to nothing', () => Promise.resolve([{ frameId: 0 }])],
     ['there is no frame', () => Promise.resolve([])],
-  ])('reports the page as refused when %s', async (_when, execute) => {
+  ])('the browser reports the page as refused when %s', async (_when, execute) => {
     provide('scripting.executeScript', execute)
     expect(await createBrowser().page(page, [])).toBe('refused')
   })
@@ -123,7 +126,7 @@ describe('the page', () => {
 describe('permissions', () => {
   const patterns = ['https://mcp.example.com/*']
 
-  it('asks for permissions in the click, before anything is awaited', () => {
+  it('the browser asks for permissions in the click, before anything is awaited', () => {
     const request = provide('permissions.request', () => new Promise(() => {}))
     void createBrowser().requestRead(patterns, 'read')
     expect(request).toHaveBeenCalledExactlyOnceWith({ origins: patterns })
@@ -138,15 +141,18 @@ describe('permissions', () => {
       purpose: 'test',
       expected: { origins: patterns, data_collection: ['authenticationInfo'] },
     },
-  ] as const)('asks for the permission to $purpose in $browser', async ({ browser, purpose, expected }) => {
-    if (browser === 'Firefox') pretendFirefox()
-    const contains = provide('permissions.contains', async () => true)
-    const request = provide('permissions.request', async () => true)
-    const { mayRead, requestRead } = createBrowser()
-    expect([await mayRead(patterns, purpose), await requestRead(patterns, purpose)]).toEqual([true, true])
-    expect(contains).toHaveBeenCalledExactlyOnceWith(expected)
-    expect(request).toHaveBeenCalledExactlyOnceWith(expected)
-  })
+  ] as const)(
+    'the browser asks for the permission to $purpose in $browser',
+    async ({ browser, purpose, expected }) => {
+      if (browser === 'Firefox') pretendFirefox()
+      const contains = provide('permissions.contains', async () => true)
+      const request = provide('permissions.request', async () => true)
+      const { mayRead, requestRead } = createBrowser()
+      expect([await mayRead(patterns, purpose), await requestRead(patterns, purpose)]).toEqual([true, true])
+      expect(contains).toHaveBeenCalledExactlyOnceWith(expected)
+      expect(request).toHaveBeenCalledExactlyOnceWith(expected)
+    },
+  )
 })
 
 describe('an intent', () => {
@@ -205,7 +211,7 @@ describe('a change of the session', () => {
   let listener: ReturnType<typeof vi.fn<() => void>>
   let stop: () => void
 
-  it('reports a change once for all chunks of a session', () => {
+  it('the browser reports a change once for all chunks of a session', () => {
     for (let chunk = 0; chunk < 5; chunk += 1) {
       cookies.emit({ cookie: { domain: '.example.com' } })
       vi.advanceTimersByTime(100)
@@ -222,13 +228,13 @@ describe('a change of the session', () => {
     ['other.example.com', false],
     ['pp.example.com', false],
     ['app.example.com.evil.test', false],
-  ])('reports a change of a cookie of %s: %s', (domain, expected) => {
+  ])('the browser reports a change of a cookie of %s: %s', (domain, expected) => {
     cookies.emit({ cookie: { domain } })
     vi.advanceTimersByTime(1000)
     expect(listener).toHaveBeenCalledTimes(expected ? 1 : 0)
   })
 
-  it('reports the end of loading of that tab', () => {
+  it('the browser reports the end of loading of that tab', () => {
     tabs.emit(8, { status: 'complete' })
     tabs.emit(7, { status: 'loading' })
     tabs.emit(7, {})
@@ -239,7 +245,7 @@ describe('a change of the session', () => {
     expect(listener).toHaveBeenCalledOnce()
   })
 
-  it('reports no change after it was stopped', () => {
+  it('the browser reports no change after it was stopped', () => {
     cookies.emit({ cookie: { domain: 'app.example.com' } })
     stop()
     vi.advanceTimersByTime(1000)
@@ -259,7 +265,7 @@ it('a timer calls back once, unless it was cancelled', () => {
 })
 
 describe('the browser of the settings page', () => {
-  it('lists allowed sites and revokes a permission', async () => {
+  it('the browser of the settings page lists allowed sites and revokes a permission', async () => {
     provide('permissions.getAll', async () => ({ origins: ['https://app.example.com/*'], permissions: [] }))
     const remove = provide('permissions.remove', async () => true)
     const browser = createSettingsBrowser()
@@ -268,7 +274,7 @@ describe('the browser of the settings page', () => {
     expect(remove).toHaveBeenCalledExactlyOnceWith({ origins: ['https://app.example.com/*'] })
   })
 
-  it('returns to the tab and closes the settings page', async () => {
+  it('the browser of the settings page returns to the tab and closes the settings page', async () => {
     const app = await fakeBrowser.tabs.create({ url: 'https://app.example.com/' })
     const own = await fakeBrowser.tabs.create({ url: 'chrome-extension://x/options.html', active: true })
     provide('tabs.getCurrent', async () => own)
@@ -279,7 +285,7 @@ describe('the browser of the settings page', () => {
     expect(remove).toHaveBeenCalledExactlyOnceWith(own.id)
   })
 
-  it('keeps the settings page open when the tab is gone', async () => {
+  it('the browser of the settings page keeps the settings page open when the tab is gone', async () => {
     provide('tabs.update', () => Promise.reject(new Error('No tab with id')))
     const remove = provide('tabs.remove', async () => {})
     expect(await createSettingsBrowser().returnTo(99)).toBe(false)

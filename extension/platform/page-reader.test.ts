@@ -37,14 +37,14 @@ function stubPage(page: {
 }
 
 describe('reading the page', () => {
-  it('reads the address of the MCP server that the page announces', () => {
+  it('the page reader reads the address of the MCP server that the page announces', () => {
     stubPage({ cookie: '', link: { href: 'https://mcp.example.com/mcp' } })
     expect(readAsInPage([]).announced).toBe('https://mcp.example.com/mcp')
     stubPage({ cookie: '', link: null })
     expect(readAsInPage([]).announced).toBeUndefined()
   })
 
-  it('reads only cookies and entries named like a session', () => {
+  it('the page reader reads only cookies and entries named like a session', () => {
     stubPage({
       cookie:
         'theme=dark; sb-a-auth-token.0=base64-abc; sb-a-auth-token.1=d=e=; sb-a-auth-token-code-verifier=x; ' +
@@ -66,17 +66,20 @@ describe('reading the page', () => {
     })
   })
 
-  it('keeps the order of cookies, and both of one name', () => {
+  it('the page reader keeps the order of cookies, and both of one name', () => {
     stubPage({ cookie: 'sb-a-auth-token=1; sb-b-auth-token=2; sb-a-auth-token=3' })
     expect(readAsInPage([]).cookies.map(({ value }) => value)).toEqual(['1', '2', '3'])
   })
 
-  it.each(['', 'no-equals-sign', ';', '=only-a-value'])('reads nothing from the cookies %j', (cookie) => {
-    stubPage({ cookie })
-    expect(readAsInPage([])).toEqual({ cookies: [], entries: [] })
-  })
+  it.each(['', 'no-equals-sign', ';', '=only-a-value'])(
+    'the page reader reads nothing from the cookies %j',
+    (cookie) => {
+      stubPage({ cookie })
+      expect(readAsInPage([])).toEqual({ cookies: [], entries: [] })
+    },
+  )
 
-  it('reads nothing in a sandboxed page, where reading throws', () => {
+  it('the page reader reads nothing in a sandboxed page, where reading throws', () => {
     const refuse = (): never => {
       throw new DOMException('The document is sandboxed.', 'SecurityError')
     }

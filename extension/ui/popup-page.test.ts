@@ -141,7 +141,7 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     expect(new Set(reached).size).toBe(17)
   })
 
-  it('hides formats that the view does not offer, and headings without formats', async () => {
+  it('the popup hides formats that the view does not offer, and headings without formats', async () => {
     await show(samples['ready-no-server'])
     await page.click('.formats summary')
     const visible = await page.$$eval('.formats :is(button, h2)', (elements) =>
@@ -152,7 +152,7 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     expect(await isSeen('[name=test]')).toBe(false)
   })
 
-  it('shows the whole announced server, and uses it only after a click', async () => {
+  it('the popup shows the whole announced server, and uses it only after a click', async () => {
     await show(samples['ready-announced'])
     expect((await seen()).replaceAll(/\s+/g, ' ')).toContain(
       'This web app names its MCP server: notes.example.com/mcp Use this server',
@@ -168,7 +168,7 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     expect(await isSeen('.announced')).toBe(false)
   })
 
-  it('marks configurations without a token as recommended, and the others with the time left', async () => {
+  it('the popup marks configurations without a token as recommended, and the others with the time left', async () => {
     await show(samples['ready'])
     expect(await textOf('#recommended')).toContain('Recommended')
     expect(await textOf('#quick-test-time')).toBe('Quick test, works for 47 min')
@@ -250,7 +250,7 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     }
   })
 
-  it('shows claims as not verified, and their times as dates in the language', async () => {
+  it('the popup shows claims as not verified, and their times as dates in the language', async () => {
     await show(samples['ready'])
     await page.click('.claims summary')
     expect(await textOf('.claims summary')).toBe('What the token says not verified')
@@ -260,13 +260,13 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     expect(await textOf('.claims dl > div:last-child')).toMatch(/exp 15\.01\.2027, \d\d:32/)
   })
 
-  it('hides the claims if there are none', async () => {
+  it('the popup hides the claims if there are none', async () => {
     await show(samples['ready-endless'])
     expect(await isSeen('.claims')).toBe(false)
     expect(await textOf('[role=timer]')).toBe('Unknown')
   })
 
-  it('shows the result of a test, with a long list of tools that scrolls by itself', async () => {
+  it('the popup shows the result of a test, with a long list of tools that scrolls by itself', async () => {
     await show(samples['test-passed'])
     expect(await seen()).toContain('Notes answered in 123 ms and offers 12 tools.')
     const list = await page.$eval('.tools', (tools) => ({
@@ -285,7 +285,7 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow-test' })])
   })
 
-  it('scrolls the result of a test into view in a low popup', async () => {
+  it('the popup scrolls the result of a test into view in a low popup', async () => {
     const size = page.viewport()
     await page.setViewport({ width: 360, height: 600 })
     await show(samples['ready'])
@@ -300,7 +300,7 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     await page.setViewport(size)
   })
 
-  it('offers a reload when the token expires soon', async () => {
+  it('the popup offers a reload when the token expires soon', async () => {
     await show(samples['ready-ends-soon'])
     expect(await seen()).toContain('Under five minutes left.')
     await page.click('.warning [name=reload]')

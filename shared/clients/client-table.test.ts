@@ -31,7 +31,7 @@ describe('exact texts', () => {
         '&name=example-com&description=The%20MCP%20server%20example-com&timeout=300',
     ],
     ['lmstudio', `lmstudio://add_mcp?name=example-com&config=${config}`],
-  ])('the link of %s', (id, text) => {
+  ])('the link of %s has its exact text', (id, text) => {
     expect(linkOf(id, server)).toBe(text)
   })
 
@@ -47,7 +47,7 @@ describe('exact texts', () => {
       'npx @modelcontextprotocol/inspector@latest --transport http --server-url https://mcp.example.com/mcp',
     ],
     ['stdio', 'drawbridge https://mcp.example.com/mcp'],
-  ])('what to type for %s', (id, text) => {
+  ])('the text to type for %s is exact', (id, text) => {
     expect(clientTable[id].ways[0]?.text(server)).toBe(text)
   })
 
@@ -57,13 +57,13 @@ describe('exact texts', () => {
     ['zed', { context_servers: { 'example-com': { url: server.url } } }],
     ['windsurf', { mcpServers: { 'example-com': { serverUrl: server.url } } }],
     ['claude-desktop', { mcpServers: { 'example-com': { command: 'drawbridge', args: [server.url] } } }],
-  ])('the JSON of %s', (id, value) => {
+  ])('the JSON of %s is exact', (id, value) => {
     expect(wayOf(id, 'entry').text(server)).toBe(JSON.stringify(value, undefined, 2))
   })
 })
 
 it.each(rows)(
-  'the table: %s: every step ends with a sentence, and what is to be pasted says where',
+  'the table of clients: each step of %s ends with a sentence, and each text to paste says where it goes',
   (_id, { ways }) => {
     for (const way of ways) {
       expect(way.next(server)).toMatch(/^[A-Z].*\.$/)
@@ -89,7 +89,7 @@ describe('hostile names and URLs arrive as they are', () => {
 
   const configOf = (link: string): unknown => JSON.parse(atob(new URL(link).searchParams.get('config') ?? ''))
 
-  test.each<ClientId>(['cursor', 'lmstudio'])('as %s decodes its link', (id) => {
+  test.each<ClientId>(['cursor', 'lmstudio'])('hostile names and URLs survive the link of %s', (id) => {
     forEach((to) => {
       const link = linkOf(id, to)
       expect(link).toMatch(/^[!-~]+$/)
@@ -98,17 +98,20 @@ describe('hostile names and URLs arrive as they are', () => {
     })
   })
 
-  test.each<ClientId>(['vscode', 'vscode-insiders'])('as %s decodes its link, once or twice', (id) => {
-    forEach((to) => {
-      const link = linkOf(id, to)
-      expect(link).toMatch(/^[!-~]+$/)
-      const once = decodeURIComponent(link.slice(link.indexOf('?') + 1))
-      for (const query of [once, decodeURIComponent(once)])
-        expect(JSON.parse(query)).toEqual({ name: to.name, type: 'http', url: to.url })
-    })
-  })
+  test.each<ClientId>(['vscode', 'vscode-insiders'])(
+    'hostile names and URLs survive the link of %s, decoded once or twice',
+    (id) => {
+      forEach((to) => {
+        const link = linkOf(id, to)
+        expect(link).toMatch(/^[!-~]+$/)
+        const once = decodeURIComponent(link.slice(link.indexOf('?') + 1))
+        for (const query of [once, decodeURIComponent(once)])
+          expect(JSON.parse(query)).toEqual({ name: to.name, type: 'http', url: to.url })
+      })
+    },
+  )
 
-  test('as Goose decodes its link', () => {
+  test('hostile names and URLs survive the link of Goose', () => {
     forEach((to) => {
       const { searchParams } = new URL(linkOf('goose', to))
       const read = Object.fromEntries(searchParams)
@@ -120,7 +123,7 @@ describe('hostile names and URLs arrive as they are', () => {
     rows.flatMap(([id, { ways }]) =>
       ways.filter(({ kind }) => kind === 'entry').map((way) => [id, way] as const),
     ),
-  )('the JSON of %s parses', (_id, way) => {
+  )('hostile names and URLs survive the JSON of %s', (_id, way) => {
     forEach((to) => {
       const [list] = Object.values(JSON.parse(way.text(to)) as Record<string, Record<string, unknown>>)
       expect(Object.keys(list ?? {})).toEqual([to.name])
@@ -132,7 +135,7 @@ describe('hostile names and URLs arrive as they are', () => {
     rows.flatMap(([id, { ways }]) =>
       ways.filter(({ kind }) => kind === 'command').map((way) => [id, way] as const),
     ),
-  )('the command of %s is read by a shell as it was meant', (_id, way) => {
+  )('hostile names and URLs survive a shell in the command of %s', (_id, way) => {
     for (const to of hostile) {
       const [program] = way.text(to).split(' ')
       const words = execFileSync('sh', ['-c', `${program}() { printf '%s\\0' "$@"; }\n${way.text(to)}`], {

@@ -10,7 +10,7 @@ test.each([
   ['http://[::1]:8787/mcp', '1-8787'],
   ['https://_a.example/mcp', 'server-_a-example'],
   [`https://${'a.'.repeat(60)}example/mcp`, 'a-'.repeat(29)],
-])('%s is called %s', (url, name) => {
+])('the server at %s is called %s', (url, name) => {
   expect(serverNameOf(url)).toBe(name)
 })
 
@@ -27,7 +27,7 @@ test.each([
   expect(serverNameOf('https://mcp.example.com/mcp', appName)).toBe(name)
 })
 
-test('a word is quoted only where a shell would read it in another way', () => {
+test('shellWord quotes a word only if a shell would read it in another way', () => {
   expect(shellWord('https://mcp.example.com:8443/a/mcp')).toBe('https://mcp.example.com:8443/a/mcp')
   expect(shellWord('http://[::1]/mcp')).toBe("'http://[::1]/mcp'")
   expect(shellWord('')).toBe("''")

@@ -30,7 +30,7 @@ test.each<[string, unknown, string]>([
   ['an error with id null', { jsonrpc: '2.0', id: null, error: { code: 1, message: '' } }, 'response'],
   ['an error without id', { jsonrpc: '2.0', error: { code: 1, message: '' } }, 'response'],
   ['unknown members', { jsonrpc: '2.0', id: 1, method: 'x', extra: true }, 'request'],
-])('valid messages (JSON-RPC 2.0 sections 4 and 5): %s', (_rule, value, kind) => {
+])('a valid message (JSON-RPC 2.0 sections 4 and 5): %s', (_rule, value, kind) => {
   const parsed = parseJsonRpcMessage(value)
   expect(parsed.kind).toBe(kind)
   // The very same object, so that a proxy forwards what it was given.
@@ -64,7 +64,7 @@ describe('invalid messages', () => {
     ['an error that is text', { jsonrpc: '2.0', id: 1, error: 'no' }, 1, /code/],
     ['an error of a fraction', { jsonrpc: '2.0', id: 1, error: { code: 1.5, message: '' } }, 1, /code/],
     ['an error without message', { jsonrpc: '2.0', id: 1, error: { code: 1 } }, 1, /message/],
-  ])('%s', (_rule, value, id, reason) => {
+  ])('an invalid message: %s', (_rule, value, id, reason) => {
     const parsed = parseJsonRpcMessage(value)
     expect(parsed).toMatchObject({ kind: 'invalid', id })
     expect(parsed.kind === 'invalid' && parsed.reason).toMatch(reason)
@@ -106,7 +106,7 @@ describe('readMessage', () => {
     ['{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}', { kind: 'invalid', id: undefined }],
     ['', { kind: 'invalid', id: undefined, reason: 'not valid JSON in UTF-8' }],
     ['{"jsonrpc":"2.0","method":"a\nb"}', { kind: 'invalid', reason: 'not valid JSON in UTF-8' }],
-  ])('%s', (text, expected) => {
+  ])('readMessage: %s', (text, expected) => {
     expect(readMessage(bytes(text)).envelope).toMatchObject(expected)
     expect(readMessageText(text).envelope).toMatchObject(expected)
   })
@@ -199,7 +199,7 @@ describe('addressed: a response', () => {
     ['that is an error with id null', error('"id":null,'), [7], 7],
     ['that is an error without an id', error(''), ['a'], 'a'],
     ['that is an error with its id as text', error('"id":"7",'), [7], 7],
-  ])('%s belongs to the request', (_what, text, waiting, id) => {
+  ])('a response %s belongs to the request', (_what, text, waiting, id) => {
     expect(addressedTo(text, ...waiting)).toMatchObject({ envelope: { kind: 'response', id } })
     const { text: passed } = addressedTo(text, ...waiting) as { text: string }
     const { id: _, ...rest } = JSON.parse(text)
@@ -215,7 +215,7 @@ describe('addressed: a response', () => {
     ['that is a result without an id', '{"jsonrpc":"2.0","id":null,"result":{}}', [7]],
     ['that is not JSON', '{"error":{"code":1,"message":"m"}', [7]],
     ['whose error has no code', '{"jsonrpc":"2.0","id":null,"error":{"message":"m"}}', [7]],
-  ])('%s is left as it is', (_what, text, waiting) => {
+  ])('a response %s is left as it is', (_what, text, waiting) => {
     expect(addressedTo(text, ...waiting)).toEqual(readMessage(Buffer.from(text)))
   })
 })

@@ -45,11 +45,11 @@ test.each([
   ['a mark in the middle', '=?base64?eA==?=x?='],
   ['two values', '=?base64?=?base64?eA==?='],
   ['bytes that are not UTF-8', '=?base64?/w==?='],
-])('marked as encoded, but %s: refused', (_rule, header) => {
+])('a header value marked as encoded, but %s, is refused', (_rule, header) => {
   expect(decodeMcpHeaderValue(header)).toBeUndefined()
 })
 
-test('empty content decodes to the empty text', () => {
+test('an encoded header value without content decodes to the empty text', () => {
   expect(decodeMcpHeaderValue('=?base64??=')).toBe('')
   expect(decodeMcpHeaderValue('=?base64?=')).toBe('=?base64?=')
 })

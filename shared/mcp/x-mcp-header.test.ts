@@ -61,7 +61,7 @@ describe('declarations of header parameters (MCP 2026-07-28 transports, x-mcp-he
     ['a property of that name', properties({ 'x-mcp-header': { type: 'string' } })],
     ['a definition of that name', { ...properties({}), $defs: { 'x-mcp-header': { type: 'string' } } }],
     ['a default', properties({ a: { type: 'object', default: { 'x-mcp-header': 'A' } } })],
-  ])('are not: %s', (_what, schema) => {
+  ])('header parameters are not read from %s', (_what, schema) => {
     expect(readHeaderParameters(schema)).toEqual({ kind: 'read', parameters: [] })
   })
 

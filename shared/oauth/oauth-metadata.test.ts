@@ -32,7 +32,7 @@ const fullResource: ProtectedResourceMetadata = {
 }
 
 describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
-  test('members of every kind are read', () => {
+  test('authorization server metadata has members of every kind', () => {
     expect(parseAuthorizationServerMetadata(fullServer)).toStrictEqual({
       kind: 'parsed',
       metadata: fullServer,
@@ -76,14 +76,14 @@ describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
     ['an issuer that is not text', { issuer: [issuer] }, /issuer/],
     ['an issuer that is not a URL', { issuer: 'auth.example.com' }, /issuer/],
     ['an issuer of another scheme', { issuer: 'urn:x' }, /issuer/],
-  ])('unusable: %s', (_rule, document, reason) => {
+  ])('authorization server metadata is unusable: %s', (_rule, document, reason) => {
     const parsed = parseAuthorizationServerMetadata(document)
     expect(parsed).toMatchObject({ kind: 'invalid', reason: expect.stringMatching(reason) })
   })
 })
 
 describe('parseProtectedResourceMetadata (RFC 9728 section 2)', () => {
-  test('members of every kind are read', () => {
+  test('protected resource metadata has members of every kind', () => {
     expect(parseProtectedResourceMetadata(fullResource)).toStrictEqual({
       kind: 'parsed',
       metadata: fullResource,
@@ -122,7 +122,7 @@ describe('parseProtectedResourceMetadata (RFC 9728 section 2)', () => {
     ['no resource', { authorization_servers: [issuer] }, /resource/],
     ['a resource without scheme', { resource: 'mcp.example.com/mcp' }, /resource/],
     ['a number', { resource: 1 }, /resource/],
-  ])('unusable: %s', (_rule, document, reason) => {
+  ])('protected resource metadata is unusable: %s', (_rule, document, reason) => {
     const parsed = parseProtectedResourceMetadata(document)
     expect(parsed).toMatchObject({ kind: 'invalid', reason: expect.stringMatching(reason) })
   })
@@ -140,7 +140,7 @@ describe('wellKnownUrl (RFC 8414 section 3.1, RFC 9728 section 3.1)', () => {
     expect(wellKnownUrl(location, 'x')).toBe(url)
   })
 
-  test('a text that is not a URL is the caller’s mistake', () => {
+  test('wellKnownUrl throws for a text that is not a URL', () => {
     expect(() => wellKnownUrl('a.example', 'x')).toThrow(TypeError)
     expect(() => protectedResourceMetadataUrls('')).toThrow(TypeError)
     expect(() => authorizationServerMetadataUrls('/x')).toThrow(TypeError)

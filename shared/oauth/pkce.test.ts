@@ -83,7 +83,7 @@ describe('matchesCodeChallenge (RFC 7636 section 4.6)', () => {
     ['an empty challenge', verifier, ''],
     ['a padded challenge', verifier, `${challenge}=`],
     ['both empty', '', ''],
-  ])('refuses %s', async (_rule, presented, registered) => {
+  ])('matchesCodeChallenge refuses %s', async (_rule, presented, registered) => {
     expect(await matchesCodeChallenge(presented, registered)).toBe(false)
   })
 

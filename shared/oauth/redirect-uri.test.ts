@@ -99,15 +99,15 @@ describe('a registration refuses', () => {
     ['a query added to an allowed entry', `${cursor}?x=1`, 'private-use-scheme'],
     ['an allowed entry in another case', cursor.replace('cursor:', 'CURSOR:'), 'private-use-scheme'],
     ['the out-of-band URN', 'urn:ietf:wg:oauth:2.0:oob', 'private-use-scheme'],
-  ])('%s', (_rule, uri, reason) => {
+  ])('a registration refuses %s', (_rule, uri, reason) => {
     expect(redirectUriRefusal(uri, privateUse)).toBe(reason)
   })
 
-  test('private-use URIs when the list is empty', () => {
+  test('a registration refuses private-use URIs when the list is empty', () => {
     expect(redirectUriRefusal(cursor, [])).toBe('private-use-scheme')
   })
 
-  it('checking never throws, and accepts only URIs that a URL parser reads as https, loopback or listed', () => {
+  it('checking a redirect URI never throws, and accepts only URIs that a URL parser reads as https, loopback or listed', () => {
     const schemes = ['http', 'https', 'cursor', 'javascript', ':', '//', '/']
     const hosts = ['[::1]', 'localhost', '127.0.0.1', 'evil.example', '.', ':80', '[', ']']
     const marks = ['@', '#', '?', '%', '\\', '\t', ' ', 'é']
@@ -178,7 +178,7 @@ describe('matchRedirectUri', () => {
     expect(matchRedirectUri(['https://other.example/', registered], presented)).toBe(matches)
   })
 
-  test('nothing matches when nothing is registered', () => {
+  test('no redirect URI matches when none is registered', () => {
     expect(matchRedirectUri([], 'http://localhost/cb')).toBe(false)
     expect(matchRedirectUri([], '')).toBe(false)
   })

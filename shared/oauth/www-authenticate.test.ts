@@ -116,7 +116,7 @@ describe('parseWwwAuthenticate (RFC 9110 sections 11.2, 11.3 and 11.6.1)', () =>
     ['something that is not a token', '"x", (y), Bearer b=2', ['bearer b="2"']],
     ['text after a quoted value', 'Bearer a="1"x, b=2', ['bearer a="1" b="2"']],
     ['the same after a later parameter', 'Bearer z=0, a="1"x, b=2', ['bearer z="0" a="1" b="2"']],
-  ])('malformed, skipped to the next comma: %s', (_rule, header, challenges) => {
+  ])('a malformed challenge is skipped to the next comma: %s', (_rule, header, challenges) => {
     expect(parse(header)).toEqual(challenges)
   })
 

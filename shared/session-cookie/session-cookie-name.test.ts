@@ -24,7 +24,7 @@ describe('isSessionCookieName: what the client libraries call a chunk', () => {
     ['key-code-verifier', false],
     ['xkey', false],
     ['ke', false],
-  ])('%j belongs to key: %j', (cookieName, belongs) => {
+  ])('the cookie name %j belongs to key: %j', (cookieName, belongs) => {
     expect(isSessionCookieName(cookieName, { name: 'key' })).toBe(belongs)
   })
 
@@ -87,12 +87,12 @@ describe('defaultSessionCookieName: first label of the host', () => {
     ['https://API.Example.com', 'sb-api-auth-token'],
     ['https://bücher-x.example', 'sb-xn--bcher-x-n2a-auth-token'],
     ['http://[::1]:54321', 'sb-[::1]-auth-token'],
-  ])('%s gives %s', (url, name) => {
+  ])('the default cookie name of %s is %s', (url, name) => {
     expect(defaultSessionCookieName(url)).toBe(name)
     expect(findSessionCookieNames([name])).toHaveLength(1)
   })
 
-  test('no URL is the caller’s mistake', () => {
+  test('the default cookie name of a text that is not a URL throws', () => {
     expect(() => defaultSessionCookieName('abc.supabase.co')).toThrow(TypeError)
   })
 })

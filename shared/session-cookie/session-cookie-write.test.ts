@@ -113,20 +113,20 @@ describe('writeSessionCookies', () => {
     ['a small session is one cookie', 100, 7 + 134, [name]],
     ['3179 characters are one cookie', 2379, 3179, [name]],
     ['one byte more makes two', 2380, 3181, [`${name}.0`, `${name}.1`]],
-  ])('%s', (_rule, jsonLength, valueLength, names) => {
+  ])('writing a session: %s', (_rule, jsonLength, valueLength, names) => {
     const session = { access_token: 'x'.repeat(jsonLength - '{"access_token":""}'.length) }
     const cookies = writeSessionCookies(session, { name })
     expect(cookies.map((cookie) => cookie.name)).toEqual(names)
     expect(wireLength(cookies)).toBe(valueLength)
   })
 
-  test('values are cookie characters only (RFC 6265 section 4.1.1)', () => {
+  test('written values are cookie characters only (RFC 6265 section 4.1.1)', () => {
     for (const cookie of writeSessionCookies(makeSession('"; ,\\é😀\0'.repeat(500)), { name })) {
       expect(cookie.value).toMatch(/^[A-Za-z0-9\-_]+$/)
     }
   })
 
-  it('cookies are byte for byte those of the library, up to 30 chunks', () => {
+  it('written cookies are byte for byte those of the library, up to 30 chunks', () => {
     let largest = 0
     fc.assert(
       fc.property(metadata(71_000), (text) => {
@@ -162,7 +162,7 @@ describe('what the library writes is read', () => {
     ['browser', 'base64url', 71_000],
     ['server', 'raw', 9000],
     ['browser', 'raw', 9000],
-  ] as const)('%s client, %s', async (side, encoding, size) => {
+  ] as const)('the cookies of the library are read: %s client, %s', async (side, encoding, size) => {
     let largest = 0
     await fc.assert(
       fc.asyncProperty(metadata(size), async (text) => {
@@ -180,7 +180,7 @@ describe('what the library writes is read', () => {
     if (encoding === 'base64url') expect(largest).toBeGreaterThanOrEqual(30)
   })
 
-  test('after sign-out nothing is there', async () => {
+  test('after a sign-out by the library no session is found', async () => {
     const jar = createJar()
     const session = makeSession('x'.repeat(8000))
     await writeWithLibrary('browser', jar, session)
@@ -211,7 +211,7 @@ describe('staleSessionCookies', () => {
     ['each name once', ['k.5', 'k.5'], written, ['k.5']],
     ['sign-out removes everything', ['k', 'k.0', 'x', 'k.1'], [], ['k', 'k.0', 'k.1']],
     ['awkward names', ['__proto__', 'constructor', 'k.2'], written, ['k.2']],
-  ])('%s', (_rule, present, cookies, stale) => {
+  ])('stale cookies: %s', (_rule, present, cookies, stale) => {
     expect(staleSessionCookies(present, cookies, { name: 'k' })).toEqual(stale)
   })
 
@@ -220,20 +220,23 @@ describe('staleSessionCookies', () => {
     ['shrinks within chunks', 20_000, 5000],
     ['grows', 10, 9000],
     ['keeps its size', 9000, 9000],
-  ])('deletes what the library deletes when a session %s', async (_how, before, after) => {
-    const jar = createJar()
-    await writeWithLibrary('browser', jar, makeSession('a'.repeat(before)))
-    const present = jar.wire().map((cookie) => cookie.name)
-    const session = makeSession('b'.repeat(after))
-    await writeWithLibrary('browser', jar, session)
-    const left = new Set(jar.wire().map((cookie) => cookie.name))
-    const cookies = writeSessionCookies(session, { name })
-    expect(new Set(staleSessionCookies(present, cookies, { name }))).toEqual(
-      new Set(present.filter((key) => !left.has(key))),
-    )
-  })
+  ])(
+    'writing deletes the cookies that the library deletes when a session %s',
+    async (_how, before, after) => {
+      const jar = createJar()
+      await writeWithLibrary('browser', jar, makeSession('a'.repeat(before)))
+      const present = jar.wire().map((cookie) => cookie.name)
+      const session = makeSession('b'.repeat(after))
+      await writeWithLibrary('browser', jar, session)
+      const left = new Set(jar.wire().map((cookie) => cookie.name))
+      const cookies = writeSessionCookies(session, { name })
+      expect(new Set(staleSessionCookies(present, cookies, { name }))).toEqual(
+        new Set(present.filter((key) => !left.has(key))),
+      )
+    },
+  )
 
-  it('chunk names are recognized as by the library', () => {
+  it('staleSessionCookies recognizes chunk names as the library does', () => {
     const awkward = fc.string({ unit: fc.constantFrom('k', '.', '0', '1', '-', 'x'), maxLength: 6 })
     fc.assert(
       fc.property(awkward, (key) => {

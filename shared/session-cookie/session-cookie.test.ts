@@ -29,7 +29,7 @@ const session = (accessToken: string, expiresAt?: number, expired = false): obje
 const invalid = (reason: InvalidSessionReason): object => ({ kind: 'invalid', reason })
 
 describe('the vectors: jars left by the client libraries, and hand-made ones', () => {
-  it('the vectors are 41', () => {
+  it('there are 41 vectors', () => {
     expect(file.vectors).toHaveLength(41)
   })
 
@@ -40,26 +40,32 @@ describe('the vectors: jars left by the client libraries, and hand-made ones', (
     return { access_token: accessToken, expires_at: expiresAt, expired }
   }
 
-  test.each(file.vectors.map((vector) => [vector.id, vector] as const))('%s', (_id, vector) => {
-    expect(readVector(vector.cookies, vector.cookie_name)).toEqual(vector.expect)
-    // The same jar as a request header: parsing must not change what is read.
-    const header = vector.cookies.map((cookie) => `${cookie.name}=${cookie.value}`).join('; ')
-    expect(readVector(parseCookieHeader(header), vector.cookie_name)).toEqual(vector.expect)
-  })
+  test.each(file.vectors.map((vector) => [vector.id, vector] as const))(
+    'the vector %s is read as specified',
+    (_id, vector) => {
+      expect(readVector(vector.cookies, vector.cookie_name)).toEqual(vector.expect)
+      // The same jar as a request header: parsing must not change what is read.
+      const header = vector.cookies.map((cookie) => `${cookie.name}=${cookie.value}`).join('; ')
+      expect(readVector(parseCookieHeader(header), vector.cookie_name)).toEqual(vector.expect)
+    },
+  )
 
   const listed = file.vectors.filter((vector) => vector.all_sessions !== undefined)
 
-  test.each(listed.map((vector) => [vector.id, vector] as const))('all sessions of %s', (_id, vector) => {
-    const found = findSessionCookieNames(vector.cookies.map((cookie) => cookie.name)).flatMap((cookie) => {
-      const reading = readSessionCookie(vector.cookies, { name: cookie.name, now: file.meta.now })
-      return reading.kind === 'session'
-        ? [{ project_ref: cookie.projectRef, access_token: reading.accessToken }]
-        : []
-    })
-    expect(found).toEqual(vector.all_sessions)
-  })
+  test.each(listed.map((vector) => [vector.id, vector] as const))(
+    'the vector %s lists all its sessions',
+    (_id, vector) => {
+      const found = findSessionCookieNames(vector.cookies.map((cookie) => cookie.name)).flatMap((cookie) => {
+        const reading = readSessionCookie(vector.cookies, { name: cookie.name, now: file.meta.now })
+        return reading.kind === 'session'
+          ? [{ project_ref: cookie.projectRef, access_token: reading.accessToken }]
+          : []
+      })
+      expect(found).toEqual(vector.all_sessions)
+    },
+  )
 
-  test('no reading holds a refresh or provider token', () => {
+  test('no reading of a vector holds a refresh or provider token', () => {
     for (const vector of file.vectors) {
       const reading = readSessionCookie(vector.cookies, { name: vector.cookie_name, now: file.meta.now })
       expect(['accessToken,expired,expiresAt,kind', 'kind', 'kind,reason']).toContain(
@@ -102,7 +108,7 @@ describe('rule 1: which cookies count', () => {
     'a.0',
     '[::1]',
     '__Secure-a.b',
-  ])('a cookie may be called %j', (awkward) => {
+  ])('a session cookie may be called %j', (awkward) => {
     const options = { name: awkward, now }
     expect(readSessionCookie([], options)).toEqual({ kind: 'absent' })
     expect(readSessionCookie([{ name: awkward, value: good }], options)).toEqual(session('t'))
@@ -148,7 +154,7 @@ describe('rule 3: candidates and their order', () => {
     expect(read(cookies)).toEqual(session('whole', now + 10))
   })
 
-  test('un-chunked values in the order sent', () => {
+  test('un-chunked values are read in the order sent', () => {
     const cookies = ['first', 'second'].map((token) => ({ name, value: current(token) }))
     expect(read(cookies)).toEqual(session('first', now + 10))
   })
@@ -168,7 +174,7 @@ describe('rule 3: candidates and their order', () => {
     expect(read(cookies)).toEqual(session('t', now + 10))
   })
 
-  test('a longer old session leaves chunks behind: a prefix is the session', () => {
+  test('a prefix of the chunks is the session if a longer old one left chunks behind', () => {
     for (const encode of [String, (text: string) => `base64-${base64(text)}`]) {
       const old = chunks(encode(expired('old'.repeat(100))), 30)
       const fresh = chunks(encode(current('new')), 30)
@@ -186,13 +192,13 @@ describe('rule 3: candidates and their order', () => {
     }
   })
 
-  test('what an older layout left behind does not hide a session in base64', () => {
+  test('cookies of an older layout do not hide a session in base64', () => {
     const fresh = chunks(`base64-${base64(current('new'))}`, 30)
     const left = { name: `${name}.${fresh.length}`, value: '"expires_at":0}' }
     expect(read([...fresh, left])).toEqual(session('new', now + 10))
   })
 
-  test('duplicated chunks: a run of first, of second, of third occurrences', () => {
+  test('duplicated chunks form a run of first, of second, of third occurrences', () => {
     const sets = ['one', 'two', 'six', 'ten'].map((token) => chunks(current(token), 20))
     const corrupt = (set: WireCookie[]): WireCookie[] => set.map((cookie) => ({ ...cookie, value: '!' }))
     const [one = [], two = [], six = [], ten = []] = sets
@@ -305,7 +311,7 @@ describe('rule 5: which candidate, and expiry', () => {
     value: JSON.stringify({ access_token: token, expires_at: exp }),
   })
 
-  test('the first unexpired candidate, past expired and broken ones', () => {
+  test('the first unexpired candidate is chosen past expired and broken ones', () => {
     const cookies = [
       { name, value: '!' },
       whole(now - 1, 'old'),
@@ -320,7 +326,7 @@ describe('rule 5: which candidate, and expiry', () => {
     expect(read([whole(now - 1, 'old'), ...chunks(fresh, 11)])).toMatchObject({ accessToken: 'new' })
   })
 
-  test('all expired: the first of them', () => {
+  test('the first session is chosen if all have expired', () => {
     const cookies = [{ name, value: '{}' }, whole(now - 5, 'a'), whole(now - 1, 'b')]
     expect(read(cookies)).toMatchObject({ accessToken: 'a', expired: true })
   })
@@ -339,7 +345,7 @@ describe('why there is no session', () => {
     ['a gap', [first, ...others.slice(1)], 'missing-chunk'],
     ['JSON without a token says more than a gap', [{ name, value: '{}' }, ...others], 'no-access-token'],
     ['too large says more than anything', [{ name, value: '{}' }, ...chunks('x'.repeat(40), 1)], 'too-large'],
-  ])('%s', (_rule, cookies, reason) => {
+  ])('the reason for no session: %s', (_rule, cookies, reason) => {
     expect(read(cookies)).toEqual(invalid(reason))
   })
 })
@@ -350,19 +356,19 @@ describe('caps', () => {
     return value + ' '.repeat(length - value.length)
   }
 
-  test('32 chunks and 131072 characters are read', () => {
+  test('a session of 32 chunks and 131072 characters is read', () => {
     expect(read(chunks(filled(32), 1))).toEqual(session('t'))
     expect(readValue(filled(131_072))).toEqual(session('t'))
     expect(read(chunks(filled(131_072), 4096))).toEqual(session('t'))
   })
 
-  test('a session beyond that is not read, even if it could be', () => {
+  test('a session beyond 32 chunks or 131072 characters is not read, even if it could be', () => {
     expect(read(chunks(filled(33), 1))).toEqual(invalid('too-large'))
     expect(readValue(filled(131_073))).toEqual(invalid('too-large'))
     expect(read(chunks(filled(131_073), 4100))).toEqual(invalid('too-large'))
   })
 
-  test('any number of cookies is answered', () => {
+  test('a jar with any number of cookies is answered', () => {
     const many = Array.from({ length: 130_000 }, (_, index) => ({ name: `${name}.${index}`, value: 'x' }))
     expect(read(many)).toEqual(invalid('too-large'))
     const same = Array.from({ length: 130_000 }, () => ({ name: `${name}.0`, value: 'x' }))
@@ -387,18 +393,21 @@ describe('hostile jars', () => {
     ['backslashes', String.raw`["\\`],
     ['padding', 'base64-===='],
     ['spaces', '{} '],
-  ])('131072 characters of %s in 32 chunks, each name three times', (_rule, piece) => {
-    const long = piece.repeat(Math.ceil(131_072 / piece.length)).slice(0, 131_072)
-    for (const text of [
-      long,
-      `base64-${long}`.slice(0, 131_072),
-      `base64-${base64(long)}`.slice(0, 131_072),
-    ]) {
-      const set = chunks(text, 4096)
-      expect(set).toHaveLength(32)
-      expect(read([...set, ...set, ...set]).kind).toBe('invalid')
-    }
-  })
+  ])(
+    'a jar with 131072 characters of %s in 32 chunks, each name three times, is answered',
+    (_rule, piece) => {
+      const long = piece.repeat(Math.ceil(131_072 / piece.length)).slice(0, 131_072)
+      for (const text of [
+        long,
+        `base64-${long}`.slice(0, 131_072),
+        `base64-${base64(long)}`.slice(0, 131_072),
+      ]) {
+        const set = chunks(text, 4096)
+        expect(set).toHaveLength(32)
+        expect(read([...set, ...set, ...set]).kind).toBe('invalid')
+      }
+    },
+  )
 
   test('each character of 32 chunks is parsed as JSON at most once', () => {
     const parsed: number[] = []
@@ -434,7 +443,7 @@ describe('parseCookieHeader (RFC 6265 section 4.2.1)', () => {
     ['text without an equals sign is skipped', 'a; b=c; ; d', ['b: c']],
     ['nothing is decoded', 'a%20b="x%20y"', ['a%20b: "x%20y"']],
     ['awkward names', '__proto__=1; constructor=2', ['__proto__: 1', 'constructor: 2']],
-  ])('%s', (_rule, header, pairs) => {
+  ])('a Cookie header is parsed: %s', (_rule, header, pairs) => {
     expect(parseCookieHeader(header).map((cookie) => `${cookie.name}: ${cookie.value}`)).toEqual(pairs)
   })
 

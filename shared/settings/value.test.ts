@@ -66,13 +66,13 @@ describeParser(
   ['', '0', '0.1ms', '-5', '5 s', '25h', '2d', '1e3', '1H'],
 )
 
-it('a fault names the longest duration', () => {
+it('the fault of a duration names the longest one', () => {
   expect(() => short('25h')).toThrow(
     'expected seconds, or a number with a unit, such as 30 or 500ms, up to 24h',
   )
 })
 
-it('a fault lists the choices', () => {
+it('the fault of a choice lists all choices', () => {
   const { choices, parse } = oneOf('a', 'b', 'c')
   expect(choices).toEqual(['a', 'b', 'c'])
   expect(() => parse('d')).toThrow('expected a, b or c')

@@ -15,26 +15,26 @@ describe('a list of definitions', () => {
     ['--long', 'six'],
   ] as const
 
-  it('a table folds long texts beside their names', () => {
+  it('a list of definitions folds long texts beside their names', () => {
     expect(definitionList(rows, 42)).toBe(
       '  --a     one two three four five six\n          seven\n  --long  six',
     )
   })
 
-  it('a table puts texts below their names if there is no room', () => {
+  it('a list of definitions puts texts below their names if there is no room', () => {
     expect(definitionList(rows, 34)).toBe(
       '  --a\n      one two three four five six\n      seven\n  --long\n      six',
     )
   })
 
-  it('a table never cuts a word', () => {
+  it('a list of definitions never cuts a word', () => {
     const word = 'x'.repeat(200)
     expect(definitionList([['--a', `before ${word} after`]], 40)).toContain(word)
   })
 })
 
 describe('a paragraph', () => {
-  it('a table is folded at its width', () => {
+  it('a paragraph is folded at its width', () => {
     expect(paragraph('one two three', 7)).toBe('one two\nthree')
     expect(paragraph('one two three')).toBe('one two three')
   })
@@ -45,7 +45,7 @@ describe('a paragraph', () => {
     [20, 40],
     [80, 80],
     [300, 100],
-  ])('on a terminal of %s columns is %d wide', (columns, width) => {
+  ])('a paragraph on a terminal of %s columns is %d wide', (columns, width) => {
     expect(lineWidth(columns)).toBe(width)
   })
 })

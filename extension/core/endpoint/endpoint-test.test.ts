@@ -57,7 +57,7 @@ function legacyServer(call: Call): Answer {
 }
 
 describe('a server of 2025-11-25', () => {
-  it('lists the tools of a 2025-11-25 server', async () => {
+  it('the connection test lists the tools of a 2025-11-25 server', async () => {
     const browser = browserWith((call) => {
       if (call.method === 'tools/list') browser.world.now += 0.042
       return legacyServer(call)
@@ -87,7 +87,7 @@ describe('a server of 2025-11-25', () => {
     expect(requests[2]?.headers['MCP-Protocol-Version']).toBe('2025-11-25')
   })
 
-  it('keeps session and revision of a 2025-11-25 server, and ends the session', async () => {
+  it('the connection test keeps session and revision of a 2025-11-25 server, and ends the session', async () => {
     const browser = browserWith((call, request) => {
       if (request.method === 'DELETE') return { status: 200 }
       if (call.method !== 'initialize') return legacyServer(call)
@@ -102,7 +102,7 @@ describe('a server of 2025-11-25', () => {
     }
   })
 
-  it('accepts a server that refuses to end its session', async () => {
+  it('the connection test accepts a server that refuses to end its session', async () => {
     const browser = browserWith((call, request) => {
       if (request.method === 'DELETE') return undefined
       if (call.method !== 'initialize') return legacyServer(call)
@@ -111,7 +111,7 @@ describe('a server of 2025-11-25', () => {
     expect((await testEndpoint(browser, baseUrl, token)).kind).toBe('passed')
   })
 
-  it('survives a revision that cannot be a header value', async () => {
+  it('the connection test survives a revision that cannot be a header value', async () => {
     const result = { ...opened.result, protocolVersion: 'x\r\ny' }
     const browser = browserWith((call) => (call.method === 'initialize' ? { result } : legacyServer(call)))
     expect((await testEndpoint(browser, baseUrl, token)).kind).toBe('passed')
@@ -122,7 +122,7 @@ describe('a server of 2025-11-25', () => {
     ['LF', '\n'],
     ['CRLF', '\r\n'],
     ['CR', '\r'],
-  ])('reads an event stream with lines ended by %s', async (_case, end) => {
+  ])('the connection test reads an event stream with lines ended by %s', async (_case, end) => {
     const browser = browserWith((call) => {
       const answer = legacyServer(call)
       if (answer === undefined || 'status' in answer) return answer
@@ -135,7 +135,7 @@ describe('a server of 2025-11-25', () => {
     expect(await testEndpoint(browser, baseUrl, token)).toMatchObject({ tools: ['list_notes', 'add_note'] })
   })
 
-  it('reads several pages of tools, up to a limit', async () => {
+  it('the connection test reads several pages of tools, up to a limit', async () => {
     const paged = (last: number): MemoryBrowser => {
       return browserWith((call) => {
         if (call.method !== 'tools/list') return legacyServer(call)
@@ -154,7 +154,7 @@ describe('a server of 2025-11-25', () => {
 describe('a server of 2026-07-28', () => {
   const unsupported = { error: { code: -32_022, message: 'Unsupported protocol version', data: {} } }
 
-  it('asks a 2026-07-28 server in its own way, and shows its name', async () => {
+  it('the connection test asks a 2026-07-28 server in its own way, and shows its name', async () => {
     const serverInfo = { 'io.modelcontextprotocol/serverInfo': { name: 'Modern', version: '2' } }
     const browser = browserWith((call, { headers }) => {
       if (call.params?._meta === undefined) return { status: 400, body: JSON.stringify(unsupported) }
@@ -173,12 +173,15 @@ describe('a server of 2026-07-28', () => {
     expect(browser.world.requests).toHaveLength(2)
   })
 
-  test.each([400, 404, 405, 200])('tries 2026-07-28 after status %d for initialize', async (status) => {
-    const browser = browserWith((call) => {
-      return call.method === 'initialize' ? { status, body: JSON.stringify(unsupported) } : tools('a')
-    })
-    expect(await testEndpoint(browser, baseUrl, token)).toMatchObject({ kind: 'passed', server: undefined })
-  })
+  test.each([400, 404, 405, 200])(
+    'the connection test tries 2026-07-28 after status %d for initialize',
+    async (status) => {
+      const browser = browserWith((call) => {
+        return call.method === 'initialize' ? { status, body: JSON.stringify(unsupported) } : tools('a')
+      })
+      expect(await testEndpoint(browser, baseUrl, token)).toMatchObject({ kind: 'passed', server: undefined })
+    },
+  )
 })
 
 describe('a refusal', () => {
@@ -190,13 +193,13 @@ describe('a refusal', () => {
     [401, 'a challenge', { 'www-authenticate': challenge }, reason],
     [403, 'a challenge', { 'www-authenticate': challenge }, reason],
     [401, 'none, or one that CORS hides', {}, { error: undefined, description: undefined }],
-  ])('reports a refusal with %d and %s', async (status, _what, headers, facts) => {
+  ])('the connection test reports a refusal with %d and %s', async (status, _what, headers, facts) => {
     const browser = browserWith(() => ({ status, headers }))
     expect(await testEndpoint(browser, baseUrl, token)).toEqual({ kind: 'refused', status, ...facts })
     expect(browser.world.requests).toHaveLength(1)
   })
 
-  it('reports the refusal of tools/list alone, as for a missing scope', async () => {
+  it('the connection test reports the refusal of tools/list alone, as for a missing scope', async () => {
     const headers = { 'www-authenticate': 'Bearer error="insufficient_scope"' }
     const browser = browserWith((call) =>
       call.method === 'tools/list' ? { status: 403, headers } : legacyServer(call),
@@ -207,7 +210,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('shows a refusal as one shortened line without the token', async () => {
+  it('the connection test shows a refusal as one shortened line without the token', async () => {
     const description = `\u202E${token} ${token.slice(5)} <b>${'x'.repeat(1000)}`
     const headers = { 'www-authenticate': `Bearer error="e", error_description="${description}"` }
     const result = await testEndpoint(
@@ -233,12 +236,12 @@ describe('what is not MCP', () => {
     ['an answer to something else', { status: 200, body: '{"jsonrpc":"2.0","id":77,"result":{"tools":[]}}' }],
     ['a list', { status: 200, body: '[]' }],
     ['endless brackets', { status: 200, body: '['.repeat(200_000) }],
-  ])('%s', async (_case, answer, status = 200, detail) => {
+  ])('the connection test reports as not MCP: %s', async (_case, answer, status = 200, detail) => {
     const browser = browserWith(() => answer)
     expect(await testEndpoint(browser, baseUrl, token)).toEqual({ kind: 'not-mcp', status, detail })
   })
 
-  it('survives tools of every shape, up to a limit', async () => {
+  it('the connection test survives tools of every shape, up to a limit', async () => {
     const odd = [
       null,
       5,
@@ -263,7 +266,7 @@ describe('what is not MCP', () => {
 
 describe('where the token goes', () => {
   test.each(['http://mcp.example.com', 'http://192.168.0.9:8787', 'ftp://localhost', 'no url', ''])(
-    'not to %s',
+    'the connection test sends the token not to %s',
     async (url) => {
       const browser = browserWith(legacyServer)
       expect((await testEndpoint(browser, url, token)).kind).toBe('unreachable')
@@ -272,7 +275,7 @@ describe('where the token goes', () => {
   )
 
   test.each(['http://localhost:8787', 'http://127.0.0.1:8787', 'https://example.com/tools'])(
-    'to %s',
+    'the connection test sends the token to %s',
     async (url) => {
       const browser = browserWith(legacyServer)
       expect((await testEndpoint(browser, url, token)).kind).toBe('passed')
@@ -282,7 +285,7 @@ describe('where the token goes', () => {
 })
 
 describe('no answer', () => {
-  it('tells a server that needs permission from an unreachable one', async () => {
+  it('the connection test tells a server that needs permission from an unreachable one', async () => {
     const browser = createMemoryBrowser()
     expect(await testEndpoint(browser, baseUrl, token)).toEqual({
       kind: 'no-permission',
@@ -295,7 +298,7 @@ describe('no answer', () => {
     })
   })
 
-  it('in Firefox needs the permission, which is also the consent, before anything is sent', async () => {
+  it('in Firefox the connection test needs the permission, which is also the consent, before anything is sent', async () => {
     const browser = browserWith(legacyServer, { asksInTab: true })
     expect((await testEndpoint(browser, baseUrl, token)).kind).toBe('no-permission')
     expect(browser.world.requests).toEqual([])
@@ -303,7 +306,7 @@ describe('no answer', () => {
     expect((await testEndpoint(browser, baseUrl, token)).kind).toBe('passed')
   })
 
-  it('reports an answer that breaks off as unreachable', async () => {
+  it('the connection test reports an answer that breaks off as unreachable', async () => {
     const browser = browserWith((call) => (call.method === 'initialize' ? opened : undefined))
     expect(await testEndpoint(browser, baseUrl, token)).toEqual({
       kind: 'unreachable',

@@ -5,7 +5,7 @@ import { jwt, now } from '../../../tests/support/extension/core/session-fixture.
 const values = (claims: object): Record<string, string> =>
   Object.fromEntries(readClaims(jwt(claims)).map(({ name, value }) => [name, value]))
 
-test('shows claims as text, in their order, and times as times', () => {
+test('claims are shown as text, in their order, and times as times', () => {
   const claims = readClaims(jwt({ app: { plan: 'pro' }, aud: ['a', 'b'], is_anonymous: false, aal: null }))
   expect(claims).toEqual([
     { name: 'iss', value: 'https://abc.supabase.co/auth/v1' },
@@ -19,7 +19,7 @@ test('shows claims as text, in their order, and times as times', () => {
   ])
 })
 
-test('leaves out claims named like a secret, at every depth', () => {
+test('claims named like a secret are left out, at every depth', () => {
   const found = values({
     provider_token: 'SECRET',
     providerRefreshToken: 'SECRET',
@@ -41,7 +41,7 @@ test.each([
   }
 })
 
-test('shows at most forty claims, each shortened', () => {
+test('at most forty claims are shown, each shortened', () => {
   const many = Object.fromEntries(
     Array.from({ length: 60 }, (_, index) => [`claim${index}${'n'.repeat(500)}`, 'v'.repeat(5000)]),
   )
@@ -51,7 +51,7 @@ test('shows at most forty claims, each shortened', () => {
 })
 
 test.each(['', 'opaque', 'a.b.c', 'mcpa_0123456789'])(
-  'shows no claims of %j, which is not a JWT',
+  'no claims of %j, which is not a JWT, are shown',
   (token) => {
     expect(readClaims(token)).toEqual([])
   },

@@ -28,7 +28,7 @@ describe('golden texts', () => {
       'test-claude-code',
       `claude mcp add --transport http example-com-test https://mcp.example.com/mcp --header 'Authorization: Bearer ${token}'`,
     ],
-  ] as const)('%s', (format, text) => {
+  ] as const)('the format %s has its exact text', (format, text) => {
     expect(formatText(format, { token, baseUrl })).toBe(text)
   })
 
@@ -70,12 +70,12 @@ describe('golden texts', () => {
         },
       },
     ],
-  ] as const)('%s', (format, value) => {
+  ] as const)('the format %s has its exact JSON', (format, value) => {
     expect(formatText(format, { token, baseUrl })).toBe(JSON.stringify(value, undefined, 2))
   })
 })
 
-test('offers formats with a server only if there is one, and the token first', () => {
+test('formats with a server are offered only if there is one, and the token comes first', () => {
   expect(offeredFormats(undefined)).toEqual(['token', 'header', 'environment'])
   const all = offeredFormats(baseUrl)
   expect(all[0]).toBe('token')
@@ -95,7 +95,7 @@ describe('in a shell', () => {
   const hostile = 'https://mcp.example.com/a\'b$(touch%20x)`id`;&|*?~"#'
   const odd = '~a.b-c_d+e/f=='
 
-  test.each(shells)('words arrive unchanged in %s', async (shell) => {
+  test.each(shells)('words of a command line arrive unchanged in %s', async (shell) => {
     const input = { token: odd, baseUrl: hostile }
     const url = `${hostile}/mcp`
     expect(await wordsOf(shell, formatText('bridge', input), 'drawbridge')).toEqual([
@@ -119,7 +119,7 @@ describe('in a shell', () => {
     expect((await run(shell, ['-c', line])).stdout).toBe(odd)
   })
 
-  it('quotes any printable text for a shell', async () => {
+  it('formatText quotes any printable text for a shell', async () => {
     const texts = fc.sample(fc.string({ unit: 'grapheme-ascii', minLength: 1 }), 40)
     const lines = texts.map((text) => formatText('environment', { token: text, baseUrl: undefined }))
     const line = lines.map((each) => `${each}; printf '%s\\n' "$DRAWBRIDGE_TOKEN"`).join('\n')

@@ -57,12 +57,12 @@ describe('the first view', () => {
     ['a page of the browser', { url: 'chrome://extensions/' }],
     ['a file', { url: 'file:///tmp/a.html' }],
     ['a page that the extension may not even name', { clicked: false }],
-  ])('shows no web page for %s', async (_case, tab) => {
+  ])('the popup shows no web page for %s', async (_case, tab) => {
     const { view } = await open({ tabs: [newTab(tab)], settings })
     expect(view()).toEqual({ kind: 'no-web-page', appUrl: app.appUrl })
   })
 
-  it('shows no web page without a tab', async () => {
+  it('the popup shows no web page without a tab', async () => {
     const { view } = await open({ tabs: [] })
     expect(view()).toEqual({ kind: 'no-web-page', appUrl: undefined })
   })
@@ -70,12 +70,12 @@ describe('the first view', () => {
   it.each([
     ['the page shows nothing', {}],
     ['the page refuses scripts', { refusesScripts: true }],
-  ])('offers the permission for %s if cookies are not allowed', async (_case, tab) => {
+  ])('the popup offers the permission for %s if cookies are not allowed', async (_case, tab) => {
     const { view } = await open({ tabs: [newTab({ ...tab, incognito: true })] })
     expect(view()).toEqual({ kind: 'no-permission', host: 'app.example.com', incognito: true })
   })
 
-  it('shows signed out, with the way to the app, if there is no session despite permission', async () => {
+  it('the popup shows signed out, with the way to the app, if there is no session despite permission', async () => {
     const allowed = new Set([...appAllowed, 'https://example.com/*', 'http://example.com/*'])
     expect((await open({ allowed })).view()).toEqual({
       kind: 'signed-out',
@@ -90,7 +90,7 @@ describe('the first view', () => {
     expect(browser.world.openedTabs).toEqual([app.appUrl])
   })
 
-  it('tells missing chunks from values that are not a session', async () => {
+  it('the popup tells missing chunks from values that are not a session', async () => {
     const [, second] = sessionCookies(token, { size: 450 })
     const incomplete = await open({ cookies: second ? [second] : [] })
     expect(incomplete.view()).toEqual({ kind: 'incomplete', host: 'app.example.com', project: 'abc' })
@@ -130,14 +130,14 @@ describe('the first view', () => {
   it.each([
     ['none: the host, and no server', undefined, 'app.example.com', undefined, 3],
     ['that of the settings', app, 'The app', 'https://mcp.example.com/mcp', 13],
-  ])('shows the profile: %s', async (_case, profile, label, server, formats) => {
+  ])('the ready view shows the profile: %s', async (_case, profile, label, server, formats) => {
     const settings = { version: 1, profiles: profile ? [profile] : [] } as const
     const { ready } = await open({ cookies: sessionCookies(token), settings })
     expect(ready().profile).toEqual({ label, server })
     expect(ready().formats).toHaveLength(formats)
   })
 
-  it('shows one view, without the token, whatever part of the browser fails', async () => {
+  it('the popup shows one view, without the token, whatever part of the browser fails', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error(`A message with ${token}`))
     for (const part of ['tab', 'cookies', 'page', 'mayRead', 'takeIntent', 'loadSettings'] as const) {
       const browser = createMemoryBrowser({ cookies: sessionCookies(token) })
@@ -151,7 +151,7 @@ describe('the first view', () => {
 describe('asking for permission', () => {
   const cookies = sessionCookies(token, { httpOnly: true, size: 300 })
 
-  it('asks for permission in the click, and continues if the popup stays open', async () => {
+  it('the popup asks for permission in the click, and continues if the popup stays open', async () => {
     const { browser, popup, view } = await open({ cookies })
     const answered = popup.act({ kind: 'allow' })
     expect(browser.world.questions).toEqual([{ patterns: appAllowed, purpose: 'read' }])
@@ -161,7 +161,7 @@ describe('asking for permission', () => {
     expect(browser.world.intent).toBeUndefined()
   })
 
-  it('continues in a new popup if the prompt closed the first', async () => {
+  it('the popup continues in a new popup if the prompt closed the first', async () => {
     const { browser, popup, views } = await open({ cookies, questionClosesPopup: true })
     void popup.act({ kind: 'allow' })
     popup.close()
@@ -174,7 +174,7 @@ describe('asking for permission', () => {
     expect(browser.world.intent).toBeUndefined()
   })
 
-  it('continues the connection test in a new popup', async () => {
+  it('the popup continues the connection test in a new popup', async () => {
     const trial = await open({ cookies: sessionCookies(token), settings, questionClosesPopup: true })
     void trial.popup.act({ kind: 'allow-test' })
     trial.popup.close()
@@ -191,7 +191,7 @@ describe('asking for permission', () => {
     expect((await openIn(trial.browser)).ready().test).toEqual({ kind: 'none' })
   })
 
-  it('does not continue the test in another tab', async () => {
+  it('the popup does not continue the test in another tab', async () => {
     const { browser, popup } = await open({
       cookies: sessionCookies(token),
       settings,
@@ -208,13 +208,16 @@ describe('asking for permission', () => {
   it.each([
     ['be refused', async () => false],
     ['fail', () => Promise.reject(new Error('The manifest does not list it.'))],
-  ])('may %s: nothing changes, and nothing waits to go on', async (_what, requestRead) => {
-    const browser = createMemoryBrowser({ cookies })
-    const { popup, view } = await openIn({ ...browser, requestRead })
-    await popup.act({ kind: 'allow' })
-    expect(view().kind).toBe('no-permission')
-    expect(browser.world.intent).toBeUndefined()
-  })
+  ])(
+    'the request for permission may %s: nothing changes, and nothing waits to go on',
+    async (_what, requestRead) => {
+      const browser = createMemoryBrowser({ cookies })
+      const { popup, view } = await openIn({ ...browser, requestRead })
+      await popup.act({ kind: 'allow' })
+      expect(view().kind).toBe('no-permission')
+      expect(browser.world.intent).toBeUndefined()
+    },
+  )
 
   it('the settings page asks for permission in Firefox', async () => {
     const { browser, popup } = await open({ cookies, asksInTab: true })
@@ -226,7 +229,7 @@ describe('asking for permission', () => {
     expect(test.browser.world.openedSettings).toEqual(['test=https%3A%2F%2Fmcp.example.com&tab=1'])
   })
 
-  it('asks for the parent domain when the host was not enough', async () => {
+  it('the popup asks for the parent domain when the host was not enough', async () => {
     const domain = { domain: 'example.com', hostOnly: false, httpOnly: true }
     const { browser, popup, view } = await open({ cookies: sessionCookies(token, domain) })
     await popup.act({ kind: 'allow' })
@@ -280,7 +283,7 @@ describe('a session that ends', () => {
     expect(views).toHaveLength(count)
   })
 
-  it('notices a renewed session without an event', async () => {
+  it('the popup notices a renewed session without an event', async () => {
     const { browser, popup, view } = await open({ cookies: sessionCookies(jwt({ exp: now - 5 })) })
     await popup.act({ kind: 'reload' })
     browser.world.cookies = sessionCookies(token)
@@ -288,7 +291,7 @@ describe('a session that ends', () => {
     expect(view().kind).toBe('ready')
   })
 
-  it('stops waiting for a renewed session', async () => {
+  it('the popup stops waiting for a renewed session', async () => {
     const over = sessionCookies(jwt({ exp: now - 5 }))
     const { browser, popup, view } = await open({ cookies: over })
     await popup.act({ kind: 'reload' })
@@ -304,7 +307,7 @@ describe('a session that ends', () => {
     expect(view().kind).toBe('no-permission')
   })
 
-  it('asks again for a permission that a reload revoked, as in Firefox', async () => {
+  it('the popup asks again for a permission that a reload revoked, as in Firefox', async () => {
     const cookies = sessionCookies(jwt({ exp: now - 5 }))
     const { browser, popup, view } = await open({ cookies, clickEndsWithReload: true })
     await popup.act({ kind: 'reload' })
@@ -315,7 +318,7 @@ describe('a session that ends', () => {
     expect(view().kind).toBe('ready')
   })
 
-  it('shows the expired session when the reload fails', async () => {
+  it('the popup shows the expired session when the reload fails', async () => {
     const browser = createMemoryBrowser({ cookies: sessionCookies(jwt({ exp: now - 5 })) })
     const reload = (): Promise<never> => Promise.reject(new Error('The tab is gone.'))
     const { popup, view } = await openIn({ ...browser, reload })
@@ -346,7 +349,7 @@ describe('several sessions', () => {
     expect((await openIn(browser)).view().kind).toBe('several')
   })
 
-  it('forgets the choice of a session that is gone', async () => {
+  it('the popup forgets the choice of a session that is gone', async () => {
     const { browser, popup, ready } = await open({ cookies })
     await popup.act({ kind: 'choose', sessionId: 'sb-two-auth-token' })
     browser.world.cookies = sessionCookies(jwt({ sub: 'a' }))
@@ -358,7 +361,7 @@ describe('several sessions', () => {
     expect(ready().session.project).toBe('abc')
   })
 
-  it('needs no choice if the profile names the cookie, or only one session is active', async () => {
+  it('the popup needs no choice if the profile names the cookie, or only one session is active', async () => {
     const profile = { ...app, cookieName: 'sb-two-auth-token' }
     const named = await open({ cookies, settings: { version: 1, profiles: [profile] } })
     expect(named.ready()).toMatchObject({ session: { project: 'two' }, hasOthers: true })
@@ -373,7 +376,7 @@ describe('several sessions', () => {
 })
 
 describe('the ready screen', () => {
-  it('copies in the click, says so, and stops saying so after two seconds', async () => {
+  it('copying writes in the click, says so, and stops saying so after two seconds', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
     void popup.act({ kind: 'copy', format: 'header' })
     expect(browser.world.clipboard).toBe(`Authorization: Bearer ${token}`)
@@ -387,7 +390,7 @@ describe('the ready screen', () => {
     expect(ready().copied).toBeUndefined()
   })
 
-  it('says that copying failed, until it works', async () => {
+  it('the ready screen says that copying failed, until it works', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), clipboardFails: true })
     await popup.act({ kind: 'copy', format: 'token' })
     expect(ready()).toMatchObject({ copied: undefined, copyFailed: true })
@@ -398,7 +401,7 @@ describe('the ready screen', () => {
     expect(ready()).toMatchObject({ copied: 'token', copyFailed: false })
   })
 
-  it('copies every format that it offers', async () => {
+  it('the ready screen copies every format that it offers', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
     for (const format of ready().formats) {
       browser.world.clipboard = undefined
@@ -410,13 +413,13 @@ describe('the ready screen', () => {
     }
   })
 
-  it('copies nothing when there is no session', async () => {
+  it('the popup copies nothing when there is no session', async () => {
     const { browser, popup } = await open({ cookies: sessionCookies(jwt({ exp: now - 1 })) })
     await popup.act({ kind: 'copy', format: 'token' })
     expect(browser.world.clipboard).toBeUndefined()
   })
 
-  it('reveals the token for ten seconds', async () => {
+  it('the ready screen reveals the token for ten seconds', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token) })
     await popup.act({ kind: 'reveal' })
     expect(ready().revealed).toBe(token)
@@ -429,7 +432,7 @@ describe('the ready screen', () => {
     expect(ready().revealed).toBeUndefined()
   })
 
-  it('forgets test and copy status of another token', async () => {
+  it('the ready screen forgets test and copy status of another token', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
     await popup.act({ kind: 'reveal' })
     await popup.act({ kind: 'copy', format: 'token' })
@@ -442,7 +445,7 @@ describe('the ready screen', () => {
     expect(ready()).toMatchObject({ revealed: undefined, copied: undefined, test: { kind: 'none' } })
   })
 
-  it('sends the token only to the server of the profile, and only on request', async () => {
+  it('the connection test sends the token only to the server of the profile, and only on request', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
     expect(browser.world.requests).toEqual([])
     browser.world.respond = () => {
@@ -461,7 +464,7 @@ describe('the ready screen', () => {
     expect(browser.world.requests.map(({ url }) => url)).toEqual(['https://mcp.example.com/mcp'])
   })
 
-  it('drops the result of a test for a token that was replaced', async () => {
+  it('the ready screen drops the result of a test for a token that was replaced', async () => {
     const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
     const testing = popup.act({ kind: 'test' })
     browser.world.cookies = sessionCookies(jwt({ sub: 'other' }))
@@ -528,7 +531,7 @@ describe('a server that the page announces', () => {
     expect(browser.world.settings.profiles).toEqual([other, { ...named, baseUrl: 'https://mcp.example.com' }])
   })
 
-  it('ignores the announced server if one is set, and at another app', async () => {
+  it('the popup ignores the announced server if one is set, and at another app', async () => {
     const evil = newTab({ announced: 'https://evil.example/mcp' })
     const { browser, popup, ready } = await open({ cookies, tabs: [evil], settings })
     expect(ready()).toMatchObject({ announced: undefined, profile: { server: announced } })
@@ -559,7 +562,7 @@ describe('a server that the page announces', () => {
   })
 })
 
-test('opens every linked client of the table, with the server’s name and without the token', async () => {
+test('the popup opens every linked client of the table, with the server’s name and without the token', async () => {
   const { browser, popup, ready } = await open({ cookies: sessionCookies(token), settings })
   const { clients } = ready()
   for (const { id: client } of clients) await popup.act({ kind: 'open-client', client })

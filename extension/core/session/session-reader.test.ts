@@ -43,56 +43,59 @@ describe('every cookie vector', () => {
     })
   }
 
-  test.each(file.vectors.map((vector) => [vector.id, vector] as const))('%s', async (_id, vector) => {
-    const browser = createMemoryBrowser({
-      now: file.meta.now,
-      cookies: jarOf(vector),
-      // One vector has cookies of the parent domain, which Chromium shows only with permission for it.
-      allowed: new Set([...appAllowed, ...originPatterns('https://example.com')]),
-    })
-    // Twice: found by its default name, and by the profile's name.
-    for (const name of [undefined, vector.cookie_name]) {
-      const reading = await readFrom(browser, name)
-      const { expect: wanted } = vector
-      const isUsual = vector.cookie_name === file.meta.cookie_name
-      if (wanted.error === 'absent' || (name === undefined && !isUsual)) {
-        expect(reading).toEqual({ kind: 'none', mayRead: true })
-      } else if (wanted.error === 'invalid') {
-        expect(reading).toMatchObject({ kind: 'invalid', project: file.meta.project_ref })
-      } else {
-        const session =
-          reading.kind === 'sessions' && reading.sessions.find(({ view }) => view.id === vector.cookie_name)
-        expect(session).toMatchObject({
-          token: wanted.access_token,
-          view: {
-            project: isUsual ? file.meta.project_ref : vector.cookie_name,
-            account: 'ada@example.com',
-            expiresAt: wanted.expires_at,
-          },
-        })
+  test.each(file.vectors.map((vector) => [vector.id, vector] as const))(
+    'the cookie vector %s is read as specified',
+    async (_id, vector) => {
+      const browser = createMemoryBrowser({
+        now: file.meta.now,
+        cookies: jarOf(vector),
+        // One vector has cookies of the parent domain, which Chromium shows only with permission for it.
+        allowed: new Set([...appAllowed, ...originPatterns('https://example.com')]),
+      })
+      // Twice: found by its default name, and by the profile's name.
+      for (const name of [undefined, vector.cookie_name]) {
+        const reading = await readFrom(browser, name)
+        const { expect: wanted } = vector
+        const isUsual = vector.cookie_name === file.meta.cookie_name
+        if (wanted.error === 'absent' || (name === undefined && !isUsual)) {
+          expect(reading).toEqual({ kind: 'none', mayRead: true })
+        } else if (wanted.error === 'invalid') {
+          expect(reading).toMatchObject({ kind: 'invalid', project: file.meta.project_ref })
+        } else {
+          const session =
+            reading.kind === 'sessions' && reading.sessions.find(({ view }) => view.id === vector.cookie_name)
+          expect(session).toMatchObject({
+            token: wanted.access_token,
+            view: {
+              project: isUsual ? file.meta.project_ref : vector.cookie_name,
+              account: 'ada@example.com',
+              expiresAt: wanted.expires_at,
+            },
+          })
+        }
+        const all = vector.all_sessions?.map(({ access_token }) => access_token)
+        if (all) expect(tokensIn(reading).toSorted()).toEqual(all.toSorted())
       }
-      const all = vector.all_sessions?.map(({ access_token }) => access_token)
-      if (all) expect(tokensIn(reading).toSorted()).toEqual(all.toSorted())
-    }
-  })
+    },
+  )
 })
 
 describe('what the browser shows', () => {
   const httpOnly = sessionCookies(jwt(), { httpOnly: true, size: 100 })
 
-  it('finds nothing without a click and without permission', async () => {
+  it('the reader finds nothing without a click and without permission', async () => {
     const browser = createMemoryBrowser({ tabs: [newTab({ clicked: false })], cookies: httpOnly })
     expect(await readFrom(browser)).toEqual({ kind: 'none', mayRead: false })
   })
 
-  it('after a click finds only sessions that scripts of the page see', async () => {
+  it('after a click the reader finds only sessions that scripts of the page see', async () => {
     const browser = createMemoryBrowser({ cookies: httpOnly })
     expect(await readFrom(browser)).toEqual({ kind: 'none', mayRead: false })
     browser.world.cookies = sessionCookies(jwt(), { size: 100 })
     expect(tokensIn(await readFrom(browser))).toEqual([jwt()])
   })
 
-  it('with permission finds every session, also if scripts are refused', async () => {
+  it('with permission the reader finds every session, also if scripts are refused', async () => {
     const tabs = [newTab({ clicked: false, refusesScripts: true })]
     const browser = createMemoryBrowser({ tabs, cookies: httpOnly, allowed: new Set(appAllowed) })
     expect(tokensIn(await readFrom(browser))).toEqual([jwt()])
@@ -100,7 +103,7 @@ describe('what the browser shows', () => {
     expect(await readFrom(browser)).toMatchObject({ kind: 'none', mayRead: true })
   })
 
-  it('needs permission for both schemes: cookies without Secure belong to http', async () => {
+  it('the reader needs permission for both schemes: cookies without Secure belong to http', async () => {
     const browser = createMemoryBrowser({
       cookies: httpOnly,
       allowed: new Set(['https://app.example.com/*']),
@@ -113,7 +116,7 @@ describe('what the browser shows', () => {
   it.each([
     ['a container', 'firefox-container-3'],
     ['a private window', 'firefox-private'],
-  ])('reads the cookies of the tab’s store: %s', async (_case, storeId) => {
+  ])('the reader reads the cookies of the tab’s store: %s', async (_case, storeId) => {
     const cookies = [
       ...sessionCookies(jwt()),
       ...sessionCookies(jwt({ email: 'grace@example.com' }), { storeId }),
@@ -149,7 +152,7 @@ describe('chunks', () => {
     { partition: 'https://example.com', secure: true },
   ]
 
-  test.each(others)('does not join chunks with those of %j', async (other) => {
+  test.each(others)('the reader does not join chunks with those of %j', async (other) => {
     const url = 'https://app.example.com/admin/'
     const cookies = [first, { ...second, ...other }]
     const browser = createMemoryBrowser({
@@ -170,14 +173,14 @@ describe('places', () => {
     reading.kind === 'sessions' ? reading.sessions.map(({ view }) => `${view.id} ${view.place}`) : []
   const withStorage = (localStorage: MemoryTab['localStorage']): MemoryTab[] => [newTab({ localStorage })]
 
-  it('reads plain JSON from local storage, with literal percent signs', async () => {
+  it('the reader reads plain JSON from local storage, with literal percent signs', async () => {
     const token = jwt()
     const json = sessionJson(token).replace('ada@example.com"}', '100%22 \uD800"}')
     const reading = await readFrom(createMemoryBrowser({ tabs: withStorage({ [cookieName]: json }) }))
     expect(reading).toMatchObject({ sessions: [{ token, view: { place: 'local-storage', project: 'abc' } }] })
   })
 
-  it('shows the same token in several places once, as the cookie', async () => {
+  it('the reader shows the same token in several places once, as the cookie', async () => {
     const tabs = withStorage({ [cookieName]: sessionJson(jwt()), 'sb-copy-auth-token': sessionJson(jwt()) })
     const partitioned = sessionCookies(jwt(), { partition: 'https://app.example.com', secure: true })
     const cookies = [...sessionCookies(jwt(), { httpOnly: true }), ...partitioned]
@@ -185,7 +188,7 @@ describe('places', () => {
     expect(places(reading)).toEqual([`${cookieName} cookie`])
   })
 
-  it('says that a cookie is partitioned', async () => {
+  it('the reader says that a cookie is partitioned', async () => {
     const cookies = sessionCookies(jwt(), { partition: 'https://example.com', secure: true, httpOnly: true })
     const browser = createMemoryBrowser({ cookies, allowed: new Set(appAllowed) })
     expect(places(await readFrom(browser))).toEqual([`${cookieName} partitioned-cookie`])
@@ -193,7 +196,7 @@ describe('places', () => {
     expect(await readFrom(browser)).toMatchObject({ kind: 'none' })
   })
 
-  it('prefers the browser’s cookies to those of the page', async () => {
+  it('the reader prefers the browser’s cookies to those of the page', async () => {
     const tabs = withStorage({ [cookieName]: sessionJson(jwt({ sub: 'page' })) })
     const cookies = [
       ...sessionCookies(jwt({ sub: 'http-only' }), { httpOnly: true }),
@@ -203,7 +206,7 @@ describe('places', () => {
     expect(tokensIn(reading)).toEqual([jwt({ sub: 'http-only' })])
   })
 
-  it('prefers active sessions to expired ones, wherever they are', async () => {
+  it('the reader prefers active sessions to expired ones, wherever they are', async () => {
     const over = jwt({ exp: now - 1 })
     const tabs = withStorage({ [cookieName]: sessionJson(jwt()) })
     const reading = await readFrom(createMemoryBrowser({ tabs, cookies: sessionCookies(over) }))
@@ -230,11 +233,11 @@ describe('several sessions', () => {
     return reading.kind === 'sessions' ? reading.sessions.map(({ view }) => view.project) : []
   }
 
-  it('lists sessions as found, expired ones last, and broken ones not at all', async () => {
+  it('the reader lists sessions as found, expired ones last, and broken ones not at all', async () => {
     expect(await projects()).toEqual(['abc', 'other', 'old'])
   })
 
-  it('lists the session of the profile first, whatever its state', async () => {
+  it('the reader lists the session of the profile first, whatever its state', async () => {
     expect(await projects(other)).toEqual(['other', 'abc', 'old'])
     expect(await projects('sb-old-auth-token')).toEqual(['old', 'abc', 'other'])
     expect(await projects('absent')).toEqual(['abc', 'other', 'old'])
@@ -253,7 +256,7 @@ describe('names', () => {
     'supabase-auth-token',
     'a.0',
     'sb-[::1]-x',
-  ])('reads a session named %j by the profile, from cookies and local storage', async (name) => {
+  ])('the reader reads a session named %j by the profile, from cookies and local storage', async (name) => {
     for (const size of [Infinity, 200]) {
       const cookies = sessionCookies(jwt(), { name, size, httpOnly: size === 200 })
       const reading = await readFrom(createMemoryBrowser({ cookies, allowed: new Set(appAllowed) }), name)
@@ -264,7 +267,7 @@ describe('names', () => {
     expect(tokensIn(reading)).toEqual([jwt()])
   })
 
-  it('knows the cookie name of the oldest library', async () => {
+  it('the reader knows the cookie name of the oldest library', async () => {
     const cookies = [
       newCookie({
         name: 'supabase-auth-token',
@@ -277,7 +280,7 @@ describe('names', () => {
 
 describe('tokens', () => {
   test.each(['a\r\nX-Evil: 1', 'a b', "a'; rm -rf ~ #", 'a"b', 'töken', 'a\u0000', '=', '<b>'])(
-    '%j could break out of where it is put: it is none',
+    'the token %j, which could break out of its place, is rejected',
     async (token) => {
       const cookies = [
         newCookie({ name: cookieName, value: encodeURIComponent(JSON.stringify({ access_token: token })) }),
@@ -289,7 +292,7 @@ describe('tokens', () => {
     },
   )
 
-  test('accepts tokens that are not JWTs', async () => {
+  test('the reader accepts tokens that are not JWTs', async () => {
     const session = JSON.stringify({ access_token: 'mcpa_opaque~1.2-3+/==', expires_at: now + 60 })
     const cookies = [newCookie({ name: cookieName, value: encodeURIComponent(session) })]
     const reading = await readFrom(createMemoryBrowser({ cookies }))
@@ -309,13 +312,13 @@ describe('tokens', () => {
     [now + 0.5, now + 0.5],
     ['soon', undefined],
     [null, undefined],
-  ])('shows the expiry %s as %s', async (exp, expiresAt) => {
+  ])('the reader shows the expiry %s as %s', async (exp, expiresAt) => {
     const reading = await readFrom(createMemoryBrowser({ cookies: sessionCookies(jwt({ exp })) }))
     expect(reading).toMatchObject({ sessions: [{ view: { expiresAt } }] })
   })
 })
 
-test('keeps only the token and its expiry of a session', async () => {
+test('the reader keeps only the token and its expiry of a session', async () => {
   const localStorage = { 'sb-two-auth-token': sessionJson(jwt({ sub: 'two' })) }
   const cookies = [
     ...sessionCookies(jwt()),

@@ -29,14 +29,14 @@ test.each([
   expect(await hiddenAbove(`https://${host}/path`)).toBe(above)
 })
 
-test('finds the nearest parent host without permission', async () => {
+test('a look at the tab finds the nearest parent host without permission', async () => {
   const url = 'https://a.b.example.com:8443/path'
   expect(await hiddenAbove(url)).toBe('b.example.com')
   expect(await hiddenAbove(url, ['https://b.example.com'])).toBe('example.com')
   expect(await hiddenAbove(url, ['https://b.example.com', 'https://example.com'])).toBeUndefined()
 })
 
-test('finds no hidden host in Firefox, nor after a failure', async () => {
+test('a look at the tab finds no hidden host in Firefox, nor after a failure', async () => {
   const url = 'https://app.example.com/'
   expect(await hiddenAbove(url, [], { asksInTab: true })).toBeUndefined()
   const own = originPatterns('https://app.example.com')

@@ -80,7 +80,7 @@ describe('the list of profiles', () => {
     })
   })
 
-  it('lists allowed hosts without a profile, each once', async () => {
+  it('the list of profiles has allowed hosts without a profile, each once', async () => {
     const { profiles, page, memory } = await open('', {
       allowed: new Set([
         ...originPatterns('https://notes.example.com'),
@@ -95,7 +95,7 @@ describe('the list of profiles', () => {
     expect([...memory.world.allowed]).toEqual([...originPatterns('https://notes.example.com'), 'https://*/*'])
   })
 
-  it('asks for a site in the click, and reports the answer', async () => {
+  it('the list of profiles asks for a site in the click, and reports the answer', async () => {
     const { profiles, page, memory } = await open('')
     void page.act({ kind: 'allow', purpose: 'test', id: 'notes' })
     expect(memory.world.questions).toEqual([
@@ -109,7 +109,7 @@ describe('the list of profiles', () => {
     expect(profiles().notice).toEqual({ kind: 'refused', host: 'notes.example.com' })
   })
 
-  it('revokes a permission, and says so when the browser keeps it', async () => {
+  it('the list of profiles revokes a permission, and says so when the browser keeps it', async () => {
     const { profiles, page, memory } = await open('', {
       allowed: new Set(originPatterns('https://notes.example.com')),
     })
@@ -122,7 +122,7 @@ describe('the list of profiles', () => {
     expect(profiles().notice).toEqual({ kind: 'kept', host: 'notes.example.com' })
   })
 
-  it('deletes a profile only after confirmation', async () => {
+  it('the list of profiles deletes a profile only after confirmation', async () => {
     const { profiles, page, memory } = await open('')
     await page.act({ kind: 'delete', id: 'notes' })
     expect(profiles().deleting).toEqual({ id: 'notes', label: 'Notes' })
@@ -138,7 +138,7 @@ describe('the list of profiles', () => {
 })
 
 describe('the form', () => {
-  it('adds a normalised profile to those that another page stored meanwhile', async () => {
+  it('the form adds a normalised profile to those that another page stored meanwhile', async () => {
     const { profiles, page, memory } = await open('', { settings: { version: 1, profiles: [] } })
     await page.act({ kind: 'add' })
     expect(profiles().form).toMatchObject({
@@ -178,14 +178,17 @@ describe('opened to allow one site', () => {
   it.each([
     ['read', 'app.example.com'],
     ['test', 'mcp.example.com'],
-  ] as const)('asks at once in the click, to %s, and goes back to the tab', async (purpose, host) => {
-    const { view, page, memory, returned } = await open(settingsHash(purpose, `https://${host}`, 7))
-    expect(view()).toEqual({ kind: 'allow', purpose, host, outcome: 'open' })
-    const answered = page.act({ kind: 'allow-asked' })
-    expect(memory.world.questions).toEqual([{ patterns: originPatterns(`https://${host}`), purpose }])
-    await answered
-    expect(returned).toEqual([7])
-  })
+  ] as const)(
+    'the prompt page asks at once in the click, to %s, and goes back to the tab',
+    async (purpose, host) => {
+      const { view, page, memory, returned } = await open(settingsHash(purpose, `https://${host}`, 7))
+      expect(view()).toEqual({ kind: 'allow', purpose, host, outcome: 'open' })
+      const answered = page.act({ kind: 'allow-asked' })
+      expect(memory.world.questions).toEqual([{ patterns: originPatterns(`https://${host}`), purpose }])
+      await answered
+      expect(returned).toEqual([7])
+    },
+  )
 
   it('the prompt page stays open after a refusal', async () => {
     const { view, page, returned } = await open(hash, { answer: 'deny' })

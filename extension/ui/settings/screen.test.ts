@@ -77,7 +77,7 @@ describe.skipIf(chromium === undefined)('the settings page', () => {
     ])
   })
 
-  it('saves what was typed, by Enter too', async () => {
+  it('the form saves what was typed, by Enter too', async () => {
     await show(samples['form-new'])
     expect(await focused()).toBe('appUrl')
     await page.type('#label', 'My notes')
@@ -94,7 +94,7 @@ describe.skipIf(chromium === undefined)('the settings page', () => {
     expect(await actions()).toEqual([{ kind: 'save', draft }])
   })
 
-  it('focuses the first wrong field, and says at each what is wrong', async () => {
+  it('the form focuses the first wrong field, and explains each fault beside its field', async () => {
     await show(samples['form-new'])
     await show(samples['form-faults'])
     expect(await focused()).toBe('appUrl')
@@ -111,7 +111,7 @@ describe.skipIf(chromium === undefined)('the settings page', () => {
     ])
   })
 
-  it('keeps what was typed when the same form is shown again', async () => {
+  it('the form keeps what was typed when it is shown again', async () => {
     await show(samples['form-new'])
     await page.type('#cookieName', 'typed meanwhile')
     await show(samples['form-new'])
@@ -121,22 +121,19 @@ describe.skipIf(chromium === undefined)('the settings page', () => {
     ])
   })
 
-  it.each(['form-new', 'deletion'])(
-    'cancels %s by Escape, and closes it when the view says so',
-    async (name) => {
-      await show(samples['profiles'])
-      await page.focus('[name=add]')
-      await show(samples[name])
-      await page.keyboard.press('Escape')
-      expect(await actions()).toEqual([{ kind: 'cancel' }])
-      expect(await page.$$('dialog[open]')).toHaveLength(1)
-      await show(samples['profiles'])
-      expect(await page.$$('dialog[open]')).toHaveLength(0)
-      expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('add')
-    },
-  )
+  it.each(['form-new', 'deletion'])('Escape cancels %s, which closes when the view says so', async (name) => {
+    await show(samples['profiles'])
+    await page.focus('[name=add]')
+    await show(samples[name])
+    await page.keyboard.press('Escape')
+    expect(await actions()).toEqual([{ kind: 'cancel' }])
+    expect(await page.$$('dialog[open]')).toHaveLength(1)
+    await show(samples['profiles'])
+    expect(await page.$$('dialog[open]')).toHaveLength(0)
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('add')
+  })
 
-  it('asks for one site with one button, which has the focus', async () => {
+  it('the settings page asks for one site with one button, which has the focus', async () => {
     await show(samples['allow-read'])
     await page.keyboard.press('Enter')
     expect(await actions()).toEqual([expect.objectContaining({ kind: 'allow-asked' })])

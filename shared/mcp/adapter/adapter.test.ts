@@ -271,7 +271,7 @@ describe('content newer than the revision', () => {
     ['2025-03-26', [audio, asText.link]],
     ['2025-06-18', [audio, link]],
     ['2025-11-25', [audio, link]],
-  ])('%s', async (revision, seen) => {
+  ])('content newer than the revision: %s', async (revision, seen) => {
     const { initialize, send, server, client } = setUp()
     await initialize({}, revision)
     await send({ id: 1, method: 'tools/call', params: { name: 'a' } })

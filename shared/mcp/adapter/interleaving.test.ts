@@ -148,6 +148,6 @@ async function answersOnce(steps: readonly Step[]): Promise<void> {
   await adapter.close()
 }
 
-it('answers each request once, or never if it was cancelled, in any order of events', async () => {
+it('the adapter answers each request once, or never if it was cancelled, in any order of events', async () => {
   await assert(asyncProperty(array(step, { maxLength: 60, size: 'max' }), answersOnce), { numRuns: 150 })
 })
