@@ -1,8 +1,9 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 import type { Call } from '../core/access/call-record.ts'
 
 /** Bounds memory when an upstream invents tool names. */
-export const maxNames = 10_000
+const maxNames = 10_000
 
 /**
  * The names of the upstream's tools, from its lists. With `learnsFromCalls` also from successful calls, until the first list is
@@ -41,6 +42,80 @@ export class KnownTools {
 
   #add(name: string): void {
     if (this.#names.size < maxNames) this.#names.add(name)
+  }
+}
+
+const maxPages = 64
+/** How long a complete list without a name proves that there is no such tool. */
+const listedForMs = 1000
+
+/** The tools that a process has listed, with the arguments that clients repeat in headers. */
+export class ToolCatalogue {
+  readonly #known: KnownTools
+  readonly #list: (cursor: string | undefined) => Promise<unknown>
+  readonly #nowMs: () => number
+  readonly #tools = new Map<string, readonly HeaderParameter[]>()
+  #listedAt = -Infinity
+  #listing: Promise<boolean> | undefined
+
+  /** `list` requests one page of `tools/list`. */
+  constructor(
+    known: KnownTools,
+    list: (cursor: string | undefined) => Promise<unknown>,
+    nowMs: () => number = () => performance.now(),
+  ) {
+    this.#known = known
+    this.#list = list
+    this.#nowMs = nowMs
+  }
+
+  headerParametersOf(name: string): readonly HeaderParameter[] {
+    return this.#tools.get(name) ?? []
+  }
+
+  /** Returns whether the tool exists, and lists the tools if necessary. Undefined when the process cannot list its tools. */
+  async knows(name: string): Promise<boolean | undefined> {
+    if (this.#tools.has(name)) return true
+    if (this.#nowMs() - this.#listedAt < listedForMs) return false
+    this.#listing ??= this.#listAll()
+      .catch(() => false)
+      .finally(() => (this.#listing = undefined))
+    if (!(await this.#listing)) return undefined
+    return this.#tools.has(name)
+  }
+
+  /** Makes the next unknown name list the tools again. */
+  expire(): void {
+    this.#listedAt = -Infinity
+  }
+
+  /** Adds the `tools` of a result. */
+  learn(tools: readonly unknown[]): void {
+    for (const tool of tools) {
+      const [name] = nameOfTool(tool)
+      if (name === undefined || (this.#tools.size >= maxNames && !this.#tools.has(name))) continue
+      const headers = readHeaderParameters((tool as JsonObject)['inputSchema'])
+      this.#tools.set(name, headers.kind === 'faulty' ? [] : headers.parameters)
+    }
+  }
+
+  async #listAll(): Promise<boolean> {
+    const begunAt = this.#nowMs()
+    let cursor: string | undefined
+    for (let page = 0; page < maxPages; page += 1) {
+      const result = await this.#list(cursor)
+      if (!isJsonObject(result) || !Array.isArray(result['tools'])) return false
+      const { tools, nextCursor } = result
+      const isLast = typeof nextCursor !== 'string'
+      this.learn(tools)
+      this.#known.list(namesOfTools(tools), { isFirst: page === 0, isLast })
+      if (isLast) {
+        this.#listedAt = begunAt
+        return true
+      }
+      cursor = nextCursor
+    }
+    return false
   }
 }
 

@@ -35,10 +35,12 @@ import { accountPath, type LoginPorts } from '../http/login/login-subject.ts'
 import { createMcpGate, type McpPorts } from '../http/mcp/mcp-gate.ts'
 import type { AppView } from '../http/pages/layout.ts'
 import type { Look } from '../http/pages/look.ts'
-import { createKeySetEndpoint } from '../http/oauth/key-set.ts'
-import { createMetadataEndpoints } from '../http/oauth/metadata.ts'
+import {
+  createKeySetEndpoint,
+  createMetadataEndpoints,
+  createWellKnownEndpoints,
+} from '../http/oauth/metadata.ts'
 import { createRegistrationEndpoints, type RegistrationPorts } from '../http/oauth/registration.ts'
-import { createWellKnownEndpoints } from '../http/well-known.ts'
 import { createTokenEndpoint } from '../http/oauth/token.ts'
 import type { Languages } from '../texts/languages.ts'
 import type { Report } from '../observability/log.ts'

@@ -53,8 +53,7 @@ export function atProxy(step: string): string {
 
 /** Returns the issuer at BASE_URL; undefined without usable metadata. */
 function issuerOf({ metadata }: BaseUrlFacts): string | undefined {
-  if (metadata.kind === 'unreachable' || metadata.status !== 200) return undefined
-  const issuer = metadata.json?.['issuer']
+  const issuer = metadata.status === 200 ? metadata.json?.['issuer'] : undefined
   return typeof issuer === 'string' ? issuer : undefined
 }
 
@@ -99,16 +98,15 @@ export const baseUrlChecks: Checks<BaseUrlFacts> = {
   },
   'resource-metadata': atServer(({ config: { baseUrl }, resource }) => {
     const expected = `${baseUrl}/mcp`
-    const found = resource.kind === 'answered' ? resource.json?.['resource'] : undefined
-    if (found === expected) return undefined
+    if (resource.json?.['resource'] === expected) return undefined
     return fail(
       `${publicUrls(baseUrl).resourceMetadata} does not name ${expected}.`,
       'Let the proxy pass /.well-known/ of that host on to this server.',
     )
   }),
   challenge: atServer(({ config: { baseUrl }, challenge }) => {
-    const header = challenge.kind === 'answered' ? (challenge.headers.get('www-authenticate') ?? '') : ''
-    const status = challenge.kind === 'answered' ? challenge.status : undefined
+    const { status } = challenge
+    const header = challenge.headers?.get('www-authenticate') ?? ''
     if (status === 401 && header.includes(publicUrls(baseUrl).resourceMetadata))
       return ok('Without a credential /mcp answers 401 and says where to sign in.')
     const answer = status === undefined ? 'does not answer' : `answers ${status}`

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { keyChecks, readKeySource } from './file-check.ts'
-import { checkSealingKeys } from './sealing-check.ts'
+import { checkSealingKeys } from './store-check.ts'
 
 let folder: string
 let path: string

@@ -193,5 +193,5 @@ export const oidcChecks: Checks<OidcFacts> = {
 }
 
 function documentOf(discovery: Visit): JsonObject | undefined {
-  return discovery.kind === 'answered' && discovery.status === 200 ? discovery.json : undefined
+  return discovery.status === 200 ? discovery.json : undefined
 }

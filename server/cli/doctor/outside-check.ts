@@ -108,7 +108,7 @@ async function streamVisit(
 const atMcp =
   (check: (facts: OutsideFacts) => Said): ((facts: OutsideFacts) => Said) =>
   (facts) =>
-    isAtBaseUrl(facts.base) && statusOf(facts.base.challenge) === 401 ? check(facts) : undefined
+    isAtBaseUrl(facts.base) && facts.base.challenge.status === 401 ? check(facts) : undefined
 
 /** Checks what hosted clients meet between them and this server. All requests come from this machine. */
 export const outsideChecks: Checks<OutsideFacts> = {
@@ -140,7 +140,7 @@ export const outsideChecks: Checks<OutsideFacts> = {
 }
 
 function headerOutcome(refusedToken: Visit): Outcome {
-  if (refusedToken.kind !== 'answered' || refusedToken.status !== 401)
+  if (refusedToken.status !== 401)
     return fail(
       `With an unknown token /mcp ${textOf(refusedToken)} instead of 401.`,
       atProxy('Let the proxy leave Authorization and the responses of /mcp alone.'),
@@ -174,7 +174,7 @@ function documentOutcome(documents: readonly DocumentVisit[]): Said {
   const faults = documents.filter(isFaulty)
   if (faults.length === 0) return ok(`All ${documents.length} discovery addresses answer.`)
   // A client that gets 404 looks elsewhere.
-  const serious = faults.filter(({ isRare, answer }) => !isRare && statusOf(answer) !== 404)
+  const serious = faults.filter(({ isRare, answer }) => !isRare && answer.status !== 404)
   const shown = [...new Set([...serious, ...faults])].slice(0, 4).map(documentText)
   const more = faults.length - shown.length
   const message = `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
@@ -183,7 +183,7 @@ function documentOutcome(documents: readonly DocumentVisit[]): Said {
 }
 
 function isExpected({ expected, answer }: DocumentVisit): boolean {
-  if (!expected || answer.kind === 'unreachable' || answer.status !== 200) return false
+  if (!expected || answer.status !== 200) return false
   const [member, value] = expected
   return answer.json?.[member] === value
 }
@@ -192,19 +192,12 @@ function isExpected({ expected, answer }: DocumentVisit): boolean {
 function isFaulty(row: DocumentVisit): boolean {
   const { answer, expected } = row
   if (expected) return !isExpected(row)
-  return (
-    (statusOf(answer) === 200 && answer.kind === 'answered' && !answer.json) ||
-    redirectOf(answer) !== undefined
-  )
+  return (answer.status === 200 && !answer.json) || redirectOf(answer) !== undefined
 }
 
 function documentText({ url, answer, expected }: DocumentVisit): string {
-  const without = statusOf(answer) === 200 && expected ? `, without ${expected.join(' ')}` : ''
+  const without = answer.status === 200 && expected ? `, without ${expected.join(' ')}` : ''
   return `${new URL(url).pathname} ${textOf(answer)}${without}`
-}
-
-function statusOf(answer: Visit): number | undefined {
-  return answer.kind === 'answered' ? answer.status : undefined
 }
 
 /** Returns what must be the same for every program. */

@@ -61,9 +61,8 @@ export const providerChecks: Checks<ProviderFacts> = {
 
 /** Returns when a response was created, in epoch seconds; a cache may have kept it since. */
 function dateOf(visit: Visit): number | undefined {
-  if (visit.kind === 'unreachable') return undefined
-  const made = Date.parse(visit.headers.get('date') ?? '')
-  const age = Number(visit.headers.get('age') ?? 0)
+  const made = Date.parse(visit.headers?.get('date') ?? '')
+  const age = Number(visit.headers?.get('age') ?? 0)
   return Number.isNaN(made) ? undefined : Math.floor(made / 1000) + (Number.isFinite(age) ? age : 0)
 }
 

@@ -1,14 +1,13 @@
 import { fail, findingsOf, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
-import { storeName } from '../../config/store-address.ts'
+import { generatedKid, storeName } from '../../config/store-address.ts'
 import { isLive } from '../../core/session/grant-pages.ts'
 import type { Store } from '../../core/store.ts'
 import { openStore } from '../../startup/open-store.ts'
 import { postgresMigrations } from '../../store/postgres/postgres-schema.ts'
 import { sqliteMigrations } from '../../store/sqlite/sqlite-schema.ts'
 import { askPostgres, postgresChecks } from './postgres-check.ts'
-import { checkSealingKeys } from './sealing-check.ts'
 import { readSqlite, sqliteChecks } from './sqlite-check.ts'
 
 /** Findings about the store. `isRunning`: a server uses it; undefined if unknown. */
@@ -88,6 +87,38 @@ async function checkContents(
   } finally {
     await store.close()
   }
+}
+
+/**
+ * Compares the keys that the store's sessions are sealed with to `kids`, those of the key ring, the first of which seals.
+ *
+ * @internal
+ */
+export async function checkSealingKeys(
+  kids: readonly string[],
+  store: Pick<Store, 'listSealingKeys'>,
+): Promise<Outcome> {
+  const used = await store.listSealingKeys()
+  const missing = used.filter((kid) => !kids.includes(kid))
+  if (missing.length > 0) {
+    const isTrial = missing.every((kid) => kid === generatedKid)
+    return fail(
+      `The store holds sessions encrypted with ${missing.map((kid) => `\`${kid}\``).join(', ')}, which the key ring lacks: their clients get 503.`,
+      isTrial
+        ? 'They are from a trial in this store. Set DRAWBRIDGE_STORE to a new one: users then sign in again.'
+        : 'Put it back at the end of the key ring; drawbridge-server keys list shows what it encrypted.',
+    )
+  }
+  const old = used.filter((kid) => kid !== kids[0])
+  if (old.length > 0) {
+    const message = `Some stored sessions are still encrypted with older keys: ${old.join(', ')}.`
+    return warn(message, 'drawbridge-server keys rotate')
+  }
+  return ok(
+    used.length === 0
+      ? 'No session is stored yet.'
+      : `Every stored session is encrypted with the key \`${kids[0]}\`.`,
+  )
 }
 
 /** Looks at the first connections only: with a wrong provider setting all are foreign. */

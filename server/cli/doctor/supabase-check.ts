@@ -99,7 +99,7 @@ function unreachable({ provider, providerUrl }: SupabaseConfig, reason: string):
 
 /** Checks the sign-in methods of the login page. Silent without a response of the provider. */
 function checkSignInMethods({ config, settings, capabilities }: SupabaseFacts): Outcome | undefined {
-  const said = settings.kind === 'answered' ? settings.json : undefined
+  const said = settings.json
   if (!said || !capabilities) return undefined
   const external = isJsonObject(said['external']) ? said['external'] : {}
   // A method that it does not list may work anyway.
@@ -147,7 +147,7 @@ function checkIssuer({ config, settings, discovery }: SupabaseFacts): Outcome | 
   // The check `provider` reports that.
   if (settings.kind === 'unreachable') return undefined
   const issuer = discovery
-    .map((answer) => (answer.kind === 'answered' ? answer.json?.['issuer'] : undefined))
+    .map(({ json }) => json?.['issuer'])
     .find((value): value is string => typeof value === 'string')
   if (issuer === undefined) {
     return warn(

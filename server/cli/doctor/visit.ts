@@ -14,12 +14,13 @@ export type Visit =
       json: JsonObject | undefined
       text: string
     }
-  | { kind: 'unreachable'; reason: string }
+  | { kind: 'unreachable'; reason: string; status?: undefined; headers?: undefined; json?: undefined }
 
 /** Returns where a response redirects to, without the query; undefined for any other. */
 export function redirectOf(answer: Visit): string | undefined {
-  if (answer.kind === 'unreachable' || answer.status < 300 || answer.status > 399) return undefined
-  return `to ${(answer.headers.get('location') ?? 'nowhere').split(/[?#]/)[0]}`
+  const { status = 0, headers } = answer
+  if (status < 300 || status > 399) return undefined
+  return `to ${(headers?.get('location') ?? 'nowhere').split(/[?#]/)[0]}`
 }
 
 export interface VisitInit {

@@ -1,9 +1,8 @@
 import type { AuthorizationRequest } from '../../core/authorization/authorization-request.ts'
 import type { Client } from '../../core/clients/client.ts'
-import { redirectHost } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { page, redirect } from '../response.ts'
 import { finishedPage } from '../pages/finished-page.ts'
-import { clientDisplayName } from './client-view.ts'
+import { clientDisplayName, returnAddress } from './client-view.ts'
 import type { LoginVisit } from './login-subject.ts'
 
 /** The authorization response: a code, or a registered error code with its description (RFC 6749 section 4.1.2). */
@@ -46,9 +45,4 @@ export function answerClient(
     denied: 'error' in outcome,
   }
   return page(finishedPage(view), view, 200, { 'referrer-policy': 'no-referrer' })
-}
-
-/** Returns the target of a redirect URI for display: the host, or the scheme of an app without its colon. */
-export function returnAddress(redirectUri: string): string {
-  return redirectHost(redirectUri).replace(/:$/, '')
 }

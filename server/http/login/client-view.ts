@@ -65,10 +65,15 @@ function isProvenAlways(client: Client, host: string): boolean {
 
 /** Returns the hosts or schemes that browsers return to for a client, without duplicates; none for a device-only client. */
 export function returnHosts({ redirectUris }: Pick<Client, 'redirectUris'>): string[] {
-  return [...new Set(redirectUris.map((uri) => redirectHost(uri).replace(/:$/, '')))]
+  return [...new Set(redirectUris.map(returnAddress))]
 }
 
 /** Returns a client's display name: its own, unverified one. */
 export function clientDisplayName(client: Pick<Client, 'id' | 'name'>, { texts }: Language): string {
   return client.name ?? texts.common.unnamedApp
+}
+
+/** Returns the target of a redirect URI for display: the host, or the scheme of an app without its colon. */
+export function returnAddress(redirectUri: string): string {
+  return redirectHost(redirectUri).replace(/:$/, '')
 }

@@ -22,8 +22,7 @@ import { loginPage } from '../pages/login-page.ts'
 import { secondFactorPage } from '../pages/second-factor-page.ts'
 import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
 import { page, retryHeaders } from '../response.ts'
-import { returnAddress } from './authorization-response.ts'
-import { clientView, isLoopbackUri } from './client-view.ts'
+import { clientView, isLoopbackUri, returnAddress } from './client-view.ts'
 import { LoginError } from './login-error.ts'
 import { loginPaths, type LoginVisit, notePageOpen, purposeOf, type SignInVisit } from './login-subject.ts'
 import { failureText, type SignInFailure, signInFailure, statusOf } from './sign-in-failure.ts'
@@ -33,18 +32,13 @@ const dayInSeconds = 86_400
 /** More than the longest address (RFC 5321 section 4.5.3.1) is not shown again. */
 const maxShownEmailLength = 320
 
-export interface LoginState {
-  email?: string | undefined
-  failure?: SignInFailure
-}
-
 /**
  * Renders the login page of a sign-in. Throws `sign_in_unavailable` while the provider does not say how to sign in, `sign_in_broken` if
  * waiting would not help.
  */
 export async function renderLogin(
   visit: SignInVisit,
-  { email, failure: given }: LoginState = {},
+  { email, failure: given }: { email?: string | undefined; failure?: SignInFailure } = {},
 ): Promise<Response> {
   const { context, language, ports, request } = visit
   const { provider } = ports.signIn

@@ -1,8 +1,8 @@
-import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { parseAuthorizationRequest } from '../../core/authorization/authorization-request.ts'
 import { finderFor } from '../../core/clients/client.ts'
 import { isUnusedRegistration } from '../../core/clients/client-life.ts'
-import { answerClient, authorizationResponseUrl, returnAddress } from '../login/authorization-response.ts'
+import { answerClient, authorizationResponseUrl } from '../login/authorization-response.ts'
+import { isLoopbackUri, returnAddress } from '../login/client-view.ts'
 import { fillText } from '../../texts/text.ts'
 import type { Endpoint } from '../endpoint.ts'
 import {
@@ -68,8 +68,7 @@ async function showLogin(visit: LoginVisit): Promise<Response> {
 
 /** Returns whether a redirect URI leads to another computer, not to a program on this one or to an app by its own scheme. */
 function isForeignSite(redirectUri: string): boolean {
-  const { protocol, hostname } = new URL(redirectUri)
-  return /^https?:$/.test(protocol) && !isLoopbackHostname(hostname)
+  return /^https?:/i.test(redirectUri) && !isLoopbackUri(redirectUri)
 }
 
 /**

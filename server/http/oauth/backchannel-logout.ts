@@ -5,16 +5,15 @@ import type { Endpoint } from '../endpoint.ts'
 import { empty, httpError } from '../response.ts'
 import { readForm, requiredParameter } from '../middleware/body.ts'
 
-export interface BackchannelLogoutPorts extends ProviderLogoutPorts {
-  readLogout: NonNullable<SessionProvider['readLogout']>
-}
-
 /**
  * `POST /oauth/backchannel_logout` (OpenID Connect Back-Channel Logout 1.0 section 2.5): the provider reports a sign-out. Responds
  * 200 even if there were no connections, and for a repeated notice. Every invalid token is refused with the same text: anyone may
  * call this.
  */
-export function createBackchannelLogoutEndpoint(basePath: string, ports: BackchannelLogoutPorts): Endpoint {
+export function createBackchannelLogoutEndpoint(
+  basePath: string,
+  ports: ProviderLogoutPorts & Required<Pick<SessionProvider, 'readLogout'>>,
+): Endpoint {
   return {
     path: `${basePath}/oauth/backchannel_logout`,
     cors: 'none',

@@ -10,8 +10,6 @@ import {
 import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
 import { optionalParameter } from '../middleware/body.ts'
 
-export type { ClientAuthenticationPorts } from '../../core/clients/client-authentication.ts'
-
 /**
  * Authenticates the client of a request to the token endpoint and its siblings, with exactly one method: Basic header,
  * `client_secret` or `client_assertion` in the form, or none for a public client (RFC 6749 section 2.3, RFC 7521 section 4.2).

@@ -14,14 +14,10 @@ import { everyone } from '../middleware/cors.ts'
 import type { Endpoint } from '../endpoint.ts'
 import { optionalParameter } from '../middleware/body.ts'
 
-export interface DeviceAuthorizationEndpointPorts extends DeviceAuthorizationPorts, ClientEndpointPorts {
-  attempts: AttemptStore
-}
-
 /** `POST /oauth/device_authorization` (RFC 8628 section 3.1). Web pages may call it, like the token endpoint. */
 export function createDeviceAuthorizationEndpoint(
   basePath: string,
-  ports: DeviceAuthorizationEndpointPorts,
+  ports: DeviceAuthorizationPorts & ClientEndpointPorts & { attempts: AttemptStore },
 ): Endpoint {
   const path = `${basePath}/oauth/device_authorization`
   return createClientEndpoint(path, everyone, ports, async (client, form, context) => {

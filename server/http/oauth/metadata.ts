@@ -11,6 +11,7 @@ import type { Languages } from '../../texts/languages.ts'
 import type { PageLinks } from '../pages/layout.ts'
 import type { PublicUrls } from '../public-urls.ts'
 import type { Endpoint } from '../endpoint.ts'
+import { json } from '../response.ts'
 import type { TextResponse } from '@drawbridge/shared/text-response.ts'
 
 export interface MetadataOptions {
@@ -118,3 +119,29 @@ export function documentPaths(name: string, basePath: string): readonly string[]
 function isUnchanged(header: string | null, etag: string): boolean {
   return header !== null && header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
 }
+
+/**
+ * Serves the operator's texts below `/.well-known/`, by name: proofs of ownership of the host. Served at the origin's root, even if
+ * BASE_URL has a path.
+ */
+export function createWellKnownEndpoints(texts: ReadonlyMap<string, string>): Endpoint[] {
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
+  return [...texts].map(([name, text]) => ({
+    path: `/.well-known/${name}`,
+    cors: everyone,
+    methods: { GET: () => ({ status: 200, headers, body: text }) },
+  }))
+}
+
+/** `/oauth/jwks`: the keys for verifying assertions (RFC 7517 section 5). */
+export function createKeySetEndpoint(basePath: string, keySet: () => object): Endpoint {
+  const headers = { 'content-type': 'application/jwk-set+json', 'cache-control': keySetCaching }
+  return {
+    path: `${basePath}/oauth/jwks`,
+    cors: everyone,
+    methods: { GET: () => json(keySet(), 200, headers) },
+  }
+}
+
+/** Shorter than a key stays published after the next one began to sign. */
+const keySetCaching = 'public, max-age=60'

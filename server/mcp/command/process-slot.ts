@@ -14,7 +14,7 @@ import {
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
-import { ToolCatalogue } from '../tool-catalogue.ts'
+import { ToolCatalogue } from '../known-tools.ts'
 import type { ServingContext } from '../endpoint-config.ts'
 import { ProcessChanges } from './process/process-changes.ts'
 import type { GreetedProcess } from './process/handshake.ts'

@@ -1,10 +1,16 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
-import type { ClientAuth, Configuration, CustomFetch, ServerMetadata } from 'openid-client'
+import { type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
+import type {
+  ClientAuth,
+  Configuration,
+  CustomFetch,
+  ServerMetadata,
+  TokenEndpointResponse,
+} from 'openid-client'
 import { ProviderError } from '../../core/session/session-provider.ts'
 import { callTimeoutMs, fetchFromProvider } from '../provider-response.ts'
 import { plainFailure, readOidcFailure } from './oidc-failure.ts'
-import { createOidcFetch, setIdTokenAside } from './fetch.ts'
 
 const freshSeconds = 3600
 const retryPauseSeconds = 60
@@ -183,4 +189,46 @@ function clientAuthentication(
 // letters, digits and `-._~` then read the same both ways.
 function formEncode(text: string): string {
   return encodeURIComponent(text).replaceAll('%20', '+')
+}
+
+/**
+ * Creates the `fetch` for the OpenID Connect library: follows no redirect. The caller's signal is the time-out.
+ *
+ * @internal
+ */
+export function createOidcFetch(runtime: Pick<Runtime, 'fetch'>): CustomFetch {
+  return (url, { body, headers, method, signal }) => {
+    const request = new Request(url, {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(body && { body: body as Exclude<RequestInit['body'], undefined> }),
+    })
+    return fetchFromProvider(request, runtime, signal)
+  }
+}
+
+/** The member under which {@link setIdTokenAside} passes on an ID token. */
+const asideName = 'unchecked_id_token'
+
+/**
+ * Renames the ID token of every successful response, so that the library does not check it. For a refresh: the library discards the
+ * whole response if it rejects the ID token, for example because our clock is ahead, and with it the only valid refresh token.
+ * Responses that are not JSON objects pass unchanged.
+ */
+function setIdTokenAside(fetch: CustomFetch): CustomFetch {
+  return async (url, options) => {
+    const response = await fetch(url, options)
+    const answer = response.ok ? parseJsonObject(await response.clone().text()) : undefined
+    if (answer?.['id_token'] === undefined) return response
+    const { id_token: idToken, ...rest } = answer
+    const renamed: JsonObject = { ...rest, [asideName]: idToken }
+    return new Response(JSON.stringify(renamed), { status: response.status, headers: response.headers })
+  }
+}
+
+/** Returns the renamed ID token, if any. None of it has been checked. */
+export function uncheckedIdToken(answer: TokenEndpointResponse): string | undefined {
+  const idToken: unknown = answer[asideName]
+  return typeof idToken === 'string' ? idToken : undefined
 }

@@ -12,9 +12,8 @@ import {
 } from '../../core/session/session-provider.ts'
 import { callTimeoutMs } from '../provider-response.ts'
 import { profileOfClaims, withProofOfAddress } from './oidc-identity.ts'
-import type { ConnectToOidc, OidcConnection } from './oidc-connection.ts'
+import { type ConnectToOidc, type OidcConnection, uncheckedIdToken } from './oidc-connection.ts'
 import { isPassing, type OidcFailure, plainFailure, readOidcFailure } from './oidc-failure.ts'
-import { uncheckedIdToken } from './fetch.ts'
 
 // `expires_in` may be missing (RFC 6749 section 5.1). Most providers issue tokens for longer than this.
 const assumedLifetimeSeconds = 300

@@ -4,8 +4,7 @@ import { createOidcConnection, type OidcClientConfig, pingOidcProvider } from '.
 import { probeOidcSession, profileOfOidc, refreshOidcSession, signOutOfOidc } from './oidc-session.ts'
 import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './oidc-sign-in.ts'
 import { createOidcJwtVerifier } from './jwt-verifier.ts'
-import { createLogoutReader } from './logout-token.ts'
-import { createOidcTokenVerifier } from './oidc-verifier.ts'
+import { createLogoutReader, createOidcTokenVerifier } from './oidc-verifier.ts'
 
 export interface OidcConfig extends OidcClientConfig, OidcRequestConfig {
   /** The provider's name on the only button of the login page. */

@@ -6,7 +6,7 @@ import { visit } from '../../../../server/cli/doctor/visit.ts'
 import { createToolContexts } from '../../../../server/mcp/tools/tool-context.ts'
 import { callGotrue } from '../../../../server/providers/supabase/call.ts'
 import { createKeySet } from '../../../../server/providers/jwks.ts'
-import { createOidcFetch } from '../../../../server/providers/openid-connect/fetch.ts'
+import { createOidcFetch } from '../../../../server/providers/openid-connect/oidc-connection.ts'
 import { systemRuntime } from '../../../../server/startup/system-runtime.ts'
 
 /**

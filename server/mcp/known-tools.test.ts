@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { KnownTools } from './known-tools.ts'
-import { ToolCatalogue } from './tool-catalogue.ts'
+import { KnownTools, ToolCatalogue } from './known-tools.ts'
 
 let now = 0
 const nowMs = (): number => now
