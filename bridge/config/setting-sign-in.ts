@@ -14,18 +14,12 @@ import {
 } from './config-value.ts'
 
 /** Rows of settings. The types of the values follow from the parsers. */
-export type Rows = Readonly<
-  Record<
-    string,
-    SettingRow<unknown, ValueSource> & ({ default: string } | { defaultText: string }) & { repeats?: Repeats }
-  >
->
+export type Rows = Readonly<Record<string, SettingRow<unknown, ValueSource> & { repeats?: Repeats }>>
 
 export const signInTable = {
   token: {
     value: 'token',
     parse: parseToken,
-    defaultText: 'none',
     doc: 'Bearer token to send. It replaces the sign-in, and nothing is stored.',
     secret: true,
     notInFile: true,
@@ -56,7 +50,6 @@ export const signInTable = {
   acceptIssuer: {
     value: 'url',
     parse: parseIssuer,
-    defaultText: 'none',
     doc: 'Issuer that the metadata may name instead of the expected one. Set it only if you know that both are one service.',
   },
   authorizeParameters: {
@@ -64,7 +57,6 @@ export const signInTable = {
     value: 'name=value',
     repeats: { separator: '\n', pair: '=' },
     parse: parseAuthorizeParameter,
-    defaultText: 'none',
     doc: 'Extra parameter of the authorization request, such as audience=api.',
   },
   staticClient: {
@@ -78,19 +70,16 @@ export const signInTable = {
     name: 'static-oauth-client-metadata',
     value: 'json|@file',
     parse: parseClientMetadata,
-    defaultText: 'none',
     doc: 'Client metadata that overrides what the bridge registers with.',
   },
   clientMetadataUrl: {
     value: 'url',
     parse: parseDocumentUrl,
-    defaultText: 'none',
     doc: 'URL of a client ID metadata document, used where the server accepts one.',
   },
   privateKey: {
     value: 'file',
     parse: parsePrivateKeyFile,
-    defaultText: 'none',
     doc: 'PEM file with the private key that authenticates the client (private_key_jwt).',
   },
   clientCredentials: {

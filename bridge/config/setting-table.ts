@@ -21,13 +21,11 @@ const serverTable = {
     value: "'Name: value'",
     repeats: { separator: '\n', pair: ': ' },
     parse: parseHeader,
-    defaultText: 'none',
     doc: 'Header for every request to the server. ${VARIABLE} is expanded. An Authorization header replaces the sign-in.',
   },
   headerFile: {
     value: 'file',
     parse: parseHeaderFile,
-    defaultText: 'none',
     doc: 'File with more headers, one per line; lines that begin with # are ignored.',
   },
   transport: {
@@ -53,7 +51,6 @@ const serverTable = {
     value: 'glob',
     repeats: { separator: ',' },
     parse: parseText,
-    defaultText: 'none',
     doc: 'Tools the client may neither see nor call, even if they are allowed.',
   },
   retry: {
@@ -107,7 +104,6 @@ const storageTable = {
   key: {
     value: 'key',
     parse: parseSealingKeyText,
-    defaultText: 'none',
     doc: 'The key that encrypts stored logins, for containers: 32 bytes as base64url. It is never written to disk.',
     secret: true,
     notInFile: true,

@@ -23,7 +23,6 @@ export const providerTable = {
   },
   providerKey: {
     parse: parseToken,
-    defaultText: 'none',
     doc: 'Publishable API key of a Supabase project, sent as apikey.',
     secret: true,
   },
@@ -40,7 +39,6 @@ export const providerTable = {
   },
   providerJwtSecret: {
     parse: parseText,
-    defaultText: 'none',
     doc: 'Shared secret of a Supabase project that signs its tokens with HS256. Without it only signatures with published keys are accepted.',
     secret: true,
   },
@@ -63,7 +61,6 @@ export const providerTable = {
   providerParameters: {
     parse: parseParameters,
     derived: true,
-    defaultText: 'none',
     doc: 'Further parameters of the authorization request to the OpenID provider, such as access_type=offline&prompt=consent.',
   },
   providerSessions: {
@@ -88,7 +85,6 @@ export const providerTable = {
   },
   captcha: {
     parse: parseCaptcha,
-    defaultText: 'none',
     doc: 'Captcha that the Supabase project requires with a password, as hcaptcha:SITE_KEY or turnstile:SITE_KEY.',
   },
   secondFactor: {

@@ -119,15 +119,12 @@ function upstreamFaults({ upstream, tools }: ServerConfig): Fault[] {
 
 function auditFaults(path: string | undefined): Fault[] {
   if (path === undefined) return []
-  const problem = auditProblem(path)
-  const nextStep = 'Name a file that the user who runs the server can write.'
-  return problem === undefined ? [] : [{ problem, nextStep }]
-}
-
-function auditProblem(path: string): string | undefined {
-  if (!existsSync(path)) return mayWrite(dirname(path)) ? undefined : `${path} cannot be made.`
-  if (statSync(path).isDirectory()) return `${path} is a folder, not a file.`
-  return mayWrite(path) ? undefined : `this user may not write ${path}.`
+  const fault = (problem: string): Fault[] => [
+    { problem, nextStep: 'Name a file that the user who runs the server can write.' },
+  ]
+  if (!existsSync(path)) return mayWrite(dirname(path)) ? [] : fault(`${path} cannot be made.`)
+  if (statSync(path).isDirectory()) return fault(`${path} is a folder, not a file.`)
+  return mayWrite(path) ? [] : fault(`this user may not write ${path}.`)
 }
 
 /** Returns the fault of the admin token's file, if any. The token is in neither sentence. */

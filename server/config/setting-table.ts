@@ -90,12 +90,10 @@ const table = {
   },
   upstream: {
     parse: parseText,
-    defaultText: 'none',
     doc: 'MCP server that /mcp stands in front of, instead of TOOLS: its URL, or a JSON file that describes it; see docs/upstream-file.md. A command goes behind --.',
   },
   clients: {
     parse: parseText,
-    defaultText: 'none',
     doc: 'JSON file with clients that need no registration: an array of client metadata, each with a client_id.',
   },
   access: {
@@ -105,7 +103,6 @@ const table = {
   },
   audit: {
     parse: parseText,
-    defaultText: 'none',
     doc: 'File that gets the audit events, as JSON lines: sign-ins, grants, refusals and calls. SIGHUP opens it again after it was moved.',
   },
   callLimit: {
@@ -137,7 +134,6 @@ const table = {
   trustedProxies: {
     parse: parseAddressRanges,
     default: '',
-    defaultText: 'none',
     doc: 'Addresses and ranges of reverse proxies, comma-separated: 127.0.0.1, 10.0.0.0/8. Their X-Forwarded-For names the client, for limits per address. Host and scheme are never taken from headers.',
   },
   metricsListen: {
@@ -152,7 +148,6 @@ const table = {
   },
   adminTokenFile: {
     parse: parseText,
-    defaultText: 'none',
     doc: 'File with the bearer token of the admin API: at least 32 printable characters, readable by its owner only. It is followed while the server runs.',
   },
   appName: {
@@ -163,7 +158,6 @@ const table = {
   },
   appLogo: {
     parse: parseText,
-    defaultText: 'none',
     doc: 'File with the logo of the web app, which the pages show with APP_NAME instead of the look of Drawbridge: SVG, PNG, JPEG or WebP, at most 32 KB; see docs/deploy.md.',
   },
   appAccent: {
@@ -179,22 +173,18 @@ const table = {
   },
   wellKnown: {
     parse: parseText,
-    defaultText: 'none',
     doc: 'JSON file with texts that are served at /.well-known/NAME, by name: proofs for directories, security.txt; see docs/directories.md.',
   },
   privacyUrl: {
     parse: parsePageUrl,
-    defaultText: 'none',
     doc: 'Privacy policy: a link on the pages for people, and in the metadata.',
   },
   termsUrl: {
     parse: parsePageUrl,
-    defaultText: 'none',
     doc: 'Terms of service: likewise.',
   },
   supportUrl: {
     parse: parsePageUrl,
-    defaultText: 'none',
     doc: 'Where people get help and developers find documentation: likewise.',
   },
   embeddedTokenTtl: {
@@ -210,7 +200,7 @@ const table = {
 } satisfies Record<string, Row>
 
 /** A row whose default is not a text of its own may be `derived`: it follows from other settings (`withDefaults`). */
-type Row = SettingRow<unknown> & ({ default: string } | { defaultText: string }) & { derived?: true }
+type Row = SettingRow<unknown> & { derived?: true }
 
 type Table = typeof table
 

@@ -126,10 +126,8 @@ function createDetails(): (
   const labels = new Map<string, (value: string) => string>()
   return (name, fields) => {
     const row = logEvents[name]
-    if (!row) return { event: 'other', detail: '' }
-    if (row.detail === undefined) return { event: name, detail: '' }
-    const value = fields[row.detail]
-    if (typeof value !== 'string') return { event: name, detail: '' }
+    const value = fields[row?.detail ?? '']
+    if (typeof value !== 'string') return { event: row ? name : 'other', detail: '' }
     const label = labels.get(name) ?? createBoundedLabel(maxDetails)
     labels.set(name, label)
     return { event: name, detail: label(value) }

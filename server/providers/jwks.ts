@@ -26,18 +26,13 @@ export interface KeySet {
  */
 export class UnknownKeyError extends ProviderError {}
 
-interface Snapshot {
-  keys: Map<string, CryptoKey>
-  fetchedAt: number
-}
-
 /**
  * Creates the key set at `url` (RFC 7517), cached for ten minutes. An unknown `kid` fetches again at most every 30 seconds, or
  * every second when the token came from the provider itself. If fetching fails, the last keys are used for up to a day, and an
  * unknown key is `transient`, as it may be a new one. A key that is no longer published stops verifying.
  */
 export function createKeySet(url: string, runtime: Pick<Runtime, 'now' | 'fetch'>): KeySet {
-  let snapshot: Snapshot | undefined
+  let snapshot: { keys: Map<string, CryptoKey>; fetchedAt: number } | undefined
   let lastTryAt = Number.NEGATIVE_INFINITY
   let loading: Promise<void> | undefined
   let failure: ProviderError | undefined

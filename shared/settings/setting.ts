@@ -20,7 +20,7 @@ export interface SettingRow<Value, Source = void> {
   parse: ValueParser<Value, Source>
   /** Text used when the setting is not given. */
   default?: string
-  /** Describes the default in help and documentation. Defaults to its text. */
+  /** Describes the default in help and documentation. Defaults to its text, or to `none`. */
   defaultText?: string
   doc: string
   /** Has no flag, because a command line is visible to every user of the machine; never repeated in a message. */
@@ -39,11 +39,9 @@ export interface Repeats {
   pair?: string
 }
 
-type RowOf<Value, Source> = ({ default: string } | { defaultText: string }) &
-  (
-    | (SettingRow<Value, Source> & { repeats?: never })
-    | (Value extends readonly (infer Item)[] ? SettingRow<Item, Source> & { repeats: Repeats } : never)
-  )
+type RowOf<Value, Source> =
+  | (SettingRow<Value, Source> & { repeats?: never })
+  | (Value extends readonly (infer Item)[] ? SettingRow<Item, Source> & { repeats: Repeats } : never)
 
 /** One row per field of `Values`, the source of its flag, variable, help and documentation. */
 export type SettingTable<Values, Source = void> = {
@@ -66,7 +64,7 @@ export function settingsOf<Values, Source = void>(
   return Object.entries<SettingRow<unknown, Source>>(table).map(([field, row]) => {
     const { name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) } = row
     const { variable = name.replaceAll('-', '_').toUpperCase() } = row
-    const { default: defaultText = '' } = row
+    const defaultText = row.default || 'none'
     return Object.assign({ field: field as keyof Values & string, name, variable, defaultText }, row)
   })
 }

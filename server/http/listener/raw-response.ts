@@ -22,23 +22,17 @@ export function rawRefusal(
   return {
     status,
     body,
-    headers: [
-      'Content-Type',
-      'application/json',
-      'Content-Length',
-      String(Buffer.byteLength(body)),
-      'Cache-Control',
-      'no-store',
-      'X-Content-Type-Options',
-      'nosniff',
-      'Access-Control-Allow-Origin',
-      '*',
-      'Access-Control-Expose-Headers',
-      'Retry-After',
-      ...headers,
-    ],
+    headers: ['Content-Length', String(Buffer.byteLength(body)), ...ofEveryRefusal, ...headers],
   }
 }
+
+const ofEveryRefusal = Object.entries({
+  'Content-Type': 'application/json',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Retry-After',
+}).flat()
 
 const closing = ['Connection', 'close']
 

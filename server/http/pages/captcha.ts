@@ -4,15 +4,6 @@ import type { Captcha } from '../../core/session/session-provider.ts'
 import type { Texts } from '../../texts/built-in.ts'
 import { alertBox, type PolicyOpening } from './layout.ts'
 
-/** Markup of a vendor's widget, and the sources it may load. */
-interface Vendor {
-  scriptUrl: string
-  className: string
-  /** Form field for the widget's response. */
-  field: string
-  policy: PolicyOpening
-}
-
 // hCaptcha has no theme `auto`. This runs while the page is parsed, before the widget looks for its element.
 const themeScript =
   "document.currentScript.previousElementSibling.dataset.theme=matchMedia('(prefers-color-scheme: dark)').matches?'dark':'light'"
@@ -21,8 +12,8 @@ const themeHash = `'sha256-${createHash('sha256').update(themeScript).digest('ba
 const hcaptchaHosts = ['https://hcaptcha.com', 'https://*.hcaptcha.com']
 const turnstileHosts = ['https://challenges.cloudflare.com']
 
-// Sources from the vendors' documentation for a Content-Security-Policy.
-const vendors: Readonly<Record<Captcha['kind'], Vendor>> = {
+// `field` has the widget's response. Sources from the vendors' documentation for a Content-Security-Policy.
+const vendors = {
   hcaptcha: {
     scriptUrl: 'https://js.hcaptcha.com/1/api.js?recaptchacompat=off',
     className: 'h-captcha',
@@ -40,7 +31,7 @@ const vendors: Readonly<Record<Captcha['kind'], Vendor>> = {
     field: 'cf-turnstile-response',
     policy: { script: turnstileHosts, frame: turnstileHosts },
   },
-}
+} satisfies Record<Captcha['kind'], { field: string; policy: PolicyOpening; [name: string]: unknown }>
 
 /** Returns the captcha response in a form, of any vendor. */
 export function captchaTokenIn(fields: URLSearchParams): string | undefined {

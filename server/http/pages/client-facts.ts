@@ -3,6 +3,7 @@ import type { Language } from '../../texts/language.ts'
 import { fillText } from '../../texts/text.ts'
 import { hostName, quotedName } from './names.ts'
 import { checkGlyph } from './drawings.ts'
+import { fact } from './layout.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
@@ -27,25 +28,14 @@ export function hostFact(
   { texts: { client: texts } }: Language,
 ): SafeHtml | false {
   if (verifiedHost !== undefined) {
-    return html`<div>
-      <dt>${texts.requestedBy}</dt>
-      <dd>
-        ${hostName(verifiedHost)}
-        <span class="note">${checkGlyph} ${texts.verified}</span>
-      </dd>
-    </div>`
+    const note = html`<span class="note">${checkGlyph} ${texts.verified}</span>`
+    return fact(texts.requestedBy, html`${hostName(verifiedHost)} ${note}`)
   }
   if (describedBy === undefined) return false
-  return html`<div>
-    <dt>${texts.saysItBelongsTo}</dt>
-    <dd>
-      <span class="address">${describedBy}</span>${
-        returnsElsewhere
-          ? html`<span class="note">${texts.returnsElsewhere}</span>`
-          : html` <span class="note">${texts.anyoneCanClaim}</span>`
-      }
-    </dd>
-  </div>`
+  const note = returnsElsewhere
+    ? html`<span class="note">${texts.returnsElsewhere}</span>`
+    : html` <span class="note">${texts.anyoneCanClaim}</span>`
+  return fact(texts.saysItBelongsTo, html`<span class="address">${describedBy}</span>${note}`)
 }
 
 /** Renders the name of the client: quoted, with a note on its source unless its host is proven. */

@@ -1,6 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Language } from '../../texts/language.ts'
-import type { PageView } from './layout.ts'
+import { fact, type PageView } from './layout.ts'
 import { hostName, quotedName } from './names.ts'
 import { timeAgo } from './when.ts'
 
@@ -54,10 +54,7 @@ export function connectionHead(
 /** Renders what a connection may do; nothing if no text describes it. */
 export function permissionDetail(permissions: readonly string[], { texts }: Language): SafeHtml | false {
   if (permissions.length === 0) return false
-  return html`<div class="wide">
-    <dt>${texts.connections.allowedTo}</dt>
-    ${permissions.map((sentence) => html`<dd>${sentence}</dd>`)}
-  </div>`
+  return fact(texts.connections.allowedTo, permissions, true)
 }
 
 export function formInput({ form }: Pick<ConnectionForm, 'form'>): SafeHtml {
@@ -98,14 +95,8 @@ function waitingItem(
     ${connectionHead(waiting, headingId, view)}
     <dl class="details">
       ${permissionDetail(permissions, view.language)}
-      <div>
-        <dt>${texts.kind}</dt>
-        <dd>${isDevice ? texts.waitingDevice : texts.waitingApp}</dd>
-      </div>
-      <div>
-        <dt>${texts.allowed}</dt>
-        <dd>${timeAgo(allowedAt, view.now, view.language)}</dd>
-      </div>
+      ${fact(texts.kind, isDevice ? texts.waitingDevice : texts.waitingApp)}
+      ${fact(texts.allowed, timeAgo(allowedAt, view.now, view.language))}
     </dl>
   </li>`
 }

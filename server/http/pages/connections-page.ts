@@ -2,7 +2,16 @@ import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { AccountNotice } from '../../core/sign-in/account-session.ts'
 import type { Language } from '../../texts/language.ts'
 import { fillHtml } from '../../texts/text.ts'
-import { alertBox, type AppView, layout, noteBox, type PageView } from './layout.ts'
+import {
+  alertBox,
+  aloneLink,
+  type AppView,
+  fact,
+  headingWith,
+  layout,
+  noteBox,
+  type PageView,
+} from './layout.ts'
 import { hostName, quotedName } from './names.ts'
 import {
   type ConnectedClient,
@@ -86,11 +95,7 @@ export function connectionsPage(view: ConnectionsView): string {
       ${waitingList(waiting, view)}
       ${
         isEmpty
-          ? html`<div class="heading">
-              <h2>${texts.none}</h2>
-              <p class="quiet">${texts.noneNote}</p>
-              <p><a class="link alone" href="${view.connectPath}">${texts.howToConnect}</a></p>
-            </div>`
+          ? html`${headingWith(texts.none, texts.noneNote)} ${aloneLink(view.connectPath, texts.howToConnect)}`
           : connections.length > 0 &&
             html`<h2>${language.counted(texts.count, connections.length + view.more)}</h2>
               <ul class="connections">
@@ -101,9 +106,7 @@ export function connectionsPage(view: ConnectionsView): string {
       ${connections.length + waiting.length > 1 && endAllForm(view)}
       <div class="court-foot">
         ${!isEmpty && html`<p>${fillHtml(texts.staysSignedIn, { app })}</p>`}
-        <p>
-          <a class="link alone" href="${view.appUrl}">${fillHtml(common.goTo, { place: view.appName })}</a>
-        </p>
+        ${aloneLink(view.appUrl, fillHtml(common.goTo, { place: view.appName }))}
       </div>
     </section>`,
   })
@@ -153,29 +156,18 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
     <dl class="details">
       ${
         connection.client.describedBy !== undefined &&
-        html`<div class="wide">
-          <dt>${language.texts.client.saysItBelongsTo}</dt>
-          <dd>${asAddress(connection.client.describedBy)}</dd>
-        </div>`
+        fact(language.texts.client.saysItBelongsTo, asAddress(connection.client.describedBy), true)
       }
       ${permissionDetail(connection.permissions, language)}
-      <div class="wide">
-        <dt>${connection.returnsTo.length === 0 ? texts.kind : language.texts.subject.returnsTo}</dt>
-        <dd>${returnText(connection.returnsTo, texts.device)}</dd>
-      </div>
-      <div class="wide">
-        <dt>${texts.lastUsed}</dt>
-        <dd>${lastUse === undefined ? texts.neverUsed : lastUseText(lastUse, view)}</dd>
-      </div>
+      ${
+        connection.returnsTo.length === 0
+          ? fact(texts.kind, texts.device, true)
+          : fact(language.texts.subject.returnsTo, returnText(connection.returnsTo), true)
+      }
+      ${fact(texts.lastUsed, lastUse === undefined ? texts.neverUsed : lastUseText(lastUse, view), true)}
       ${connection.replays && replayDetail(connection.replays, view)}
-      <div>
-        <dt>${texts.connected}</dt>
-        <dd>${dayTime(createdAt, language)}</dd>
-      </div>
-      <div>
-        <dt>${texts.expires}</dt>
-        <dd>${dayTime(expiresAt, language)}</dd>
-      </div>
+      ${fact(texts.connected, dayTime(createdAt, language))}
+      ${fact(texts.expires, dayTime(expiresAt, language))}
     </dl>
   </li>`
 }
@@ -225,14 +217,10 @@ function replayDetail(
 ): SafeHtml {
   const texts = language.texts.connections
   const text = language.formOf(texts.sentAgainCount, count)
-  return html`<div class="wide">
-    <dt>${texts.sentAgain}</dt>
-    <dd>${fillHtml(text, { count, when: timeAgo(lastAt, now, language) })}</dd>
-  </div>`
+  return fact(texts.sentAgain, fillHtml(text, { count, when: timeAgo(lastAt, now, language) }), true)
 }
 
-function returnText(hosts: readonly string[], none: string): SafeHtml | string {
-  if (hosts.length === 0) return none
+function returnText(hosts: readonly string[]): SafeHtml {
   return html`${hosts.map((host, index) => html`${index > 0 && ', '}${asAddress(host)}`)}`
 }
 

@@ -48,7 +48,7 @@ test('RFC 8628 5.4: warns of codes that somebody else sent', () => {
 test('an error on the device page is announced, describes the field and is in the title', () => {
   const page = deviceEntryPage({ ...deviceEntrySample, error: 'Wrong.' })
   expect(page).toContain('role="alert" id="form-error"')
-  expect(page).toContain('aria-describedby="code-hint form-error"')
+  expect(page).toContain('aria-describedby="user_code-hint form-error"')
   expect(page).toContain('<title>Not found: ')
   expect(deviceEntryPage(deviceEntrySample)).not.toMatch(/role="alert"|form-error|Not found/)
 })

@@ -1,6 +1,6 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { fillHtml } from '../../texts/text.ts'
-import { formErrorId, formPage, type FormView } from './form-page.ts'
+import { formErrorId, formPage, type FormView, textField } from './form-page.ts'
 import type { AppView } from './layout.ts'
 import { alertGlyph } from './drawings.ts'
 
@@ -54,29 +54,11 @@ function comparedCode({ userCode = '' }: DeviceEntryView): SafeHtml {
 
 function letterField(view: DeviceEntryView): SafeHtml {
   const texts = view.language.texts.device
-  const described = view.error === undefined ? 'code-hint' : `code-hint ${formErrorId}`
-  return html`<div class="field">
-    <label for="user_code">${texts.label}</label>
-    <input
-      id="user_code"
-      class="code user-code"
-      name="user_code"
-      type="text"
-      inputmode="text"
-      autocomplete="off"
-      autocapitalize="characters"
-      autocorrect="off"
-      spellcheck="false"
-      pattern="[^0-9]{8,60}"
-      title="${texts.fieldTitle}"
-      maxlength="60"
-      required
-      autofocus
-      aria-describedby="${described}"
-      value="${view.userCode ?? ''}"
-    />
-    <p class="quiet" id="code-hint">
-      ${fillHtml(texts.hint, { sample: html`<span class="sample">WDJB-MJHT</span>` })}
-    </p>
-  </div>`
+  const described = view.error === undefined ? '' : ` ${formErrorId}`
+  const attributes = html`class="code user-code" type="text" inputmode="text" autocomplete="off"
+  autocapitalize="characters" autocorrect="off" spellcheck="false" pattern="[^0-9]{8,60}"
+  title="${texts.fieldTitle}" maxlength="60" required autofocus aria-describedby="user_code-hint${described}"
+  value="${view.userCode ?? ''}"`
+  const hint = fillHtml(texts.hint, { sample: html`<span class="sample">WDJB-MJHT</span>` })
+  return textField('user_code', texts.label, attributes, hint)
 }

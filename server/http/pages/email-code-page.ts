@@ -3,6 +3,7 @@ import type { EmailMethod } from '../../core/session/session-provider.ts'
 import type { Texts } from '../../texts/built-in.ts'
 import { fillHtml } from '../../texts/text.ts'
 import { codeField, formPage } from './form-page.ts'
+import { headingWith } from './layout.ts'
 import {
   cancelForm,
   type SignInView,
@@ -26,21 +27,16 @@ export function emailCodePage(view: EmailCodeView): string {
   const words = subjectWords(view)
   const { language, appName, method, waitSeconds } = view
   const texts = language.texts.code
+  const sent = fillHtml(texts.mailSent, {
+    email: html`<bdi>${view.email}</bdi>`,
+    app: html`<bdi>${appName}</bdi>`,
+  })
   return formPage(view, {
     id: 'email-code',
     title: words.codeTitle,
     failedTitle: texts.failedTitle,
     gate: subjectSummary(view),
-    heading: html`<div class="heading">
-      <h2 id="email-code">${texts.mailHeading}</h2>
-      <p class="quiet">
-        ${fillHtml(texts.mailSent, {
-          email: html`<bdi>${view.email}</bdi>`,
-          app: html`<bdi>${appName}</bdi>`,
-        })}
-        ${texts[whatToDo[method]]}
-      </p>
-    </div>`,
+    heading: headingWith(texts.mailHeading, html`${sent} ${texts[whatToDo[method]]}`, 'email-code'),
     main: html`${
         method !== 'link' &&
         html`<form method="post" action="${view.action}" class="stack">

@@ -1,6 +1,6 @@
 import { html } from '@drawbridge/shared/html.ts'
 import { fillHtml } from '../../texts/text.ts'
-import { type AppView, layout, type PageView } from './layout.ts'
+import { aloneLink, type AppView, layout, type PageView } from './layout.ts'
 import { hostName } from './names.ts'
 
 /** Contents of the error page. Every field is text; none of it is treated as markup. */
@@ -25,6 +25,7 @@ export interface ErrorView extends PageView {
  * not check the texts for secrets; the caller writes them.
  */
 export function errorPage(view: ErrorView): string {
+  const { back, app, startUrl } = view
   const { common, errorPage: texts } = view.language.texts
   return layout(view, {
     title: view.title,
@@ -36,26 +37,9 @@ export function errorPage(view: ErrorView): string {
       <section class="next" aria-labelledby="next-step">
         <h2 id="next-step">${texts.whatToDo}</h2>
         <p>${fillHtml(view.nextStep, {})}</p>
-        ${
-          view.back &&
-          html`<p>
-            <a class="link alone" rel="noreferrer" href="${view.back.url}"
-              ><span>${fillHtml(common.goTo, { place: hostName(view.back.host) })}</span></a
-            >
-          </p>`
-        }
-        ${
-          view.app &&
-          html`<p>
-            <a class="link alone" href="${view.app.appUrl}"
-              >${fillHtml(common.goTo, { place: view.app.appName })}</a
-            >
-          </p>`
-        }
-        ${
-          view.startUrl !== undefined &&
-          html`<p><a class="link alone" href="${view.startUrl}">${texts.howToConnect}</a></p>`
-        }
+        ${back && aloneLink(back.url, fillHtml(common.goTo, { place: hostName(back.host) }))}
+        ${app && aloneLink(app.appUrl, fillHtml(common.goTo, { place: app.appName }))}
+        ${startUrl !== undefined && aloneLink(startUrl, texts.howToConnect)}
       </section>
       <p class="request-id">${fillHtml(texts.requestId, { id: html`<code>${view.requestId}</code>` })}</p>
     </div>`,

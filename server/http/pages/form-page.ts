@@ -49,22 +49,22 @@ export function codeField(
   { digits, title, hint }: { digits: string; title: string; hint?: string },
 ): SafeHtml {
   const describedBy = [hint !== undefined && 'code-hint', error !== undefined && formErrorId].filter(Boolean)
+  const attributes = html`class="code" inputmode="numeric" autocomplete="one-time-code"
+  pattern="\\s*([0-9]\\s*){${digits}}" title="${title}" maxlength="20" spellcheck="false" required autofocus
+  ${describedBy.length > 0 && html`aria-describedby="${describedBy.join(' ')}"`}`
+  return textField('code', texts.label, attributes, hint)
+}
+
+/** Renders a field with its label. `attributes` are those of the input; `hint` is the text below it, with the id `ID-hint`. */
+export function textField(
+  id: string,
+  label: string,
+  attributes: SafeHtml,
+  hint?: SafeHtml | string,
+): SafeHtml {
   return html`<div class="field">
-    <label for="code">${texts.label}</label>
-    <input
-      id="code"
-      class="code"
-      name="code"
-      inputmode="numeric"
-      autocomplete="one-time-code"
-      pattern="\\s*([0-9]\\s*){${digits}}"
-      title="${title}"
-      maxlength="20"
-      spellcheck="false"
-      required
-      autofocus
-      ${describedBy.length > 0 && html`aria-describedby="${describedBy.join(' ')}"`}
-    />
-    ${hint !== undefined && html`<p class="quiet" id="code-hint">${hint}</p>`}
+    <label for="${id}">${label}</label>
+    <input id="${id}" name="${id}" ${attributes} />
+    ${hint !== undefined && html`<p class="quiet" id="${id}-hint">${hint}</p>`}
   </div>`
 }

@@ -112,6 +112,33 @@ export function gateList(heading: string, items: readonly (string | SafeHtml)[])
     </ul>`
 }
 
+/** Renders a heading with a note below it. */
+export function headingWith(title: string, note: SafeHtml | string, id?: string): SafeHtml {
+  return html`<div class="heading">
+    <h2 ${id !== undefined && html`id="${id}"`}>${title}</h2>
+    <p class="quiet">${note}</p>
+  </div>`
+}
+
+/** Renders a link in a line of its own. */
+export function aloneLink(url: string, text: SafeHtml | string): SafeHtml {
+  return html`<p>
+    <a class="link alone" rel="noreferrer" href="${url}"><span>${text}</span></a>
+  </p>`
+}
+
+/** Renders a term and its descriptions in a list of facts. A wide one has a line of its own. */
+export function fact(
+  term: string,
+  descriptions: SafeHtml | string | readonly (SafeHtml | string)[],
+  isWide = false,
+): SafeHtml {
+  return html`<div ${isWide && html`class="wide"`}>
+    <dt>${term}</dt>
+    ${[descriptions].flat().map((description) => html`<dd>${description}</dd>`)}
+  </div>`
+}
+
 export function noteBox(text: SafeHtml | string): SafeHtml {
   return html`<p class="note-box"><span>${text}</span></p>`
 }

@@ -7,7 +7,7 @@ import {
 } from '../../core/session/session-provider.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { alertBox } from './layout.ts'
-import { formErrorId, formPage } from './form-page.ts'
+import { formErrorId, formPage, textField } from './form-page.ts'
 import { captchaScript, captchaWidget } from './captcha.ts'
 import {
   aboutSubject,
@@ -110,28 +110,13 @@ function emailField(
 ): SafeHtml {
   const texts = language.texts.login
   const takesAddress = password || emailMethod !== undefined
-  return html`<div class="field">
-    <label for="email">${takesAddress ? texts.email : texts.emailOrDomain}</label>
-    <input
-      id="email"
-      name="email"
-      type="${takesAddress ? 'email' : 'text'}"
-      inputmode="email"
-      autocomplete="username"
-      autocapitalize="none"
-      spellcheck="false"
-      required
-      value="${email}"
-      ${more}
-    />
-  </div>`
+  const attributes = html`type="${takesAddress ? 'email' : 'text'}" inputmode="email" autocomplete="username"
+  autocapitalize="none" spellcheck="false" required value="${email}" ${more}`
+  return textField('email', takesAddress ? texts.email : texts.emailOrDomain, attributes)
 }
 
 function passwordField(label: string, more: SafeHtml | string): SafeHtml {
-  return html`<div class="field">
-    <label for="password">${label}</label>
-    <input id="password" name="password" type="password" autocomplete="current-password" required${more} />
-  </div>`
+  return textField('password', label, html`type="password" autocomplete="current-password" required${more}`)
 }
 
 /** The first button of a form is the one that Enter presses. */

@@ -2,6 +2,7 @@ import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Texts } from '../../texts/built-in.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { codeField, formPage } from './form-page.ts'
+import { headingWith } from './layout.ts'
 import {
   cancelForm,
   type SignInView,
@@ -30,10 +31,7 @@ export function secondFactorPage(view: SecondFactorView): string {
     title: words.codeTitle,
     failedTitle: texts.failedTitle,
     gate: subjectSummary(view),
-    heading: html`<div class="heading">
-      <h2 id="second-factor">${texts.factorHeading}</h2>
-      <p class="quiet">${texts.factorNote}</p>
-    </div>`,
+    heading: headingWith(texts.factorHeading, texts.factorNote, 'second-factor'),
     main: html`<form method="post" action="${view.action}" class="stack">
         ${transactionInput(view)} ${factorChoice(view, texts)}
         ${codeField(view, texts, { digits: '6', title: texts.factorTitle, hint: texts.factorHint })}

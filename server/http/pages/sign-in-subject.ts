@@ -2,7 +2,7 @@ import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Language } from '../../texts/language.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import type { FormView } from './form-page.ts'
-import { type AppView, gateList } from './layout.ts'
+import { type AppView, fact, gateList } from './layout.ts'
 import { aboutClient, type ClientView, hostFact, nameFact } from './client-facts.ts'
 import { alertGlyph } from './drawings.ts'
 import { hostName } from './names.ts'
@@ -110,12 +110,7 @@ function requestSummary(view: RequestView, app: SafeHtml, language: Language): S
     <p class="ask">${fillHtml(texts.ask, { app })}</p>
     <dl class="facts">
       ${hostFact(view.client, language)}
-      <div>
-        <dt>${texts.returnsTo}</dt>
-        <dd>
-          ${hostName(view.redirectHost)}${view.returnsToThisComputer && html` <span class="note">${texts.onThisComputer}</span>`}
-        </dd>
-      </div>
+      ${fact(texts.returnsTo, html`${hostName(view.redirectHost)}${view.returnsToThisComputer && html` <span class="note">${texts.onThisComputer}</span>`}`)}
       ${nameFact(view.client, language)}
     </dl>
     ${
@@ -145,22 +140,12 @@ export interface DeviceView {
  */
 function deviceSummary(view: DeviceView, app: SafeHtml, language: Language): SafeHtml {
   const texts = language.texts.subject
+  const address = view.isLocal ? texts.thisComputer : (view.address ?? texts.unknownAddress)
   return html`<h1>${texts.deviceTitle}</h1>
     <p class="ask">${fillHtml(view.isLocal ? texts.localAsk : texts.deviceAsk, { app })}</p>
     <dl class="facts">
-      <div>
-        <dt>${texts.deviceCode}</dt>
-        <dd><span class="host">${view.userCode}</span></dd>
-      </div>
-      <div>
-        <dt>${texts.requestedFrom}</dt>
-        <dd>
-          <span class="address"
-            >${view.isLocal ? texts.thisComputer : (view.address ?? texts.unknownAddress)}</span
-          >
-          <span class="note">${view.asked}</span>
-        </dd>
-      </div>
+      ${fact(texts.deviceCode, html`<span class="host">${view.userCode}</span>`)}
+      ${fact(texts.requestedFrom, html`<span class="address">${address}</span> <span class="note">${view.asked}</span>`)}
       ${hostFact(view.client, language)} ${nameFact(view.client, language)}
     </dl>
     <p class="warning">

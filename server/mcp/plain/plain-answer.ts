@@ -19,16 +19,19 @@ export interface PlainRequest {
   channel: ClientChannel
 }
 
+/** A request of a client, and the method that handles it. */
+export interface PlainCall {
+  method: PlainMethod
+  message: JSONRPCRequest
+  request: Request
+  incoming: Incoming
+}
+
 /** Handles one method. Never rejects. */
 export type PlainMethod = (request: PlainRequest) => PlainAnswer | Promise<PlainAnswer>
 
 /** Runs `method` for a client that waits for a JSON response, and returns the response message as JSON. */
-export async function answerSilently(
-  method: PlainMethod,
-  message: JSONRPCRequest,
-  request: Request,
-  incoming: Incoming,
-): Promise<string> {
+export async function answerSilently({ method, message, request, incoming }: PlainCall): Promise<string> {
   const channel: ClientChannel = {
     // Read on demand: the HTTP adapter creates the signal at its first use.
     get signal() {
@@ -44,18 +47,13 @@ export async function answerSilently(
  * Runs `method` for a client that may have asked for progress or log messages. The response is a stream from the first of
  * them on, or at once if `isStream`. The call is aborted when the client leaves.
  */
-export async function answerRequest(
-  method: PlainMethod,
-  message: JSONRPCRequest,
-  request: Request,
-  incoming: Incoming,
-  isStream: boolean,
-): Promise<Reply> {
+export async function answerRequest(given: PlainCall, isStream: boolean): Promise<Reply> {
+  const { method, message, request, incoming } = given
   const { [mcpMetaKey.progressToken]: progressToken, [mcpMetaKey.logLevel]: logLevel } = metaOf(
     message.params,
   )
   if (progressToken === undefined && logLevel === undefined) {
-    return jsonResponse(await answerSilently(method, message, request, incoming))
+    return jsonResponse(await answerSilently(given))
   }
   const call = new StreamedCall(request.signal)
   if (isStream) call.open()

@@ -4,16 +4,9 @@ import { jsonRpcCode, type JsonRpcErrorObject } from '@drawbridge/shared/mcp/jso
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { honouredFilter } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import type { McpEndpointConfig, ModuleEndpoint } from '../endpoint-config.ts'
-
 import { asksForProgress, type Incoming } from '../incoming.ts'
 import { OpenStreams, repeatChecks } from '../open-streams.ts'
-import {
-  answerRequest,
-  answerSilently,
-  errorResponse,
-  jsonResponse,
-  type PlainMethod,
-} from './plain-answer.ts'
+import { answerRequest, answerSilently, errorResponse, jsonResponse, type PlainCall } from './plain-answer.ts'
 import { paramsFault, dropNulls } from '../request-params.ts'
 import { checkMessage } from './plain-check.ts'
 import { createPlainMethods } from './plain-methods.ts'
@@ -53,7 +46,9 @@ export function createPlainEndpoint(
         openSubscription(message, config.serverInfo, changes),
       )
     const serve = methods.revision2026.get(method)
-    return serve ? answer(serve, message, request, incoming, false) : errorResponse(404, methodNotFound, id)
+    return serve
+      ? answer({ method: serve, message, request, incoming }, false)
+      : errorResponse(404, methodNotFound, id)
   }
 
   async function serveEarlier(
@@ -62,26 +57,19 @@ export function createPlainEndpoint(
     incoming: Incoming,
   ): Promise<Reply> {
     const { body } = incoming
-    const find = ({ method }: JSONRPCRequest): PlainMethod =>
-      methods.earlier.get(method) ?? (() => ({ error: methodNotFound }))
+    const callOf = (message: JSONRPCRequest): PlainCall => {
+      const method = methods.earlier.get(message.method) ?? (() => ({ error: methodNotFound }))
+      return { method, message, request, incoming }
+    }
     const [first] = requests
-    if (first && asksForProgress(body)) return answer(find(first), first, request, incoming, true)
-    const answers = await Promise.all(
-      requests.map((message) => answerSilently(find(message), message, request, incoming)),
-    )
+    if (first && asksForProgress(body)) return answer(callOf(first), true)
+    const answers = await Promise.all(requests.map((message) => answerSilently(callOf(message))))
     return jsonResponse(answers.length === 1 ? (answers[0] ?? '') : `[${answers.join(',')}]`)
   }
 
-  async function answer(
-    method: PlainMethod,
-    message: JSONRPCRequest,
-    request: Request,
-    incoming: Incoming,
-    isStream: boolean,
-  ): Promise<Reply> {
-    const { caller, calls } = incoming
-    const reply = await answerRequest(method, message, request, incoming, isStream)
-    return streams.track(reply, { caller, calls, kind: 'call' })
+  async function answer(call: PlainCall, isStream: boolean): Promise<Reply> {
+    const { caller, calls } = call.incoming
+    return streams.track(await answerRequest(call, isStream), { caller, calls, kind: 'call' })
   }
 
   return {

@@ -12,14 +12,13 @@ import { paramsFault } from '../request-params.ts'
 import { outcomeOf, unknownTool } from '../tools/tool-result.ts'
 import { signInListing } from '../tools/tool-scope.ts'
 
-/** The methods of an endpoint that offers only tools, by name, for each revision. */
-export interface PlainMethods {
-  earlier: ReadonlyMap<string, PlainMethod>
-  revision2026: ReadonlyMap<string, PlainMethod>
-}
-
-/** Creates the methods. Results that are the same for every caller are serialized once. */
-export function createPlainMethods(config: McpEndpointConfig): PlainMethods {
+/**
+ * Creates the methods of an endpoint that offers only tools, by name, for each revision. Results that are the same for every caller are
+ * serialized once.
+ */
+export function createPlainMethods(
+  config: McpEndpointConfig,
+): Record<'earlier' | 'revision2026', ReadonlyMap<string, PlainMethod>> {
   const { serverInfo, contexts } = config
   const tools = new Map(config.tools.map((tool) => [tool.listing.name, tool]))
   const instructions = config.instructions ? { instructions: config.instructions } : {}

@@ -16,11 +16,6 @@ import { SessionChanges } from './session-changes.ts'
 import { type SessionLimits, sessionLimits } from './sessions.ts'
 import { serveOnTransports, type Transport2026 } from './transports.ts'
 
-export interface EndpointLimits {
-  sessions: SessionLimits
-  subscriptions: SubscriptionLimits
-}
-
 /**
  * Creates the endpoint for all revisions on the MCP SDK.
  *
@@ -30,7 +25,10 @@ export interface EndpointLimits {
  */
 export function createSdkEndpoint(
   config: McpEndpointConfig,
-  limits: EndpointLimits = { sessions: sessionLimits, subscriptions: subscriptionLimits },
+  limits: { sessions: SessionLimits; subscriptions: SubscriptionLimits } = {
+    sessions: sessionLimits,
+    subscriptions: subscriptionLimits,
+  },
 ): ModuleEndpoint {
   const streams = new OpenStreams(config.runtime)
   const servers = createServerFactory(config)

@@ -56,7 +56,7 @@ export interface ToolModule {
 }
 
 /** Releases what `start` acquired. */
-export type ModuleStop = () => void | Promise<void>
+type ModuleStop = () => void | Promise<void>
 
 /** Parts of the MCP SDK for {@link ToolModule.register}, of the very copy that the server was made with. */
 export interface RegisterKit {

@@ -35,8 +35,7 @@ export function createTelemetry(
   return {
     async serve(request, context, handle) {
       const traced = new TracedRequest(tracer, measure, request.headers)
-      const watch = watchRequest(request.method, context, traced, contexts)
-      return serving.run(traced, () => watch.answer(handle))
+      return serving.run(traced, () => serveWatched(request.method, context, traced, contexts, handle))
     },
     upstream(sent) {
       const request = serving.getStore()
@@ -90,13 +89,14 @@ function createMeasure(meter: Meter): Measure {
     })
 }
 
-/** Watches one request: its events, the message in it, and when its answer is over. */
-function watchRequest<Watched extends ServingContext>(
+/** Serves one request, and watches its events, the message in it, and when its answer is over. */
+async function serveWatched<Watched extends ServingContext>(
   method: string,
   context: Watched,
   traced: TracedRequest,
   contexts: Map<unknown, Context>,
-): { answer(handle: (watched: Watched) => Promise<Reply> | Reply): Promise<Reply> } {
+  handle: (watched: Watched) => Promise<Reply> | Reply,
+): Promise<Reply> {
   let answered: Reply | undefined
   let isOver = false
   const end = (status: number, error?: number): void => {
@@ -123,18 +123,14 @@ function watchRequest<Watched extends ServingContext>(
       if (answered) end(answered.status)
     },
   }
-  return {
-    async answer(handle) {
-      try {
-        const answer = await handle(watched)
-        if (isOver || traced.isListening || !isEventStream(answer)) end(answer.status, errorCodeOf(answer))
-        else answered = answer
-        return answer
-      } catch (error) {
-        end(500)
-        throw error
-      }
-    },
+  try {
+    const answer = await handle(watched)
+    if (isOver || traced.isListening || !isEventStream(answer)) end(answer.status, errorCodeOf(answer))
+    else answered = answer
+    return answer
+  } catch (error) {
+    end(500)
+    throw error
   }
 }
 

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { Hono, type Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
@@ -44,9 +45,7 @@ export function createNotesApi(
     } catch {
       return problem(c, 400, 'invalid_json', 'The body must be JSON like {"text": "..."}.')
     }
-    const text = parseNoteText(
-      typeof body === 'object' && body !== null && 'text' in body ? body.text : undefined,
-    )
+    const text = parseNoteText(isJsonObject(body) ? body['text'] : undefined)
     if (text === undefined) {
       return problem(c, 422, 'invalid_text', `"text" must be 1 to ${maxNoteLength} characters long.`)
     }

@@ -1,6 +1,7 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { copyButton, copyScript } from '../../http/pages/copy-button.ts'
-import { formErrorId } from '../../http/pages/form-page.ts'
+import { formErrorId, textField } from '../../http/pages/form-page.ts'
+import { aloneLink, headingWith } from '../../http/pages/layout.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { maxNoteLength, type Note } from './notes.ts'
 import { appPage, type AppTexts, type DemoView } from './page.ts'
@@ -106,10 +107,7 @@ export function notesPage(
       </form>
       ${
         notes.length === 0
-          ? html`<div class="heading">
-              <h2>${texts.none}</h2>
-              <p class="quiet">${texts.noneNote}</p>
-            </div>`
+          ? headingWith(texts.none, texts.noneNote)
           : html`<ul class="connections">
               ${notes.map((note) => noteItem(view, note))}
             </ul>`
@@ -124,7 +122,7 @@ export function messagePage(view: DemoView, message: keyof AppTexts['errors']): 
   return appPage(view, {
     title,
     about: fillText(text, { count: noteLengthIn(view) }),
-    main: html`<p><a class="link alone" href="/">${view.texts.page.start}</a></p>`,
+    main: aloneLink('/', view.texts.page.start),
   })
 }
 
@@ -157,21 +155,9 @@ function googleForm({ texts: { signIn } }: DemoView): SafeHtml {
 }
 
 function emailField({ texts: { signIn } }: DemoView, form: FormState): SafeHtml {
-  return html`<div class="field">
-    <label for="email">${signIn.email}</label>
-    <input
-      id="email"
-      name="email"
-      type="email"
-      required
-      maxlength="255"
-      autocomplete="username"
-      spellcheck="false"
-      autocapitalize="none"
-      value="${form.email}"
-      ${invalidMark(form)}
-    />
-  </div>`
+  const attributes = html`type="email" required maxlength="255" autocomplete="username" spellcheck="false"
+  autocapitalize="none" value="${form.email}" ${invalidMark(form)}`
+  return textField('email', signIn.email, attributes)
 }
 
 function passwordField(
@@ -180,20 +166,9 @@ function passwordField(
   autocomplete: 'current-password' | 'new-password',
 ): SafeHtml {
   const isNew = autocomplete === 'new-password'
-  return html`<div class="field">
-    <label for="password">${signIn.password}</label>
-    <input
-      id="password"
-      name="password"
-      type="password"
-      required
-      maxlength="72"
-      ${isNew && html`minlength="6"`}
-      autocomplete="${autocomplete}"
-      ${invalidMark(form, isNew ? 'password-hint' : undefined)}
-    />
-    ${isNew && html`<p class="quiet" id="password-hint">${signUp.hint}</p>`}
-  </div>`
+  const attributes = html`type="password" required maxlength="72" ${isNew && html`minlength="6"`}
+  autocomplete="${autocomplete}" ${invalidMark(form, isNew ? 'password-hint' : undefined)}`
+  return textField('password', signIn.password, attributes, isNew ? signUp.hint : undefined)
 }
 
 /** Marks an invalid field of a submitted form; an error from a redirect does not concern the fields. */

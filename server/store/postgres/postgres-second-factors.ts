@@ -55,7 +55,4 @@ export function createPostgresSecondFactors(database: SqlDatabase): SecondFactor
   }
 }
 
-interface PendingRow extends StoredProviderSession {
-  pendingSealed: string
-  pendingUntil: number
-}
+type PendingRow = StoredProviderSession & { pendingSealed: string; pendingUntil: number }
