@@ -23,6 +23,18 @@ describe('readBody', () => {
     )
   })
 
+  it('readBody tells the length of each chunk, and reads on when that is taken', async () => {
+    const taken: number[] = []
+    const receive = async (bytes: number): Promise<void> => {
+      await Promise.resolve()
+      taken.push(bytes)
+      if (taken.length === 2) throw new Error('enough')
+    }
+    const body = responseOf([Buffer.alloc(1), Buffer.alloc(2), Buffer.alloc(3)])
+    await expect(readBody(body, 10, receive)).rejects.toThrow('enough')
+    expect(taken).toEqual([1, 2])
+  })
+
   it.each([true, false])(
     'readBody ends the connection beyond the limit; length announced: %s',
     async (announced) => {

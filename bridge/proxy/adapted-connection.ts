@@ -17,21 +17,18 @@ import { TransportError } from '../transport/transport.ts'
 import type { CallCarrier, ClientContext, PendingCall } from './pending-call.ts'
 import type { RevisionPorts } from './server-revision.ts'
 
-export interface AdaptedConnectionPorts extends RevisionPorts {
-  /** Sends to a server of 2026-07-28. */
-  send: Send
-}
-
 /** Carries the calls of a 2025 client to a server of 2026-07-28, by the adapter. */
 export class AdaptedConnection implements CallCarrier {
   readonly adapter: Adapter
-  readonly #ports: AdaptedConnectionPorts
+  readonly #ports: RevisionPorts
   readonly #contexts = new Map<JsonRpcId, ClientContext>()
   readonly #left = createSignal()
   #isLeft = false
 
-  /** A client that has initialized before does not do so again: its `initialize` is replayed. */
-  constructor(ports: AdaptedConnectionPorts) {
+  /**
+   * `send` is for a server of 2026-07-28. A client that has initialized before does not do so again: its `initialize` is replayed.
+   */
+  constructor(ports: RevisionPorts & { send: Send }) {
     this.#ports = ports
     const { client, describeFailure, pending, remembered, runtime, send } = ports
     const discovered = remembered.known()?.discoverResult

@@ -24,6 +24,7 @@ export class ServerRequests {
   protected readonly config: TransportConfig
   protected readonly ports: TransportPorts
   readonly #closing = new AbortController()
+  readonly closed: AbortSignal = this.#closing.signal
   #cookies: CookieJar | undefined
   /** The server has never answered. */
   #isNew = true
@@ -33,17 +34,12 @@ export class ServerRequests {
     this.ports = ports
   }
 
-  get isClosed(): boolean {
-    return this.#closing.signal.aborted
-  }
-
   /**
    * Runs the work for one message under a signal that its caller and {@link ServerRequests.close} abort. Once aborted, rejects only
    * with a `NetworkError` with the fault `aborted`.
    */
   async run(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const closing = this.#closing.signal
-    const signal = outer === undefined ? closing : AbortSignal.any([outer, closing])
+    const signal = outer === undefined ? this.closed : AbortSignal.any([outer, this.closed])
     if (signal.aborted) throw this.#abortedError(false)
     try {
       await work(signal)

@@ -66,7 +66,7 @@ export class SessionTransport implements StreamingTransport {
   }
 
   async close(graceMs: number): Promise<void> {
-    if (this.#http.isClosed) return void (await this.#ended)
+    if (this.#http.closed.aborted) return void (await this.#ended)
     this.#http.close()
     this.#stream?.close()
     if (this.#session.id === undefined) return
@@ -125,7 +125,7 @@ export class SessionTransport implements StreamingTransport {
 
   #openStream(): void {
     this.#stream?.close()
-    if (this.#http.isClosed) return
+    if (this.#http.closed.aborted) return
     const used = this.#session
     const stream = new GetStream({
       runtime: this.#ports.runtime,
@@ -311,20 +311,15 @@ export class FallbackTransport implements StreamingTransport {
   }
 
   #sendBy(kind: TransportKind, message: WireMessage, context: Context): Promise<void> {
-    const transport = this.#open.get(kind) ?? this.#create(kind)
+    const Transport = kind === 'http' ? SessionTransport : SseTransport
+    const transport = this.#open.get(kind) ?? new Transport(this.#config, this.#ports)
+    this.#open.set(kind, transport)
     if (this.#proven !== undefined) return transport.send(message, context)
     const watched = intercepted(context, (answer, deliver) => {
       if (this.#proven === undefined) this.#proven = this.#current = kind
       return deliver(answer)
     })
     return transport.send(message, watched)
-  }
-
-  #create(kind: TransportKind): StreamingTransport {
-    const Transport = kind === 'http' ? SessionTransport : SseTransport
-    const transport = new Transport(this.#config, this.#ports)
-    this.#open.set(kind, transport)
-    return transport
   }
 }
 

@@ -30,7 +30,6 @@ export class SseTransport implements StreamingTransport {
   readonly #ports: TransportPorts
   readonly #http: StreamableHttp
   readonly #state: SessionState
-  readonly #closing = new AbortController()
   #connecting: Promise<SseConnection> | undefined
   #stream: Readable | undefined
 
@@ -51,7 +50,6 @@ export class SseTransport implements StreamingTransport {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort()
     this.#http.close()
   }
 
@@ -115,7 +113,7 @@ export class SseTransport implements StreamingTransport {
     const connection = await this.#connect()
     const messages = this.#state.opening()
     if (messages === undefined) return connection
-    const silent: Sending = { signal: this.#closing.signal, deliver: () => {} }
+    const silent: Sending = { signal: this.#http.closed, deliver: () => {} }
     await this.#roundTrip(connection, messages.initialize, silent)
     await this.#roundTrip(connection, messages.initialized, silent)
     for (const choice of this.#state.choices())
@@ -124,7 +122,7 @@ export class SseTransport implements StreamingTransport {
   }
 
   async #connect(): Promise<SseConnection> {
-    const response = await this.#http.get({}, undefined, this.#closing.signal, { bodyTimeoutMs: 0 })
+    const response = await this.#http.get({}, undefined, this.#http.closed, { bodyTimeoutMs: 0 })
     if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, noMessage))
     if (!isEventStream(response)) {
       discard(response)
@@ -142,7 +140,7 @@ export class SseTransport implements StreamingTransport {
     const timer = setTimeout(() => response.body.destroy(), endpointWaitMs)
     const settled = (): void => clearTimeout(timer)
     connection.open.then(settled, settled)
-    const isDone = (): boolean => this.#closing.signal.aborted
+    const isDone = (): boolean => this.#http.closed.aborted
     const take = (event: StreamEvent): Promise<void> => connection.takeEvent(event)
     const cause = await readEventStream(response, { take, isDone }).then(
       (end) => end.cause,
@@ -157,7 +155,7 @@ export class SseTransport implements StreamingTransport {
 
   /** Opens the next stream, with backoff: the server may send messages before the client's next request. */
   async #reconnect(): Promise<void> {
-    const { signal } = this.#closing
+    const signal = this.#http.closed
     const waits = new StreamWaits()
     do {
       await waits.wait(this.#ports.runtime, signal)
