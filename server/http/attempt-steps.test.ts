@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { reportedEvent } from '../../tests/support/server/reported-event.ts'
-import { stepReaderOf } from './attempt-steps.ts'
+import { stepsOf as shownSteps } from './attempt-steps.ts'
 
 type Reported = readonly [name: string, fields: Readonly<Record<string, unknown>>]
 
@@ -16,14 +16,8 @@ function stepsOf(
     method,
     headers: authorization === undefined ? {} : { authorization },
   })
-  const read = stepReaderOf(`/app${endpoint}`, '/app')
-  const steps =
-    read?.({
-      request,
-      status,
-      events: events.map(([name, fields]) => reportedEvent(name, fields)),
-      clientId,
-    }) ?? []
+  const reported = events.map(([name, fields]) => reportedEvent(name, fields))
+  const steps = shownSteps({ request, status, events: reported, clientId }, `/app${endpoint}`, '/app')
   return steps
     .map(({ step, ok, detail }) => `${ok ? '' : '!'}${step}${detail === undefined ? '' : ` (${detail})`}`)
     .join(', ')
@@ -257,6 +251,6 @@ it('the page of a client whose id is a document shows that it could be used', ()
 
 it('metadata at an address that is not served is a step that failed', () => {
   const request = new Request('https://mcp.example.com/x/.well-known/oauth-authorization-server')
-  const read = stepReaderOf('other', '/app')
-  expect(read?.({ request, status: 404, events: [] })).toEqual([{ step: 'server_metadata', ok: false }])
+  const steps = shownSteps({ request, status: 404, events: [] }, 'other', '/app')
+  expect(steps).toEqual([{ step: 'server_metadata', ok: false }])
 })

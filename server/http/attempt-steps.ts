@@ -1,5 +1,5 @@
 import type { AttemptStep } from '@drawbridge/shared/attempt-step.ts'
-import type { EventMeaning } from '../core/attempts/attempt.ts'
+import type { EventMeaning, StepRecord } from '../core/attempts/attempt.ts'
 
 interface AnsweredRequest {
   request: Request
@@ -14,26 +14,21 @@ export interface ReportedEvent extends EventMeaning {
   fields: Readonly<Record<string, unknown>>
 }
 
-interface ShownStep {
-  step: AttemptStep
-  ok: boolean
-  detail?: string | undefined
-  clientId?: string | undefined
-  grantId?: string | undefined
+type ShownStep = Pick<StepRecord, 'step' | 'ok' | 'detail' | 'clientId' | 'grantId'>
+
+/**
+ * Returns the steps that a request shows, in order; none for one that has nothing to do with connecting. `endpoint` is a row of the
+ * endpoint table, or `other`.
+ */
+export function stepsOf(answered: AnsweredRequest, endpoint: string, basePath: string): readonly ShownStep[] {
+  const { request, status } = answered
+  const step = documentOf(endpoint === 'other' ? request.url : endpoint)
+  if (step) return request.method === 'GET' ? [{ step, ok: status < 400 }] : []
+  const path = endpoint.startsWith(basePath) ? endpoint.slice(basePath.length) : endpoint
+  return readers[path]?.(answered) ?? []
 }
 
-/** Returns the steps that a request shows, in order; none for one that has nothing to do with connecting. */
-export type StepReader = (request: AnsweredRequest) => readonly ShownStep[]
-
-/** Returns the {@link StepReader} of a row of the endpoint table or of `other`; undefined where no client connects. */
-export function stepReaderOf(endpoint: string, basePath: string): StepReader | undefined {
-  if (endpoint === 'other') return (answered) => documentSteps(answered, documentOf(answered.request.url))
-  const step = documentOf(endpoint)
-  if (step) return (answered) => documentSteps(answered, step)
-  return readers[endpoint.startsWith(basePath) ? endpoint.slice(basePath.length) : endpoint]
-}
-
-const readers: Readonly<Record<string, StepReader | undefined>> = {
+const readers: Readonly<Record<string, ((request: AnsweredRequest) => readonly ShownStep[]) | undefined>> = {
   '/mcp': callSteps,
   '/oauth/register': registerSteps,
   '/register': registerSteps,
@@ -48,16 +43,11 @@ const readers: Readonly<Record<string, StepReader | undefined>> = {
 
 /** Returns which metadata document a path, or the path of a URL, is of. */
 function documentOf(url: string): AttemptStep | undefined {
-  const name =
-    /^[^?#]*\/\.well-known\/(oauth-protected-resource|oauth-authorization-server|openid-configuration)/.exec(
-      url,
-    )?.[1]
+  const documents =
+    /^[^?#]*\/\.well-known\/(oauth-protected-resource|oauth-authorization-server|openid-configuration)/
+  const name = documents.exec(url)?.[1]
   if (name === undefined) return undefined
   return name === 'oauth-protected-resource' ? 'resource_metadata' : 'server_metadata'
-}
-
-function documentSteps({ request, status }: AnsweredRequest, step: AttemptStep | undefined): ShownStep[] {
-  return step && request.method === 'GET' ? [{ step, ok: status < 400 }] : []
 }
 
 function callSteps(answered: AnsweredRequest): ShownStep[] {
@@ -66,15 +56,9 @@ function callSteps(answered: AnsweredRequest): ShownStep[] {
   if (call) {
     const grantId = text(call['grant_id'])
     if (grantId === undefined) return []
-    const step = String(call['method']).endsWith('/list') ? 'list' : 'first_call'
-    const ok = status < 400
+    const first: ShownStep = { step: 'first_call', ok: status < 400, grantId }
     // A client that opens with its list has made its first call.
-    return step === 'list'
-      ? [
-          { step: 'first_call', ok, grantId },
-          { step, ok, grantId },
-        ]
-      : [{ step, ok, grantId }]
+    return String(call['method']).endsWith('/list') ? [first, { ...first, step: 'list' }] : [first]
   }
   // A refused token may be an old one.
   if (request.headers.has('authorization')) return []

@@ -120,34 +120,30 @@ class DocumentSource {
     stored: Client | undefined,
     source: AttemptSource | undefined,
   ): Promise<void> {
-    const { fetch, runtime, policy } = this.#ports
+    const { fetch, runtime, policy, store } = this.#ports
     const outcome = await fetch({ url, maxBytes, known: stored !== undefined, source })
     const now = runtime.now()
-    switch (outcome.kind) {
-      case 'failed':
-        return this.#failFetch(url, entry, outcome.reason, now)
-      case 'fetched': {
-        const reading = readClientDocument(url, parseJsonObject(outcome.text), policy)
-        if (reading.kind === 'invalid') {
-          this.#report(url, `faulty: ${reading.reason}`, undefined)
-          const text = `it is faulty: ${reading.reason}`
-          const until = now + failurePauseSeconds
-          entry.failure = { reason: 'invalid', kind: 'faulty_response', text, until }
-          return
-        }
-        const client: Client = {
-          ...reading.client,
-          kind: 'metadata_document',
-          secretHash: undefined,
-          managementHash: undefined,
-          introspects: false,
-          document: freshnessOf(outcome.headers, now),
-          createdAt: stored?.createdAt ?? now,
-          expiresAt: undefined,
-        }
-        return this.#storeDocument(entry, client, stored)
-      }
+    if (outcome.kind === 'failed') return this.#failFetch(url, entry, outcome.reason, now)
+    const reading = readClientDocument(url, parseJsonObject(outcome.text), policy)
+    if (reading.kind === 'invalid') {
+      const text = `it is faulty: ${reading.reason}`
+      this.#report(url, `faulty: ${reading.reason}`, undefined)
+      entry.failure = { reason: 'invalid', kind: 'faulty_response', text, until: now + failurePauseSeconds }
+      return
     }
+    entry.failure = undefined
+    entry.client = {
+      ...reading.client,
+      kind: 'metadata_document',
+      secretHash: undefined,
+      managementHash: undefined,
+      introspects: false,
+      document: freshnessOf(outcome.headers, now),
+      createdAt: stored?.createdAt ?? now,
+      expiresAt: stored?.expiresAt,
+    }
+    // Only documents of connected clients are stored, or strangers could fill the store; a removed client stays removed.
+    if (stored) await store.replaceClient(entry.client)
   }
 
   #failFetch(url: string, entry: Entry, reason: FetchFailure, now: number): void {
@@ -169,13 +165,6 @@ class DocumentSource {
       reason,
       ...(nextStep !== undefined && { next_step: nextStep }),
     })
-  }
-
-  async #storeDocument(entry: Entry, client: Client, stored: Client | undefined): Promise<void> {
-    entry.failure = undefined
-    entry.client = { ...client, expiresAt: stored?.expiresAt }
-    // Only documents of connected clients are stored, or strangers could fill the store; a removed client stays removed.
-    if (stored) await this.#ports.store.replaceClient(entry.client)
   }
 
   /** Returns the best version available without a request to the host. */
