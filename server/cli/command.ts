@@ -90,27 +90,29 @@ function partsOf(error: unknown): { messages: readonly string[]; nextStep: strin
     const { message, status, nextStep = 'For flags and examples, add --help.' } = error
     return { messages: [message], nextStep, code: status === 400 ? exitCode.usage : exitCode.failed }
   }
-  const { code, message, address, port } = error as NodeJS.ErrnoException & ListenAddress
+  const {
+    code = '',
+    message,
+    address,
+    port,
+  } = error as NodeJS.ErrnoException & {
+    address?: string
+    port?: number
+  }
   const isTaken = code === 'EADDRINUSE' && port !== undefined
   const problem = isTaken
     ? `Port ${port} of ${address ?? 'this computer'} is already in use (${code}).`
     : message
-  return { messages: [problem], nextStep: nextStepOf(code), code: exitCode.failed }
+  return { messages: [problem], nextStep: nextSteps[code] ?? checkAll, code: exitCode.failed }
 }
 
-interface ListenAddress {
-  address?: string
-  port?: number
+const elsewhere = 'Choose a writable place with --store sqlite:PATH.'
+
+const nextSteps: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    'Stop the program that uses it, or take other ports, the last one for the demo app; a second trial in this folder also needs --store sqlite:second.db: drawbridge-server --listen 8797 --base-url http://localhost:8797 --app-url http://localhost:8798',
+  EACCES: elsewhere,
+  EROFS: elsewhere,
 }
 
-function nextStepOf(code: string | undefined): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return 'Stop the program that uses it, or take other ports, the last one for the demo app; a second trial in this folder also needs --store sqlite:second.db: drawbridge-server --listen 8797 --base-url http://localhost:8797 --app-url http://localhost:8798'
-    case 'EACCES':
-    case 'EROFS':
-      return 'Choose a writable place with --store sqlite:PATH.'
-    default:
-      return 'To check everything that the server depends on: drawbridge-server doctor'
-  }
-}
+const checkAll = 'To check everything that the server depends on: drawbridge-server doctor'

@@ -20,14 +20,17 @@ export async function migrate(input: CommandInput): Promise<ExitCode> {
   }
   if (store.kind === 'memory') return done(0, 0, 'A store in memory has nothing to migrate.')
   const to = (store.kind === 'sqlite' ? sqliteMigrations : postgresMigrations).length
-  const from = await attempt(name, () => readSchema(store))
-  if (from === to) return done(from, to, `${name} has schema ${to}, the newest. There is nothing to do.`)
-  await attempt(name, () => prepare(store))
-  return done(
-    from,
-    to,
-    from === 0 ? `Made schema ${to} in ${name}.` : `Brought ${name} from schema ${from} to ${to}.`,
-  )
+  try {
+    const from = await readSchema(store)
+    if (from === to) return done(from, to, `${name} has schema ${to}, the newest. There is nothing to do.`)
+    await prepare(store)
+    const text =
+      from === 0 ? `Made schema ${to} in ${name}.` : `Brought ${name} from schema ${from} to ${to}.`
+    return done(from, to, text)
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : 'unknown'
+    throw new OperatorRefusal(409, `${name} was not migrated: ${message}`, 'More: drawbridge-server doctor')
+  }
 }
 
 type KeptStore = Exclude<ServerConfig['store'], { kind: 'memory' }>
@@ -43,14 +46,5 @@ async function prepare(address: KeptStore): Promise<void> {
     await store.prepare()
   } finally {
     await store.close()
-  }
-}
-
-async function attempt<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work()
-  } catch (cause) {
-    const message = cause instanceof Error ? cause.message : 'unknown'
-    throw new OperatorRefusal(409, `${name} was not migrated: ${message}`, 'More: drawbridge-server doctor')
   }
 }

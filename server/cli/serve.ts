@@ -63,7 +63,8 @@ export async function serve(input: CommandInput): Promise<ExitCode> {
   const stopping = stopSignal()
   const metrics = config.metricsListen && (await createMetrics(version))
   const served = await readFiles(checked, upstreamCommand)
-  const telemetry = await openTelemetry(process.env, programOf(config), (...event) => reportTo(log)(...event))
+  const named = { version, store: config.store.kind === 'postgres' ? 'postgresql' : 'sqlite' }
+  const telemetry = await openTelemetry(process.env, named, (...event) => reportTo(log)(...event))
   const { log, audit, events } = openLog(config, destination, { metrics, telemetry })
   const app = createApp(config, systemRuntime, log, served)
   const listeners: Listener[] = []
@@ -106,10 +107,6 @@ async function closeLog(
   const isSent = await telemetry?.close()
   const isLogged = await destination.close()
   if ([isRecorded, isSent, isLogged].includes(false)) process.exit(exitCode.ok)
-}
-
-function programOf({ store }: ServerConfig): { version: string; store: string } {
-  return { version, store: store.kind === 'postgres' ? 'postgresql' : 'sqlite' }
 }
 
 function openListeners(

@@ -51,6 +51,7 @@ export interface AttemptChoice {
   client?: string | undefined
   request?: string | undefined
   failed?: boolean | undefined
+  limit: number
 }
 
 export interface AttemptListPorts {
@@ -60,22 +61,14 @@ export interface AttemptListPorts {
 }
 
 /** Returns the newest attempts of the last day, newest first, at most `limit`. Reads at most 20,000 steps. */
-export async function readAttempts(
-  choice: AttemptChoice,
-  limit: number,
-  ports: AttemptListPorts,
-): Promise<AttemptFacts[]> {
+export async function readAttempts(choice: AttemptChoice, ports: AttemptListPorts): Promise<AttemptFacts[]> {
   const now = ports.runtime.now()
   const attempts = joined(await ports.store.listAttemptSteps(maxStepsRead))
   const repeated = repeatedStops(attempts)
   const facts: AttemptFacts[] = []
-  for (const attempt of attempts) {
-    if (facts.length === limit) break
-    if (
-      choice.request !== undefined &&
-      !attempt.records.some(({ requestId }) => requestId === choice.request)
-    )
-      continue
+  const isMeant = ({ requestId }: StepRecord): boolean => (choice.request ?? requestId) === requestId
+  for (const attempt of attempts.filter(({ records }) => records.some(isMeant))) {
+    if (facts.length === choice.limit) break
     const found = await factsOf(attempt, now, ports)
     if (found.result === 'stopped' && !repeated.has(attempt)) found.advice = undefined
     if (isChosen(found, attempt, choice)) facts.push(found)

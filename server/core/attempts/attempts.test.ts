@@ -28,9 +28,10 @@ function see(step: AttemptStep, more: Partial<SeenStep> = {}, by = book): void {
   by.note({ step, status: 200, ok: true, requestId, ...program, ...more })
 }
 
-async function read(choice: AttemptChoice = {}, books = [book]): Promise<AttemptFacts[]> {
+async function read(choice: Partial<AttemptChoice> = {}, books = [book]): Promise<AttemptFacts[]> {
   for (const each of books) await each.flush()
-  return readAttempts(choice, 100, { store, configured: new Map([['c', { name: 'Sample' }]]), runtime })
+  const configured = new Map([['c', { name: 'Sample' }]])
+  return readAttempts({ limit: 100, ...choice }, { store, configured, runtime })
 }
 
 const steps = ({ steps: all }: AttemptFacts): string => all.map(({ step }) => step).join(' ')
@@ -397,7 +398,7 @@ describe('the result', () => {
   it('readAttempts returns as many attempts as asked for, the newest', async () => {
     for (const name of ['a', 'b', 'c']) see('register', { clientId: name, userAgent: name })
     await book.flush()
-    const some = await readAttempts({}, 2, { store, configured: new Map(), runtime })
+    const some = await readAttempts({ limit: 2 }, { store, configured: new Map(), runtime })
     expect(some.map(({ client }) => client)).toEqual(['c', 'b'])
   })
 

@@ -137,7 +137,9 @@ export async function redeemGrantCode(
       throw unusableCode('already used, so the connection was ended for safety')
     case 'expired':
     case 'unknown':
-      throw isDeviceCode(record) ? expiredApproval() : unusableCode('expired')
+      if (!isDeviceCode(record)) throw unusableCode('expired')
+      // RFC 8628 section 3.5: the device session is over, whether the device was too late or the user withdrew the approval.
+      throw new OAuthError('expired_token', 'The approval of this device has ended. Start again.')
   }
 }
 
@@ -180,11 +182,6 @@ async function checkBinding(record: AuthorizationCodeRecord, request: CodeRedemp
     )
   }
   requireOurResource(request.resources, record.grant.resource)
-}
-
-// RFC 8628 section 3.5: the device session is over, whether the device was too late or the user withdrew the approval.
-function expiredApproval(): OAuthError {
-  return new OAuthError('expired_token', 'The approval of this device has ended. Start again.')
 }
 
 function unusableCode(why: string): OAuthError {

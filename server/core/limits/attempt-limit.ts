@@ -29,7 +29,8 @@ const maxRemembered = 10_000
 const rememberedSeconds = 5
 
 // Windows known to be full, by store. They are not counted again.
-const fullWindows = new WeakMap<AttemptStore, BoundedMap<{ windowEndsAt: number; until: number }>>()
+type FullWindows = BoundedMap<{ windowEndsAt: number; until: number }>
+const fullWindows = new WeakMap<AttemptStore, FullWindows>()
 
 /** A {@link Budget} for attempts under `key`, across all instances. */
 export interface AttemptLimit extends Budget {
@@ -138,9 +139,8 @@ export function limitKey(kind: string, value: string): string {
   return `${kind} ${hashSecret(`drawbridge ${kind} ${value}`)}`
 }
 
-function fullWindowsOf(store: AttemptStore): BoundedMap<{ windowEndsAt: number; until: number }> {
-  const known =
-    fullWindows.get(store) ?? new BoundedMap<{ windowEndsAt: number; until: number }>(maxRemembered)
+function fullWindowsOf(store: AttemptStore): FullWindows {
+  const known: FullWindows = fullWindows.get(store) ?? new BoundedMap(maxRemembered)
   fullWindows.set(store, known)
   return known
 }

@@ -47,7 +47,7 @@ export const listAttemptsOperation = operation({
       notes: attempts.length === 0 ? [] : ['The newest is last.'],
     }),
   },
-  handle: ({ limit, ...choice }, ports) => readAttempts(choice, limit, ports),
+  handle: readAttempts,
 })
 
 const colours = { connected: 'green', under_way: 'yellow', stopped: 'dim', failed: 'red' } as const

@@ -1,13 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { AttemptStore } from '../limits/attempt-limit.ts'
 import { hashSecret, type Sealer } from '../seal.ts'
-import {
-  type GrantOwner,
-  type GrantRecord,
-  type GrantStore,
-  type ReportGrantEnd,
-  userIdOf,
-} from '../session/grant.ts'
+import { type GrantRecord, type GrantStore, type ReportGrantEnd, userIdOf } from '../session/grant.ts'
 import { isLive, readGrants } from '../session/grant-pages.ts'
 import { openSessionOf } from '../session/session-seal.ts'
 import type { LogoutNotice, SessionProvider } from '../session/session-provider.ts'
@@ -47,9 +41,10 @@ export async function endLoggedOut(notice: LogoutNotice, ports: ProviderLogoutPo
 
 async function endGrantsOf({ sub, sid }: LogoutNotice, ports: ProviderLogoutPorts): Promise<number> {
   const { store, provider, runtime, reportGrantEnd } = ports
-  const of: GrantOwner | undefined =
-    sub === undefined ? undefined : { userId: userIdOf(sub, provider.issuer) }
-  if (of) await expireCodes(of, ports)
+  const of = sub === undefined ? undefined : { userId: userIdOf(sub, provider.issuer) }
+  const now = runtime.now()
+  const codes = of ? await store.listUnredeemedCodes(of, { now, limit: maxCodes }) : []
+  for (const { codeHash } of codes) await store.expireCode(codeHash, now)
   let ended = 0
   for await (const record of readGrants({ store, runtime }, of)) {
     if (!isLive(record, runtime.now())) continue
@@ -71,11 +66,4 @@ async function isOfSignIn(
   const opening = stored && openSessionOf(provider.issuer, stored, sealer)
   if (opening?.kind !== 'opened') return opening?.kind !== 'foreign' && whenUnknown
   return opening.session.sid === undefined ? whenUnknown : opening.session.sid === sid
-}
-
-async function expireCodes(of: GrantOwner, { store, runtime }: ProviderLogoutPorts): Promise<void> {
-  const now = runtime.now()
-  for (const { codeHash } of await store.listUnredeemedCodes(of, { now, limit: maxCodes })) {
-    await store.expireCode(codeHash, now)
-  }
 }

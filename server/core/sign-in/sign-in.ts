@@ -102,17 +102,10 @@ export async function startSsoSignIn(
     throw new ProviderError('disabled', 'Single sign-on was posted, but is not offered here.')
   const domain = domainOf(posted.email)
   const captchaToken = checkedCaptcha(captcha, posted)
-  await countSsoStart(visitor, ports)
-  return leave(purpose, () => start({ domain, callbackUrl, captchaToken }), visitor, ports)
-}
-
-async function countSsoStart({ knownAccounts }: SignInVisitor, ports: SignInPorts): Promise<void> {
-  const limits = everyoneLimits(
-    'single sign-on',
-    providerCalls(ports.limitPerMinute),
-    knownAccounts.length > 0,
-  )
+  const total = providerCalls(ports.limitPerMinute)
+  const limits = everyoneLimits('single sign-on', total, visitor.knownAccounts.length > 0)
   await countOrRefuse(limits, 'single sign-ons', ports)
+  return leave(purpose, () => start({ domain, callbackUrl, captchaToken }), visitor, ports)
 }
 
 function domainOf(posted: string): string {

@@ -176,8 +176,11 @@ export class CallerReader {
   ): Promise<CallerResult> {
     const { access: control, provider, scopes } = this.#ports
     // Only now: the provider must not be asked about made-up tokens.
-    if (!(await this.#isLive(token))) return refusedToken
-    const probed = this.#liveness.claimsOf(hashSecret(token))?.claims
+    const hash = hashSecret(token)
+    // A verified token states its own expiry, not whether its session has ended before.
+    const life = this.#liveness.lifeOf(hash, -Infinity) ?? (await this.#liveness.probe(hash, token))
+    if (life !== 'live') return refusedToken
+    const probed = this.#liveness.claimsOf(hash)?.claims
     const { sub, expiresAt } = identity
     const profile = control.profileOf({ kind: 'identity', identity }, probed)
     const access = await control.decide(sub, profile)
@@ -196,12 +199,6 @@ export class CallerReader {
         isLive: async () => isStillGood(await this.#fromProviderToken(token, credential)),
       },
     }
-  }
-
-  async #isLive(token: string): Promise<boolean> {
-    const hash = hashSecret(token)
-    // A verified token states its own expiry, not whether its session has ended before.
-    return (this.#liveness.lifeOf(hash, -Infinity) ?? (await this.#liveness.probe(hash, token))) === 'live'
   }
 }
 
