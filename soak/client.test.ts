@@ -75,13 +75,13 @@ async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<S
 const busy = { status: 503, retryAfter: '1' }
 
 describe('a client of the soak', () => {
-  it('accuses nothing when a refresh and a call succeed', async () => {
+  it('a client of the soak accuses nothing when a refresh and a call succeed', async () => {
     const client = await startClient({})
     expect(await client.verify()).toBeUndefined()
     expect(tally.accusations()).toEqual([])
   })
 
-  it('presents the same refresh token again after 503 and after a lost connection', async () => {
+  it('a client of the soak presents the same refresh token again after 503 and after a lost connection', async () => {
     const client = await startClient({ token: [busy, 'drop', busy, 'ok'] })
     expect(await client.verify()).toBeUndefined()
     expect(presented).toEqual(['r0', 'r0', 'r0', 'r0'])
@@ -91,7 +91,7 @@ describe('a client of the soak', () => {
     expect(tally.accusations()).toEqual([])
   })
 
-  it('calls again after 503 and after a lost connection', async () => {
+  it('a client of the soak calls again after 503 and after a lost connection', async () => {
     const client = await startClient({ mcp: ['drop', busy, 'ok'] })
     expect(await client.verify()).toBeUndefined()
     expect(tally.accusations()).toEqual([])
@@ -107,13 +107,13 @@ describe('a client of the soak', () => {
       { mcp: [{ status: 200, body: '"You are eve@example.com."' }] },
       'wrong answers',
     ],
-  ])('accuses %s', async (_name, scripts, accused) => {
+  ])('a client of the soak accuses %s', async (_name, scripts, accused) => {
     const client = await startClient(scripts)
     await client.verify()
     expect(tally.get(accused)).toBeGreaterThan(0)
   })
 
-  it('keeps a connection lost once it is lost', async () => {
+  it('a client of the soak keeps a connection lost once it is lost', async () => {
     const client = await startClient({ token: [{ status: 400 }] })
     expect(await client.verify()).toContain('400')
     expect(client.lost).toContain('400')

@@ -3,7 +3,7 @@ import { drawFault, planPhases } from './faults.ts'
 import { createRandom } from './random.ts'
 
 describe('planPhases', () => {
-  it('begins with everything, ends calm, and has every mix within three minutes', () => {
+  it('planPhases begins with everything, ends calm, and has every mix within three minutes', () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       const phases = planPhases(180, createRandom(seed))
       expect(phases[0]?.name).toBe('everything')
@@ -15,7 +15,7 @@ describe('planPhases', () => {
     }
   })
 
-  it('has no mix whose shares exceed one', () => {
+  it('planPhases has no mix whose shares exceed one', () => {
     for (const { mix } of planPhases(600, createRandom(1))) {
       expect(Object.values(mix).reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(1)
     }
@@ -23,7 +23,7 @@ describe('planPhases', () => {
 })
 
 describe('drawFault', () => {
-  it('draws each kind as often as the mix says, and nothing otherwise', () => {
+  it('drawFault draws each kind as often as the mix says, and nothing otherwise', () => {
     const random = createRandom(1)
     const mix = { slow: 0.2, reply_lost: 0.3 }
     const drawn = Array.from({ length: 10_000 }, () => drawFault(mix, random).kind)
@@ -34,7 +34,7 @@ describe('drawFault', () => {
     expect(new Set(drawn).size).toBe(3)
   })
 
-  it('draws no fault from an empty mix', () => {
+  it('drawFault draws no fault from an empty mix', () => {
     expect(drawFault({}, createRandom(1))).toEqual({ kind: 'none' })
   })
 })
@@ -45,12 +45,12 @@ const draw = (seed: number): number[] => {
 }
 
 describe('createRandom', () => {
-  it('gives the same sequence for the same seed, and another for another', () => {
+  it('createRandom gives the same sequence for the same seed, and another for another', () => {
     expect(draw(7)).toEqual(draw(7))
     expect(draw(7)).not.toEqual(draw(8))
   })
 
-  it('draws from all of 0 to below 1', () => {
+  it('createRandom draws from all of 0 to below 1', () => {
     const drawn = draw(7)
     expect(Math.min(...drawn)).toBeGreaterThanOrEqual(0)
     expect(Math.max(...drawn)).toBeLessThan(1)
@@ -59,7 +59,7 @@ describe('createRandom', () => {
     }
   })
 
-  it('gives each fork its own sequence, unaffected by other draws', () => {
+  it('createRandom gives each fork its own sequence, unaffected by other draws', () => {
     const random = createRandom(7)
     const before = random.fork('a').next()
     random.next()

@@ -65,7 +65,7 @@ function endsDocComment(lines: readonly string[], last: number): boolean {
 }
 
 describe('a function or class', () => {
-  it('that another folder imports is documented directly above its declaration', () => {
+  it('a function or class that another folder imports is documented directly above its declaration', () => {
     expect(imported.size).toBeGreaterThan(300)
     const offenders = [...texts].flatMap(([path, text]) =>
       undocumented(text)
@@ -87,7 +87,7 @@ describe('a function or class', () => {
       missing: [],
     },
     { source: '/** F. */\nexport function f(): void\nexport function fg(): void', missing: [3] },
-  ])('is judged right in $source', ({ source, missing }) => {
+  ])('the check of documentation judges $source', ({ source, missing }) => {
     expect(undocumented(source).map(({ line }) => line)).toEqual(missing)
   })
 })
@@ -109,7 +109,7 @@ function namesInComments(text: string): string[] {
 describe('a doc comment', () => {
   const known = new Set([...texts.values()].flatMap((text) => withoutComments(text).match(/#?\w+/g) ?? []))
 
-  it('names no code that exists nowhere', () => {
+  it('a doc comment names existing code only', () => {
     const offenders = [...texts].flatMap(([path, text]) =>
       namesInComments(text)
         .filter((name) => !known.has(name))
@@ -127,7 +127,7 @@ describe('a doc comment', () => {
     },
     { comment: '/** `Mcp-Session-Id`, `tools/list`, `DRAWBRIDGE_STORE`, `client_id`, `JSON`. */', names: [] },
     { comment: '// `goneName`', names: [] },
-  ])('is read right: $comment', ({ comment, names }) => {
+  ])('the check of doc comments reads $comment', ({ comment, names }) => {
     expect(namesInComments(comment)).toEqual(names)
   })
 })
@@ -138,7 +138,7 @@ describe('a page', () => {
     exclude: (path) => /^(?:node_modules|dist|\..*)$/.test(path),
   }).map((path) => `/${path.replaceAll('\\', '/')}`)
 
-  it('names existing source files only', () => {
+  it('a page names existing source files only', () => {
     const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).filter((page) => page !== 'CHANGELOG.md')
     const offenders = pages.flatMap((page) =>
       [...readFileSync(join(root, page), 'utf8').matchAll(/`([\w.-]+\/[\w./-]+\.ts)`/g)]

@@ -38,11 +38,11 @@ describe('the README', () => {
   })
   afterAll(() => server.close())
 
-  it('is short', () => {
+  it('the README is short', () => {
     expect(read('README.md').split('\n').length).toBeLessThanOrEqual(151)
   })
 
-  it('shows what the server really prints', () => {
+  it('the README shows the real output of the server', () => {
     const printed = block('is ready').replaceAll(/\s+/g, ' ')
     const help = read('server/cli/serve.ts')
     for (const line of [
@@ -55,7 +55,7 @@ describe('the README', () => {
     }
   })
 
-  it('names only scripts that exist', () => {
+  it('the README names existing scripts only', () => {
     const named = documents.flatMap((name) => [
       ...read(name).matchAll(/`npm (?:run (?<run>[a-z]+)|(?<own>start|test))\b(?! -w)/g),
     ])
@@ -71,7 +71,7 @@ describe('the README', () => {
     }
   })
 
-  it('its curl line lists the tools', async () => {
+  it('the curl line of the README lists the tools', async () => {
     const { access_token: token } = await (
       await registerPlainClient(server)
     ).connect(await createPerson(server))

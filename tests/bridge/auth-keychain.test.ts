@@ -64,7 +64,7 @@ describe('the helper that asks the keychain', () => {
 })
 
 describe.skipIf(isSkipped)('a login in a keychain', { concurrent: true, timeout: 60_000 }, () => {
-  it('waits for a keychain that is mute, without a second store, and is there when it is back', () =>
+  it('a bridge waits for a mute keychain without a second store, and uses it when it is back', () =>
     inAuthScene({}, (scene) =>
       withSessions(['unlocked', 'mute'], async (good = {}, bad = {}) => {
         await (await signIn(scene, good)).close()

@@ -57,7 +57,7 @@ async function killAt(scene: AuthScene, moment: Moment): Promise<void> {
 }
 
 describe('kill -9 in the middle of a refresh', { concurrent: true, timeout: 60_000 }, () => {
-  it('at each of its moments, with replay at the server: the next ones go on', async () => {
+  it('bridges killed at any moment of a refresh cost no login at a server that replays: the next ones go on', async () => {
     await Promise.all(
       moments.map((moment) =>
         inAuthScene({ graceSeconds: replaySeconds }, async (scene) => {
@@ -74,7 +74,7 @@ describe('kill -9 in the middle of a refresh', { concurrent: true, timeout: 60_0
     )
   })
 
-  it('the successor is lost with a strict server: one link, no hang, and it works after one sign-in', () =>
+  it('a bridge killed in a refresh at a strict server loses the successor: one link, no hang, and it works after one sign-in', () =>
     inAuthScene({ graceSeconds: 0 }, async (scene) => {
       const [, , rotated] = moments
       if (rotated === undefined) throw new Error('there is none')
@@ -88,7 +88,7 @@ describe('kill -9 in the middle of a refresh', { concurrent: true, timeout: 60_0
       expect(scene.remote.counters).toMatchObject({ codeGrants: 1, registrations: 0 })
     }))
 
-  it('one of three: the others lose no call', () =>
+  it('one bridge of three killed in a refresh costs the others no call', () =>
     inAuthScene({ graceSeconds: replaySeconds, tokenDelayMs: 500 }, async (scene) => {
       await scene.signedIn()
       const [victim, ...others] = await scene.opened(3)

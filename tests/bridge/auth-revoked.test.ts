@@ -41,7 +41,7 @@ function expectRefreshes({ remote, links }: AuthScene, count: number): void {
 }
 
 describe('access tokens that are revoked under way', { concurrent: true, timeout: 60_000 }, () => {
-  it('four bridges, 5 calls each: all succeed with one refresh', () =>
+  it('four bridges with 5 calls each all succeed with one refresh when their tokens are revoked', () =>
     inAuthScene({ tokenDelayMs: 200 }, async (scene) => {
       const bridges = await warm(scene, 4)
       scene.remote.revokeAccessTokens()
@@ -51,7 +51,7 @@ describe('access tokens that are revoked under way', { concurrent: true, timeout
       expectRefreshes(scene, 1)
     }))
 
-  it('while calls are on their way: those that came through are not done twice', () =>
+  it('calls that came through are not repeated when tokens are revoked under way', () =>
     inAuthScene({ delayMs: 50 }, async (scene) => {
       const bridges = await warm(scene, 3)
       const going = bridges.flatMap((bridge, index) =>
@@ -68,7 +68,7 @@ describe('access tokens that are revoked under way', { concurrent: true, timeout
       expectRefreshes(scene, 1)
     }))
 
-  it('recovers from a restart of the server that has lost tokens and sessions', () =>
+  it('bridges recover from a restart of the server that has lost tokens and sessions', () =>
     inAuthScene({}, async (scene) => {
       const bridges = await warm(scene, 2)
       for (let round = 1; round <= 2; round += 1) {
@@ -83,7 +83,7 @@ describe('access tokens that are revoked under way', { concurrent: true, timeout
 })
 
 describe('access tokens that have ended', { concurrent: true, timeout: 60_000 }, () => {
-  it('and whose renewal the server does not allow any more: one link for all', () =>
+  it('tokens whose renewal the server no longer allows cost one link for all bridges', () =>
     inAuthScene({}, async (scene) => {
       await scene.signedIn({ agoSeconds: 4000 })
       scene.remote.revokeGrants()
@@ -101,21 +101,23 @@ describe('an authorization server that has forgotten', { concurrent: true, timeo
   it.each<[what: string, forget: (scene: AuthScene) => void, registrations: number]>([
     ['the grants', ({ remote }) => remote.revokeGrants(), 0],
     ['the client', ({ remote }) => remote.forgetClients(), 1],
-  ])('%s costs one sign-in, at the first start', (_what, forget, registrations) =>
-    inAuthScene({}, async (scene) => {
-      await scene.signedIn({ agoSeconds: 4000 })
-      forget(scene)
-      const [bridge] = (await scene.opened(1)) as [BridgeProcess]
-      const held = burst(bridge, 5)
-      expect((await visit(await bridge.link())).status).toBe(200)
-      expect(await held).toEqual(echoes(5))
-      expect(scene.links()).toBe(1)
-      expect(scene.remote.counters).toMatchObject({ registrations, codeGrants: 1 })
-      expect(scene.remote.counters.requests['POST /token']).toBe(2)
-    }),
+  ])(
+    'an authorization server that has forgotten %s costs one sign-in, at the first start',
+    (_what, forget, registrations) =>
+      inAuthScene({}, async (scene) => {
+        await scene.signedIn({ agoSeconds: 4000 })
+        forget(scene)
+        const [bridge] = (await scene.opened(1)) as [BridgeProcess]
+        const held = burst(bridge, 5)
+        expect((await visit(await bridge.link())).status).toBe(200)
+        expect(await held).toEqual(echoes(5))
+        expect(scene.links()).toBe(1)
+        expect(scene.remote.counters).toMatchObject({ registrations, codeGrants: 1 })
+        expect(scene.remote.counters.requests['POST /token']).toBe(2)
+      }),
   )
 
-  it('the scope of a tool asks for that scope, once', () =>
+  it('a call of a tool that needs another scope asks for that scope, once', () =>
     inAuthScene({}, async (scene) => {
       const [bridge] = (await warm(scene, 1)) as [BridgeProcess]
       const held = call(bridge, 'admin')

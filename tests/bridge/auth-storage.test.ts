@@ -35,7 +35,7 @@ const damages: readonly [what: string, damage: (scene: AuthScene) => void, says:
 
 describe('stored logins that are damaged', { concurrent: true, timeout: 60_000 }, () => {
   it.each(damages)(
-    '%s: the reason and the next step, no tab, and nothing is overwritten',
+    'stored logins with %s are reported with the reason and the next step, without a tab, and nothing is overwritten',
     (_what, damage, says) =>
       inAuthScene({}, async (scene) => {
         await scene.signedIn()
@@ -51,7 +51,7 @@ describe('stored logins that are damaged', { concurrent: true, timeout: 60_000 }
 })
 
 describe('stored logins that are gone', { concurrent: true, timeout: 60_000 }, () => {
-  it('by a logout elsewhere: the running bridges ask for one sign-in', () =>
+  it('a logout elsewhere makes the running bridges ask for one sign-in', () =>
     inAuthScene({}, async (scene) => {
       await scene.signedIn()
       const bridges = await scene.opened(2)

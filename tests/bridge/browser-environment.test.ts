@@ -11,7 +11,7 @@ describe.concurrent('the environment of the browser', () => {
       'of the desktop',
       (program) => ({ DISPLAY: ':0', PATH: `${dirname(program)}:${process.env['PATH'] ?? ''}` }),
     ],
-  ])('has none of the secrets of the bridge: one %s', (_how, environment) =>
+  ])('the environment of the browser has none of the secrets of the bridge: one %s', (_how, environment) =>
     staged(async (stage) => {
       const remote = await stage.remote({ auth: true })
       const client = remote.addClient({

@@ -37,7 +37,7 @@ function line(message: JsonObject): string {
 
 describe('a client that writes on and on', () => {
   it(
-    'notifications, to a server that takes its time: it is not read any further',
+    'a client that floods a slow server with notifications is not read any further',
     staged(async (stage) => {
       const { bridge, remote } = await opened(stage)
       remote.set({ delayMs: 60_000 })
@@ -48,7 +48,7 @@ describe('a client that writes on and on', () => {
   )
 
   it(
-    'requests that are answered here, and reads nothing: memory stays bounded, and all is well when it reads',
+    'a client that floods the bridge with pings and reads nothing costs bounded memory, and works when it reads',
     staged(async (stage) => {
       const { bridge } = await opened(stage, { era: 'modern' })
       bridge.child.stdout?.pause()
@@ -74,7 +74,7 @@ describe.concurrent('a batch', () => {
     `[${Array.from({ length: count }, (_, index) => ping(`p${index}`)).join()}]`
 
   it(
-    'answers a burst of more requests than may be under way at once',
+    'the bridge answers a batch of more requests than may be under way at once',
     staged(async (stage) => {
       const { bridge } = await openedOld(stage)
       bridge.write(pings(1500))

@@ -49,35 +49,37 @@ async function hearsOfTools(host: SdkHost, server: SdkServer): Promise<void> {
 }
 
 describe.concurrent('a client of one SDK and a server of another', () => {
-  it.each(pairs)('%s and %s: everything that either side may ask or tell', (hostName, serverName) =>
-    staged(async (stage) => {
-      const server = (await servers[serverName]?.(stage)) as SdkServer
-      const host = await hosts[hostName](stage, server.url)
-      // A client of both revisions falls back before a server of 2025-11-25.
-      expect(host.era).toBe(hostName === 'SDK v2' && serverName !== 'SDK v1' ? 'modern' : 'legacy')
-      expect(host).toMatchObject({ serverName: 'remote', instructions: 'Call echo.' })
-      expect(await host.tools()).toEqual(expect.arrayContaining(['echo', 'elicit', 'slow']))
-      expect(await host.call('echo', { text: 'there and back' })).toBe('there and back')
+  it.each(pairs)(
+    'a client of %s and a server of %s exchange everything that either side may request or notify',
+    (hostName, serverName) =>
+      staged(async (stage) => {
+        const server = (await servers[serverName]?.(stage)) as SdkServer
+        const host = await hosts[hostName](stage, server.url)
+        // A client of both revisions falls back before a server of 2025-11-25.
+        expect(host.era).toBe(hostName === 'SDK v2' && serverName !== 'SDK v1' ? 'modern' : 'legacy')
+        expect(host).toMatchObject({ serverName: 'remote', instructions: 'Call echo.' })
+        expect(await host.tools()).toEqual(expect.arrayContaining(['echo', 'elicit', 'slow']))
+        expect(await host.call('echo', { text: 'there and back' })).toBe('there and back')
 
-      if (mayBegin(serverName, host)) await answersEverything(host)
+        if (mayBegin(serverName, host)) await answersEverything(host)
 
-      // An SDK forgets its listener with the result: what it reads together with that is lost.
-      const seen: number[] = []
-      const onprogress = ({ progress }: { progress: number }): void => void seen.push(progress)
-      expect(await host.call('progress', { n: 4, ms: 250 }, { onprogress })).toBe('done')
-      expect(seen).toEqual([1, 2, 3, 4])
+        // An SDK forgets its listener with the result: what it reads together with that is lost.
+        const seen: number[] = []
+        const onprogress = ({ progress }: { progress: number }): void => void seen.push(progress)
+        expect(await host.call('progress', { n: 4, ms: 250 }, { onprogress })).toBe('done')
+        expect(seen).toEqual([1, 2, 3, 4])
 
-      const cancel = new AbortController()
-      const cancelled = host.call('slow', { ms: 60_000 }, { signal: cancel.signal })
-      cancelled.catch(() => {})
-      setTimeout(() => cancel.abort(), 200)
-      await expect(cancelled).rejects.toThrow()
-      await until(() => server.cancelled.length === 1, 'the call is cancelled')
+        const cancel = new AbortController()
+        const cancelled = host.call('slow', { ms: 60_000 }, { signal: cancel.signal })
+        cancelled.catch(() => {})
+        setTimeout(() => cancel.abort(), 200)
+        await expect(cancelled).rejects.toThrow()
+        await until(() => server.cancelled.length === 1, 'the call is cancelled')
 
-      if (mayBegin(serverName, host)) await hearsOfTools(host, server)
-      expect(await host.call('echo', { text: 'still here' })).toBe('still here')
-      expect(host.errors).toEqual([])
-      await host.close()
-    })(),
+        if (mayBegin(serverName, host)) await hearsOfTools(host, server)
+        expect(await host.call('echo', { text: 'still here' })).toBe('still here')
+        expect(host.errors).toEqual([])
+        await host.close()
+      })(),
   )
 })

@@ -104,7 +104,7 @@ const lives = [
 
 describe.concurrent('a bridge', () => {
   it.each(lives)(
-    'that ends since %s, while %s: within a second, with exit code 0 and no session left',
+    'a bridge that ends by %s while %s exits with 0 within a second, and leaves no session',
     (ending, phase) =>
       staged(async (stage) => {
         const reach = phases[phase] as Phase
@@ -120,7 +120,7 @@ describe.concurrent('a bridge', () => {
 
 describe.concurrent('the end of a bridge', () => {
   it(
-    'comes within a second though the server answers nothing any more',
+    'a bridge ends within a second although the server answers nothing any more',
     staged(async (stage) => {
       const { bridge, remote } = await reachIdle(stage)
       void bridge.call('slow', { ms: 60_000 })
@@ -146,7 +146,7 @@ function callOf(id: string, name: string, args: JsonObject): JsonObject {
 
 describe.concurrent('a script that writes its requests and closes stdin', () => {
   it(
-    'is told that a sign-in is needed, and no browser opens',
+    'a script that closes stdin is told that a sign-in is needed, and no browser opens',
     staged(async (stage) => {
       const remote = await stage.remote({ auth: true, approval: 'wait' })
       const bridge = bridgeOf(stage, remote.url, ['--store', 'memory'])
@@ -161,7 +161,7 @@ describe.concurrent('a script that writes its requests and closes stdin', () => 
   )
 
   it(
-    'and reads nothing at all does not keep it alive',
+    'a script that closes stdin and reads nothing does not keep the bridge alive',
     staged(async (stage) => {
       const remote = await stage.remote({ era: 'legacy' })
       const bridge = bridgeOf(stage, remote.url)
@@ -176,7 +176,7 @@ describe.concurrent('a script that writes its requests and closes stdin', () => 
 
 describe('a script that writes more calls than are under way at once, and closes stdin', () => {
   it(
-    'gets every answer',
+    'a script that writes more calls than may be under way, and closes stdin, gets every answer',
     staged(async (stage) => {
       const remote = await stage.remote({ era: 'legacy' })
       const bridge = bridgeOf(stage, remote.url)

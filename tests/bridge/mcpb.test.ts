@@ -39,17 +39,20 @@ function unpack(archive: Buffer, target: string): void {
 }
 
 describe('an archive', () => {
-  it.each(['', '/a', 'a/', '../a', 'a/../b', './a', String.raw`a\b`, 'a//b'])('has no file %j', (name) => {
-    expect(() => zipArchive([{ name, content: Buffer.alloc(0) }])).toThrow(RangeError)
-  })
+  it.each(['', '/a', 'a/', '../a', 'a/../b', './a', String.raw`a\b`, 'a//b'])(
+    'an archive has no file %j',
+    (name) => {
+      expect(() => zipArchive([{ name, content: Buffer.alloc(0) }])).toThrow(RangeError)
+    },
+  )
 
-  it('makes the same archive of the same files, smaller than they are', () => {
+  it('an archive is the same for the same files, and smaller than they are', () => {
     const entries: ZipEntry[] = [{ name: 'a', content: Buffer.alloc(10_000, 'x') }]
     expect(zipArchive(entries)).toEqual(zipArchive(entries))
     expect(zipArchive(entries).length).toBeLessThan(300)
   })
 
-  it('writes an archive that unzip reads', () => {
+  it('an archive can be read by unzip', () => {
     const file = join(folder, 'a.mcpb')
     writeFileSync(
       file,
@@ -86,7 +89,7 @@ describe('the manifest', () => {
     >
   } & Record<string, unknown>
 
-  it('has the members that the format requires, and no unknown ones', () => {
+  it('the manifest has the members that the format requires, and no unknown ones', () => {
     expect(Object.keys(manifest).sort()).toEqual(
       'author compatibility description display_name keywords license long_description manifest_version name prompts_generated server tools_generated user_config version'.split(
         ' ',
@@ -102,7 +105,7 @@ describe('the manifest', () => {
     expect(Object.keys(manifest.server.mcp_config).sort()).toEqual(['args', 'command', 'env'])
   })
 
-  it('asks for everything it uses, and answers what may stay empty', () => {
+  it('the manifest asks for everything it uses, with defaults for values that may stay empty', () => {
     const used = JSON.stringify(manifest.server).match(/(?<=\$\{user_config\.)\w+/g)
     expect(used?.sort()).toEqual(Object.keys(manifest.user_config).sort())
     for (const question of Object.values(manifest.user_config)) {
@@ -115,7 +118,7 @@ describe('the manifest', () => {
     }
   })
 
-  it('is for the given platforms, and names the systems to people', () => {
+  it('the manifest is for the given platforms, and names the systems to users', () => {
     expect(manifest).toMatchObject({ compatibility: { platforms: ['win32'], runtimes: { node: '>=20.19' } } })
     expect(manifest['long_description']).toContain('Made for win32-x64-msvc.')
   })
@@ -209,7 +212,7 @@ describe('the extension', () => {
     }
   }
 
-  it('starts from where it is unpacked, with the answers of the person', async () => {
+  it('the extension starts from its unpacked folder, with the user’s answers', async () => {
     const of = source([['linux', 'linux-x64-gnu']])
     writeFileSync(join(of.bridge, 'dist', 'drawbridge.mcpb'), 'the last one')
     const { entries } = mcpbContent(of)
@@ -242,16 +245,19 @@ describe('the extension', () => {
       ],
       ['darwin', 'win32'],
     ],
-  ] as const)('with the parts %j says that it is for %j, and for nothing else', (systems, platforms) => {
-    const content = mcpbContent(source(systems))
-    expect(content.platforms).toEqual(platforms)
-    expect(content.systems).toEqual(systems.map(([, name]) => name).sort())
-    const [first] = content.entries
-    expect(first?.name).toBe('manifest.json')
-    expect(JSON.parse(first?.content.toString() ?? '')).toMatchObject({ compatibility: { platforms } })
-  })
+  ] as const)(
+    'the extension with the parts %j says that it is for %j, and for nothing else',
+    (systems, platforms) => {
+      const content = mcpbContent(source(systems))
+      expect(content.platforms).toEqual(platforms)
+      expect(content.systems).toEqual(systems.map(([, name]) => name).sort())
+      const [first] = content.entries
+      expect(first?.name).toBe('manifest.json')
+      expect(JSON.parse(first?.content.toString() ?? '')).toMatchObject({ compatibility: { platforms } })
+    },
+  )
 
-  it('refuses a bridge that is not built, and an extension for no system', () => {
+  it('the build of the extension refuses a bridge that is not built, and an extension for no system', () => {
     const of = source([['linux', 'linux-x64-gnu']])
     expect(() => mcpbContent({ ...of, parts: [] })).toThrow('npm ci')
     rmSync(join(of.bridge, 'dist', 'main.mjs'))
@@ -264,7 +270,7 @@ describe('the extension', () => {
   it
     .skipIf(!isBuilt || parts.length === 0)
     .each([process.execPath, oldNode()].filter((node) => node !== undefined))(
-    'carries a client as it is built, on %s',
+    'the extension carries a client as it is built, on %s',
     async (node) => {
       const target = join(folder, 'out')
       const { entries, systems } = mcpbContent({

@@ -39,7 +39,7 @@ const ways: Readonly<Record<string, (scene: Scene) => BridgeOptions>> = {
 
 describe('a proxy with a password', () => {
   it.each(Object.keys(ways))(
-    'named by %s carries everything, and its password is in no output and no file',
+    'a proxy with a password named by %s carries everything, and its password is in no output and no file',
     (way) =>
       staged(async (stage) => {
         const scene = await setScene(stage)

@@ -67,7 +67,7 @@ function authorized(credential: Credential): Promise<Response> {
 }
 
 describe('the bridge at this authorization server', () => {
-  it('goes from the challenge to a token that /mcp takes', async () => {
+  it('the bridge goes from the challenge to a token that /mcp takes', async () => {
     const refused = await drawbridge.mcp({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
     const [challenge] = parseWwwAuthenticate(refused.headers.get('www-authenticate') ?? '')
     const resourceMetadata = challenge?.params.get('resource_metadata') ?? ''
@@ -83,7 +83,7 @@ describe('the bridge at this authorization server', () => {
     expect((await authorized(credential)).status).toBe(200)
   })
 
-  it('renews, and revokes', async () => {
+  it('the bridge renews and revokes its tokens', async () => {
     const { credential } = await signIn()
     const ports = { http, runtime: drawbridge.runtime }
     const config = oauthConfig(serverUrl)
@@ -97,7 +97,7 @@ describe('the bridge at this authorization server', () => {
     expect(await refreshTokens(renewed, context)).toMatchObject({ kind: 'refused' })
   })
 
-  it('signs in with a code on another device', async () => {
+  it('the bridge signs in with a code on another device', async () => {
     const { credential } = await signIn({ grant: 'device_code' })
     expect((await authorized(credential)).status).toBe(200)
   })

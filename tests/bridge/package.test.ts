@@ -59,14 +59,14 @@ const mayBePacked =
   /^(?:launcher\.cjs|package\.json|README\.md|LICENSE|dist\/(?:[\w-]+\.mjs(?:\.map)?|THIRD-PARTY-NOTICES\.txt))$/
 
 describe('the package, installed without what is optional', () => {
-  it('has no dependencies, and at most 100 files and 4 MB', () => {
+  it('the package has no dependencies, and at most 100 files and 4 MB', () => {
     const all = files().filter(({ path }) => path !== '.package-lock.json')
     expect(readdirSync(installed).filter((name) => !name.startsWith('.'))).toEqual(['mcp-drawbridge'])
     expect(all.length).toBeLessThanOrEqual(100)
     expect(all.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(4 * 1024 * 1024)
   })
 
-  it('has the bundle, its documents and a manifest, and no source, test or path of this computer', () => {
+  it('the package has the bundle, its documents and a manifest, and no source, test or path of this computer', () => {
     const paths = files()
       .map(({ path }) => path.replace('mcp-drawbridge/', ''))
       .filter((path) => path !== '.package-lock.json')
@@ -81,7 +81,7 @@ describe('the package, installed without what is optional', () => {
     }
   })
 
-  it('leaves behind what else was made of the bundle', async () => {
+  it('the package leaves out files that other builds put beside the bundle', async () => {
     const copy = join(folder, 'copy')
     for (const name of ['launcher.cjs', 'package.json', 'README.md', 'LICENSE', 'dist']) {
       cpSync(join(bridgeFolder, name), join(copy, name), { recursive: true })
@@ -95,7 +95,7 @@ describe('the package, installed without what is optional', () => {
   })
 
   it.each([process.execPath, ...(node20 === undefined ? [] : [node20])])(
-    'runs as a command, also by npx, on %s',
+    'the package runs as a command, also by npx, on %s',
     async (node) => {
       const environment = { ...process.env, PATH: `${dirname(node)}:/usr/bin:/bin` }
       const programs: [string, string[]][] = [
@@ -118,12 +118,12 @@ describe('what the package says about itself', () => {
   const commandLine = async (...words: string[]): Promise<string> =>
     (await run(process.execPath, [launcher(), ...words], { env: { HOME: folder } })).stdout
 
-  it('names the Node that it needs', () => {
+  it('the README of the package names the Node that it needs', () => {
     const { engines } = JSON.parse(packed('package.json')) as { engines: { node: string } }
     expect(packed('README.md')).toContain(`Node ${engines.node.replace('>=', '')} or newer`)
   })
 
-  it('names commands and flags that there are', async () => {
+  it('the README of the package names only commands and flags that exist', async () => {
     const readme = packed('README.md')
     const commands = [...new Set([...readme.matchAll(/drawbridge ([a-z]+) /g)].map(([, name = '']) => name))]
     expect(commands).toEqual(expect.arrayContaining(['login', 'logout', 'doctor', 'install', 'uninstall']))
@@ -139,7 +139,7 @@ describe('what the package says about itself', () => {
     ['doctor http://127.0.0.1:1/mcp', 4],
     ['install cursor https://mcp.example.com/mcp --dry-run', 0],
     ['token https://mcp.example.com/mcp', 3],
-  ])('is true of --json and exit codes: %s', async (words, exit) => {
+  ])('the README of the package is true of --json and exit codes: %s', async (words, exit) => {
     const child = run(process.execPath, [launcher(), ...words.split(' '), '--json'], {
       env: { HOME: folder },
     })
@@ -153,13 +153,13 @@ describe('what the package says about itself', () => {
     expect(code).toBe(exit)
   })
 
-  it('names every client that it can be put into, and no other', async () => {
+  it('the README of the package names every supported client, and no other', async () => {
     const { clients } = JSON.parse(await commandLine('install', '--json')) as { clients: { id: string }[] }
     const [, list = ''] = /`install` knows\s([^.]*)\./.exec(packed('README.md')) ?? []
     expect(list.split(/,\s|\sand\s/)).toEqual(clients.map(({ id }) => id))
   })
 
-  it('shows readable client entries with its own name', () => {
+  it('the README of the package shows readable client entries with its own name', () => {
     const blocks = [...packed('README.md').matchAll(/```json\n([^`]*)```/g)].map(([, text = '']) => text)
     expect(blocks).not.toEqual([])
     for (const block of blocks) {
@@ -173,21 +173,23 @@ describe('what the package says about itself', () => {
 })
 
 describe.skipIf(node20 === undefined)('the package on Node 20', () => {
-  it.each(['legacy', 'modern'] as const)('carries a legacy client to a %s server', (era) =>
-    staged(async (stage) => {
-      const remote = await stage.remote({ era })
-      const bridge = stage.bridge(remote.url, { node: node20 ?? '', launcher: launcher() })
-      expect(await bridge.initialize()).toHaveProperty('result.serverInfo.name', 'remote')
-      expect(await bridge.ask('tools/list')).toHaveProperty('result.tools')
-      expect(await bridge.call('progress', { n: 2 })).toBe('done')
-      bridge.endInput()
-      expect(await bridge.over).toMatchObject({ code: 0, signal: null })
-      expect(bridge.stderr()).not.toMatch(/warning/i)
-    })(),
+  it.each(['legacy', 'modern'] as const)(
+    'the package on Node 20 carries a legacy client to a %s server',
+    (era) =>
+      staged(async (stage) => {
+        const remote = await stage.remote({ era })
+        const bridge = stage.bridge(remote.url, { node: node20 ?? '', launcher: launcher() })
+        expect(await bridge.initialize()).toHaveProperty('result.serverInfo.name', 'remote')
+        expect(await bridge.ask('tools/list')).toHaveProperty('result.tools')
+        expect(await bridge.call('progress', { n: 2 })).toBe('done')
+        bridge.endInput()
+        expect(await bridge.over).toMatchObject({ code: 0, signal: null })
+        expect(bridge.stderr()).not.toMatch(/warning/i)
+      })(),
   )
 
   it(
-    'signs in, without a keychain',
+    'the package on Node 20 signs in, without a keychain',
     staged(async (stage) => {
       const remote = await stage.remote({ auth: true, approval: 'wait' })
       const bridge = stage.bridge(remote.url, {

@@ -64,7 +64,7 @@ describe.skipIf(!isGoBuilt)('a server of the Go SDK', { timeout: 60_000 }, () =>
     server = undefined
   })
 
-  it('without sessions serves clients of both revisions, with and without a memory', async () => {
+  it('a server of the Go SDK without sessions serves clients of both revisions, with and without a memory', async () => {
     server = await startGoServer({ stateless: true })
     for (const era of ['legacy', 'legacy', 'modern', 'modern'] as const) await useOnce(server.url, era)
     expect(readServerMemory(home.path, server.url)).toMatchObject({ era: 'modern' })
@@ -74,7 +74,7 @@ describe.skipIf(!isGoBuilt)('a server of the Go SDK', { timeout: 60_000 }, () =>
     })
   })
 
-  it('with sessions names earlier versions only in its discovery: clients begin with 2025-11-25', async () => {
+  it('a server of the Go SDK with sessions names earlier versions only in its discovery: clients begin with 2025-11-25', async () => {
     server = await startGoServer({ stateless: false })
     for (const _ of ['fresh', 'remembered']) {
       await isSentBack(server.url)
@@ -94,7 +94,7 @@ describe('the memory of a server', { timeout: 60_000 }, () => {
     return result.tools.map(({ name }) => name)
   }
 
-  it('of 2025-11-25 heals by the sign-in of a 2025 client when the server speaks 2026-07-28 now', () =>
+  it('a memory of 2025-11-25 heals by the sign-in of a 2025 client when the server speaks 2026-07-28 now', () =>
     inAuthScene({ era: 'legacy' }, async ({ remote, home: sceneHome, bridge }) => {
       // What bridges learn from a server that does not want to know who they are.
       remote.set({ auth: false })
@@ -112,7 +112,7 @@ describe('the memory of a server', { timeout: 60_000 }, () => {
       expect(readServerMemory(sceneHome, remote.url)?.era).toBe('modern')
     }))
 
-  it('of 2026-07-28 heals at the next start of a client of both when the server speaks 2025-11-25 now', () =>
+  it('a memory of 2026-07-28 heals at the next start of a client of both when the server speaks 2025-11-25 now', () =>
     inAuthScene({ era: 'modern' }, async ({ remote, home: sceneHome, bridge }) => {
       remote.set({ auth: false })
       const first = bridge({ era: 'modern' })

@@ -66,7 +66,7 @@ describe.concurrent('a server that answers with', () => {
   it.each<[string, Give]>([
     ['100 MB as JSON', ({ response }) => pourMegabytes(response.writeHead(200), 100)],
     ['100 MB as the name of an event', ({ events }) => pourMegabytes(events(), 100, 'event: ')],
-  ])('%s: the call ends by name, and memory stays bounded', (_, give) =>
+  ])('an answer of %s ends its call by name, and memory stays bounded', (_, give) =>
     staged(async (stage) => {
       let calls = 0
       const { bridge } = await opened(stage, {
@@ -81,7 +81,7 @@ describe.concurrent('a server that answers with', () => {
   it.each<[string, number, string]>([
     ['an event of a million lines without a word', 50, 'data\n'],
     ['five million comments', 250, ': x\n'],
-  ])('%s: it takes no more memory than it has bytes', (_, times, line) =>
+  ])('an answer of %s takes no more memory than it has bytes', (_, times, line) =>
     staged(async (stage) => {
       const { bridge } = await opened(stage, {
         call: ({ body: { id }, events, response }) =>
@@ -95,7 +95,7 @@ describe.concurrent('a server that answers with', () => {
   )
 
   it(
-    'notices, to a client that does not read: they wait at the server',
+    'notifications to a client that does not read wait at the server',
     staged(async (stage) => {
       let written = 0
       const notice = `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"${'x'.repeat(200)}"}}\n\n`
@@ -127,7 +127,7 @@ describe.concurrent('a server that answers with', () => {
     ['2025', 'legacy'],
     ['2026', 'modern'],
   ] as const)(
-    'tools that nest without end: a client of a %s server is answered, again and again',
+    'a client of a %s server is answered again and again when its tools nest without end',
     (year, era) =>
       staged(async (stage) => {
         const tools = `[{"name":"x","inputSchema":{"type":"object","default":${deep}}}]`
@@ -155,7 +155,7 @@ describe.concurrent('a server that answers with', () => {
 
 describe.concurrent('a server whose streams', () => {
   it(
-    'have ids of requests that are those of the client: each side answers its own',
+    'a server whose requests have ids of the client keeps both apart: each side answers its own',
     staged(async (stage) => {
       const { bridge, crook } = await opened(stage, {
         call({ body: { id }, events, response }) {

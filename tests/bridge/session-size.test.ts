@@ -49,28 +49,30 @@ describe('megabytes', () => {
     ['legacy', 'legacy'],
     ['legacy', 'modern'],
     ['modern', 'modern'],
-  ] as const)('of a %s client and a %s server arrive as they were, and memory stays bounded', (client, era) =>
-    staged(async (stage) => {
-      const text = longText(10 * megabyte)
-      const server = await startLongServer(stage, era, text)
-      const bridge = stage.bridge(server.url)
-      if (client === 'modern') bridge.speakModern()
-      else await bridge.initialize()
-      expect(digest(await bridge.call('long'))).toBe(digest(text))
-      if (client === era) expect(peakMegabytes(bridge)).toBeLessThan(180)
-      const half = text.slice(0, text.length / 2)
-      await bridge.call('take', { text: half, after: 1 })
-      const sent = server.received.findLast(({ body }) => body['method'] === 'tools/call')
-      const params = sent?.body['params'] as { arguments: Record<string, unknown> } | undefined
-      expect(digest(params?.arguments['text'])).toBe(digest(half))
-      expect(params?.arguments['after']).toBe(1)
-    })(),
+  ] as const)(
+    'megabytes of a %s client and a %s server arrive unchanged, and memory stays bounded',
+    (client, era) =>
+      staged(async (stage) => {
+        const text = longText(10 * megabyte)
+        const server = await startLongServer(stage, era, text)
+        const bridge = stage.bridge(server.url)
+        if (client === 'modern') bridge.speakModern()
+        else await bridge.initialize()
+        expect(digest(await bridge.call('long'))).toBe(digest(text))
+        if (client === era) expect(peakMegabytes(bridge)).toBeLessThan(180)
+        const half = text.slice(0, text.length / 2)
+        await bridge.call('take', { text: half, after: 1 })
+        const sent = server.received.findLast(({ body }) => body['method'] === 'tools/call')
+        const params = sent?.body['params'] as { arguments: Record<string, unknown> } | undefined
+        expect(digest(params?.arguments['text'])).toBe(digest(half))
+        expect(params?.arguments['after']).toBe(1)
+      })(),
   )
 })
 
 describe('backpressure', () => {
   it(
-    'a client that reads nothing for a while: answers wait at the server, not in memory, and all arrive',
+    'answers to a client that stops reading for a while wait at the server, not in memory, and all arrive',
     staged(async (stage) => {
       const text = longText(5 * megabyte)
       const server = await startLongServer(stage, 'legacy', text)
@@ -91,7 +93,7 @@ describe('backpressure', () => {
   )
 
   it(
-    'a client that asks faster than the server answers: its stdin is not read any further, and every call is answered',
+    'a client that asks faster than the server answers is not read any further, and every call is answered',
     staged(async (stage) => {
       let answer = (): void => {}
       const gate = new Promise<void>((resolve) => (answer = resolve))

@@ -38,7 +38,7 @@ async function opened(stage: Stage, settings: RemoteOptions = {}): Promise<Scene
 
 describe.concurrent('after a sleep of the computer', () => {
   it(
-    'pings the server and reopens the stream of its session, also with calls under way',
+    'after a sleep of the computer the bridge pings the server and reopens the stream of its session, also with calls under way',
     staged(async (stage) => {
       const { remote, bridge, sleep } = await opened(stage)
       remote.broadcast('notifications/resources/list_changed')
@@ -58,7 +58,7 @@ describe.concurrent('after a sleep of the computer', () => {
   )
 
   it(
-    'subscribes a client of 2025 again at a server of 2026, so that it hears each change once',
+    'after a sleep of the computer a client of 2025 is subscribed again at a server of 2026, so that it hears each change once',
     staged(async (stage) => {
       const { remote, bridge, sleep } = await opened(stage, { era: 'modern' })
       await sleep()
@@ -73,7 +73,7 @@ describe.concurrent('after a sleep of the computer', () => {
   )
 
   it(
-    'the one stream of a server of 2024 is given up only if no answer comes on it',
+    'after a sleep of the computer the one stream of a server of 2024 is given up only if it brings no answer',
     staged(async (stage) => {
       const { remote, bridge, sleep } = await opened(stage, { transport: 'sse' })
       await sleep()

@@ -26,7 +26,7 @@ function expectOneSignIn({ remote, links }: AuthScene): void {
 }
 
 describe('a sign-in that is never finished', { concurrent: true, timeout: 60_000 }, () => {
-  it('goes on in another bridge when the one that began it is killed', () =>
+  it('an unfinished sign-in goes on in another bridge when the one that began it is killed', () =>
     inAuthScene({}, async (scene) => {
       // One after the other: of two that start at once either may be the one that signs in.
       const [first] = (await scene.opened(1)) as [BridgeProcess]
@@ -44,7 +44,7 @@ describe('a sign-in that is never finished', { concurrent: true, timeout: 60_000
 })
 
 describe('a sign-in where no browser can be opened', { concurrent: true, timeout: 60_000 }, () => {
-  it('goes by a code on another device', () =>
+  it('a sign-in without a browser continues with a code on another device', () =>
     inAuthScene({ approval: 'wait' }, async (scene) => {
       const bridge = scene.bridge({ opens: true })
       await bridge.open()
@@ -63,7 +63,7 @@ describe('a sign-in where no browser can be opened', { concurrent: true, timeout
 })
 
 describe('a first sign-in', { concurrent: true, timeout: 60_000 }, () => {
-  it('opens the browser once, and works when it is back', () =>
+  it('a first sign-in opens the browser once, and the held call succeeds after it', () =>
     inAuthScene({}, (scene) =>
       withBrowser(150, async ({ environment, openings }) => {
         const bridge = scene.bridge({ opens: true, environment })
@@ -91,7 +91,7 @@ describe('a first sign-in', { concurrent: true, timeout: 60_000 }, () => {
       }),
     ))
 
-  it('as two users of one server are two, beside each other', () =>
+  it('two users of one server sign in beside each other', () =>
     inAuthScene({}, async (scene) => {
       const bridges = ['work', 'home'].map((profile) => scene.bridge({ flags: ['--profile', profile] }))
       await Promise.all(bridges.map((bridge) => bridge.open()))

@@ -26,18 +26,21 @@ describe('a client that asks for everything at its start, as Codex does', { time
   it.each([
     ['a device code', true],
     ['a link', false],
-  ])('has the tool to sign in after about a second, with %s', { retry: 2 }, (_how, opens) =>
-    inAuthScene({ approval: 'wait' }, async (scene) => {
-      const bridge = scene.bridge({ opens })
-      const opening = bridge.request('initialize', codexOpening)
-      const begin = performance.now()
-      // Not even the answer is waited for: what matters is when the last of them is there.
-      const asked = questions.map(([method, params]) => bridge.request(method, params))
-      const [tools, ...others] = await Promise.all(asked)
-      expect(performance.now() - begin).toBeLessThan(2500)
-      expect(await opening).toMatchObject({ result: { protocolVersion: '2025-06-18' } })
-      expect(tools).toMatchObject({ result: { tools: [{ name: 'sign_in' }] } })
-      expect(others.filter((answer) => 'error' in answer)).toHaveLength(2)
-    }),
+  ])(
+    'a client that requests everything at its start, as Codex does, has the sign-in tool after about a second, with %s',
+    { retry: 2 },
+    (_how, opens) =>
+      inAuthScene({ approval: 'wait' }, async (scene) => {
+        const bridge = scene.bridge({ opens })
+        const opening = bridge.request('initialize', codexOpening)
+        const begin = performance.now()
+        // Not even the answer is waited for: what matters is when the last of them is there.
+        const asked = questions.map(([method, params]) => bridge.request(method, params))
+        const [tools, ...others] = await Promise.all(asked)
+        expect(performance.now() - begin).toBeLessThan(2500)
+        expect(await opening).toMatchObject({ result: { protocolVersion: '2025-06-18' } })
+        expect(tools).toMatchObject({ result: { tools: [{ name: 'sign_in' }] } })
+        expect(others.filter((answer) => 'error' in answer)).toHaveLength(2)
+      }),
   )
 })

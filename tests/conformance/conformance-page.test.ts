@@ -9,16 +9,16 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 describe('docs/conformance.md', () => {
-  it('is what npm run docs writes', () => {
+  it('docs/conformance.md is up to date with npm run docs', () => {
     expect(textOf('docs/conformance.md')).toBe(conformancePage())
   })
 
-  it('stands on at least 300 negative cases', () => {
+  it('docs/conformance.md has at least 300 negative cases', () => {
     const negative = findProofs().filter(({ file }) => file.startsWith('tests/conformance/negative-'))
     expect(negative.length).toBeGreaterThanOrEqual(300)
   })
 
-  it.each(deviations)('shows that this is so: $what', ({ test: [file, title] }) => {
+  it.each(deviations)('docs/conformance.md proves: $what', ({ test: [file, title] }) => {
     const text = textOf(file)
     expect(
       ["'", '"', '`'].some((quote) => text.includes(`${title}${quote}`)),

@@ -28,7 +28,7 @@ const compose = readYaml('deploy/compose.yaml') as {
 const { drawbridge, postgres } = compose.services
 
 describe('deploy/compose.yaml', () => {
-  it('sets variables that there are, to what they take', () => {
+  it('deploy/compose.yaml sets existing variables to valid values', () => {
     const known: readonly string[] = settings.map(variableOf)
     for (const name of Object.keys(drawbridge.environment)) expect(known).toContain(name)
     const store = drawbridge.environment['DRAWBRIDGE_STORE']?.replace(/\$\{[^}]*\}/, 'secret') ?? ''
@@ -44,22 +44,22 @@ describe('deploy/compose.yaml', () => {
     })
   })
 
-  it('holds no secret', () => {
+  it('deploy/compose.yaml holds no secret', () => {
     expect(postgres.environment['POSTGRES_PASSWORD']).toMatch(/^\$\{POSTGRES_PASSWORD:\?/)
     expect(drawbridge.secrets).toEqual(Object.keys(compose.secrets))
   })
 
-  it('brings the files that settings name, at the paths of every other recipe', () => {
+  it('deploy/compose.yaml brings the files that settings name, at the paths of every other recipe', () => {
     expect(drawbridge.volumes).toEqual(['./config:/etc/drawbridge:ro'])
   })
 
-  it('waits for the database, and gives it a volume', () => {
+  it('deploy/compose.yaml waits for the database, and gives it a volume', () => {
     expect(drawbridge.depends_on).toEqual({ postgres: { condition: 'service_healthy' } })
     expect(postgres.healthcheck?.test.join(' ')).toContain('pg_isready')
     expect(postgres.volumes?.[0]?.split(':')[0]).toBe(Object.keys(compose.volumes)[0])
   })
 
-  it('gives the program as little as it needs, on this computer alone, and time to drain', () => {
+  it('deploy/compose.yaml gives the program few privileges, on this computer alone, and time to drain', () => {
     expect(drawbridge).toMatchObject({ read_only: true, cap_drop: ['ALL'], ports: ['127.0.0.1:8787:8787'] })
     expect(Number.parseInt(drawbridge.stop_grace_period, 10)).toBeGreaterThan(30)
     expect(existsSync(join(root, 'deploy', drawbridge.build ?? '', 'Dockerfile'))).toBe(true)

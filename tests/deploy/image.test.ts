@@ -29,7 +29,7 @@ const copies = (
     })
 
 describe('the image', () => {
-  it('builds in two stages, the last without sources and npm packages', () => {
+  it('the image builds in two stages, the last without sources and npm packages', () => {
     expect(stageStarts).toHaveLength(2)
     expect(copies(final).flatMap(({ sources }) => sources)).toEqual([
       '/src/server/launcher.cjs',
@@ -39,13 +39,13 @@ describe('the image', () => {
     expect(final.join('\n')).not.toMatch(/npm |apt|curl/)
   })
 
-  it('runs without privileges, stops by SIGTERM, and has a health check', () => {
+  it('the image runs without privileges, stops by SIGTERM, and has a health check', () => {
     for (const line of ['USER 1000:1000', 'STOPSIGNAL SIGTERM', 'EXPOSE 8787', 'VOLUME /data'])
       expect(final).toContain(line)
     expect(final.some((line) => line.startsWith('HEALTHCHECK ') && line.includes('/healthz'))).toBe(true)
   })
 
-  it('labels the image with the version of the packages', () => {
+  it('the image is labelled with the version of the packages', () => {
     const labels = final.find((line) => line.startsWith('LABEL ')) ?? ''
     const { version } = JSON.parse(read('server/package.json')) as { version: string }
     const { name } = JSON.parse(read('server.json')) as { name: string }
@@ -88,7 +88,7 @@ describe('the steps of the Dockerfile, run in a folder', () => {
     }
   }, 60_000)
 
-  it('make the program, which starts from there alone', async () => {
+  it('the steps of the Dockerfile, run in a folder, make a program that starts from there alone', async () => {
     expect(readdirSync(app()).toSorted()).toEqual(['LICENSE', 'dist', 'launcher.cjs'])
     expect(existsSync(join(app(), 'node_modules'))).toBe(false)
     const { stdout } = await run(process.execPath, [join(app(), 'launcher.cjs'), '--version'])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { read, root } from './deploy-files.ts'
 
-it('llms.txt lists each page of the documentation once, and only what is there', () => {
+it('llms.txt lists each page of the documentation once, and nothing else', () => {
   const text = read('llms.txt')
   expect(text).toMatch(/^# Drawbridge\n\n> .+\n\n## /)
   const listed = [...text.matchAll(/^- \[.+?\]\((.+?)\): .+$/gm)].map(([, path = '']) => path)

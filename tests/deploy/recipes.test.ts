@@ -16,7 +16,7 @@ function blockWith(text: string): string {
 }
 
 describe('the files that settings name', () => {
-  it('names its files in the settings of docs/deploy.md, all in one folder', () => {
+  it('docs/deploy.md names the files of settings in one folder', () => {
     const shown = parseEnv(blockWith('DRAWBRIDGE_METRICS_LISTEN').replaceAll(/^# (?=DRAWBRIDGE_)/gm, ''))
     const known: readonly string[] = settings.map(variableOf)
     for (const name of Object.keys(shown)) expect(known).toContain(name)
@@ -27,11 +27,11 @@ describe('the files that settings name', () => {
   it.each([
     ['systemd', 'systemctl enable', /^install -m 644 my-tools\.mjs \/etc\/drawbridge\/ /m],
     ['Docker', 'docker run -d', /^docker run -d .*-v "\$PWD\/config:\/etc\/drawbridge:ro"/ms],
-  ])('reach production with %s', (_name, command, carries) => {
+  ])('files that settings name reach production with %s', (_name, command, carries) => {
     expect(blockWith(command)).toMatch(carries)
   })
 
-  it('reach production with the files of the first hour', () => {
+  it('files that settings name reach production with the files of the first hour', () => {
     expect(read('docs/first-hour.md')).toMatch(
       /Copy `server\/launcher\.cjs`, `server\/dist` and `my-tools\.mjs`/,
     )

@@ -32,17 +32,17 @@ const [packaged] = server.packages
 
 // The rules of the schema of 2025-12-11 and of the official registry, as far as they touch this file.
 describe('server.json', () => {
-  it('has a name by reverse DNS that the package repeats', () => {
+  it('server.json has a name by reverse DNS that the package repeats', () => {
     expect(server.name).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/)
     expect(bridge.mcpName).toBe(server.name)
   })
 
-  it('says in 100 characters what it is', () => {
+  it('server.json describes the server in 100 characters', () => {
     expect(server.description.length).toBeLessThanOrEqual(100)
     expect(server.title.length).toBeLessThanOrEqual(100)
   })
 
-  it('names the package at its exact version', () => {
+  it('server.json names the package at its exact version', () => {
     expect(packaged).toMatchObject({
       registryType: 'npm',
       identifier: bridge.name,
@@ -52,7 +52,7 @@ describe('server.json', () => {
     expect([server.version, /^\d+\.\d+\.\d+$/.test(server.version)]).toEqual([bridge.version, true])
   })
 
-  it('takes the URL first, then flags and variables that there are; secrets are marked', () => {
+  it('server.json takes the URL first, then existing flags and variables, with secrets marked', () => {
     const {
       packageArguments: [first, ...flags],
       environmentVariables,

@@ -31,18 +31,18 @@ describe.each(names)('%s.yml', (name) => {
   const { jobs, permissions } = workflows[name]
   const steps = Object.values(jobs).flatMap((job) => job.steps)
 
-  it('grants jobs reading only, unless a job names more', () => {
+  it('a workflow grants jobs reading only, unless a job names more', () => {
     expect(permissions).toEqual({ contents: 'read' })
     expect(read(`.github/workflows/${name}.yml`)).not.toMatch(/write-all|pull_request_target/)
   })
 
-  it('uses each action by the digest of the version in its comment', () => {
+  it('a workflow uses each action by the digest of the version in its comment', () => {
     const lines = read(`.github/workflows/${name}.yml`).match(/uses: .*/g) ?? []
     expect(lines).toHaveLength(steps.filter(({ uses }) => uses).length)
     for (const line of lines) expect(line).toMatch(/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
   })
 
-  it('runs existing scripts and files only', () => {
+  it('a workflow runs existing scripts and files only', () => {
     const lines = steps.flatMap(({ run }) => run ?? [])
     for (const line of lines) {
       const [, script, workspace] = /npm run ([\w:-]+)(?: -w (\w+))?/.exec(line) ?? []
@@ -58,18 +58,18 @@ describe.each(names)('%s.yml', (name) => {
     expect(lines.length).toBeGreaterThan(0)
   })
 
-  it('runs everything', () => {
+  it('a workflow runs .ci/run, and so everything', () => {
     expect(steps.some(({ run }) => run?.includes('.ci/run'))).toBe(true)
   })
 
-  it('makes jobs wait for existing jobs only', () => {
+  it('a workflow makes jobs wait for existing jobs only', () => {
     for (const { needs = [] } of Object.values(jobs)) {
       for (const job of [needs].flat()) expect(Object.keys(jobs)).toContain(job)
     }
   })
 })
 
-it('uses each action at one digest in all workflows', () => {
+it('all workflows use one digest of each action', () => {
   const used = new Set(
     names.flatMap((name) => read(`.github/workflows/${name}.yml`).match(/uses: .*/g) ?? []),
   )
@@ -77,7 +77,7 @@ it('uses each action at one digest in all workflows', () => {
   expect(new Set(actions).size).toBe(actions.length)
 })
 
-it('tries the oldest Node of each program on three systems', () => {
+it('the workflows try the oldest Node of each program on three systems', () => {
   const { matrix } = workflows.ci.jobs['old-nodes']?.strategy ?? {}
   const oldest = (program: string): string | undefined =>
     matrix?.include?.find((each) => each.program === program)?.node

@@ -18,14 +18,14 @@ const blocks = pages.flatMap(blocksOf)
 const shell = blocks.filter(isShell)
 
 describe('blocks of commands', () => {
-  it('are there, and marked as such', () => {
+  it('blocks of commands exist, and are marked as such', () => {
     expect(shell.length).toBeGreaterThan(40)
     const command = /^(?:\$ )?(?:npm|npx|export|curl|docker|node|systemctl|journalctl|umask) /
     const unmarked = blocks.filter((block) => block.language === '' && command.test(block.text))
     expect(unmarked.map(({ page, line }) => `${page}:${line}`)).toEqual([])
   })
 
-  it('that are not run say why', () => {
+  it('blocks of commands that are not run say why', () => {
     const said = shell.flatMap(({ mark }) => (mark?.kind === 'not run' ? mark.text : []))
     for (const reason of said) expect(reasons).toContain(reason)
     // A reason that no block gives any more goes.
@@ -33,7 +33,7 @@ describe('blocks of commands', () => {
   })
 
   it.each(shell.map((block) => [`${block.page}:${block.line}`, block] as const))(
-    '%s: commands, scripts and flags exist',
+    'the commands, scripts and flags of %s exist',
     (_where, block) => {
       for (const line of commandsOf(block)) for (const words of programCalls(line)) checkCall(words)
     },

@@ -148,7 +148,7 @@ const ways: Record<string, (inForce: () => void) => Promise<Outcome>> = {
 describe('a way in that begins at the provider or with a credential', () => {
   afterEach(() => drawbridge.close())
 
-  it('OpenID Connect', async () => {
+  it('a sign-in by OpenID Connect is judged by the rules in force', async () => {
     await startAtOidc([])
     const ada = { sub: oidcAccount.sub, provider: id.issuer, claim: { groups: ['makers'] } }
     await expectJudged(ada, async (inForce) => {
@@ -157,7 +157,7 @@ describe('a way in that begins at the provider or with a credential', () => {
     })
   })
 
-  it.each(Object.entries(ways))('%s', async (_way, comeIn) => {
+  it.each(Object.entries(ways))('%s is judged by the rules in force', async (_way, comeIn) => {
     await start()
     const sub = drawbridge.admin.findUser(account.email)?.id ?? ''
     await expectJudged({ sub, provider: 'email', claim: { 'app_metadata.provider': ['email'] } }, comeIn)
@@ -167,7 +167,7 @@ describe('a way in that begins at the provider or with a credential', () => {
 describe('ends a connection of a person whom the rules no longer admit', () => {
   afterEach(() => drawbridge.close())
 
-  it('ends, its session is signed out, and the client has to sign in again', async () => {
+  it('the connection of a person whom the rules no longer admit ends, with its session, and the client has to sign in again', async () => {
     await start()
     const { clientId, tokens } = await drawbridge.connect()
     expect(await call({ authorization: `Bearer ${tokens.access_token}` })).toBe('let in')
@@ -187,7 +187,7 @@ describe('ends a connection of a person whom the rules no longer admit', () => {
 
   const makers = [{ allow: { claim: { groups: ['makers'] } } }]
 
-  it('ends within SESSION_CHECK when the person loses a group at a real OpenID provider, and not while that is down', async () => {
+  it('a connection ends within SESSION_CHECK when the person loses a group at a real OpenID provider, and not while that is down', async () => {
     await startAtOidc(makers, { sessionCheck: '60' })
     const authorization = `Bearer ${await connectAtOidc()}`
     expect(await call({ authorization })).toBe('let in')
@@ -202,7 +202,7 @@ describe('ends a connection of a person whom the rules no longer admit', () => {
     expect(drawbridge.logged()).toContain('"reason":"access_rule"')
   })
 
-  it('is refused with a token of that provider too, when userinfo names no group any more', async () => {
+  it('a token of the provider is refused when userinfo no longer names the group', async () => {
     const audience = 'https://api.example.com'
     await startAtOidc(makers, { sessionCheck: '60', providerAudience: audience })
     let opaque = ''
@@ -240,7 +240,7 @@ describe('ends a connection of a person whom the rules no longer admit', () => {
 describe('a rule that gives some scopes only', () => {
   afterEach(() => drawbridge.close())
 
-  it('limits connections and provider tokens to the scopes and tools of the rule', async () => {
+  it('a rule with scopes limits connections and provider tokens to its scopes and tools', async () => {
     await start({ scopes, tools })
     const { client_id: clientId } = await drawbridge.register()
     const scope = 'mcp orders:write'
@@ -266,7 +266,7 @@ describe('a rule that gives some scopes only', () => {
 describe('the file of rules', () => {
   afterEach(() => drawbridge.close())
 
-  it('keeps the rules in force when their file becomes faulty, and logs that', async () => {
+  it('the server keeps the rules in force when their file becomes faulty, and logs that', async () => {
     await start()
     const { tokens } = await drawbridge.connect()
     const authorization = `Bearer ${tokens.access_token}`

@@ -72,7 +72,7 @@ function audited(): Facts[] {
 }
 
 describe('the admin API', () => {
-  it('refuses requests without its token, and is not served at BASE_URL', async () => {
+  it('the admin API refuses requests without its token, and is not served at BASE_URL', async () => {
     const plain = await server.fetch(`${adminUrl}/grants`)
     expect([plain.status, plain.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
     expect((await ask('GET', '/grants', `${token}x`)).status).toBe(401)
@@ -83,7 +83,7 @@ describe('the admin API', () => {
     expect((await ask('GET', '/mcp')).status).toBe(404)
   })
 
-  it('lists a grant and ends it: the very next call is refused', async () => {
+  it('the admin API lists a grant and ends it: the very next call is refused', async () => {
     const client = await registerPlainClient(server)
     const tokens = await client.connect(person)
     for (let n = 0; n < 3; n += 1) await callTool(server, tokens.access_token, 'whoami')
@@ -99,7 +99,7 @@ describe('the admin API', () => {
     }, 'the end of the grant')
   })
 
-  it('lists the events of the audit file in order, without a secret', async () => {
+  it('the admin API lists the events of the audit file in order, without a secret', async () => {
     const events = await allEvents()
     const names = new Set(events.map(({ event }) => event))
     for (const name of [
@@ -122,7 +122,7 @@ describe('the admin API', () => {
     expect(events).toMatchObject(audited().slice(0, events.length))
   })
 
-  it('does what docs/admin.md asks of it', async () => {
+  it('the admin API does what docs/admin.md shows', async () => {
     const document = readFileSync(new URL('../../docs/admin.md', import.meta.url), 'utf8')
     const lines = [...document.matchAll(/^curl -K admin\.curl .*$/gm)].map(([line]) => line)
     writeFileSync(join(folder, 'admin-token'), token)
@@ -176,55 +176,59 @@ async function subOf(token: string): Promise<string> {
 }
 
 describe('the audit file', () => {
-  it('records every concurrent call with the person who made it', { timeout: 120_000 }, async () => {
-    const made = new Map<string, { sub: string; tool: string; outcome: string }>()
-    await Promise.all(
-      Array.from({ length: people }, async () => {
-        const person = await createPerson(server)
-        const { access_token: token } = await (await registerPlainClient(server)).connect(person)
-        const sub = await subOf(token)
-        for (let index = 0; index < callsOfEach; index += 1) {
-          const [name, input, outcome] = calls[index % calls.length] ?? ['', {}, '']
-          const traceId = randomBytes(16).toString('hex')
-          made.set(traceId, { sub, tool: name, outcome })
-          const inMeta = index % 2 === 0
-          const response = await postMcp(
-            server,
-            {
-              method: 'tools/call',
-              params: {
-                name,
-                arguments: input,
-                ...(inMeta && { _meta: { traceparent: traceparent(traceId) } }),
+  it(
+    'the audit file records every concurrent call with the person who made it',
+    { timeout: 120_000 },
+    async () => {
+      const made = new Map<string, { sub: string; tool: string; outcome: string }>()
+      await Promise.all(
+        Array.from({ length: people }, async () => {
+          const person = await createPerson(server)
+          const { access_token: token } = await (await registerPlainClient(server)).connect(person)
+          const sub = await subOf(token)
+          for (let index = 0; index < callsOfEach; index += 1) {
+            const [name, input, outcome] = calls[index % calls.length] ?? ['', {}, '']
+            const traceId = randomBytes(16).toString('hex')
+            made.set(traceId, { sub, tool: name, outcome })
+            const inMeta = index % 2 === 0
+            const response = await postMcp(
+              server,
+              {
+                method: 'tools/call',
+                params: {
+                  name,
+                  arguments: input,
+                  ...(inMeta && { _meta: { traceparent: traceparent(traceId) } }),
+                },
               },
-            },
-            { authorization: `Bearer ${token}`, ...(!inMeta && { traceparent: traceparent(traceId) }) },
-          )
-          await response.text()
-        }
-      }),
-    )
-    const tracedNow = (): Facts[] =>
-      audited().filter(({ event, trace_id: id }) => event === 'tool_called' && made.has(String(id)))
-    await until(() => tracedNow().length >= people * callsOfEach, 'the last record')
-    const traced = tracedNow()
-    expect(traced).toHaveLength(people * callsOfEach)
-    expect(new Set(traced.map((record) => record['trace_id'])).size).toBe(people * callsOfEach)
-    const wrong = traced.filter((record) => {
-      const { sub, tool, outcome } = made.get(String(record['trace_id'])) ?? {}
-      return record['sub'] !== sub || record['tool'] !== tool || record['outcome'] !== outcome
-    })
-    expect(wrong).toEqual([])
-  })
+              { authorization: `Bearer ${token}`, ...(!inMeta && { traceparent: traceparent(traceId) }) },
+            )
+            await response.text()
+          }
+        }),
+      )
+      const tracedNow = (): Facts[] =>
+        audited().filter(({ event, trace_id: id }) => event === 'tool_called' && made.has(String(id)))
+      await until(() => tracedNow().length >= people * callsOfEach, 'the last record')
+      const traced = tracedNow()
+      expect(traced).toHaveLength(people * callsOfEach)
+      expect(new Set(traced.map((record) => record['trace_id'])).size).toBe(people * callsOfEach)
+      const wrong = traced.filter((record) => {
+        const { sub, tool, outcome } = made.get(String(record['trace_id'])) ?? {}
+        return record['sub'] !== sub || record['tool'] !== tool || record['outcome'] !== outcome
+      })
+      expect(wrong).toEqual([])
+    },
+  )
 
-  it('holds no secret, argument or result, and is its owner’s alone', () => {
+  it('the audit file holds no secret, argument or result, and only its owner can read it', () => {
     const text = readFileSync(auditFile(), 'utf8')
     expect(server.secrets.findIn(text)).toEqual([])
     expect(text).not.toMatch(/nobody may find|@/)
     expect(statSync(auditFile()).mode & 0o777).toBe(0o600)
   })
 
-  it('reopens the audit file on SIGHUP after it was moved away', async () => {
+  it('the server reopens the audit file on SIGHUP after it was moved away', async () => {
     renameSync(auditFile(), `${auditFile()}.1`)
     server.signal('SIGHUP')
     await until(() => statSync(auditFile(), { throwIfNoEntry: false }) !== undefined, 'the new file')

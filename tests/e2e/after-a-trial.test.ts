@@ -72,7 +72,7 @@ it('a client of the trial gets 401 from the real server, is unknown there, and s
   await real.kill('SIGTERM')
 })
 
-it('a store that was given to both holds sessions that no key opens: 503, and log and doctor say what to do', async () => {
+it('a store given to both the trial and the real server holds sessions that no key opens: 503, and log and doctor say what to do', async () => {
   const store = { STORE: 'sqlite:.drawbridge/trial.db' }
   const real = await startReal(store)
   expect(await statusOfCall(real, tokens.access_token)).toBe(503)

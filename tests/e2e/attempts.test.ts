@@ -190,7 +190,7 @@ beforeAll(async () => {
 })
 
 describe('attempts', () => {
-  it('lists the steps of a client that connects as one attempt', () => {
+  it('attempts list the steps of a client that connects as one attempt', () => {
     const [attempt, ...more] = attemptsOf('whole')
     expect(more).toEqual([])
     expect(attempt).toMatchObject({ client: 'whole', result: 'connected' })
@@ -198,7 +198,7 @@ describe('attempts', () => {
     expect(attempt?.advice).toBeUndefined()
   })
 
-  it('finds an attempt by the request id of a refusal', async () => {
+  it('attempts find an attempt by the request id of a refusal', async () => {
     const refused = [
       await server.fetch(`${server.baseUrl}/oauth/authorize?client_id=nobody`),
       await server.fetch(`${server.baseUrl}/oauth/callback?code=x&state=y`),
@@ -217,7 +217,7 @@ describe('attempts', () => {
     expect(await readAttempts(server, ['--request', ids[0] ?? ''])).toHaveLength(1)
   })
 
-  it.each(stories)('tell when %s', (what, _, expected, advice) => {
+  it.each(stories)('attempts show when %s', (what, _, expected, advice) => {
     const [attempt, ...more] = attemptsOf(what)
     expect(more).toEqual([])
     expect(attempt && walked(attempt)).toBe(expected)

@@ -50,7 +50,7 @@ async function connect(browser: Browser): Promise<Tokens> {
 const statusOf = ({ access_token: token }: Tokens): Promise<number> => statusOfCall(server, token)
 
 describe('a person who signs out at a real OpenID provider', () => {
-  it('loses the connections of that sign-in at once, and no others', async () => {
+  it('a person who signs out at a real OpenID provider loses the connections of that sign-in at once, and no others', async () => {
     const [browser, other] = [openBrowser(), openBrowser()]
     const [tokens, kept] = [await connect(browser), await connect(other)]
     expect(await statusOf(tokens)).toBe(200)
@@ -82,7 +82,7 @@ describe('the endpoint', () => {
     return id.sign({ ...claims, ...members }, { typ: 'logout+jwt' })
   }
 
-  it('ends all connections of a person once for each notice', async () => {
+  it('the endpoint for logout notices ends all connections of a person once for each notice', async () => {
     const tokens = await connect(openBrowser())
     const token = await notice({ jti: 'one' })
     const answer = await send(token)

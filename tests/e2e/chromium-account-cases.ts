@@ -7,7 +7,7 @@ import type { ServerProcess } from './server-process.ts'
 
 /** Tests the page of one’s connections. */
 export function accountCases(browser: () => Browser, given: () => ServerProcess): void {
-  it('the page of one’s connections, on a phone by keyboard: sign in, see them, end one, then all, and sign out', async () => {
+  it('the account page on a phone by keyboard: sign in, see connections, end one, then all, and sign out', async () => {
     const server = given()
     const person = await createPerson(server)
     const connect = async (name: string): Promise<string> =>

@@ -15,13 +15,16 @@ export function connectCases(browser: () => Browser, given: () => ServerProcess)
     }, patienceMs)
     afterAll(() => phone?.close())
 
-    it.each(['/mcp', '/mcp/', '/', ''])('is what a browser shows at %s of the base URL', async (end) => {
-      await phone.open(`${server.baseUrl}${end}`)
-      expect(await phone.heading()).toContain('Connect an AI client to')
-      expect(await phone.text()).toContain(server.mcpUrl)
-    })
+    it.each(['/mcp', '/mcp/', '/', ''])(
+      'the connect page is shown to a browser at %s of the base URL',
+      async (end) => {
+        await phone.open(`${server.baseUrl}${end}`)
+        expect(await phone.heading()).toContain('Connect an AI client to')
+        expect(await phone.text()).toContain(server.mcpUrl)
+      },
+    )
 
-    it('is shown to who is signed in to the app, whose cookie comes along', async () => {
+    it('the connect page is shown to a user of the app, whose cookie the browser sends', async () => {
       await phone.open(`${server.appUrl}/sign-up`)
       await phone.tabTo('input[name=email]')
       await phone.insert('bea@example.com')
@@ -38,7 +41,7 @@ export function connectCases(browser: () => Browser, given: () => ServerProcess)
       expect((await fetch(server.mcpUrl, options)).status).not.toBe(200)
     })
 
-    it('copies the address', async () => {
+    it('the connect page copies the address', async () => {
       await phone.page
         .browserContext()
         .overridePermissions(new URL(server.baseUrl).origin, ['clipboard-read', 'clipboard-sanitized-write'])
@@ -50,14 +53,14 @@ export function connectCases(browser: () => Browser, given: () => ServerProcess)
       expect(await phone.page.evaluate('navigator.clipboard.readText()')).toBe(server.mcpUrl)
     })
 
-    it('selects the address where the browser lets no page write to the clipboard', async () => {
+    it('the connect page selects the address where the browser lets no page write to the clipboard', async () => {
       const origin = new URL(server.baseUrl).origin
       await phone.page.browserContext().overridePermissions(origin, ['clipboard-read'])
       await phone.page.click('button[data-copies=address]')
       await expect.poll(() => phone.page.evaluate('getSelection().toString()')).toBe(server.mcpUrl)
     })
 
-    it('leads on to one’s connections', async () => {
+    it('the connect page links to the account page', async () => {
       await phone.tabTo('.court-foot a')
       await phone.enter()
       expect(new URL(phone.page.url()).pathname).toBe('/tools/account/connections')

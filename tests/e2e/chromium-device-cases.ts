@@ -27,7 +27,7 @@ export function deviceCases(browser: () => Browser, given: () => ServerProcess):
       }, patienceMs)
       afterAll(() => phone?.close())
 
-      it('shows who asks once the code is typed, and the device gets its tokens (section 3.3)', async () => {
+      it('the device page shows who asks once the code is typed, and the device gets its tokens (section 3.3)', async () => {
         const device = await client.start()
         expect(device.verification_uri).toBe(`${server.baseUrl}/oauth/device`)
         expect(await client.pollResult(device)).toBe('authorization_pending')
@@ -57,7 +57,7 @@ export function deviceCases(browser: () => Browser, given: () => ServerProcess):
         expect(await callTool(server, tokens.access_token, 'whoami')).toBe(`You are ${person.email}.`)
       })
 
-      it('a link brings the code along, which is only to be compared (section 3.3.1)', async () => {
+      it('a link to the device page brings the code, which is only to be compared (section 3.3.1)', async () => {
         const device = await client.start()
         await phone.open(device.verification_uri_complete)
         expect(await phone.text()).toContain('Is this the code on your device?')

@@ -123,7 +123,7 @@ export function signInCases(
       ['a mailed link', 'for a client'],
       ['Google', 'to see one’s connections'],
       ['single sign-on', 'for a device'],
-    ])('with %s, %s', async (method, place) => {
+    ])('signing in by keyboard with %s, %s', async (method, place) => {
       const person = await createPerson(server)
       const expectSignedIn = await places[place]()
       await expectSignedIn(await methods[method](person))

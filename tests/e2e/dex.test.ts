@@ -84,7 +84,7 @@ describe.runIf(isDexBuilt)('a server in front of dex', { timeout: 120_000 }, () 
   beforeAll(async () => void (rig = await startRig({})))
   afterAll(() => rig?.close())
 
-  it.concurrent('is ready, signs people in and renews their sessions underneath', async () => {
+  it.concurrent('a server in front of dex is ready, signs people in and renews their sessions underneath', async () => {
     const { server } = rig
     await until(async () => (await server.fetch(`${server.baseUrl}/readyz`)).ok, 'readiness')
     const tokens = await rig.connect('ada')
@@ -113,7 +113,7 @@ describe.runIf(isDexBuilt)('with PROVIDER_SESSIONS=one', { timeout: 180_000 }, (
   beforeAll(async () => void (rig = await startRig({ PROVIDER_SESSIONS: 'one' })))
   afterAll(() => rig?.close())
 
-  it('the connections of one person live side by side, through renewals, a look at them and the end of one', async () => {
+  it('with PROVIDER_SESSIONS=one the connections of one person live side by side, through renewals, a listing and the end of one', async () => {
     const { server, client } = rig
     const first = await rig.connect('ada')
     const second = await rig.connect('ada')

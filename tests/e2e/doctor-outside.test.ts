@@ -238,19 +238,22 @@ ${sites.join('\n')}`,
     await Promise.all([...apps.values()].map((app) => app.close()))
   })
 
-  it.concurrent.each(Object.entries(setUps))('that %s', async (name, { path = '', expected }) => {
-    const baseUrl = `http://localhost:${ports[name]}${path}`
-    const runtime = { ...createFakeRuntime(), sleep: () => systemRuntime.sleep(streamMs) }
-    apps.set(new URL(baseUrl).host, await startDrawbridge({ baseUrl, ...elsewhere }, runtime))
-    const findings = await examine(baseUrl)
-    expect(unsound(findings)).toEqual(expected?.findings ?? [])
-    const text = findings
-      .filter(({ state }) => state !== 'ok')
-      .map(({ message, fix }) => `${message} -> ${fix}`)
-      .join('\n')
-    expect(text).toContain(expected?.says ?? '')
-    if (expected) expect(text).toMatch(/docs\/deploy\.md#faults-of-a-proxy|Let the proxy pass every path/)
-  })
+  it.concurrent.each(Object.entries(setUps))(
+    'doctor behind an nginx that %s',
+    async (name, { path = '', expected }) => {
+      const baseUrl = `http://localhost:${ports[name]}${path}`
+      const runtime = { ...createFakeRuntime(), sleep: () => systemRuntime.sleep(streamMs) }
+      apps.set(new URL(baseUrl).host, await startDrawbridge({ baseUrl, ...elsewhere }, runtime))
+      const findings = await examine(baseUrl)
+      expect(unsound(findings)).toEqual(expected?.findings ?? [])
+      const text = findings
+        .filter(({ state }) => state !== 'ok')
+        .map(({ message, fix }) => `${message} -> ${fix}`)
+        .join('\n')
+      expect(text).toContain(expected?.says ?? '')
+      if (expected) expect(text).toMatch(/docs\/deploy\.md#faults-of-a-proxy|Let the proxy pass every path/)
+    },
+  )
 })
 
 describe('doctor before a TLS server', () => {
@@ -279,7 +282,7 @@ describe('doctor before a TLS server', () => {
     cert: cert.split(/(?<=-----END CERTIFICATE-----\n)/)[0] ?? '',
   })
 
-  it('passes with a whole chain of an authority that this machine knows', async () => {
+  it('doctor before a TLS server passes with a whole chain of an authority that this machine knows', async () => {
     for (const identity of [certificates.chained, certificates.valid])
       expect((await examine(await serve(identity)))[0]?.message).toContain('answers 404 instead')
   })
@@ -294,14 +297,14 @@ describe('doctor before a TLS server', () => {
     ['is not valid yet', () => certificates.early, /not valid yet, by the clock of this machine/],
     ['is for another host', () => certificates.misnamed, /for another host name/],
     ['is self-signed', () => certificates.selfSigned, /self-signed/],
-  ])('fails if its certificate %s', async (_, identity, says) => {
+  ])('doctor before a TLS server fails if its certificate %s', async (_, identity, says) => {
     const findings = await examine(await serve(identity()))
     expect(unsound(findings).slice(0, 1)).toEqual(['base-url fail'])
     expect(findings[0]?.message).toMatch(says)
     expect(findings[0]?.fix).toContain('docs/deploy.md#faults-of-a-proxy')
   })
 
-  it('fails if its authority is unknown to this machine', async () => {
+  it('doctor before a TLS server fails if its authority is unknown to this machine', async () => {
     setDefaultCACertificates(known)
     const [found] = await examine(await serve(certificates.chained))
     setDefaultCACertificates([...known, certificates.authority])

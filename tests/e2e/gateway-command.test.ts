@@ -60,7 +60,7 @@ async function connect(by: SdkClientName): Promise<SdkClient> {
 }
 
 describe('server-everything over stdio behind the built door', { timeout: 60_000 }, () => {
-  it('two people have a process each, with their own environment and nothing of the server', async () => {
+  it('two users of a command have a process each, with their own environment and nothing of the server', async () => {
     const [ada, bea] = [await connect('sdk 1, 2025-11-25'), await connect('client 2, 2026-07-28 if it can')]
     await Promise.all([ada.call('echo', { message: 'a' }), bea.call('echo', { message: 'b' })])
     for (const client of [ada, bea]) {
@@ -94,7 +94,7 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
     }
   })
 
-  it('tools are denied, hidden by access rules, asked a scope for, and recorded as own ones', async () => {
+  it('tools of a command are denied, hidden by access rules, asked a scope for, and recorded as own ones', async () => {
     const { access_token: token } = await (
       await registerPlainClient(server)
     ).connect(await createPerson(server))
@@ -131,14 +131,14 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
     ])
   })
 
-  it('the processes end with the server', async () => {
+  it('the processes of a command end with the server', async () => {
     expect(processes()).not.toEqual([])
     await server.kill('SIGTERM')
     expect(processes()).toEqual([])
     await server.start()
   })
 
-  it('nothing is left of a server that was killed', async () => {
+  it('no process is left of a server that was killed', async () => {
     const client = await connect('client 2, 2025-11-25')
     await client.call('echo', { message: 'a' })
     expect(processes().length).toBeGreaterThan(0)
@@ -147,7 +147,7 @@ describe('server-everything over stdio behind the built door', { timeout: 60_000
   })
 
   it.skipIf(!isRoot)(
-    'a process as another user reads nothing of the server and of other people',
+    'a process under another user reads nothing of the server and of other people',
     async () => {
       await server.close()
       const scripted = fileURLToPath(new URL('../peers/stdio/scripted-server.mjs', import.meta.url))

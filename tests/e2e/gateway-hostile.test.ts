@@ -110,7 +110,7 @@ async function verified(assertion: string | string[] | undefined) {
 }
 
 describe('what says who calls', () => {
-  it('never comes from the client: in a call, a stream, the end of a session, a notification', async () => {
+  it('the identity of a caller never comes from the client: in a call, a stream, the end of a session, a notification', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     expect((await send({ ...forgedHeaders, traceparent })).status).toBe(200)
     const headers = { ...forgedHeaders, authorization: `Bearer ${tokenOfAda}`, accept: 'text/event-stream' }
@@ -137,7 +137,7 @@ describe('what says who calls', () => {
     }
   })
 
-  it('is told apart in calls at the same time with equal ids and progress tokens: each gets its own answers', async () => {
+  it('the identities of calls at the same time with equal ids and progress tokens stay apart: each gets its own answers', async () => {
     answer = ({ headers, body, events }) => {
       const { id, params } = body as { id: number; params: { arguments: { nonce: string } } }
       const text = `${String(decodeJwt(String(headers['drawbridge-assertion']))['email'])} ${params.arguments.nonce}`
@@ -169,7 +169,7 @@ describe('what says who calls', () => {
 })
 
 describe('a hostile upstream', () => {
-  it('that challenges and sets cookies is asked once, and makes no client sign in again', async () => {
+  it('a hostile upstream that challenges and sets cookies is asked once, and makes no client sign in again', async () => {
     answer = ({ json }) =>
       json(
         401,
@@ -181,7 +181,7 @@ describe('a hostile upstream', () => {
     expect(upstream.received).toHaveLength(1)
   })
 
-  it('has a session whose id is of use to its own user alone, and the own one stays hidden', async () => {
+  it('a session of a hostile upstream is usable by its own user alone, and its own id stays hidden', async () => {
     const id = 'session-4711-of-the-upstream'
     answer = ({ json, body }) =>
       json(200, { jsonrpc: '2.0', id: body['id'], result: {} }, { 'mcp-session-id': id })

@@ -92,7 +92,7 @@ async function statusPastTheDoor(headers: Record<string, string>): Promise<numbe
 /** Tests what applies to every upstream that identifies callers by Drawbridge's assertion. */
 function itKnowsCallers(header: (token: string) => Record<string, string>): void {
   it.each(sdkClientNames)(
-    '%s: lists, calls as two users, hears of progress, ends its session',
+    'the gateway for %s: lists, calls as two users, forwards progress, ends its session',
     async (name) => {
       const ofAda = await connect(name, ada)
       const ofEve = await connect(name, eve)
@@ -113,7 +113,7 @@ function itKnowsCallers(header: (token: string) => Record<string, string>): void
     },
   )
 
-  it('refuses calls past the door', async () => {
+  it('the upstream refuses calls without a valid assertion of the gateway', async () => {
     const { url: audience } = upstream
     const statusOf = async (token: SignedToken): Promise<number> =>
       statusPastTheDoor(header(await signToken(server, token)))
@@ -147,7 +147,7 @@ async function namesPastTheDoor(): Promise<string[]> {
 
 /** For an upstream whose tool `delete_everything` is denied. */
 function itReadsUtf8(): void {
-  it('reads a message as UTF-8 only, and refuses other charsets', async () => {
+  it('the gateway reads a message as UTF-8 only, and refuses other charsets', async () => {
     expect(await namesPastTheDoor()).toEqual(expect.arrayContaining(['opening_hours', 'delete_everything']))
     const client = await connect('sdk 1, 2025-11-25', ada)
     expect(await client.listTools()).not.toContain('delete_everything')
@@ -187,7 +187,7 @@ describe.skipIf(!hasPythonPeers())('in Python', () => {
     itKnowsCallers(bearer)
     itReadsUtf8()
 
-    it('asks every caller to sign in, since the upstream takes no one else', async () => {
+    it('FastMCP with its JWT verifier asks every caller to sign in, since the upstream takes no one else', async () => {
       const refused = await postMcp(server, { method: 'tools/list' })
       expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
         401,
@@ -235,12 +235,15 @@ describe('@modelcontextprotocol/server-everything', () => {
   beforeAll(() => open({}, ({ port }) => startEverythingServer(port)))
   afterAll(close)
 
-  it.each(sdkClientNames)('%s: lists, calls, hears of progress, ends its session', async (name) => {
-    const client = await connect(name, ada)
-    expect(await client.listTools()).toContain('echo')
-    expect((await client.call('echo', { message: 'über' })).text).toContain('über')
-    const long = await client.call('trigger-long-running-operation', { duration: 0.2, steps: 2 })
-    expect(long.progress).toEqual([1, 2])
-    expect(client.sessionId()).toBeDefined()
-  })
+  it.each(sdkClientNames)(
+    'the gateway for %s: lists, calls, forwards progress, ends its session',
+    async (name) => {
+      const client = await connect(name, ada)
+      expect(await client.listTools()).toContain('echo')
+      expect((await client.call('echo', { message: 'über' })).text).toContain('über')
+      const long = await client.call('trigger-long-running-operation', { duration: 0.2, steps: 2 })
+      expect(long.progress).toEqual([1, 2])
+      expect(client.sessionId()).toBeDefined()
+    },
+  )
 })

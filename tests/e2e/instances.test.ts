@@ -129,7 +129,7 @@ describe('what one of them does holds at another at once', () => {
   })
 
   it.each(['access_token', 'refresh_token'] as const)(
-    'the %s that is given back at A is 401 at B',
+    'the %s that is revoked at A is 401 at B',
     async (kind) => {
       const client = await registerPlainClient(system)
       const tokens = await client.connect(await createPerson(system))

@@ -72,30 +72,34 @@ async function untilAllAreRefreshed(): Promise<void> {
 const ringFile = (): string => join(server.directory, '.drawbridge', 'secret-keys')
 
 describe('keys rotate beside a server that serves', () => {
-  it('gives it a new key without a restart and without one failed call', { timeout: 120_000 }, async () => {
-    expect(await listKeys()).toEqual([
-      { kid: 'generated', role: 'seals', sessions: connections, in_use: true },
-    ])
-    const calling = keepCalling()
-    const { code, stdout, stderr } = await runCommand(server, ['keys', 'rotate', '--json'])
-    const facts = JSON.parse(stdout) as { ok: boolean; added: string; resealed: number; keys: KeyFacts[] }
-    expect([code, facts.ok]).toEqual([0, true])
-    expect(facts.keys).toEqual([
-      { kid: facts.added, role: 'seals', sessions: connections, in_use: true },
-      { kid: 'generated', role: 'opens', sessions: 0, in_use: false },
-    ])
-    expect(statSync(ringFile()).mode & 0o777).toBe(0o600)
-    for (const line of readFileSync(ringFile(), 'utf8').trim().split('\n')) {
-      expect(stdout + stderr).not.toContain(line.split(':')[1])
-    }
-    await untilAllAreRefreshed()
-    expect(await calling.stop()).toBeGreaterThan(connections)
-    expect((await listKeys())[1]).toMatchObject({ kid: 'generated', sessions: 0, in_use: false })
-    expect(server.events('provider_session_ended')).toEqual([])
-    expect(server.events('provider_session_unreadable')).toEqual([])
-  })
+  it(
+    'a new key reaches a running server without a restart and without one failed call',
+    { timeout: 120_000 },
+    async () => {
+      expect(await listKeys()).toEqual([
+        { kid: 'generated', role: 'seals', sessions: connections, in_use: true },
+      ])
+      const calling = keepCalling()
+      const { code, stdout, stderr } = await runCommand(server, ['keys', 'rotate', '--json'])
+      const facts = JSON.parse(stdout) as { ok: boolean; added: string; resealed: number; keys: KeyFacts[] }
+      expect([code, facts.ok]).toEqual([0, true])
+      expect(facts.keys).toEqual([
+        { kid: facts.added, role: 'seals', sessions: connections, in_use: true },
+        { kid: 'generated', role: 'opens', sessions: 0, in_use: false },
+      ])
+      expect(statSync(ringFile()).mode & 0o777).toBe(0o600)
+      for (const line of readFileSync(ringFile(), 'utf8').trim().split('\n')) {
+        expect(stdout + stderr).not.toContain(line.split(':')[1])
+      }
+      await untilAllAreRefreshed()
+      expect(await calling.stop()).toBeGreaterThan(connections)
+      expect((await listKeys())[1]).toMatchObject({ kid: 'generated', sessions: 0, in_use: false })
+      expect(server.events('provider_session_ended')).toEqual([])
+      expect(server.events('provider_session_unreadable')).toEqual([])
+    },
+  )
 
-  it('what nothing needs is removed, and the server goes on, also after a restart', async () => {
+  it('unneeded keys are removed while the server runs, and it goes on, also after a restart', async () => {
     const [first, ...others] = await listKeys()
     const kids = others.map(({ kid }) => kid)
     const anHourAgo = Date.now() / 1000 - 3601

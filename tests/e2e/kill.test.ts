@@ -96,7 +96,7 @@ describe('kill -9', () => {
   )
 
   it(
-    'right after an answer loses nothing of what was answered: notes, clients, codes, tokens, open login pages',
+    'a kill right after an answer loses nothing of the answer: notes, clients, codes, tokens, open login pages',
     { timeout: 60_000 },
     async () => {
       const restart = async (): Promise<void> => {

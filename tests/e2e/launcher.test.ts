@@ -15,7 +15,7 @@ describe.each(['bridge', 'server'])('the code cache of the launcher of the %s', 
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   }
 
-  it('keeps its cache in the home folder, readable by its owner only, not in the shared temporary folder', async () => {
+  it('the launcher keeps its code cache in the home folder, readable by its owner only, not in the shared temporary folder', async () => {
     const [home, temporary] = [temporaryFolder(), temporaryFolder()]
     await run(home, temporary)
     const cache = join(home, '.cache', 'drawbridge')
@@ -24,7 +24,7 @@ describe.each(['bridge', 'server'])('the code cache of the launcher of the %s', 
     expect(readdirSync(temporary)).toEqual([])
   })
 
-  it('uses no cache in a folder where others can write', async () => {
+  it('the launcher uses no code cache in a folder where others can write', async () => {
     const [home, temporary] = [temporaryFolder(), temporaryFolder()]
     const cache = join(home, '.cache', 'drawbridge')
     mkdirSync(cache, { recursive: true })
@@ -33,5 +33,6 @@ describe.each(['bridge', 'server'])('the code cache of the launcher of the %s', 
     expect([readdirSync(cache), readdirSync(temporary)]).toEqual([[], []])
   })
 
-  it('works without a cache where there is no home', () => run('/dev/null', temporaryFolder()))
+  it('the launcher works without a code cache where there is no home', () =>
+    run('/dev/null', temporaryFolder()))
 })

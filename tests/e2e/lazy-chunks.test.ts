@@ -67,7 +67,7 @@ it.each([
   },
 )
 
-it('the embedded provider loads it', async () => {
+it('the embedded provider loads the chunk of the sandbox', async () => {
   const text = await start({ DRAWBRIDGE_APP_URL: 'http://localhost:1' })
   expect(text).toMatch(/Cannot find module .*sandbox-/)
   expect(text).not.toContain('is ready.')
@@ -86,7 +86,7 @@ it('OTEL_EXPORTER_OTLP_ENDPOINT alone loads OpenTelemetry', async () => {
   expect(await start({ ...given, OTEL_SDK_DISABLED: 'true' })).not.toMatch(missing)
 })
 
-it('a gateway in front of an HTTP server does without the MCP SDK', async () => {
+it('a gateway in front of an HTTP server runs without the MCP SDK', async () => {
   const textOfSdk = 'Server does not support tools'
   remove(folder, (name) => readFileSync(join(folder, name), 'utf8').includes(textOfSdk))
   const provider = { DRAWBRIDGE_PROVIDER: 'oidc', DRAWBRIDGE_PROVIDER_CLIENT_ID: 'c' }

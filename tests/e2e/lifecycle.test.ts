@@ -47,7 +47,7 @@ async function beginRequest(bodyLength: number): Promise<RawConnection> {
 }
 
 describe('SIGTERM', () => {
-  it('lets a running request end, takes no new one, and exits 0', async () => {
+  it('SIGTERM lets a running request end, refuses new ones, and exits with 0', async () => {
     server = await startServer()
     const body = JSON.stringify({ redirect_uris: ['http://127.0.0.1/callback'] })
     const idle = await Promise.all([connect(), connect()])
@@ -71,7 +71,7 @@ describe('SIGTERM', () => {
 })
 
 describe('the end behind a load balancer', () => {
-  it('SIGTERM: not ready at once, while requests are still served for a second', async () => {
+  it('a server behind a load balancer is not ready at once after SIGTERM, while requests are still served for a second', async () => {
     const provider = await startAuthServer()
     try {
       server = await startServer(provider.settings)
@@ -97,7 +97,7 @@ describe('a second signal', () => {
   it.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
-  ] as const)('%s ends the process at once with %i', async (signal, code) => {
+  ] as const)('a second signal %s ends the process at once with %i', async (signal, code) => {
     server = await startServer()
     const { socket } = await beginRequest(9)
     const ended = server.kill('SIGTERM')
@@ -110,7 +110,7 @@ describe('a second signal', () => {
     socket.destroy()
   })
 
-  it('is not what npm passes on of the same Ctrl-C', async () => {
+  it('a Ctrl-C that npm passes on again does not count as a second signal', async () => {
     server = await startServer()
     const { socket } = await beginRequest(9)
     const ended = server.kill('SIGINT')

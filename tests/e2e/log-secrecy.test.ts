@@ -146,7 +146,7 @@ describe('the log at its most talkative', () => {
     expect(server.secrets.findIn(server.stderr() + server.stdout())).toEqual([])
   })
 
-  it('is compared by a ledger that finds a secret where there is one', async () => {
+  it('the ledger of the test finds a secret in each part of a request and a response', async () => {
     const ledger = createSecretLedger()
     ledger.note('password', 'pass word/with?signs')
     const answer = '{"a":[{"device_code":"a-device-code-1"}],"code":"error_word_of_it"}'

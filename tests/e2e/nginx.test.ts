@@ -171,7 +171,7 @@ describe.skipIf(!hasNginx()).each([
     expect(status).toEqual([401, true])
   })
 
-  it('limits the address that connects, and ignores its own X-Forwarded-For', async () => {
+  it('a server behind nginx limits the address that connects, and ignores its own X-Forwarded-For', async () => {
     const statuses: (number | undefined)[] = []
     for (let n = 0; n <= 60; n += 1) {
       const spoofed = { 'x-forwarded-for': `203.0.113.${n}, 198.51.100.${n}` }
@@ -186,7 +186,7 @@ describe.skipIf(!hasNginx()).each([
     expect(server.stderr()).not.toMatch(/203\.0\.113\.|198\.51\.100\./)
   })
 
-  it('leaves other paths to the other site, and serves /metrics to no one', async () => {
+  it('nginx leaves other paths to the other site, and serves /metrics to no one', async () => {
     const other = await fetch(`https://localhost:${port}/metrics`)
     if (path === '') expect(other.status).toBe(404)
     else expect(await other.text()).toBe('the web app')

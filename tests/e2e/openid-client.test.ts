@@ -116,7 +116,7 @@ describe('openid-client, registering itself', () => {
 })
 
 describe('openid-client with clients of the operator', () => {
-  it('polls at the interval it is given until a person allows the device (RFC 8628)', async () => {
+  it('openid-client polls at the interval it is given until a person allows the device (RFC 8628)', async () => {
     const device = await openid.initiateDeviceAuthorization(television, { resource: server.mcpUrl })
     expect(device).toMatchObject({ interval: 5, verification_uri: `${server.baseUrl}/oauth/device` })
     const polling = openid.pollDeviceAuthorizationGrant(
@@ -136,7 +136,7 @@ describe('openid-client with clients of the operator', () => {
   })
 
   it.each(['by secret', 'by key'] as const)(
-    'a resource server that proves itself %s hears what a token is worth (RFC 7662)',
+    'a resource server that authenticates %s introspects a token (RFC 7662)',
     async (how) => {
       const tokens = await signIn()
       const answer = await openid.tokenIntrospection(asking[how], tokens.access_token)
@@ -154,7 +154,7 @@ describe('openid-client with clients of the operator', () => {
     },
   )
 
-  it('a token that is given back is of no use, alone (RFC 7009)', async () => {
+  it('a revoked access token ends alone, and a revoked refresh token with its connection (RFC 7009)', async () => {
     const tokens = await signIn()
     await openid.tokenRevocation(television, tokens.access_token, { token_type_hint: 'refresh_token' })
     expect(await openid.tokenIntrospection(asking['by key'], tokens.access_token)).toEqual({ active: false })

@@ -35,7 +35,7 @@ async function sample(name: string): Promise<number | undefined> {
 }
 
 describe('a server with METRICS_LISTEN', () => {
-  it('counts what happens, by event, endpoint and operation', async () => {
+  it('METRICS_LISTEN counts requests by event, endpoint and operation', async () => {
     await callTool(server, tokens.access_token, 'whoami')
     await server.fetch(`${server.baseUrl}/made-up/${'x'.repeat(50)}`)
     const requests = 'http_request_duration_seconds_count'
@@ -56,11 +56,11 @@ describe('a server with METRICS_LISTEN', () => {
     expect(await sample('process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
   })
 
-  it('serves them on that address only', async () => {
+  it('METRICS_LISTEN serves metrics on that address only', async () => {
     expect((await server.fetch(`${server.baseUrl}/metrics`)).status).toBe(404)
   })
 
-  it('shows no person, client or token there', async () => {
+  it('METRICS_LISTEN shows no person, client or token', async () => {
     const text = await (await fetch(metricsUrl)).text()
     expect(server.secrets.findIn(text)).toEqual([])
     expect(text).not.toMatch(/mcpc_|@|made-up/)
@@ -81,7 +81,7 @@ describe('doctor', () => {
     return { ...facts, code, state: (name) => facts.checks.find((check) => check.name === name)?.state }
   }
 
-  it('beside a running server finds everything in order', async () => {
+  it('doctor beside a running server finds everything in order', async () => {
     const { code, ok, checks, state } = await doctor()
     expect(checks.filter((check) => check.state !== 'ok').map(({ name }) => name)).toEqual([])
     expect([code, ok, state('base-url'), state('provider')]).toEqual([0, true, 'ok', 'ok'])
@@ -90,7 +90,7 @@ describe('doctor', () => {
 })
 
 describe('grants, beside a running server', () => {
-  it('lists grants, and refuses the next request of a revoked one', async () => {
+  it('the command grants beside a running server lists grants, and the next request of a revoked one is refused', async () => {
     // From now on the server has cached all it can about the token.
     for (let n = 0; n < 3; n += 1) await callTool(server, tokens.access_token, 'whoami')
     const { code, stdout } = await runCommand(server, ['grants', 'list', '--json'])

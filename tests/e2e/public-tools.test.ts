@@ -29,28 +29,31 @@ describe('a module with a public tool', { timeout: 60_000 }, () => {
   })
   afterAll(() => server?.close())
 
-  it.each(sdkClientNames)('%s: calls it without signing in, and signs in for another', async (name) => {
-    const client = sdkClients[name](server)
-    await client.connect()
-    expect(await client.listTools()).toEqual(['search', 'who', 'cancel_order'])
-    expect(await say(client, 'search')).toEqual(['Found for anybody.'])
-    expect(client.provider.authorizationUrls).toEqual([])
+  it.each(sdkClientNames)(
+    '%s calls a public tool without signing in, and signs in for another',
+    async (name) => {
+      const client = sdkClients[name](server)
+      await client.connect()
+      expect(await client.listTools()).toEqual(['search', 'who', 'cancel_order'])
+      expect(await say(client, 'search')).toEqual(['Found for anybody.'])
+      expect(client.provider.authorizationUrls).toEqual([])
 
-    await expect(client.call('cancel_order')).rejects.toThrow(/unauthorized/i)
-    const asked = client.provider.authorizationUrls.at(-1)?.searchParams.get('scope')?.split(' ')
-    expect(asked).toEqual(expect.arrayContaining(['mcp', 'orders:write']))
-    const email = await signIn(server, client)
-    expect(await say(client, 'cancel_order', 'who', 'search')).toEqual([
-      'Cancelled.',
-      email,
-      `Found for ${email}.`,
-    ])
-    expect(client.provider.authorizationUrls).toHaveLength(1)
-    await client.end()
-  })
+      await expect(client.call('cancel_order')).rejects.toThrow(/unauthorized/i)
+      const asked = client.provider.authorizationUrls.at(-1)?.searchParams.get('scope')?.split(' ')
+      expect(asked).toEqual(expect.arrayContaining(['mcp', 'orders:write']))
+      const email = await signIn(server, client)
+      expect(await say(client, 'cancel_order', 'who', 'search')).toEqual([
+        'Cancelled.',
+        email,
+        `Found for ${email}.`,
+      ])
+      expect(client.provider.authorizationUrls).toHaveLength(1)
+      await client.end()
+    },
+  )
 
   it.each(sdkClientNames)(
-    '%s: signs in as it connects to /mcp?sign-in, for the same resource',
+    '%s signs in as it connects to /mcp?sign-in, for the same resource',
     async (name) => {
       const client = sdkClients[name](server, { url: `${server.mcpUrl}?sign-in` })
       await expect(client.connect()).rejects.toThrow(/unauthorized/i)
@@ -63,7 +66,7 @@ describe('a module with a public tool', { timeout: 60_000 }, () => {
     },
   )
 
-  it('through the bridge: a call of another tool waits for the person, and is answered by the server', async () => {
+  it('through the bridge a call of a tool that is not public waits for the user, and is answered by the server', async () => {
     const home = createBridgeHome()
     const bridge = startBridge(server.mcpUrl, home)
     try {
@@ -105,7 +108,7 @@ describe('access rules beside a public tool', { timeout: 60_000 }, () => {
   ]
 
   it.each(offers.flatMap((offer) => sdkClientNames.map((name) => [...offer, name] as const)))(
-    'in front of %s (%i) a stranger finds %s and sign_in, whose call lets them in to %s: %s',
+    'in front of %s (%i) an anonymous client finds %s and sign_in, whose call lets it in to %s: %s',
     async (_, index, listed, hidden, name) => {
       const server = servers[index] as ServerProcess
       const client = sdkClients[name](server)
@@ -122,7 +125,7 @@ describe('access rules beside a public tool', { timeout: 60_000 }, () => {
   )
 
   it.each(offers)(
-    'in front of %s (%i) the bridge lists %s and sign_in, whose call waits for the person',
+    'in front of %s (%i) the bridge lists %s and sign_in, whose call waits for the user',
     async (_, index, listed, hidden) => {
       const server = servers[index] as ServerProcess
       const home = createBridgeHome()
@@ -157,15 +160,18 @@ describe('server-everything behind the door, one of its tools public', () => {
     await upstream?.close()
   })
 
-  it.each(sdkClientNames)('%s: goes on in its session after the sign-in', async (name) => {
-    const client = sdkClients[name](server)
-    await client.connect()
-    expect(await client.listTools()).toEqual(expect.arrayContaining(['echo', 'get-sum']))
-    expect((await client.call('echo', { message: 'hello' })).text).toContain('hello')
-    expect(client.provider.authorizationUrls).toEqual([])
-    await expect(client.call('get-sum', { a: 2, b: 3 })).rejects.toThrow(/unauthorized/i)
-    await signIn(server, client)
-    expect((await client.call('get-sum', { a: 2, b: 3 })).text).toContain('5')
-    await client.end()
-  })
+  it.each(sdkClientNames)(
+    '%s goes on in its session with server-everything after the sign-in',
+    async (name) => {
+      const client = sdkClients[name](server)
+      await client.connect()
+      expect(await client.listTools()).toEqual(expect.arrayContaining(['echo', 'get-sum']))
+      expect((await client.call('echo', { message: 'hello' })).text).toContain('hello')
+      expect(client.provider.authorizationUrls).toEqual([])
+      await expect(client.call('get-sum', { a: 2, b: 3 })).rejects.toThrow(/unauthorized/i)
+      await signIn(server, client)
+      expect((await client.call('get-sum', { a: 2, b: 3 })).text).toContain('5')
+      await client.end()
+    },
+  )
 })

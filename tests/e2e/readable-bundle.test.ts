@@ -11,13 +11,13 @@ describe.each([
   ['server', /class StoreUnavailableError|StoreUnavailableError = class /],
   ['bridge', /async function connect\(/],
 ])('the bundle of the %s', (program, name) => {
-  it('keeps the names of its classes and functions, and its lines', () => {
+  it('the bundle keeps the names of its classes and functions, and its lines', () => {
     const all = globSync(`${program}/dist/*.mjs`, { cwd: root }).map(read).join('\n')
     expect(all).toMatch(name)
     expect(all.length / all.split('\n').length).toBeLessThan(80)
   })
 
-  it('has source maps with paths of the repository only', () => {
+  it('the bundle has source maps with paths of the repository only', () => {
     const maps = globSync(`${program}/dist/*.mjs.map`, { cwd: root })
     expect(maps.length).toBeGreaterThan(10)
     for (const path of maps) {

@@ -64,7 +64,7 @@ async function runServer(...argv: string[]): Promise<string> {
   return stdout.trim()
 }
 
-it('a program that is started while the build of npm start runs finds all of itself', async () => {
+it('a program that starts while npm start is building finds all of its files', async () => {
   expect(await build('1.0.0')).toMatch(built)
   expect(await runServer('--version')).toBe('1.0.0')
   const count = (): number => readdirSync(join(copy, 'server/dist')).length
@@ -97,7 +97,7 @@ it('a program that is started while the build of npm start runs finds all of its
   expect(count()).toBe(before)
 }, 120_000)
 
-it('nothing is built again until something has changed', async () => {
+it('npm start builds again only after a change', async () => {
   expect(await buildAsItIs()).toBe('')
   const added = join(copy, 'shared/added.ts')
   const changes: readonly (() => void)[] = [

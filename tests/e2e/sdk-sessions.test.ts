@@ -110,7 +110,7 @@ describe('sessions with @modelcontextprotocol/sdk, revision 2025-11-25', () => {
 })
 
 describe('@modelcontextprotocol/client, revision 2026-07-28', () => {
-  it('asks a client in rounds, and sends it progress', async () => {
+  it('a client of 2026-07-28 is asked in rounds, and gets progress', async () => {
     const { client } = await open2026(ada)
     expect(await textOf(client, 'test_input_required_result_multi_round')).toBe('Ada likes green.')
     const progress: number[] = []
@@ -122,7 +122,7 @@ describe('@modelcontextprotocol/client, revision 2026-07-28', () => {
     await client.close()
   })
 
-  it('listens to what it asked for, until it closes', async () => {
+  it('a client of 2026-07-28 hears the changes that it subscribed to, until it closes', async () => {
     const { client, heard } = await open2026(ada)
     const subscription = await client.listen({
       toolsListChanged: true,
@@ -144,7 +144,7 @@ describe('@modelcontextprotocol/client, revision 2026-07-28', () => {
 })
 
 describe('open streams', () => {
-  it('end when the grant is revoked', { timeout: 60_000 }, async () => {
+  it('open streams end when the grant is revoked', { timeout: 60_000 }, async () => {
     const [first, second] = [await connect(), await connect()]
     const old = await open2025(first, 'first')
     const stream = await server.fetch(server.mcpUrl, {
@@ -171,7 +171,7 @@ describe('open streams', () => {
     )
   })
 
-  it('do not hold up the end of the server, and end politely', async () => {
+  it('open streams do not delay the end of the server, and end politely', async () => {
     const { client } = await open2026(ada)
     const subscription = await client.listen({ toolsListChanged: true })
     const began = Date.now()

@@ -77,16 +77,19 @@ describe('an access token that has expired', () => {
     await server.start({ aheadSeconds: accessTokenSeconds + 1 })
   })
 
-  it.each(applications)('is refreshed by %s with %s itself, without a browser', async (name, method) => {
-    const { call, provider, end } = connected.get(name + method) as SdkClient
-    // The second line of the SDK redeems the same refresh token once for each call at that time.
-    const calls = name === 'sdk 1, 2025-11-25' ? [1] : [1, 2, 3]
-    const texts = await Promise.all(calls.map(async () => (await call('whoami')).text))
-    expect(new Set(texts)).toEqual(new Set([`You are ${person.email}.`]))
-    const [first, ...refreshed] = provider.savedTokens.map(({ refresh_token: token }) => token)
-    expect(refreshed).not.toEqual([])
-    expect(refreshed).not.toContain(first)
-    expect(provider.authorizationUrls).toHaveLength(1)
-    await end()
-  })
+  it.each(applications)(
+    'an expired access token is refreshed by %s with %s itself, without a browser',
+    async (name, method) => {
+      const { call, provider, end } = connected.get(name + method) as SdkClient
+      // The second line of the SDK redeems the same refresh token once for each call at that time.
+      const calls = name === 'sdk 1, 2025-11-25' ? [1] : [1, 2, 3]
+      const texts = await Promise.all(calls.map(async () => (await call('whoami')).text))
+      expect(new Set(texts)).toEqual(new Set([`You are ${person.email}.`]))
+      const [first, ...refreshed] = provider.savedTokens.map(({ refresh_token: token }) => token)
+      expect(refreshed).not.toEqual([])
+      expect(refreshed).not.toContain(first)
+      expect(provider.authorizationUrls).toHaveLength(1)
+      await end()
+    },
+  )
 })

@@ -69,12 +69,12 @@ describe('a client with private_key_jwt', () => {
   })
   afterAll(() => client?.end())
 
-  it('sees every tool, and calls the ones that its token is for', async () => {
+  it('a client with private_key_jwt lists every tool, and calls the ones that its token is for', async () => {
     expect(await client.listTools()).toEqual(['list_orders', 'cancel_order', 'say_scope'])
     expect(await call('say_scope')).toMatch(/^mcp(?: offline_access)?$/)
   })
 
-  it('a call without its scope leads the person to allow it, and loses nothing (step-up)', async () => {
+  it('a call without its scope leads the user to allow it, and loses nothing (step-up)', async () => {
     await expect(call('cancel_order')).rejects.toThrow(/unauthorized/i)
     expect(asked()).toEqual(expect.arrayContaining(['mcp', 'orders:write']))
     expect(asked()).not.toContain('orders:read')
@@ -87,7 +87,7 @@ describe('a client with private_key_jwt', () => {
     expect([await call('list_orders'), await call('cancel_order')]).toEqual(['One order.', 'Cancelled.'])
   })
 
-  it('refreshes by itself once its token is of no use, and keeps every scope', async () => {
+  it('a client with private_key_jwt refreshes a revoked token by itself, and keeps every scope', async () => {
     const { savedTokens } = client.provider
     const before = savedTokens.length
     const fields = new URLSearchParams({ token: savedTokens.at(-1)?.access_token ?? '' })

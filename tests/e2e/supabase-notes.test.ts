@@ -60,7 +60,7 @@ async function listNotes(token: string, input: Record<string, unknown> = {}): Pr
 }
 
 describe('the example for Supabase, with row-level security in a real Postgres', () => {
-  it('two people each see, change and delete notes of their own, and nothing of the other', async () => {
+  it('two users each see, change and delete their own notes in the example for Supabase, and no others', async () => {
     const [ada, bob] = [await connect(), await connect()]
     await callTool(server, ada.token, 'add_note', { text: 'of Ada' })
     await callTool(server, bob.token, 'add_note', { text: 'of Bob' })
@@ -87,7 +87,7 @@ describe('the example for Supabase, with row-level security in a real Postgres',
     ])
   })
 
-  it('searches, and takes what the model writes for data', async () => {
+  it('the example for Supabase searches, and treats the model’s text as data', async () => {
     const { token } = await connect()
     for (const text of ['milk & eggs', 'rent', "o'clock; drop table notes"]) {
       await callTool(server, token, 'add_note', { text })
@@ -100,7 +100,7 @@ describe('the example for Supabase, with row-level security in a real Postgres',
     expect(await listNotes(token, { limit: 2 })).toHaveLength(2)
   })
 
-  it('lists without the scope to write, and asks for it when it is needed', async () => {
+  it('the example for Supabase lists without the scope to write, and asks for it when it is needed', async () => {
     const person = await createPerson(server)
     const reader = await registerPlainClient(server)
     const { access_token: token } = await reader.connect(person)

@@ -110,7 +110,7 @@ describe.skipIf(!hasPythonPeers())('with a collector, the bridge and FastMCP', {
     },
   )
 
-  it('says how what failed or was refused ended, in spans and in the metric', async () => {
+  it('spans and the metric tell how a failed or refused call ended', async () => {
     for (const name of ['fail', 'delete_everything']) await bridges.legacy.call(name)
     await postMcp(door, { method: 'tools/list' }, { authorization: `Bearer ${said}` })
     for (const kind of [server, client]) {
@@ -131,7 +131,7 @@ describe.skipIf(!hasPythonPeers())('with a collector, the bridge and FastMCP', {
     expect(points()).toContainEqual(expect.objectContaining(fail))
   })
 
-  it('tells no argument, result, token, address of a person or secret', () => {
+  it('telemetry holds no argument, result, token, email address or secret', () => {
     const text = collector.text()
     expect(text).toMatch(/\/v1\/traces .*\n/)
     expect(text).toMatch(/\/v1\/logs .*signed_in/)
@@ -144,7 +144,7 @@ describe.skipIf(!hasPythonPeers())('with a collector, the bridge and FastMCP', {
   })
 })
 
-it('a collector that never answers fails and delays no call, and the server says once what was lost', async () => {
+it('a collector that never answers fails and delays no call, and the server reports once how much was lost', async () => {
   const collector = await startOtlpCollector({ isSilent: true })
   const queue = {
     OTEL_BSP_MAX_QUEUE_SIZE: '8',

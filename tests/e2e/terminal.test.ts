@@ -54,7 +54,7 @@ async function startOnTerminal(settings: Readonly<Record<string, string>> = {}):
 }
 
 describe.runIf(process.platform === 'linux')('a server on a terminal', () => {
-  it('says what it has and ends with the address to open; its log is lines to read; Ctrl-C ends it', async () => {
+  it('a server on a terminal shows its settings and ends with the address to open, logs in lines, and ends by Ctrl-C', async () => {
     const audit = join(folder, 'audit.jsonl')
     const { baseUrl, shown, type, ended } = await startOnTerminal({ DRAWBRIDGE_AUDIT: audit })
     expect(shown()).toContain('Tools          whoami and 3 more, 1 scope')
@@ -75,21 +75,24 @@ describe.runIf(process.platform === 'linux')('a server on a terminal', () => {
 })
 
 describe('a folder that cannot be written', () => {
-  it.runIf(process.getuid?.() !== undefined)('names the fault and the next step', async () => {
-    chmodSync(folder, 0o555)
-    // Root can write everywhere, so another user runs it.
-    const [program = '', ...argv] =
-      process.getuid?.() === 0
-        ? ['setpriv', '--reuid=65534', '--clear-groups', process.execPath, launcher]
-        : [process.execPath, launcher]
-    const child = spawn(program, argv, { cwd: folder, env: { PATH: process.env['PATH'] ?? '' } })
-    let stderr = ''
-    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-    const code = await new Promise((resolve) => void child.once('close', resolve))
-    expect(code).toBe(2)
-    expect(stderr).toContain(`this user may not write ${folder}. Let the user`)
-    expect(stderr).not.toMatch(/^ +at /m)
-  })
+  it.runIf(process.getuid?.() !== undefined)(
+    'a server whose folder cannot be written names the fault and the next step',
+    async () => {
+      chmodSync(folder, 0o555)
+      // Root can write everywhere, so another user runs it.
+      const [program = '', ...argv] =
+        process.getuid?.() === 0
+          ? ['setpriv', '--reuid=65534', '--clear-groups', process.execPath, launcher]
+          : [process.execPath, launcher]
+      const child = spawn(program, argv, { cwd: folder, env: { PATH: process.env['PATH'] ?? '' } })
+      let stderr = ''
+      child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+      const code = await new Promise((resolve) => void child.once('close', resolve))
+      expect(code).toBe(2)
+      expect(stderr).toContain(`this user may not write ${folder}. Let the user`)
+      expect(stderr).not.toMatch(/^ +at /m)
+    },
+  )
 })
 
 describe('the build of npm start', () => {

@@ -81,7 +81,7 @@ async function trace(
 const discovery = 'challenge 401, resource_metadata 200, server_metadata 200'
 
 describe('doctor --trace', { timeout: patienceMs }, () => {
-  it('names the requests that the server has in its attempts and its log, by their ids', async () => {
+  it('doctor --trace names the requests that the server has in its attempts and its log, by their ids', async () => {
     const { walked, result, steps, said } = await trace(signedIn)
     expect(walked).toBe(`${discovery}, first_call 200, list 200`)
     expect(result).toBe('connected')
@@ -104,7 +104,7 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
       expect(seen).toContainEqual(expect.objectContaining({ step, status, ok, request_id }))
   })
 
-  it('behind a proxy that takes the challenge away names that', async () => {
+  it('doctor --trace behind a proxy that removes the challenge names that step', async () => {
     hidden = 'www-authenticate'
     const { walked, result, steps, advice } = await trace(signedOut)
     expect([walked, result]).toEqual([`!${discovery}`, 'failed'])
@@ -112,7 +112,7 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
     expect(advice).toContain('WWW-Authenticate')
   })
 
-  it('behind a proxy that changes the token names the first call, with the id of the refusal', async () => {
+  it('doctor --trace behind a proxy that changes the token names the first call, with the id of the refusal', async () => {
     fault = ({ headers }) => {
       if (headers.authorization !== undefined) headers.authorization = headers.authorization.slice(0, -1)
       return false
@@ -126,7 +126,7 @@ describe('doctor --trace', { timeout: patienceMs }, () => {
     await until(refused, 'the refusal in the log')
   })
 
-  it('a trace of a host that does not answer names the challenge', async () => {
+  it('doctor --trace of a host that does not answer names the challenge', async () => {
     const { walked, result, steps } = await trace(signedOut, `http://127.0.0.1:${await freePort()}/mcp`)
     expect([walked, result]).toEqual(['!challenge null', 'failed'])
     expect(steps[0]?.detail).toMatch(/got no response from http:.*ECONNREFUSED/)

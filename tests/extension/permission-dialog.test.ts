@@ -31,7 +31,7 @@ describe.skipIf(!isPossible)('the question that Chromium asks', () => {
     await display?.close()
   })
 
-  it('is answered with no, then with yes: the popup is back by itself and shows the session', async () => {
+  it('the prompt of Chromium is answered with no, then with yes: the popup is back by itself and shows the session', async () => {
     const session = sessionSample()
     site.add('closed.app.example', { setCookies: setCookies(session, { attributes: 'HttpOnly; Secure' }) })
     const tab = await browser.openTab('https://closed.app.example/')

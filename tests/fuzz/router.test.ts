@@ -273,6 +273,6 @@ describe(
   },
 )
 
-it('nothing of it was a failure for the log either', () => {
+it('no request of the fuzzer is logged as a failure', () => {
   expect(drawbridge.logged()).not.toMatch(/request_failed|"level":"?(?:error|50)/)
 })

@@ -56,7 +56,7 @@ function everything(folder: string): string {
 }
 
 describe.skipIf(isSkipped)('with a keychain', () => {
-  it('the key is there, and the credentials are sealed files; a probe and the end leave nothing behind', async () => {
+  it('the keychain holds the key, and credentials are sealed files; a probe and the end leave nothing behind', async () => {
     const here = await session('unlocked')
     const first = await open(here)
     expect(await first.ask({ do: 'probe', config: configOf(here.home) })).toMatchObject({ value: 'works' })
@@ -83,7 +83,7 @@ describe.skipIf(isSkipped)('with a keychain', () => {
     expect(await first.ask({ do: 'backend' })).not.toHaveProperty('value')
   })
 
-  it('one key is made, however many processes need the first one', async () => {
+  it('one key is made in the keychain, however many processes need the first one', async () => {
     const here = await session('unlocked')
     const children = await Promise.all([1, 2, 3, 4].map(() => open(here)))
     const ids = ['1', '2', '3', '4'].map((digit) => digit.repeat(64))
@@ -95,7 +95,7 @@ describe.skipIf(isSkipped)('with a keychain', () => {
     expect((await children[0]?.ask({ do: 'list' }))?.value).toHaveLength(4)
   })
 
-  it('it is found in the bare environment that clients give', async (context) => {
+  it('the keychain is found in the bare environment that clients give', async (context) => {
     const folder = `/run/user/${String(process.getuid?.())}`
     // Do not touch a real session of this user.
     if (existsSync(folder)) return context.skip(`${folder} is in use`)
@@ -139,7 +139,7 @@ describe.skipIf(isSkipped)(
       expect(everything(join(here.home, '.drawbridge', 'credentials'))).toBe(before)
     }
 
-    it('it is locked; except what the configuration asks for', async () => {
+    it('a locked keychain that was chosen is not replaced, except by another one that the configuration names', async () => {
       const here = await session('unlocked')
       const before = await open(here)
       await before.ask({ do: 'write', id, credential })
@@ -155,7 +155,7 @@ describe.skipIf(isSkipped)(
       expect(await (await open(here)).ask({ do: 'read', id: otherId })).toMatchObject({ value: credential })
     })
 
-    it('it has forgotten the key, or does not show it', async () => {
+    it('a chosen keychain that has lost the key, or does not show it, is not replaced', async () => {
       const here = await session('unlocked')
       await (await open(here)).ask({ do: 'write', id, credential })
       here.run('secret-tool', 'clear', 'service', 'drawbridge')
@@ -172,7 +172,7 @@ describe.skipIf(isSkipped)(
       ['none', ['keychain_absent']],
       // If the child starts slowly, the deadline comes first.
       ['mute', ['keychain_mute', 'keychain_locked']],
-    ])('it is gone: %s', async (service, faults) => {
+    ])('a chosen keychain that is gone is not replaced: %s', async (service, faults) => {
       const here = await session('unlocked')
       await (await open(here)).ask({ do: 'write', id, credential })
       const other = await session(service)
@@ -197,7 +197,7 @@ describe.skipIf(isSkipped)('without a keychain that works', () => {
     ['none', 'keychain_absent'],
     ['no-collection', 'keychain_locked'],
     ['mute', 'keychain_mute'],
-  ])('the key is in a file, and stays there: %s', async (service, fault) => {
+  ])('without a usable keychain the key is in a file, and stays there: %s', async (service, fault) => {
     const here = await session(service)
     const child = await open(here)
     const config = configOf(here.home, { keychainTimeoutMs: 10_000 })
@@ -214,7 +214,7 @@ describe.skipIf(isSkipped)('without a keychain that works', () => {
     expect(later.search()).toBe('')
   })
 
-  it('there is none when there is no bus', async () => {
+  it('a keychain is absent when there is no session bus', async () => {
     const here = await session('none')
     const { DBUS_SESSION_BUS_ADDRESS: _bus, XDG_RUNTIME_DIR: _folder, ...environment } = here.environment
     const child = await open({ home: here.home, environment })

@@ -52,17 +52,19 @@ async function startPython(
 }
 
 describe.skipIf(!hasPythonPeers())('the bridge at the OAuth of', { timeout: 120_000 }, () => {
-  it.each(python)('%s signs in, calls, and goes on in another process', (_name, environment, library) =>
-    staged(async (stage) => {
-      const { url } = await startPython(stage, environment, library, 3600)
-      const call = { tool: 'echo', arguments: { text: 'hello' }, text: 'hello' }
-      await connectTwice(stage, url, call)
-      const out = await stage.command(['logout', url, '--json', '--store', 'file'])
-      expect(out.stdout).toContain('"ok":true')
-    })(),
+  it.each(python)(
+    'the bridge at the OAuth of %s signs in, calls, and goes on in another process',
+    (_name, environment, library) =>
+      staged(async (stage) => {
+        const { url } = await startPython(stage, environment, library, 3600)
+        const call = { tool: 'echo', arguments: { text: 'hello' }, text: 'hello' }
+        await connectTwice(stage, url, call)
+        const out = await stage.command(['logout', url, '--json', '--store', 'file'])
+        expect(out.stdout).toContain('"ok":true')
+      })(),
   )
 
-  it.each(python)('%s renews tokens that end', (_name, environment, library) =>
+  it.each(python)('the bridge at the OAuth of %s renews expired tokens', (_name, environment, library) =>
     staged(async (stage) => {
       const { url } = await startPython(stage, environment, library, 2)
       expect((await login(stage, url)).code).toBe(0)
@@ -78,19 +80,22 @@ describe.skipIf(!hasPythonPeers())('the bridge at the OAuth of', { timeout: 120_
 })
 
 describe('the bridge at the OAuth of the example server of the TypeScript SDK', { timeout: 60_000 }, () => {
-  it.each(['--oauth', '--oauth-strict'])('signs in, calls, and goes on in another process: %s', (flag) =>
-    staged(async (stage) => {
-      const [port, authPort] = [await freePort(), await freePort()]
-      const program = import.meta.resolve('@modelcontextprotocol/sdk/examples/server/simpleStreamableHttp.js')
-      const server = await startServingProcess({
-        command: process.execPath,
-        args: [fileURLToPath(program), '--oauth', ...(flag === '--oauth' ? [] : [flag])],
-        port,
-        environment: { MCP_PORT: String(port), MCP_AUTH_PORT: String(authPort) },
-      })
-      stage.later(() => server.close())
-      const call = { tool: 'greet', arguments: { name: 'Ada' }, text: 'Hello, Ada!' }
-      await connectTwice(stage, `http://localhost:${port}/mcp`, call)
-    })(),
+  it.each(['--oauth', '--oauth-strict'])(
+    'the bridge at the example server of the TypeScript SDK signs in, calls, and goes on in another process: %s',
+    (flag) =>
+      staged(async (stage) => {
+        const [port, authPort] = [await freePort(), await freePort()]
+        const program = import.meta
+          .resolve('@modelcontextprotocol/sdk/examples/server/simpleStreamableHttp.js')
+        const server = await startServingProcess({
+          command: process.execPath,
+          args: [fileURLToPath(program), '--oauth', ...(flag === '--oauth' ? [] : [flag])],
+          port,
+          environment: { MCP_PORT: String(port), MCP_AUTH_PORT: String(authPort) },
+        })
+        stage.later(() => server.close())
+        const call = { tool: 'greet', arguments: { name: 'Ada' }, text: 'Hello, Ada!' }
+        await connectTwice(stage, `http://localhost:${port}/mcp`, call)
+      })(),
   )
 })

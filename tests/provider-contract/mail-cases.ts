@@ -55,7 +55,7 @@ export function mailCases(stage: () => Stage): void {
     return back.searchParams
   }
 
-  it('its code signs in, once', async (context) => {
+  it('the code of a mail signs in, once', async (context) => {
     const { email, id, mail } = await mailed(context)
     const { accessToken } = signedIn(await stage().driver.mailVerify(email, codeIn(mail, context)))
     expect(claimsOf(accessToken)).toMatchObject({
@@ -66,7 +66,7 @@ export function mailCases(stage: () => Stage): void {
     expect(failureOf(await stage().driver.mailVerify(email, codeIn(mail, context)))).toBe('wrong_code')
   })
 
-  it('its link signs in the client that asked for it and no other, and brings back no code a second time', async (context) => {
+  it('the link of a mail signs in the client that asked for it and no other, and brings no code a second time', async (context) => {
     const { email, leg, mail } = await mailed(context)
     const other = await mailed(context)
     const params = await follow(mail, context)
@@ -76,7 +76,7 @@ export function mailCases(stage: () => Stage): void {
     expect([again.get('code'), again.get('error_code')]).toEqual([null, 'otp_expired'])
   })
 
-  it('a wrong code is refused, five times too, and uses up nothing', async (context) => {
+  it('a wrong code of a mail is refused, five times too, and uses up nothing', async (context) => {
     const { email, mail } = await mailed(context)
     const { driver } = stage()
     const code = codeIn(mail, context)
@@ -108,7 +108,7 @@ export function mailCases(stage: () => Stage): void {
     expect(failureOf(await driver.mailVerify(email, newer))).toBe('none')
   })
 
-  it('its code and its link are one: using either uses up the other', async (context) => {
+  it('the code and the link of a mail are one: using either uses up the other', async (context) => {
     const { email, mail } = await mailed(context)
     const code = codeIn(mail, context)
     expect((await follow(mail, context)).get('code')).toBeTruthy()
@@ -118,7 +118,7 @@ export function mailCases(stage: () => Stage): void {
     expect((await follow(other.mail, context)).get('error_code')).toBe('otp_expired')
   })
 
-  it('to an account that is banned meanwhile: any code is refused as that of a banned one, and so is its link', async (context) => {
+  it('any code or link of a mail is refused once its account is banned, with that reason', async (context) => {
     const { server, wire } = stage()
     skipFor(context, server.lacks.admin)
     const { email, id, mail } = await mailed(context)
@@ -131,12 +131,12 @@ export function mailCases(stage: () => Stage): void {
     expect([back.get('code'), back.get('error_code')]).toEqual([null, 'user_banned'])
   })
 
-  it('another one at once is refused by a limit', async (context) => {
+  it('another mail at once is refused by a limit', async (context) => {
     const { email } = await mailed(context)
     expect(failureOf(await stage().driver.mailStart(email, callbackUrl))).toBe('mail_limited')
   })
 
-  it('is not sent to somebody without an account, who gets none', async (context) => {
+  it('a mail to an address without an account is not sent, and makes none', async (context) => {
     mailbox(context)
     const { driver, server } = stage()
     const email = newAddress()

@@ -68,14 +68,14 @@ export function secondFactorCases(stage: () => Stage): void {
     return { session, full: valueOf(verified) }
   }
 
-  it('is asked for after the password, and the half-way session is of the first level', async (context) => {
+  it('a second factor is requested after the password, and the half-way session is of the first level', async (context) => {
     const account = await enrolled(context)
     const { session, factors } = await halfWay(account)
     expect(factors).toEqual([{ id: account.factorId, label }])
     expect(claimsOf(session.accessToken)['aal']).toBe('aal1')
   })
 
-  it('a wrong code is reported, and the right one still works', async (context) => {
+  it('a wrong code of a second factor is reported, and the right one still works', async (context) => {
     const { driver } = stage()
     const account = await enrolled(context)
     const { session } = await halfWay(account)

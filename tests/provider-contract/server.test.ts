@@ -25,7 +25,7 @@ describe.each(targets)('the wire at $name', (target) => {
     })
 
   describe('documents that anybody may read', () => {
-    it('settings say what is switched on', async () => {
+    it('the settings document lists the methods of signing in', async () => {
       const { status, body } = await wire('GET', '/settings')
       expect(status).toBe(200)
       expect(body).toMatchObject({
@@ -36,7 +36,7 @@ describe.each(targets)('the wire at $name', (target) => {
       })
     })
 
-    it('health names the software', async () => {
+    it('the health document names the software', async () => {
       const { status, body } = await wire('GET', '/health')
       expect(status).toBe(200)
       expect(body).toMatchObject({
@@ -46,7 +46,7 @@ describe.each(targets)('the wire at $name', (target) => {
       })
     })
 
-    it('keys are public ones, each with a kid', async () => {
+    it('the key document has public keys only, each with a kid', async () => {
       const { status, body } = await wire('GET', '/.well-known/jwks.json')
       expect(status).toBe(200)
       const keys = Array.isArray(body?.['keys']) ? body['keys'].filter(isJsonObject) : undefined
@@ -63,20 +63,23 @@ describe.each(targets)('the wire at $name', (target) => {
     it.for<[version: string | null, named: boolean]>([
       ['2024-01-01', true],
       [null, false],
-    ])('for API version %s has its code where that version has it', async ([version, isNamed], context) => {
-      skipFor(context, server.lacks.accounts)
-      const answer = await signIn({ email: 'nobody@example.com', password: 'wrong' }, version)
-      expect(answer.status).toBe(400)
-      expect(answer.body).toMatchObject(
-        isNamed
-          ? { code: 'invalid_credentials', message: expect.any(String) }
-          : { code: 400, error_code: 'invalid_credentials', msg: expect.any(String) },
-      )
-      // Without this header, current clients do not read the code.
-      expect(answer.headers.get('x-supabase-api-version')).toBe(isNamed ? '2024-01-01' : null)
-    })
+    ])(
+      'an error for API version %s has its code where that version has it',
+      async ([version, isNamed], context) => {
+        skipFor(context, server.lacks.accounts)
+        const answer = await signIn({ email: 'nobody@example.com', password: 'wrong' }, version)
+        expect(answer.status).toBe(400)
+        expect(answer.body).toMatchObject(
+          isNamed
+            ? { code: 'invalid_credentials', message: expect.any(String) }
+            : { code: 400, error_code: 'invalid_credentials', msg: expect.any(String) },
+        )
+        // Without this header, current clients do not read the code.
+        expect(answer.headers.get('x-supabase-api-version')).toBe(isNamed ? '2024-01-01' : null)
+      },
+    )
 
-    it('of a ban comes before the password is looked at', async (context) => {
+    it('the error of a ban comes before the password is checked', async (context) => {
       skipFor(context, server.lacks.admin)
       const { email, password } = await server.accounts.create({ banned: true })
       for (const given of [password, 'something else']) {
@@ -84,14 +87,14 @@ describe.each(targets)('the wire at $name', (target) => {
       }
     })
 
-    it('of an unknown grant is a clear refusal', async () => {
+    it('the error of an unknown grant is a clear refusal', async () => {
       const { status } = await wire('POST', '/token?grant_type=magic', { body: {} })
       expect(status).toBe(400)
     })
   })
 
   describe('a session on the wire', () => {
-    it('has both tokens, its user, and an end that its access token agrees with', async (context) => {
+    it('a session has both tokens, its user, and an end that its access token agrees with', async (context) => {
       skipFor(context, server.lacks.accounts)
       const account = await server.accounts.shared()
       const { status, body } = await signIn(account)
@@ -113,7 +116,7 @@ describe.each(targets)('the wire at $name', (target) => {
       ['local', over, '200 undefined'],
       ['global', over, over],
     ])(
-      'signed out with scope %s: at /user this one is %s, the other %s',
+      'a session signed out with scope %s: at /user this one is %s, the other %s',
       async ([scope, ...expected], context) => {
         skipFor(context, server.lacks.accounts)
         const account = await server.accounts.create()
@@ -131,7 +134,7 @@ describe.each(targets)('the wire at $name', (target) => {
       },
     )
 
-    it('is refused by name without a token and with a bad one', async () => {
+    it('a request without a token or with a bad one is refused by name', async () => {
       const none = await wire('GET', '/user')
       // A gateway may mistake the API key for the token.
       expect(['401 no_authorization', '403 bad_jwt']).toContain(`${none.status} ${String(codeOf(none))}`)

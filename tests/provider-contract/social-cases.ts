@@ -19,7 +19,7 @@ export function socialCases(stage: () => Stage): void {
 
   const sessionOf = (step: ContractStep) => step.session
 
-  it('begins with PKCE at the auth API, which sends the browser on', async (context) => {
+  it('a social sign-in begins with PKCE at the auth API, which sends the browser on', async (context) => {
     const { driver, server, send } = stage()
     skipFor(context, server.lacks.social)
     const { url } = await driver.socialStart(server.socialProvider, callbackUrl)
@@ -42,7 +42,7 @@ export function socialCases(stage: () => Stage): void {
     expect(next.searchParams.get('redirect_uri')).toMatch(/\/callback$/)
   })
 
-  it('ends with a session of the person: with its own verifier, another does not use the code up, and once', async (context) => {
+  it('a social sign-in ends once, and by its own verifier only, with a session of the person', async (context) => {
     const { driver } = stage()
     const { leg, other, params } = await returned(context)
     expect(params.get('error_description')).toBeNull()
@@ -59,27 +59,30 @@ export function socialCases(stage: () => Stage): void {
   it.each([
     ['keycloak', 'openid'],
     ['azure', 'email'],
-  ])('without the scope that %s needs (%s) brings back an error and no code', async (method, scope) => {
-    const { driver, server, send } = stage()
-    // A real server's own provider may be set up to need none.
-    if (!server.levers) return
-    const { url } = await driver.socialStart(method, callbackUrl)
-    const without = new URL(url)
-    for (const [scopes, code] of [
-      ['', undefined],
-      [`profile ${scope}`, expect.any(String)],
-    ] as const) {
-      without.searchParams.set('scopes', scopes)
-      const walk = await walkSocialSignIn(without.href, callbackUrl, send)
-      const params = walk.kind === 'returned' ? walk.params : new URLSearchParams()
-      expect([params.get('error_code') ?? undefined, params.get('code') ?? undefined]).toEqual([
-        code === undefined ? 'unexpected_failure' : undefined,
-        code,
-      ])
-    }
-  })
+  ])(
+    'a social sign-in without the scope that %s needs (%s) brings back an error and no code',
+    async (method, scope) => {
+      const { driver, server, send } = stage()
+      // A real server's own provider may be set up to need none.
+      if (!server.levers) return
+      const { url } = await driver.socialStart(method, callbackUrl)
+      const without = new URL(url)
+      for (const [scopes, code] of [
+        ['', undefined],
+        [`profile ${scope}`, expect.any(String)],
+      ] as const) {
+        without.searchParams.set('scopes', scopes)
+        const walk = await walkSocialSignIn(without.href, callbackUrl, send)
+        const params = walk.kind === 'returned' ? walk.params : new URLSearchParams()
+        expect([params.get('error_code') ?? undefined, params.get('code') ?? undefined]).toEqual([
+          code === undefined ? 'unexpected_failure' : undefined,
+          code,
+        ])
+      }
+    },
+  )
 
-  it('a code that was made up is refused', async (context) => {
+  it('a made-up code of a social sign-in is refused', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.social)
     const leg = await driver.socialStart(server.socialProvider, callbackUrl)

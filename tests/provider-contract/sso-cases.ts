@@ -6,14 +6,14 @@ import { callbackUrl } from './target.ts'
 
 /** Cases of single sign-on by domain (SAML). */
 export function ssoCases(stage: () => Stage): void {
-  it('is refused for a domain that no company has', async (context) => {
+  it('single sign-on is refused for an unknown domain', async (context) => {
     const { driver, server } = stage()
     skipFor(context, server.lacks.sso)
     const domain = `${crypto.randomUUID()}.example`
     expect(failureOf(await driver.ssoStart(domain, callbackUrl))).toBe('unknown_domain')
   })
 
-  it('goes to the company of the domain, and ends with a session of the person', async (context) => {
+  it('single sign-on goes to the company of the domain, and ends with a session of the person', async (context) => {
     const { driver, server, send } = stage()
     skipFor(context, server.lacks.sso ?? server.lacks.verifier)
     const { ssoDomain = '' } = server

@@ -28,13 +28,13 @@ export function tokenCases(stage: () => Stage): void {
     return server.token?.sample ?? ''
   }
 
-  it('of a session names its account', async (context) => {
+  it('an access token of a session names its account', async (context) => {
     const { driver } = stage()
     const token = sampleToken(context)
     expect(valueOf(await driver.verify(token)).sub).toBe(claimsOf(token)['sub'])
   })
 
-  it('with other claims under the same signature is refused', async (context) => {
+  it('an access token with other claims under the same signature is refused', async (context) => {
     const { driver } = stage()
     const token = sampleToken(context)
     const [header, , signature] = token.split('.')
@@ -42,17 +42,17 @@ export function tokenCases(stage: () => Stage): void {
     expect(failureOf(await driver.verify(forged))).toBe('invalid_token')
   })
 
-  it.each(['', 'x', 'a.b.c', 'sb_publishable_key'])('%j is none', async (text) => {
+  it.each(['', 'x', 'a.b.c', 'sb_publishable_key'])('the access token %j is refused', async (text) => {
     expect(failureOf(await stage().driver.verify(text))).not.toBe('none')
   })
 
-  it('without a signature is refused', async (context) => {
+  it('an access token without a signature is refused', async (context) => {
     const { driver } = stage()
     const claims = claimsOf(sampleToken(context))
     expect(failureOf(await driver.verify(signToken(claims, '')))).not.toBe('none')
   })
 
-  it('signed with the public key as a shared secret is refused', async (context) => {
+  it('an access token signed with the public key as a shared secret is refused', async (context) => {
     const { driver, wire } = stage()
     const token = sampleToken(context)
     const { body } = await wire('GET', '/.well-known/jwks.json')

@@ -34,20 +34,22 @@ describe.concurrent('an error without the id of its request', () => {
       [way, 'null', { jsonrpc: '2.0', id: null, error }] as const,
       [way, 'none', { jsonrpc: '2.0', error }] as const,
     ]),
-  )('as %s, with the id %s, is what the client reads: code, text and data', (way, _id, message) =>
-    staged(async (stage) => {
-      const { url } = await stage.remote(answering((call) => ways[way]?.(call, message)))
-      const { bridge } = await openBridge(stage, url)
-      expect(await bridge.ask('tools/call', { name: 'x' }, 'call')).toEqual({
-        jsonrpc: '2.0',
-        id: 'call',
-        error,
-      })
-    })(),
+  )(
+    'an error without the id of its request, as %s, with the id %s, reaches the client with code, text and data',
+    (way, _id, message) =>
+      staged(async (stage) => {
+        const { url } = await stage.remote(answering((call) => ways[way]?.(call, message)))
+        const { bridge } = await openBridge(stage, url)
+        expect(await bridge.ask('tools/call', { name: 'x' }, 'call')).toEqual({
+          jsonrpc: '2.0',
+          id: 'call',
+          error,
+        })
+      })(),
   )
 
   it.each(['http', 'sse'] as const)(
-    'on the stream of the session, by the transport %s, is what the client reads',
+    'an error without the id of its request on the stream of the session, by the transport %s, reaches the client',
     (transport) =>
       staged(async (stage) => {
         const streams: ServerResponse[] = []
@@ -69,7 +71,7 @@ describe.concurrent('an error without the id of its request', () => {
   )
 
   it.each(['', 'null', 'server-error', -1])(
-    'in JSON, with the id %j instead, is what the client reads',
+    'an error in JSON with the id %j instead of its own reaches the client',
     (id) =>
       staged(async (stage) => {
         const { url } = await stage.remote(answering(({ json }) => json(200, { jsonrpc: '2.0', id, error })))
@@ -78,7 +80,7 @@ describe.concurrent('an error without the id of its request', () => {
       })(),
   )
 
-  it('reaches a client of 2026-07-28 at such a server', () =>
+  it('an error without the id of its request reaches a client of 2026-07-28', () =>
     staged(async (stage) => {
       const { url } = await stage.remote({
         ...answering(({ json }) => json(200, { jsonrpc: '2.0', id: null, error })),
@@ -91,15 +93,17 @@ describe.concurrent('an error without the id of its request', () => {
 })
 
 describe.concurrent('a response whose id is the number of the request as text', () => {
-  it.each(Object.keys(ways))('as %s is its answer', (way) =>
-    staged(async (stage) => {
-      const said = way === 'JSON with 400' ? { error } : { result }
-      const { url } = await stage.remote(
-        answering((call) => ways[way]?.(call, { jsonrpc: '2.0', id: String(call.body['id']), ...said })),
-      )
-      const { bridge } = await openBridge(stage, url)
-      expect(await bridge.ask('tools/call', { name: 'x' }, 71)).toEqual({ jsonrpc: '2.0', id: 71, ...said })
-    })(),
+  it.each(Object.keys(ways))(
+    'a response whose id is the number of its request as text, as %s, is its answer',
+    (way) =>
+      staged(async (stage) => {
+        const said = way === 'JSON with 400' ? { error } : { result }
+        const { url } = await stage.remote(
+          answering((call) => ways[way]?.(call, { jsonrpc: '2.0', id: String(call.body['id']), ...said })),
+        )
+        const { bridge } = await openBridge(stage, url)
+        expect(await bridge.ask('tools/call', { name: 'x' }, 71)).toEqual({ jsonrpc: '2.0', id: 71, ...said })
+      })(),
   )
 })
 
@@ -110,7 +114,7 @@ describe.concurrent('a response with the status 202', () => {
   it.each<[as: string, write: (post: ServerResponse, message: string) => void]>([
     ['JSON', (post, message) => post.writeHead(202, json).end(message)],
     ['an event', (post, message) => post.writeHead(202, eventStream).end(`data: ${message}\n\n`)],
-  ])('as %s is the answer, though a GET stream is open', (_as, write) =>
+  ])('a response with the status 202 as %s is the answer, although a GET stream is open', (_as, write) =>
     staged(async (stage) => {
       const remote = await stage.remote(
         answering(({ body, response }) =>
@@ -144,7 +148,7 @@ describe.concurrent('a response on the GET stream', () => {
       202,
       (post, stream) => (post.writeHead(202, json).end('{"status":"accepted"}'), stream()),
     ],
-  ])('%s is the answer to its request', (_when, _status, answer) =>
+  ])('a response on the GET stream %s is the answer to its request', (_when, _status, answer) =>
     staged(async (stage) => {
       const remote = await stage.remote(
         answering(({ body, response }) =>

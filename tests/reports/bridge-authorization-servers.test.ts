@@ -36,7 +36,7 @@ describe.concurrent('the client authentication at a token endpoint', () => {
     ['is in the body where there is a choice', both, 'client_secret_post'],
     ['is in the body where only that is listed', ['client_secret_post'], 'client_secret_post'],
     ['is in the header where only that is listed', ['client_secret_basic'], 'client_secret_basic'],
-  ])('%s, and always names the client in the body', (_name, listed, registered) =>
+  ])('the client authentication %s, and always names the client in the body', (_name, listed, registered) =>
     staged(async (stage) => {
       const remote = await remoteWith(stage, () => ({ token_endpoint_auth_methods_supported: listed }), {
         handle: refuseWithoutClientId,
@@ -78,20 +78,22 @@ describe.concurrent('a registration that is refused for its method', () => {
       { error_description: 'Public clients are off' },
       'client_secret_basic',
     ],
-  ])('is tried with a secret: %s', (_name, listed, said, accepted) =>
-    staged(async (stage) => {
-      const remote = await remoteWith(stage, () => ({ token_endpoint_auth_methods_supported: listed }), {
-        handle({ path, body, json }) {
-          if (path !== '/register' || body['token_endpoint_auth_method'] === accepted) return false
-          json(400, { error: 'invalid_client_metadata', ...said })
-          return true
-        },
-      })
-      expect(await signInAndCall(stage, remote.url)).toBe('signed in')
-    })(),
+  ])(
+    'a registration that is refused for its method is tried with a secret: %s',
+    (_name, listed, said, accepted) =>
+      staged(async (stage) => {
+        const remote = await remoteWith(stage, () => ({ token_endpoint_auth_methods_supported: listed }), {
+          handle({ path, body, json }) {
+            if (path !== '/register' || body['token_endpoint_auth_method'] === accepted) return false
+            json(400, { error: 'invalid_client_metadata', ...said })
+            return true
+          },
+        })
+        expect(await signInAndCall(stage, remote.url)).toBe('signed in')
+      })(),
   )
 
-  it('tries no authentication method that the user did not choose', () =>
+  it('a refused registration tries no authentication method that the user did not choose', () =>
     staged(async (stage) => {
       const remote = await stage.remote({
         auth: true,
@@ -122,7 +124,7 @@ describe.concurrent('an issuer', () => {
     ['/', '', ''],
     ['/', '/', '/'],
   ])(
-    'is one with and without the slash of its origin: "%s" in the resource, "%s" in its metadata, "%s" in the response',
+    'an issuer is the same with and without the slash of its origin: "%s" in the resource, "%s" in its metadata, "%s" in the response',
     (resource, metadata, iss) =>
       staged(async (stage) => {
         const response: Record<string, string> = {}
@@ -135,7 +137,7 @@ describe.concurrent('an issuer', () => {
       })(),
   )
 
-  it('is one with and without that slash for a stored login: its registration serves again', () =>
+  it('a stored login matches its issuer with and without the final slash: its registration serves again', () =>
     staged(async (stage) => {
       let slash = ''
       const remote = await remoteWith(stage, () => ({}), { handle: naming((origin) => `${origin}${slash}`) })
@@ -149,34 +151,38 @@ describe.concurrent('an issuer', () => {
     ['a tenant whose metadata names the bare host', '/tenant', (origin) => origin],
     ['a host whose metadata names another one', '', (origin) => origin.replace('127.0.0.1', 'localhost')],
     ['a tenant whose metadata has a slash more', '/tenant', (origin) => `${origin}/tenant/`],
-  ])('of %s is named with the flag that accepts it, which the login remembers', (_name, path, named) =>
-    staged(async (stage) => {
-      const isNamed = naming((origin) => `${origin}${path}`)
-      const authorization = {
-        metadata: {} as Record<string, unknown>,
-        response: {} as Record<string, string>,
-      }
-      const remote = await stage.remote({
-        auth: true,
-        authorization,
-        handle(request) {
-          if (path === '' || request.path !== `/.well-known/oauth-authorization-server${path}`)
-            return isNamed(request)
-          request.json(200, { ...endpoints(request.origin), issuer: named(request.origin) })
-          return true
-        },
-      })
-      const issuer = named(remote.origin)
-      Object.assign(authorization.metadata, { issuer })
-      Object.assign(authorization.response, { iss: issuer })
-      const refused = await login(stage, remote.url)
-      expect(refused.code).toBe(1)
-      expect(refused.stderr).toContain(`names another issuer, "${issuer}"`)
-      expect(refused.stderr).toContain(`--accept-issuer ${issuer}`)
-      expect(await signInAndCall(stage, remote.url, { flags: ['--accept-issuer', issuer] })).toBe('signed in')
-      // The decision belongs to the login: signing in again needs no flag.
-      expect((await login(stage, remote.url, { flags: ['--force'] })).code).toBe(0)
-    })(),
+  ])(
+    'an issuer of %s is named with the flag that accepts it, which the login remembers',
+    (_name, path, named) =>
+      staged(async (stage) => {
+        const isNamed = naming((origin) => `${origin}${path}`)
+        const authorization = {
+          metadata: {} as Record<string, unknown>,
+          response: {} as Record<string, string>,
+        }
+        const remote = await stage.remote({
+          auth: true,
+          authorization,
+          handle(request) {
+            if (path === '' || request.path !== `/.well-known/oauth-authorization-server${path}`)
+              return isNamed(request)
+            request.json(200, { ...endpoints(request.origin), issuer: named(request.origin) })
+            return true
+          },
+        })
+        const issuer = named(remote.origin)
+        Object.assign(authorization.metadata, { issuer })
+        Object.assign(authorization.response, { iss: issuer })
+        const refused = await login(stage, remote.url)
+        expect(refused.code).toBe(1)
+        expect(refused.stderr).toContain(`names another issuer, "${issuer}"`)
+        expect(refused.stderr).toContain(`--accept-issuer ${issuer}`)
+        expect(await signInAndCall(stage, remote.url, { flags: ['--accept-issuer', issuer] })).toBe(
+          'signed in',
+        )
+        // The decision belongs to the login: signing in again needs no flag.
+        expect((await login(stage, remote.url, { flags: ['--force'] })).code).toBe(0)
+      })(),
   )
 })
 
@@ -199,7 +205,7 @@ describe.concurrent('a registration that refuses the address of this computer', 
     ['as metadata', 400, { error: 'invalid_client_metadata', error_description: 'redirect_uris: no' }],
     ['as a validator', 422, { detail: [{ loc: ['body', 'redirect_uris', 0], msg: 'Value error' }] }],
     ['without a code', 400, { message: 'Only localhost redirects are allowed' }],
-  ])('%s gets localhost', (_name, status, body) =>
+  ])('a registration that refuses 127.0.0.1 %s gets localhost', (_name, status, body) =>
     staged(async (stage) => {
       const remote = await stage.remote({
         auth: true,
@@ -213,7 +219,7 @@ describe.concurrent('a registration that refuses the address of this computer', 
     })(),
   )
 
-  it('and localhost too is quoted, with the flags that help', () =>
+  it('a registration that refuses localhost too is quoted, with the flags that help', () =>
     staged(async (stage) => {
       const remote = await stage.remote({
         auth: true,

@@ -19,7 +19,7 @@ function marked({ status }: Head): Transform | undefined {
 }
 
 describe.concurrent('a byte order mark', () => {
-  it('is skipped before every body of a server: metadata, tokens, JSON and events', () =>
+  it('a byte order mark is skipped before every body of a server: metadata, tokens, JSON and events', () =>
     staged(async (stage) => {
       for (const era of ['legacy', 'modern'] as const) {
         const remote = await oddRemote(stage, { change: marked }, { auth: true, era })
@@ -27,7 +27,7 @@ describe.concurrent('a byte order mark', () => {
       }
     })())
 
-  it('is skipped before the data of each event, in the transport of 2024-11-05 too', () =>
+  it('a byte order mark is skipped before the data of each event, in the transport of 2024-11-05 too', () =>
     staged(async (stage) => {
       const withMarks = ({ headers }: Head): Transform | undefined => {
         if (!String(headers['content-type']).startsWith('text/event-stream')) return undefined
@@ -49,7 +49,7 @@ describe.concurrent('a byte order mark', () => {
   it.each([
     ['before its first line', (line: string) => `\ufeff${line}\r\n`],
     ['in a line of its own', (line: string) => `\ufeff\r\n${line}\r\n`],
-  ])('that a client on Windows writes %s is no message', (_where, write) =>
+  ])('a byte order mark that a client on Windows writes %s is not a message', (_where, write) =>
     staged(async (stage) => {
       const { url } = await stage.remote({ era: 'legacy' })
       const bridge = stage.bridge(url)

@@ -40,41 +40,45 @@ const encoded =
 const text = 'Grüße 東京 '.repeat(5000)
 
 describe.concurrent('a server that compresses unasked', () => {
-  it.each(Object.keys(codings))('with %s is signed in at and called: metadata, tokens and answers', (name) =>
-    staged(async (stage) => {
-      const asked = new Set<unknown>()
-      const change = (head: Head, { headers }: IncomingMessage): Duplex | undefined => {
-        // The link of the sign-in is visited by another client.
-        if (headers['user-agent']?.startsWith('drawbridge') === true) asked.add(headers['accept-encoding'])
-        return encoded(name)(head)
-      }
-      const remote = await oddRemote(stage, { change }, { auth: true })
-      expect(await signInAndCall(stage, remote.url)).toBe('signed in')
-      expect([...asked]).toEqual(['identity'])
-    })(),
+  it.each(Object.keys(codings))(
+    'a server that compresses unasked with %s is signed in at and called: metadata, tokens and answers',
+    (name) =>
+      staged(async (stage) => {
+        const asked = new Set<unknown>()
+        const change = (head: Head, { headers }: IncomingMessage): Duplex | undefined => {
+          // The link of the sign-in is visited by another client.
+          if (headers['user-agent']?.startsWith('drawbridge') === true) asked.add(headers['accept-encoding'])
+          return encoded(name)(head)
+        }
+        const remote = await oddRemote(stage, { change }, { auth: true })
+        expect(await signInAndCall(stage, remote.url)).toBe('signed in')
+        expect([...asked]).toEqual(['identity'])
+      })(),
   )
 
-  it.each(Object.keys(codings))('with %s streams events, which come while the stream stays open', (name) =>
-    staged(async (stage) => {
-      const remote = await oddRemote(
-        stage,
-        { change: encoded(name) },
-        {
-          era: 'legacy',
-          handle({ body, events }) {
-            if (body['method'] !== 'tools/call') return false
-            const result = { content: [{ type: 'text', text }] }
-            events(`data: ${JSON.stringify({ jsonrpc: '2.0', id: body['id'], result })}\n\n`)
-            return true
+  it.each(Object.keys(codings))(
+    'a server that compresses unasked with %s streams events, which arrive while the stream stays open',
+    (name) =>
+      staged(async (stage) => {
+        const remote = await oddRemote(
+          stage,
+          { change: encoded(name) },
+          {
+            era: 'legacy',
+            handle({ body, events }) {
+              if (body['method'] !== 'tools/call') return false
+              const result = { content: [{ type: 'text', text }] }
+              events(`data: ${JSON.stringify({ jsonrpc: '2.0', id: body['id'], result })}\n\n`)
+              return true
+            },
           },
-        },
-      )
-      const { bridge } = await openBridge(stage, remote.url)
-      expect(await bridge.call('echo')).toBe(text)
-    })(),
+        )
+        const { bridge } = await openBridge(stage, remote.url)
+        expect(await bridge.call('echo')).toBe(text)
+      })(),
   )
 
-  it('twice is understood', () =>
+  it('a response that is compressed twice is understood', () =>
     staged(async (stage) => {
       const { url } = await stage.remote({
         era: 'legacy',
@@ -98,7 +102,7 @@ describe.concurrent('a compressed answer', () => {
   it.each<[what: string, body: () => Buffer, coding: string, code: string]>([
     ['of few bytes that become more than 64 MB', () => bomb(400), 'gzip', 'server_too_large'],
     ['that is not what its header says', () => Buffer.from('{"jsonrpc":"2.0"}'), 'br', 'network_protocol'],
-  ])('%s fails its call by name, and the next one works', (_what, body, coding, code) =>
+  ])('a compressed answer %s fails its call by name, and the next one works', (_what, body, coding, code) =>
     staged(async (stage) => {
       let calls = 0
       const { url } = await stage.remote({

@@ -37,28 +37,30 @@ const cases = [
 ]
 
 describe.concurrent('an event stream with', () => {
-  it.each(cases)('%s that %s carries the answer to a call, and its characters', (name, then) =>
-    staged(async (stage) => {
-      const { url } = await stage.remote({
-        era: 'legacy',
-        async handle({ body, events }: Received) {
-          if (body['method'] !== 'tools/call') return false
-          const result = { content: [{ type: 'text', text }] }
-          const answer = JSON.stringify({ jsonrpc: '2.0', id: body['id'], result })
-          const stream = events()
-          for (const piece of { ...framings, ...unfinished }[name]?.(answer) ?? []) {
-            const bytes = Buffer.from(piece)
-            for (let at = 0; at < bytes.length; at += 37) {
-              stream.write(bytes.subarray(at, at + 37))
-              await delay(1)
+  it.each(cases)(
+    'an event stream with %s that %s carries the answer to a call, and its characters',
+    (name, then) =>
+      staged(async (stage) => {
+        const { url } = await stage.remote({
+          era: 'legacy',
+          async handle({ body, events }: Received) {
+            if (body['method'] !== 'tools/call') return false
+            const result = { content: [{ type: 'text', text }] }
+            const answer = JSON.stringify({ jsonrpc: '2.0', id: body['id'], result })
+            const stream = events()
+            for (const piece of { ...framings, ...unfinished }[name]?.(answer) ?? []) {
+              const bytes = Buffer.from(piece)
+              for (let at = 0; at < bytes.length; at += 37) {
+                stream.write(bytes.subarray(at, at + 37))
+                await delay(1)
+              }
             }
-          }
-          if (then === 'ends') stream.end()
-          return true
-        },
-      })
-      const { bridge } = await openBridge(stage, url)
-      expect(await bridge.call('echo')).toBe(text)
-    })(),
+            if (then === 'ends') stream.end()
+            return true
+          },
+        })
+        const { bridge } = await openBridge(stage, url)
+        expect(await bridge.call('echo')).toBe(text)
+      })(),
   )
 })

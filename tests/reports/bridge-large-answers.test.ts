@@ -39,18 +39,20 @@ describe.concurrent('a list of tools behind --ignore-tool', () => {
   it.each([
     ...['Infinity', "{'a':1}", '{"a":1,}', '01', '"\t"'].map((odd) => [300_000, odd] as const),
     ...[10, 300_000, 5_000_000].map((size) => [size, 'NaN'] as const),
-  ])('of %i bytes that is not JSON but for %s is an error, with no word of a hidden tool', (size, odd) =>
-    staged(async (stage) => {
-      const flags = ['--ignore-tool', 'evil_*']
-      for (const isStream of [false, true]) {
-        const { answer } = await asked(stage, 'tools/list', list(odd, size), { flags, isStream })
-        expect(errorOf(answer).message).not.toBe('')
-        expect(JSON.stringify(answer)).not.toContain('evil')
-      }
-    })(),
+  ])(
+    'a filtered list of tools of %i bytes that is not JSON but for %s is an error, without a word of a hidden tool',
+    (size, odd) =>
+      staged(async (stage) => {
+        const flags = ['--ignore-tool', 'evil_*']
+        for (const isStream of [false, true]) {
+          const { answer } = await asked(stage, 'tools/list', list(odd, size), { flags, isStream })
+          expect(errorOf(answer).message).not.toBe('')
+          expect(JSON.stringify(answer)).not.toContain('evil')
+        }
+      })(),
   )
 
-  it('filters a list of tools of any size', () =>
+  it('the filter works on a list of tools of any size', () =>
     staged(async (stage) => {
       const flags = ['--ignore-tool', 'evil_*']
       const { answer } = await asked(stage, 'tools/list', list('{"type":"object"}', 5_000_000), { flags })
@@ -73,15 +75,17 @@ const dense: Record<string, (id: string) => string> = {
 }
 
 describe('an answer of 40 MB', () => {
-  it.each(Object.keys(dense))('that is %s ends its call by name, and memory stays bounded', (name) =>
-    staged(async (stage) => {
-      const { answer, peak } = await asked(stage, 'tools/call', dense[name] ?? String)
-      expect(errorOf(answer).data).toMatchObject({ code: 'server_too_large' })
-      expect(peak).toBeLessThan(300)
-    })(),
+  it.each(Object.keys(dense))(
+    'an answer of 40 MB that is %s ends its call by name, and memory stays bounded',
+    (name) =>
+      staged(async (stage) => {
+        const { answer, peak } = await asked(stage, 'tools/call', dense[name] ?? String)
+        expect(errorOf(answer).data).toMatchObject({ code: 'server_too_large' })
+        expect(peak).toBeLessThan(300)
+      })(),
   )
 
-  it('passes on an answer that is one long text', () =>
+  it('an answer of 40 MB that is one long text is passed on', () =>
     staged(async (stage) => {
       const text = 'y'.repeat(40 * megabyte)
       const { answer } = await asked(

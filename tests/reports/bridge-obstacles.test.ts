@@ -31,19 +31,21 @@ describe.concurrent('something in front of the server that wants a browser', () 
     ['a challenge that looks like an outage', 503, { 'cf-mitigated': 'challenge' }],
     ['a challenge that looks like success', 202, { 'x-amzn-waf-action': 'challenge' }],
     ['a page without a mark', 403, {}],
-  ])('is named to the client, and no other account is proposed: %s', (_name, status, headers) =>
-    staged(async (stage) => {
-      const remote = await stage.remote({ handle: wall('/mcp', status, headers) })
-      const { opened } = await openBridge(stage, remote.url, { flags: ['--retry', 'off'] })
-      expect(dataOf(opened)).toMatchObject({
-        code: 'server_blocked',
-        next_step: expect.stringContaining('let programs through') as string,
-      })
-      expect(JSON.stringify(opened)).not.toMatch(/sign in as someone else|Ask for access/)
-    })(),
+  ])(
+    'a bot protection before the server is named to the client, and no other account is proposed: %s',
+    (_name, status, headers) =>
+      staged(async (stage) => {
+        const remote = await stage.remote({ handle: wall('/mcp', status, headers) })
+        const { opened } = await openBridge(stage, remote.url, { flags: ['--retry', 'off'] })
+        expect(dataOf(opened)).toMatchObject({
+          code: 'server_blocked',
+          next_step: expect.stringContaining('let programs through') as string,
+        })
+        expect(JSON.stringify(opened)).not.toMatch(/sign in as someone else|Ask for access/)
+      })(),
   )
 
-  it('is not seen in the refusal of a server that speaks JSON', () =>
+  it('a bot protection is not reported for a refusal by a server that speaks JSON', () =>
     staged(async (stage) => {
       const remote = await stage.remote({
         handle(request) {
@@ -61,7 +63,7 @@ describe.concurrent('something in front of the server that wants a browser', () 
     ['/.well-known/', /wants a browser \(HTTP 403\)[^]*OAuth endpoints/],
     ['/register', /Registering at .*wants a browser \(HTTP 403\)[^]*OAuth endpoints/],
     ['/token', /wants a browser \(HTTP 403\)/],
-  ])('is named by a sign-in: at %s', (path, said) =>
+  ])('a bot protection is named by a sign-in: at %s', (path, said) =>
     staged(async (stage) => {
       const remote = await stage.remote({
         auth: true,
@@ -74,7 +76,7 @@ describe.concurrent('something in front of the server that wants a browser', () 
     })(),
   )
 
-  it('is named at a registration that a page without a mark refuses', () =>
+  it('a bot protection is named at a registration that a page without a mark refuses', () =>
     staged(async (stage) => {
       const remote = await stage.remote({ auth: true, handle: wall('/register', 403, {}) })
       expect((await login(stage, remote.url)).stderr).toMatch(
@@ -121,7 +123,7 @@ describe.concurrent('a server that wants no OAuth', () => {
     ['Negotiate', /scheme "negotiate", not OAuth.*\n.*does not speak it/],
     ['NTLM', /scheme "ntlm", not OAuth.*\n.*does not speak it/],
     ['ApiKey', /scheme "apikey", not OAuth.*\n.*--header-file FILE/],
-  ])('is named with what helps: %s', (challenge, said) =>
+  ])('a server without OAuth is named with the next step: %s', (challenge, said) =>
     staged(async (stage) => {
       const remote = await withScheme(stage, challenge)
       const { code, stderr } = await login(stage, remote.url)
@@ -134,7 +136,7 @@ describe.concurrent('a server that wants no OAuth', () => {
     })(),
   )
 
-  it('serves with the header that the message names', () =>
+  it('a server without OAuth serves with the header that the message names', () =>
     staged(async (stage) => {
       const header = `Basic ${Buffer.from('jo:secret').toString('base64')}`
       const remote = await withScheme(stage, 'Basic realm="team"', header)
@@ -162,7 +164,7 @@ describe.concurrent('a proxy', () => {
     ['https://mcp.company.example/mcp', 'Negotiate, NTLM', /wants Negotiate or NTLM/],
     ['https://mcp.company.example/mcp', 'Basic realm="p"', /user name and password.*USER:PASSWORD@/],
     ['http://mcp.company.example/mcp', 'NTLM', /NTLM or Negotiate, which the bridge does not speak/],
-  ])('that guards %s by %s is named with what helps', (url, schemes, said) =>
+  ])('a proxy that guards %s by %s is named with the next step', (url, schemes, said) =>
     staged(async (stage) => {
       const proxy = await refusingProxy(stage, schemes)
       const flags = ['--proxy', `http://jo:100%sure@${proxy}`, '--allow-http']

@@ -24,36 +24,40 @@ function slashed(
 }
 
 describe.concurrent('a redirect within the origin', () => {
-  it.each([307, 308])('with %i keeps every message and method of a session', (status) =>
-    staged(async (stage) => {
-      const remote = await oddRemote(stage, slashed(['/mcp'], status), { era: 'legacy' })
-      const { bridge } = await openBridge(stage, remote.url)
-      expect(await bridge.call('echo', { text: 'moved' })).toBe('moved')
-      await until(() => remote.streams.size === 1)
-      remote.changeTools()
-      await bridge.find(({ method }) => method === 'notifications/tools/list_changed')
-      await bridge.close()
-      expect(remote.log()).toEqual(expect.arrayContaining(['notifications/initialized', 'GET', 'DELETE']))
-      expect(remote.methods().filter((name) => name === 'tools/call')).toHaveLength(1)
-    })(),
+  it.each([307, 308])(
+    'a redirect within the origin with %i keeps every message and method of a session',
+    (status) =>
+      staged(async (stage) => {
+        const remote = await oddRemote(stage, slashed(['/mcp'], status), { era: 'legacy' })
+        const { bridge } = await openBridge(stage, remote.url)
+        expect(await bridge.call('echo', { text: 'moved' })).toBe('moved')
+        await until(() => remote.streams.size === 1)
+        remote.changeTools()
+        await bridge.find(({ method }) => method === 'notifications/tools/list_changed')
+        await bridge.close()
+        expect(remote.log()).toEqual(expect.arrayContaining(['notifications/initialized', 'GET', 'DELETE']))
+        expect(remote.methods().filter((name) => name === 'tools/call')).toHaveLength(1)
+      })(),
   )
 
-  it.each([307, 308])('with %i is followed for every request of a sign-in', (status) =>
-    staged(async (stage) => {
-      const paths = ['/mcp', '/register', '/token', '/.well-known/oauth-authorization-server']
-      const remote = await oddRemote(stage, slashed(paths, status), { auth: true })
-      expect(await signInAndCall(stage, remote.url)).toBe('signed in')
-    })(),
+  it.each([307, 308])(
+    'a redirect within the origin with %i is followed for every request of a sign-in',
+    (status) =>
+      staged(async (stage) => {
+        const paths = ['/mcp', '/register', '/token', '/.well-known/oauth-authorization-server']
+        const remote = await oddRemote(stage, slashed(paths, status), { auth: true })
+        expect(await signInAndCall(stage, remote.url)).toBe('signed in')
+      })(),
   )
 
-  it('is followed to the stream of the transport of 2024-11-05', () =>
+  it('a redirect within the origin is followed to the stream of the transport of 2024-11-05', () =>
     staged(async (stage) => {
       const remote = await oddRemote(stage, slashed(['/sse', '/messages'], 307), { transport: 'sse' })
       const { bridge } = await openBridge(stage, remote.sseUrl)
       expect(await bridge.call('echo', { text: 'moved' })).toBe('moved')
     })())
 
-  it('that leads from one to the next is followed three times, and no more', () =>
+  it('redirects from one to the next are followed three times, and no more', () =>
     staged(async (stage) => {
       let asked = 0
       const { url } = await stage.remote({
@@ -88,7 +92,7 @@ describe.concurrent('a redirect', () => {
     ['that turns the call into a GET', 303, (origin) => `${origin}/other`],
     ['that may turn the call into a GET', 302, (origin) => `${origin}/other`],
     ['to where it is', 307, (origin) => `${origin}/mcp`],
-  ])('%s is not followed: the message and its token go nowhere', (_what, status, location) =>
+  ])('a redirect %s is not followed: the message and its token go nowhere', (_what, status, location) =>
     staged(async (stage) => {
       const other = await stage.remote()
       const remote = await stage.remote({

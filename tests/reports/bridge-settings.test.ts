@@ -62,45 +62,50 @@ const rows = settings.map(
 )
 
 describe('a setting that cannot be read', () => {
-  it.each(rows)('is used or named, never an unexpected error: %s', async (name, setting) => {
-    const remote = await startRemote({ auth: true })
-    onTestFinished(() => remote.close())
-    const home = temporaryFolder()
-    for (const text of oddTexts) {
-      // The person does not come in time: everything up to the link is what the setting can spoil.
-      const limit = setting.field === 'timeout' ? [] : ['--timeout', '50ms']
-      const words = ['login', remote.url, '--json', '--no-open', ...limit]
-      const given = setting.field === 'open' ? words.filter((word) => word !== '--no-open') : words
-      const run = isFlag(setting)
-        ? await runCommand([...given, `${name}=${text}`], { home })
-        : await runCommand(given, { home, environment: { [name]: text } })
-      const { code, errors = [] } = run.json() as { code?: string; errors?: string[] }
-      expect(code, `${name} ${text}`).not.toBe('unexpected')
-      if (code !== 'configuration') continue
-      expect(run.code).toBe(2)
-      // Two settings that do not go together are named by their flags.
-      const [flag, variable] = [flagOf(setting), variableOf(setting)]
-      expect(errors.some((error) => error.includes(flag) || error.includes(variable))).toBe(true)
-    }
-  })
+  it.each(rows)(
+    'an unreadable setting is used or named, never an unexpected error: %s',
+    async (name, setting) => {
+      const remote = await startRemote({ auth: true })
+      onTestFinished(() => remote.close())
+      const home = temporaryFolder()
+      for (const text of oddTexts) {
+        // The person does not come in time: everything up to the link is what the setting can spoil.
+        const limit = setting.field === 'timeout' ? [] : ['--timeout', '50ms']
+        const words = ['login', remote.url, '--json', '--no-open', ...limit]
+        const given = setting.field === 'open' ? words.filter((word) => word !== '--no-open') : words
+        const run = isFlag(setting)
+          ? await runCommand([...given, `${name}=${text}`], { home })
+          : await runCommand(given, { home, environment: { [name]: text } })
+        const { code, errors = [] } = run.json() as { code?: string; errors?: string[] }
+        expect(code, `${name} ${text}`).not.toBe('unexpected')
+        if (code !== 'configuration') continue
+        expect(run.code).toBe(2)
+        // Two settings that do not go together are named by their flags.
+        const [flag, variable] = [flagOf(setting), variableOf(setting)]
+        expect(errors.some((error) => error.includes(flag) || error.includes(variable))).toBe(true)
+      }
+    },
+  )
 })
 
 describe('credentials of a proxy with a bare percent sign', () => {
-  it.each(['HTTP_PROXY', 'HTTPS_PROXY', '--proxy'])('are sent as curl does: %s', (name) =>
-    staged(async (stage) => {
-      const { port: targetPort } = await stage.remote()
-      const proxy = await serveProxy({ targetPort, credentials: 'jo:100%sure' })
-      const address = `http://jo:100%sure@127.0.0.1:${proxy.port}`
-      const url = `${name === 'HTTPS_PROXY' ? 'https' : 'http'}://mcp.company.example/mcp`
-      const flags = ['--allow-http', '--retry', 'off']
-      const given = name.startsWith('--')
-        ? { flags: [...flags, name, address] }
-        : { flags, environment: { [name]: address } }
-      const { opened } = await openBridge(stage, url, given)
-      expect(proxy.credentials[0]).toBe('jo:100%sure')
-      // There is no TLS beyond the tunnel.
-      if (name !== 'HTTPS_PROXY') expect(opened).toHaveProperty('result')
-    })(),
+  it.each(['HTTP_PROXY', 'HTTPS_PROXY', '--proxy'])(
+    'credentials of a proxy with a bare percent sign are sent as curl does: %s',
+    (name) =>
+      staged(async (stage) => {
+        const { port: targetPort } = await stage.remote()
+        const proxy = await serveProxy({ targetPort, credentials: 'jo:100%sure' })
+        const address = `http://jo:100%sure@127.0.0.1:${proxy.port}`
+        const url = `${name === 'HTTPS_PROXY' ? 'https' : 'http'}://mcp.company.example/mcp`
+        const flags = ['--allow-http', '--retry', 'off']
+        const given = name.startsWith('--')
+          ? { flags: [...flags, name, address] }
+          : { flags, environment: { [name]: address } }
+        const { opened } = await openBridge(stage, url, given)
+        expect(proxy.credentials[0]).toBe('jo:100%sure')
+        // There is no TLS beyond the tunnel.
+        if (name !== 'HTTPS_PROXY') expect(opened).toHaveProperty('result')
+      })(),
   )
 })
 
@@ -117,7 +122,7 @@ describe.concurrent('a setting that is only used at a sign-in', () => {
     [['--static-oauth-client-info', '{"client_id":"x","issuer":7}'], /^2 [^]*issuer that is a URL/],
     [['--accept-issuer', 'login.example'], /^2 [^]*expected the URL of an issuer/],
     [['--scope', 'a  b'], /^2 [^]*single spaces/],
-  ])('is named before anything is asked: %j', (flags, said) =>
+  ])('a wrong setting of sign-ins is named before any request: %j', (flags, said) =>
     staged(async (stage) => expect(await loginWith(stage, ...flags)).toMatch(said))(),
   )
 })

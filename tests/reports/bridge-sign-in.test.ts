@@ -3,7 +3,7 @@ import { staged } from '../support/bridge/process/stage.ts'
 import { oddRemote, signInAndCall } from './odd-server.ts'
 
 describe.concurrent('a sign-in', () => {
-  it('goes its whole way at a server behind a front that changes nothing', () =>
+  it('a sign-in succeeds at a server behind a front that changes nothing', () =>
     staged(async (stage) => {
       const remote = await oddRemote(stage, {}, { auth: true })
       expect(await signInAndCall(stage, remote.url)).toBe('signed in')

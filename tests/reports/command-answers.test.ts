@@ -55,7 +55,7 @@ describe.each([
   }
 
   it.each(answerShapes)(
-    '%s is that result or that error, at once, for clients of each kind',
+    'the answer of a command with %s reaches clients of each kind at once, as a result or an error',
     async (_shape, text, ...expected) => {
       const answer =
         expected.length > 1 ? [expected[0]?.slice(0, unreadable.length), expected[1]] : [expected[0]]

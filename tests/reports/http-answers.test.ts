@@ -81,7 +81,7 @@ describe('through the gateway to a server by HTTP', { timeout: 60_000 }, () => {
       'a result whose id is text',
       '{"jsonrpc":"2.0","id":"ID","result":{"content":[],"_meta":{"n":9007199254740993}}}',
     ],
-  ])('%s is what the client gets, under the id of its request', async (_what, text) => {
+  ])('%s reaches the client through the gateway under the id of its request', async (_what, text) => {
     for (const tool of ['json', 'events']) {
       const said = await call(tool, text)
       expect(said).toContain('"id":5')
@@ -90,7 +90,7 @@ describe('through the gateway to a server by HTTP', { timeout: 60_000 }, () => {
   })
 
   it.each(answerShapes)(
-    'an answer with %s ends its call at once, as JSON and as an event',
+    'an answer with %s ends its call through the gateway at once, as JSON and as an event',
     async (_shape, text) => {
       for (const tool of ['json', 'events']) {
         const said = await call(tool, text)
@@ -110,7 +110,7 @@ describe('through the bridge', { timeout: 60_000 }, () => {
   afterAll(() => bridge?.close())
 
   it.each(answerShapes)(
-    'an answer with %s ends its call at once, as JSON and as an event',
+    'an answer with %s ends its call through the bridge at once, as JSON and as an event',
     async (_shape, text) => {
       for (const tool of ['json', 'events']) {
         const answer = await bridge.ask('tools/call', { name: tool, arguments: { text } })

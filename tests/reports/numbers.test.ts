@@ -49,12 +49,12 @@ function keepsNumbers(way: () => Way, kinds: readonly ('2025-11-25' | '2026-07-2
       return way().send(withJson(message, json), headers)
     }
 
-    it('keeps numbers in arguments', async () => {
+    it('numbers in arguments are kept', async () => {
       const said = await send('tools/call', { name: 'line', arguments: { n: 'HERE' } }, list)
       expect(said).toContain(JSON.stringify(`"n":${list}`).slice(1, -1))
     })
 
-    it('keeps numbers in results', async () => {
+    it('numbers in results are kept', async () => {
       const result = `{"content":[],"structuredContent":{"n":${list}},"resultType":"complete"}`
       const text = JSON.stringify(`{"jsonrpc":"2.0","id":ID,"result":${result}}\n`)
       expect(await send('tools/call', { name: 'write', arguments: { text: 'HERE' } }, text)).toContain(
@@ -62,7 +62,7 @@ function keepsNumbers(way: () => Way, kinds: readonly ('2025-11-25' | '2026-07-2
       )
     })
 
-    it('keeps numbers in the data of errors', async () => {
+    it('numbers in the data of errors are kept', async () => {
       const text = JSON.stringify(
         `{"jsonrpc":"2.0","id":ID,"error":{"code":-5,"message":"No.","data":${list}}}\n`,
       )
@@ -71,25 +71,28 @@ function keepsNumbers(way: () => Way, kinds: readonly ('2025-11-25' | '2026-07-2
       )
     })
 
-    it('keeps numbers in schemas, also of filtered lists', async () => {
+    it('numbers in schemas are kept, also of filtered lists', async () => {
       const said = await send('tools/list', {}, '')
       expect(said).toContain('"maximum":9223372036854775807,"default":1.0}')
       expect(said).not.toContain('hidden')
     })
 
-    it.each(['9007199254740993', '-9223372036854775808'])('in the id %s of a request', async (id) => {
-      const params = {
-        name: 'write',
-        arguments: { text: '{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}\n' },
-      }
-      const { message, headers } = message2026('tools/call', params)
-      const said =
-        kind === '2025-11-25'
-          ? await way().send(withJson({ jsonrpc: '2.0', id: 'HERE', method: 'tools/call', params }, id))
-          : await way().send(withJson({ ...(message as object), id: 'HERE' }, id), headers)
-      expect(said).toContain(`"id":${id}`)
-      expect(said).toContain('"content":[]')
-    })
+    it.each(['9007199254740993', '-9223372036854775808'])(
+      'a number in the id %s of a request is kept',
+      async (id) => {
+        const params = {
+          name: 'write',
+          arguments: { text: '{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}\n' },
+        }
+        const { message, headers } = message2026('tools/call', params)
+        const said =
+          kind === '2025-11-25'
+            ? await way().send(withJson({ jsonrpc: '2.0', id: 'HERE', method: 'tools/call', params }, id))
+            : await way().send(withJson({ ...(message as object), id: 'HERE' }, id), headers)
+        expect(said).toContain(`"id":${id}`)
+        expect(said).toContain('"content":[]')
+      },
+    )
   })
 }
 
@@ -122,7 +125,7 @@ describe.each([
   afterAll(() => server?.close())
   keepsNumbers(() => way, era === '2025-11-25' ? [era] : clients)
 
-  it('keeps numbers in progress tokens', async () => {
+  it('a command keeps numbers in progress tokens', async () => {
     const progress =
       '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":ID,"progress":1.0}}'
     const params = {
@@ -196,17 +199,22 @@ describe('numbers stay as they came through the gateway to a server by HTTP,', {
   })
   keepsNumbers(() => way, clients)
 
-  it.each(['9007199254740993', '-9223372036854775808'])('in the id %s of an error of its own', async (id) => {
-    for (const text of ['no JSON', '{"jsonrpc":"2.0","id":ID}']) {
-      const params = { name: 'write', arguments: { text } }
-      const said = await way.send(withJson({ jsonrpc: '2.0', id: 'HERE', method: 'tools/call', params }, id))
-      expect(said, text).toContain(`"id":${id},"error"`)
-    }
-    const hidden = { jsonrpc: '2.0', id: 'HERE', method: 'tools/call', params: { name: 'hidden' } }
-    expect(await way.send(withJson(hidden, id))).toContain(`"id":${id},"error"`)
-  })
+  it.each(['9007199254740993', '-9223372036854775808'])(
+    'a number in the id %s of an error is kept',
+    async (id) => {
+      for (const text of ['no JSON', '{"jsonrpc":"2.0","id":ID}']) {
+        const params = { name: 'write', arguments: { text } }
+        const said = await way.send(
+          withJson({ jsonrpc: '2.0', id: 'HERE', method: 'tools/call', params }, id),
+        )
+        expect(said, text).toContain(`"id":${id},"error"`)
+      }
+      const hidden = { jsonrpc: '2.0', id: 'HERE', method: 'tools/call', params: { name: 'hidden' } }
+      expect(await way.send(withJson(hidden, id))).toContain(`"id":${id},"error"`)
+    },
+  )
 
-  it('keeps numbers in a batch, and in an answer about a task', async () => {
+  it('the gateway keeps numbers in a batch, and in an answer about a task', async () => {
     const result = `{"content":[],"n":${list},"task":{"taskId":"t","ttl":1.0}}`
     for (const text of [
       `[{"jsonrpc":"2.0","id":1,"result":${result}}]`,
@@ -219,7 +227,7 @@ describe('numbers stay as they came through the gateway to a server by HTTP,', {
     }
   })
 
-  it('keeps numbers in the arguments of a call that names a task', async () => {
+  it('the gateway keeps numbers in the arguments of a call that names a task', async () => {
     const task = JSON.stringify('{"jsonrpc":"2.0","id":ID,"result":{"content":[],"task":{"taskId":"t"}}}')
     const started = await way.send(
       withJson(

@@ -62,13 +62,13 @@ describe('probes', () => {
         ['POST', `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n${closed}{}`],
       ].map(([what = '', text = '']) => [path, what, text] as const),
     ),
-  )('%s answers %s', async (_path, what, text) => {
+  )('the probe %s answers %s', async (_path, what, text) => {
     const [status, body] = await probe(server, text)
     expect(status).toBe(200)
     expect(body.includes('"status":"ok"')).toBe(!what.startsWith('HEAD'))
   })
 
-  it('other addresses refuse a foreign host, and HTTP/1.1 without one', async () => {
+  it('addresses other than the probes refuse a foreign host, and HTTP/1.1 without one', async () => {
     expect((await probe(server, `GET /mcp HTTP/1.1\r\nHost: 10.1.2.3:8787\r\n${closed}`))[0]).toBe(421)
     expect((await probe(server, `GET /readyz HTTP/1.1\r\n${closed}`))[0]).toBe(400)
   })
@@ -83,7 +83,7 @@ describe('probes', () => {
       ['option httpchk\n  http-check send meth GET uri /readyz hdr Accept text/xml'],
       ['option httpchk GET /readyz\n  http-check expect rstring ok'],
       [''],
-    ])('HAProxy has the server up by: %s', async (checks) => {
+    ])('HAProxy finds the server up by: %s', async (checks) => {
     const haproxy = await startHaproxy(portOf(server.origin), checks)
     // Empty before the first check, and again while the next one is under way.
     await expect.poll(haproxy.state).toMatch(/^UP (?:L7OK|L4OK)/)
@@ -234,14 +234,17 @@ describe('readiness includes writing', () => {
         ],
         ['DROP FUNCTION full_disk CASCADE'],
       ],
-    ])('503 once the database %s, 200 once it is not', async (_, spoil, mend) => {
-      const url = await postgres.createDatabase()
-      const server = await open({ STORE: url })
-      expect(await storeState(server)).toEqual([200, 'ok'])
-      for (const sql of spoil) await postgres.query(url, sql)
-      await expectSoon(server, [503, 'failed'])
-      for (const sql of mend) await postgres.query(url, sql)
-      await expectSoon(server, [200, 'ok'])
-    })
+    ])(
+      '/readyz with Postgres is 503 once the database %s, and 200 once it is not',
+      async (_, spoil, mend) => {
+        const url = await postgres.createDatabase()
+        const server = await open({ STORE: url })
+        expect(await storeState(server)).toEqual([200, 'ok'])
+        for (const sql of spoil) await postgres.query(url, sql)
+        await expectSoon(server, [503, 'failed'])
+        for (const sql of mend) await postgres.query(url, sql)
+        await expectSoon(server, [200, 'ok'])
+      },
+    )
   })
 })

@@ -103,7 +103,7 @@ describe('Supabase signs with a key that its key set lacks', () => {
     ['is a page of a gateway', () => new Response('<html>', { status: 502 })],
     ['cannot be had', down],
   ])(
-    'and that %s: sign-in, connections and tokens of the app work, and its next key too',
+    'with a new signing key at Supabase and a key set that %s, sign-in, connections and tokens of the app work, and its next key too',
     async (_set, response) => {
       const gotrue = await startGotrue()
       if (response) gotrue.answer(keySetPath, response)
@@ -122,7 +122,7 @@ describe('Supabase signs with a key that its key set lacks', () => {
     ['is limited', () => new Response('', { status: 429 })],
     ['answers something else', () => Response.json({})],
   ])(
-    'and /user %s: 503 for the app’s token and at the sign-in, never "bad token"',
+    'with a new signing key and a /user that %s, the app’s token and the sign-in get 503, never "bad token"',
     async (_user, response) => {
       const gotrue = await startGotrue()
       const before = await gotrue.appToken()
@@ -136,7 +136,7 @@ describe('Supabase signs with a key that its key set lacks', () => {
     },
   )
 
-  it('and the session behind a token is over: 401', async () => {
+  it('with a new signing key a token whose session has ended is 401', async () => {
     const gotrue = await startGotrue()
     gotrue.admin.rotateSigningKey()
     const token = await gotrue.appToken()
@@ -162,13 +162,13 @@ describe('a made-up token that names an unknown key', () => {
     return signWith(stranger, claims)
   }
 
-  it('is 401: the provider does not take it', async () => {
+  it('a made-up token that names an unknown key is 401, as the provider refuses it', async () => {
     const gotrue = await startGotrue()
     expect(await gotrue.mcp(await madeUp(gotrue))).toBe(401)
   })
 
   it.each([{ iss: 'https://other.example' }, { aud: 'other' }, { exp: 1 }])(
-    'and has %j is 401 without a question',
+    'a made-up token with %j is 401 without a request to the provider',
     async (changes) => {
       const gotrue = await startGotrue()
       expect(await gotrue.mcp(await madeUp(gotrue, changes))).toBe(401)
@@ -176,7 +176,7 @@ describe('a made-up token that names an unknown key', () => {
     },
   )
 
-  it('costs the provider one question, and hundreds of them thirty: the others are 503', async () => {
+  it('a made-up token costs the provider one request, and hundreds of them thirty: the others are 503', async () => {
     const gotrue = await startGotrue()
     const one = await madeUp(gotrue)
     for (let index = 0; index < 5; index += 1) await gotrue.mcp(one)
@@ -209,20 +209,20 @@ function lag(fixture: OidcFixture): void {
 }
 
 describe('an OpenID provider signs with a key that its key set lacks', () => {
-  it('signs in a person of whom userinfo says the same', async () => {
+  it('an OpenID provider with an unknown key signs in a user whom userinfo confirms', async () => {
     const fixture = await startOidc()
     lag(fixture)
     expect((await fixture.signIn()).identity).toMatchObject({ sub: 'user-1' })
   })
 
-  it('cannot be used now when there is no userinfo, and its tokens are given back', async () => {
+  it('an OpenID provider with an unknown key and no userinfo cannot be used now, and its tokens are revoked', async () => {
     const fixture = await startOidc({ userinfo: false })
     lag(fixture)
     await expect(fixture.signIn()).rejects.toMatchObject({ failure: 'transient' })
     expect(fixture.server.requests).toContain('POST /token/revocation')
   })
 
-  it('has its new key asked for at once at a sign-in', async () => {
+  it('the new key of an OpenID provider is fetched at once at a sign-in', async () => {
     const fixture = await startOidc({ userinfo: false })
     fixture.intercept('/jwks', () => Response.json({ keys: [old.published] }))
     await fixture.signIn().catch(() => undefined)
@@ -230,7 +230,7 @@ describe('an OpenID provider signs with a key that its key set lacks', () => {
     expect((await fixture.signIn()).identity).toMatchObject({ sub: 'user-1' })
   })
 
-  it('takes its access tokens where userinfo does, and cannot decide where it does not', async () => {
+  it('access tokens under an unknown key are accepted where userinfo accepts them, and undecided where it does not', async () => {
     const audience = 'https://api.example.com'
     const fixture = await startOidc({ audience })
     const now = fixture.runtime.now()
@@ -252,7 +252,7 @@ describe('an OpenID provider signs with a key that its key set lacks', () => {
     }
   })
 
-  it('has a logout notice sent again', async () => {
+  it('a logout notice under an unknown key is to be sent again', async () => {
     const fixture = await startOidc()
     lag(fixture)
     await expect(fixture.provider.readLogout?.(await logoutToken(fixture))).rejects.toMatchObject({
@@ -277,7 +277,7 @@ function logoutToken({ server, runtime }: OidcFixture): Promise<string> {
 }
 
 it.each(keyAlgorithms)(
-  'an OpenID provider that signs with %s: ID tokens, logout notices and access tokens are taken alike',
+  'ID tokens, logout notices and access tokens are accepted alike of an OpenID provider that signs with %s',
   async (algorithm) => {
     const audience = 'https://api.example.com'
     const fixture = await startOidc({ key: await keySample('key', algorithm), audience })

@@ -17,7 +17,7 @@ it.each<[what: string, urlOf: (issuer: string) => string, isUp: boolean, status:
   ['PROVIDER_URL with another path', (issuer) => `${issuer}/realms/main`, true, 502, 'Waiting does not help'],
   ['the right PROVIDER_URL', (issuer) => issuer, true, 200, 'Sign in'],
   ['a provider that is down', (issuer) => issuer, false, 503, 'Wait a moment'],
-])('the login page with %s', async (_what, urlOf, isUp, status, says) => {
+])('the login page tells whether waiting helps with %s', async (_what, urlOf, isUp, status, says) => {
   server = await startOidcServer({ callbackUrl: 'http://localhost:8787/oauth/callback' })
   const down = (): Promise<Response> => Promise.reject(new TypeError('fetch failed'))
   drawbridge = await startDrawbridge(

@@ -22,7 +22,7 @@ function firstCells(page: string, heading: string): string[] {
 }
 
 describe('the documents of the extension', () => {
-  it('name every permission, and none that it does not have', () => {
+  it('the documents of the extension name every permission that it has, and no other', () => {
     const named = permissions.map((name) => `\`${name}\``)
     expect(new Set(firstCells('docs/extension.md', 'Permissions'))).toEqual(
       new Set([...named, hosts?.map((host: string) => `\`${host}\``).join(', '), '`authenticationInfo`']),
@@ -36,7 +36,7 @@ describe('the documents of the extension', () => {
   })
 
   it.each(['en', 'de'])(
-    'list it in %s as the package does, in the length that the stores allow',
+    'the documents list the extension in %s as the package does, in the length that the stores allow',
     (language) => {
       const texts = JSON.parse(read(`extension/public/_locales/${language}/messages.json`)) as Record<
         string,

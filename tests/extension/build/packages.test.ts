@@ -60,7 +60,7 @@ async function buildAsReviewer(): Promise<void> {
 }
 
 describe('the packages', () => {
-  it('are the same, byte for byte, when a reviewer follows the documented steps', async () => {
+  it('the packages are the same, byte for byte, when a reviewer follows the documented steps', async () => {
     await buildAsReviewer()
     for (const name of archives) {
       const [own, rebuilt] = [first, join(reviewer, 'dist/extension')].map((folder) =>
@@ -71,7 +71,7 @@ describe('the packages', () => {
     }
   }, 120_000)
 
-  it.each(browsers)('of %s hold what was built and nothing else', (browser) => {
+  it.each(browsers)('the packages of %s hold only files of the build', (browser) => {
     const archive = filesIn(first, `drawbridge-0.1.0-${browser}.zip`)
     const built = filesOf(browser, '**/*.*')
     expect(archive.map(([name]) => name).sort()).toEqual(built.sort())
@@ -79,7 +79,7 @@ describe('the packages', () => {
     expect(built.filter((name) => !/\.(?:html|js|json|png)$/.test(name))).toEqual([])
   })
 
-  it('of the sources hold all that is needed to build them, and nothing else', () => {
+  it('the packages of the sources hold everything needed to build them, and nothing else', () => {
     const archive = filesIn(first, archives[2] ?? '')
     const isSource = (path: string): boolean => !/\.test\.ts$|node_modules/.test(path)
     const sources = globSync(['extension/**/*.*', 'shared/**/*.ts'], {
@@ -101,7 +101,7 @@ describe('the packages', () => {
     expect(archive.map(([name]) => name).sort()).toEqual(expected.sort())
   })
 
-  it('pass the linter of the add-on store without a word', async () => {
+  it('the packages pass the linter of the add-on store without a message', async () => {
     const linter = join(root, 'node_modules/addons-linter/bin/addons-linter')
     const archive = join(first, archives[1] ?? '')
     const { stdout } = await run(process.execPath, [linter, '--output', 'json', archive])
@@ -110,13 +110,13 @@ describe('the packages', () => {
 })
 
 describe.each(browsers)('the manifest of %s', (browser) => {
-  it('is as it was: a permission more would be asked of everybody', () => {
+  it('the manifest is unchanged: a new permission would be requested from every user', () => {
     // The style sheets themselves are tested below.
     const text = textOf(browser, 'manifest.json').replaceAll(/sha256-[\w+/]{43}=/g, 'sha256-HASH')
     expect(JSON.parse(text)).toMatchSnapshot()
   })
 
-  it('allows the styles that are written in the pages, each by its hash, and no others', () => {
+  it('the manifest allows the inline styles of the pages, each by its hash, and no others', () => {
     const styles = filesOf(browser, '*.html').flatMap((path) => {
       const found = [...textOf(browser, path).matchAll(/<style>([^]*?)<\/style>/g)]
       expect(found, path).toHaveLength(1)
@@ -132,7 +132,7 @@ describe.each(browsers)('the manifest of %s', (browser) => {
 })
 
 describe.each(browsers)('the code for %s', (browser) => {
-  it('of the popup is at most 32 kB, whenever it is loaded', () => {
+  it('the code of the popup is at most 32 kB, whenever it is loaded', () => {
     const parts = loadedBy(browser, 'popup.html')
     const sizes = Object.fromEntries(parts.map((path) => [path, Buffer.byteLength(textOf(browser, path))]))
     const total = Object.values(sizes).reduce((sum, size) => sum + size, 0)
@@ -140,7 +140,7 @@ describe.each(browsers)('the code for %s', (browser) => {
     expect(total).toBeGreaterThan(5000)
   })
 
-  it('makes no code and no markup of text', () => {
+  it('the code turns no text into code or markup', () => {
     const forbidden =
       /\beval\(|new Function|\.(?:inner|outer)HTML|insertAdjacentHTML|document\.write|srcdoc|setHTML|createContextualFragment|DOMParser|\bjavascript:/
     for (const path of filesOf(browser, '**/*.js')) {
@@ -148,7 +148,7 @@ describe.each(browsers)('the code for %s', (browser) => {
     }
   })
 
-  it('comes from the package alone', () => {
+  it('the code comes from the package alone', () => {
     for (const path of filesOf(browser, '**/*.html')) {
       for (const [, value = ''] of textOf(browser, path).matchAll(/\b(?:src|href|action)="([^"]*)"/g)) {
         expect(value, path).not.toMatch(/^(?:\w+:|\/\/)/)

@@ -66,7 +66,7 @@ export function describeEndpoint(shared: SharedBrowser): void {
       return test()
     }
 
-    it('announced on another host: named with a warning, and nothing is sent or stored', async () => {
+    it('a server announced on another host is named with a warning, and nothing is sent or stored', async () => {
       await openAt('named', '<link rel="mcp-server" href="https://evil.app.example/mcp">')
       expect(await shown(popup, 'announced-server')).toBe('evil.app.example/mcp')
       expect(await shown(popup, 'announced-elsewhere')).toContain('another host')
@@ -75,7 +75,7 @@ export function describeEndpoint(shared: SharedBrowser): void {
       expect(await browser.stored()).not.toContain('evil.app.example')
     })
 
-    it('announced with a relative address: made absolute; in the body: not shown', async () => {
+    it('a server announced with a relative address is made absolute; one announced in the body is not shown', async () => {
       await openAt('own', '<link rel="MCP-Server" href="/api/mcp">')
       expect(await shown(popup, 'announced-server')).toBe('own.app.example/api/mcp')
       expect(await shown(popup, 'announced-here')).not.toBe('')
@@ -84,7 +84,7 @@ export function describeEndpoint(shared: SharedBrowser): void {
       expect(await isSeen('[data-slot=no-server]')).toBe(true)
     })
 
-    it('used by one click: curl, entries, one-click links and the test know it, and later announcements do not count', async () => {
+    it('an announced server is used after one click for curl, entries, one-click links and the test, and later announcements do not count', async () => {
       await openAt('used', `<link rel="mcp-server" href="${server.mcpUrl}">`)
       expect(requests().filter(({ url }) => url.startsWith(server.baseUrl))).toEqual([])
       await press(popup, 'use-server')
@@ -119,11 +119,11 @@ export function describeEndpoint(shared: SharedBrowser): void {
       expect(tab.page.url()).toBe('https://used.app.example/')
     })
 
-    it('no server', async () => {
+    it('a server that does not answer is reported as unreachable', async () => {
       expect(await testAt(`http://localhost:${await freePort()}`)).toBe('unreachable')
     })
 
-    it('a site that was not allowed, and lets no other site in: no token is sent there', async () => {
+    it('no token is sent to a site that was not allowed, and lets no other site in', async () => {
       // The other name of this computer is another site.
       const other = createServer((_request, response) => response.writeHead(404).end()).listen(0, '127.0.0.1')
       await once(other, 'listening')

@@ -39,7 +39,7 @@ export function describeReading(shared: SharedBrowser): void {
       const view = (popup: RealPopup): Promise<string | undefined> =>
         popup.read(({ document }) => document.body.dataset['view'])
 
-      it('cookies that the page does not see: one question, then the token is there', async () => {
+      it('cookies that the page does not see need one question, then the token is there', async () => {
         site.add('closed.app.example', { setCookies: setCookies(sessionSample(), secret) })
         await browser.answerYes('closed.app.example')
         const tab = await browser.openTab('https://closed.app.example/')
@@ -112,7 +112,7 @@ export function describeReading(shared: SharedBrowser): void {
         expect(await copied(popup, tab)).toBe(session.access_token)
       })
 
-      it('a partitioned cookie', async () => {
+      it('a partitioned cookie is read', async () => {
         const session = sessionSample({ email: 'part@example.com' })
         const partitioned = { attributes: 'HttpOnly; Secure; Partitioned' }
         await open('partitioned', { setCookies: setCookies(session, partitioned) })
@@ -126,7 +126,7 @@ export function describeReading(shared: SharedBrowser): void {
         expect(await shown(popup, 'title')).toBe('local@example.com')
       })
 
-      it('an expired token: the tab is reloaded, the app renews it, and the popup continues by itself', async () => {
+      it('an expired token is renewed: the tab is reloaded, the app renews it, and the popup continues by itself', async () => {
         const renewed = sessionSample({ email: 'renewed@example.com' })
         await open(
           'expired',
@@ -139,7 +139,7 @@ export function describeReading(shared: SharedBrowser): void {
         expect(await shown(popup, 'title')).toBe('renewed@example.com')
       })
 
-      it('signing in and out while the popup is open', async () => {
+      it('the popup follows signing in and out while it is open', async () => {
         const cookies = setCookies(sessionSample(), secret)
         const removed = cookies.map((cookie) => cookie.replace(/=[^;]*/, '=; Max-Age=0'))
         await open('life', {}, { setCookies: cookies }, { setCookies: removed })
@@ -154,7 +154,7 @@ export function describeReading(shared: SharedBrowser): void {
       it.each([
         ['lists', `base64-${Buffer.from('['.repeat(30_000) + ']'.repeat(30_000)).toString('base64url')}`],
         ['bytes', '\u00ff\u00e9'],
-      ])('a cookie that nobody can read: %s', async (app, value) => {
+      ])('an unreadable cookie is reported: %s', async (app, value) => {
         await open(app, { setCookies: raw(value) })
         expect(await viewOf(popup)).toBe('corrupt')
       })

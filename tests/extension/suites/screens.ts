@@ -70,7 +70,7 @@ export function describeScreens(shared: SharedBrowser): void {
       )
     }
 
-    it('what a test asks for is in view when it appears on a low screen', async () => {
+    it('the result of a test is in view when it appears on a low screen', async () => {
       const { page, show } = await openPopupStage(browser)
       await page.setViewport({ width: 360, height: 496 })
       // No driver can make the screen itself low.

@@ -40,7 +40,7 @@ export function describeSignIn(shared: SharedBrowser): void {
     const view = (popup: RealPopup): Promise<string | undefined> =>
       popup.read(({ document }) => document.body.dataset['view'])
 
-    it('two clicks, and nothing is asked: the icon, then Copy', async () => {
+    it('two clicks, the icon and Copy, copy the token without a question', async () => {
       tab = await browser.openTab(server.appUrl)
       await tab.page.type('input[name=email]', person.email)
       await tab.page.type('input[name=password]', person.password)
@@ -83,7 +83,7 @@ export function describeSignIn(shared: SharedBrowser): void {
       await reopen(popup)
     })
 
-    it('by keyboard alone: Enter copies, and Tab leads to all there is', async () => {
+    it('the popup works by keyboard alone: Enter copies, and Tab reaches everything', async () => {
       await popup.bringToFront()
       await popup.keyboard.press('Enter')
       await popup.waitForSelector('button[value=token].copied')
@@ -123,7 +123,7 @@ export function describeSignIn(shared: SharedBrowser): void {
       expect(await copied(popup, tab, 'config-cursor')).not.toContain(token)
     })
 
-    it('test connection: the site is asked for once, then its tools are there', async () => {
+    it('the connection test asks for the site once, then shows its tools', async () => {
       await press(popup, 'test')
       await until(async () => (await testOf(popup)) !== 'running', 'the answer')
       if ((await testOf(popup)) === 'no-permission') await allowTest(browser, popup)
@@ -131,7 +131,7 @@ export function describeSignIn(shared: SharedBrowser): void {
       expect(await shown(popup, 'tools')).toContain('list_notes')
     })
 
-    it('sign out in the app: the popup says so', async () => {
+    it('the popup says so when the user signs out in the app', async () => {
       // Without it, a cookie hidden from the page would be undetectable.
       await browser.grant('localhost')
       await tab.page.bringToFront()
@@ -139,7 +139,7 @@ export function describeSignIn(shared: SharedBrowser): void {
       await waitForView(popup, 'signed-out')
     })
 
-    it('the token went to the clipboard and to the MCP server, and is nowhere else', async () => {
+    it('the token is on the clipboard and at the MCP server, and nowhere else', async () => {
       const withToken = browser.requests.filter((request) => JSON.stringify(request).includes(token))
       expect(withToken.length).toBeGreaterThan(0)
       for (const { method, url, headers, body } of withToken) {

@@ -51,7 +51,7 @@ describe.skipIf(!hasPythonPeers())('a Python client that can be asked', { timeou
   afterAll(() => Promise.all([earlier?.close(), later?.close()]))
 
   it.each(libraries)(
-    'of %s falls back to 2025-11-25 before such a command, which asks it for input and sampling',
+    'a client of %s falls back to 2025-11-25 before a command of that revision, which asks it for input and sampling',
     async (library) => {
       const tools = ['trigger-elicitation-request', 'trigger-sampling-request']
       expect(await run(earlier, library, ['auto', ...tools])).toEqual({
@@ -65,7 +65,7 @@ describe.skipIf(!hasPythonPeers())('a Python client that can be asked', { timeou
   )
 
   it.each(libraries)(
-    'of %s finds 2026-07-28 before a command that speaks it, and is asked',
+    'a client of %s finds 2026-07-28 before a command that speaks it, and is asked',
     async (library) => {
       expect(await run(later, library, ['auto', 'sure'])).toEqual({
         version: '2026-07-28',
@@ -75,7 +75,7 @@ describe.skipIf(!hasPythonPeers())('a Python client that can be asked', { timeou
   )
 
   it.each(libraries)(
-    'of %s that speaks 2026-07-28 only learns that the command does not',
+    'a client of %s that speaks 2026-07-28 only learns that the command does not',
     async (library) => {
       expect(await run(earlier, library, ['2026-07-28', 'echo'])).toEqual({
         failed: expect.stringContaining('does not know 2026-07-28'),

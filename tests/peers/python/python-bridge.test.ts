@@ -29,7 +29,7 @@ function run(
 
 describe.skipIf(!hasPythonPeers())('a Python client that starts the bridge', { timeout: 120_000 }, () => {
   it.each(libraries)(
-    'of %s falls back to 2025-11-25 before a server of that revision, which asks it for input and sampling',
+    'a client of %s behind the bridge falls back to 2025-11-25 before a server of that revision, which asks it for input and sampling',
     (library) =>
       staged(async (stage) => {
         const { url } = await startLegacySdkServer(stage)
@@ -40,32 +40,38 @@ describe.skipIf(!hasPythonPeers())('a Python client that starts the bridge', { t
       })(),
   )
 
-  it.each(libraries)('of %s finds 2026-07-28 before a server of that revision, and is asked', (library) =>
-    staged(async (stage) => {
-      const { url } = await startModernSdkServer(stage, { only: true })
-      expect(await run(stage, library, [url, 'auto', 'elicit', 'sample'])).toEqual({
-        version: '2026-07-28',
-        texts: [expect.stringContaining('Ada'), expect.stringContaining('what the model says')],
-      })
-    })(),
+  it.each(libraries)(
+    'a client of %s behind the bridge finds 2026-07-28 before a server of that revision, and is asked',
+    (library) =>
+      staged(async (stage) => {
+        const { url } = await startModernSdkServer(stage, { only: true })
+        expect(await run(stage, library, [url, 'auto', 'elicit', 'sample'])).toEqual({
+          version: '2026-07-28',
+          texts: [expect.stringContaining('Ada'), expect.stringContaining('what the model says')],
+        })
+      })(),
   )
 
-  it.each(libraries)('of %s that speaks 2025 only reaches a server of 2026-07-28, and is asked', (library) =>
-    staged(async (stage) => {
-      const { url } = await startModernSdkServer(stage, { only: true })
-      expect(await run(stage, library, [url, 'legacy', 'elicit', 'sample'])).toEqual({
-        version: '2025-11-25',
-        texts: [expect.stringContaining('Ada'), expect.stringContaining('what the model says')],
-      })
-    })(),
+  it.each(libraries)(
+    'a client of %s behind the bridge that speaks 2025 only reaches a server of 2026-07-28, and is asked',
+    (library) =>
+      staged(async (stage) => {
+        const { url } = await startModernSdkServer(stage, { only: true })
+        expect(await run(stage, library, [url, 'legacy', 'elicit', 'sample'])).toEqual({
+          version: '2025-11-25',
+          texts: [expect.stringContaining('Ada'), expect.stringContaining('what the model says')],
+        })
+      })(),
   )
 
-  it.each(libraries)('of %s that speaks 2026-07-28 only learns that the server does not', (library) =>
-    staged(async (stage) => {
-      const { url } = await startLegacySdkServer(stage)
-      expect(await run(stage, library, [url, '2026-07-28', 'echo'])).toEqual({
-        failed: expect.stringContaining('MCP 2026-07-28 is not available here'),
-      })
-    })(),
+  it.each(libraries)(
+    'a client of %s behind the bridge that speaks 2026-07-28 only learns that the server does not',
+    (library) =>
+      staged(async (stage) => {
+        const { url } = await startLegacySdkServer(stage)
+        expect(await run(stage, library, [url, '2026-07-28', 'echo'])).toEqual({
+          failed: expect.stringContaining('MCP 2026-07-28 is not available here'),
+        })
+      })(),
   )
 })

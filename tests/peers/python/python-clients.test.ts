@@ -36,13 +36,13 @@ describe.skipIf(!hasPythonPeers())('Python clients that store their tokens', { t
   const granted = (type: string): number =>
     server.events('token_issued').filter((line) => line['grant_type'] === type).length
 
-  it.each(peers)('%s signs in once, and goes on after a restart', async (name, peer) => {
+  it.each(peers)('the Python client %s signs in once, and goes on after a restart', async (name, peer) => {
     const both = await runPythonClient(peer, { ...whereOf(name), runs: 2, signIn: person.allow })
     const texts = Array(2).fill(`You are ${person.email}.`)
     expect(both).toEqual({ signIns: 1, texts, failures: [] })
   })
 
-  it('all of that took one sign-in each', async () => {
+  it('all Python clients together took one sign-in each', async () => {
     expect(granted('authorization_code')).toBe(peers.length)
     await expectAllConnected(server, peers.length)
     // Both clocks are moved, so that the access tokens have expired for both.
@@ -50,7 +50,7 @@ describe.skipIf(!hasPythonPeers())('Python clients that store their tokens', { t
     await server.start({ aheadSeconds })
   })
 
-  it.each(peers)('%s: four processes at expiry go on without a login', async (name, peer) => {
+  it.each(peers)('four processes of %s at expiry go on without a login', async (name, peer) => {
     const before = granted('refresh_token')
     const together = await runPythonClient(peer, { ...whereOf(name), processes, aheadSeconds })
     const texts = Array(processes).fill(`You are ${person.email}.`)

@@ -1,5 +1,5 @@
 import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 
 /** Tests what a parser accepts and rejects. */
 export function describeParser<Value>(
@@ -8,13 +8,14 @@ export function describeParser<Value>(
   accepted: readonly (readonly [text: string, value: Value])[],
   refused: readonly string[],
 ): void {
-  describe(name, () => {
-    it.each(accepted.map(([text, value]) => ({ text, value })))('$text', ({ text, value }) => {
-      expect(parse(text)).toEqual(value)
-    })
-    it.each(refused.map((text) => ({ text })))('refuses $text with what is expected', ({ text }) => {
+  it.each(accepted.map(([text, value]) => ({ text, value })))(`${name} accepts $text`, ({ text, value }) => {
+    expect(parse(text)).toEqual(value)
+  })
+  it.each(refused.map((text) => ({ text })))(
+    `${name} refuses $text, and names the expected value`,
+    ({ text }) => {
       expect(() => parse(text)).toThrow(TypeError)
       expect(() => parse(text)).toThrow(/^expected /)
-    })
-  })
+    },
+  )
 }

@@ -27,13 +27,13 @@ export function describeAttempts({ store, race }: StoreInstances): void {
   })
 
   describe('attempts', () => {
-    it('counts attempts within a window that begins with the first', async () => {
+    it('the store counts attempts within a window that begins with the first', async () => {
       const counts = []
       for (const after of [0, 1, 30, 59]) counts.push(await store().countAttempt('key', 60, start + after))
       expect(counts).toEqual([1, 2, 3, 4].map((count) => ({ count, windowEndsAt: start + 60 })))
     })
 
-    it('begins the next window with the first attempt after the last one', async () => {
+    it('the store begins the next window with the first attempt after the last one', async () => {
       await store().countAttempt('key', 60, start)
       await store().countAttempt('key', 60, start + 59)
       const next = { count: 1, windowEndsAt: start + 120 }
@@ -44,14 +44,14 @@ export function describeAttempts({ store, race }: StoreInstances): void {
       expect(await store().countAttempt('key', 60, start + 500)).toEqual(last)
     })
 
-    it('counts attempts of each key apart', async () => {
+    it('the store counts attempts of each key apart', async () => {
       await store().countAttempt('key', 60, start)
       expect((await store().countAttempt('KEY', 60, start)).count).toBe(1)
       expect((await store().countAttempt('key ', 60, start)).count).toBe(1)
       expect((await store().countAttempt('', 60, start)).count).toBe(1)
     })
 
-    it('fifty at once are fifty, each with a number of its own', async () => {
+    it('fifty attempts counted at once are fifty, each with a number of its own', async () => {
       const counted = await race((each) => each.countAttempt('key', 60, start))
       expect(counted.map(({ count }) => count).sort((a, b) => a - b)).toEqual(
         Array.from({ length: 50 }, (_, index) => index + 1),
@@ -59,14 +59,14 @@ export function describeAttempts({ store, race }: StoreInstances): void {
       expect(new Set(counted.map(({ windowEndsAt }) => windowEndsAt))).toEqual(new Set([start + 60]))
     })
 
-    it('fifty at once after the end of a window share the new one', async () => {
+    it('fifty attempts at once after the end of a window share the new one', async () => {
       await store().countAttempt('key', 60, start)
       const counted = await race((each) => each.countAttempt('key', 60, start + 60))
       expect(counted.filter(({ count }) => count === 1)).toHaveLength(1)
       expect(Math.max(...counted.map(({ count }) => count))).toBe(50)
     })
 
-    it('gives attempts back one by one within their window, never below zero', async () => {
+    it('the store gives attempts back one by one within their window, never below zero', async () => {
       for (let index = 0; index < 3; index += 1) await store().countAttempt('key', 60, start)
       await store().returnAttempt('key', start + 60)
       expect((await store().countAttempt('key', 60, start)).count).toBe(3)
@@ -74,7 +74,7 @@ export function describeAttempts({ store, race }: StoreInstances): void {
       expect(await store().countAttempt('key', 60, start + 1)).toEqual({ count: 1, windowEndsAt: start + 60 })
     })
 
-    it('gives attempts of an ended window back to no other window or key', async () => {
+    it('the store gives attempts of an ended window back to no other window or key', async () => {
       await store().countAttempt('key', 60, start)
       await store().countAttempt('key', 60, start + 60)
       await store().returnAttempt('key', start + 60)
@@ -84,7 +84,7 @@ export function describeAttempts({ store, race }: StoreInstances): void {
       expect((await store().countAttempt('nothing', 60, start)).count).toBe(1)
     })
 
-    it('fifty that are counted and given back at once leave none', async () => {
+    it('fifty attempts that are counted and given back at once leave none', async () => {
       await store().countAttempt('key', 60, start)
       await race(async (each) => {
         const { windowEndsAt } = await each.countAttempt('key', 60, start)

@@ -26,13 +26,13 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       ['the oldest, as many as asked for', 1, 2, ['r2', 'r3', 'r4']],
       ['all', 0, 100, []],
       ['none with a limit of 0', 0, 0, ['r0', 'r1', 'r2', 'r3', 'r4']],
-    ])('are %s', async (_what, most, limit, left) => {
+    ])('registrations that are trimmed: %s', async (_what, most, limit, left) => {
       await register(5)
       expect(await store().trimClients(most, limit, start)).toBe(5 - left.length)
       expect(await ids()).toEqual(left)
     })
 
-    it('come from the network that has most of them, and the oldest there go first', async () => {
+    it('registrations are trimmed from the network that has most of them, the oldest first', async () => {
       const networks = ['192.0.2.0/24', '198.51.100.0/24', '2001:db8:1::/48']
       // The flood is newer than the others; it takes none of the few.
       for (const [index, network] of networks.entries()) {
@@ -47,7 +47,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await ids()).toEqual(['n0 0', 'n0 1', 'n1 1', 'n1 2', 'n2 7', 'n2 8'])
     })
 
-    it('trims no registration whose login page was shown lately, and as many others', async () => {
+    it('the store trims no registration whose login page was shown lately, and as many others', async () => {
       await register(4)
       await store().noteClientOpened('r0', start + 50)
       await store().noteClientOpened('nothing', start + 50)
@@ -57,7 +57,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await store().trimClients(0, 100, start + 51)).toBe(1)
     })
 
-    it('keeps registrations for thirty days after their page was shown, ninety days in all', async () => {
+    it('the store keeps registrations for thirty days after their page was shown, ninety days in all', async () => {
       await register(2)
       const day = 86_400
       const endOf = async (id: string) => (await store().findClient(id))?.expiresAt
@@ -80,7 +80,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await store().trimClients(0, 100, start + 61)).toBe(1)
     })
 
-    it('storing one again keeps its network and when its page was shown', async () => {
+    it('storing a registration again keeps its network and when its page was shown', async () => {
       await store().addClient({ ...clientSample, id: 'one', createdAt: start + 1 }, '192.0.2.0/24')
       await store().addClient({ ...clientSample, id: 'two', createdAt: start }, '192.0.2.0/24')
       await store().addClient({ ...clientSample, id: 'other', createdAt: start - 9 }, '198.51.100.0/24')
@@ -96,7 +96,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await ids()).toEqual(['one'])
     })
 
-    it('never include clients with a sign-in, without an expiry, or that are not registrations', async () => {
+    it('clients with a sign-in, without an expiry, or that are not registrations are never trimmed', async () => {
       await register(3)
       await store().keepClient('r0', start)
       await store().replaceClient({ ...clientSample, id: 'r0', name: 'replaced' })
@@ -113,7 +113,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await ids()).toEqual(['configured', 'document', 'endless', 'r0'])
     })
 
-    it('a client that was removed and registered again starts over', async () => {
+    it('a client that was removed and registered again is trimmed like a new one', async () => {
       await register(1)
       await store().keepClient('r0', start)
       await store().removeClient('r0')
@@ -121,7 +121,7 @@ export function describeTrimming({ store, race }: StoreInstances): void {
       expect(await store().trimClients(0, 100, start)).toBe(1)
     })
 
-    it('fifty at once leave as many as may be', async () => {
+    it('fifty trims at once leave the maximum of registrations', async () => {
       await register(40)
       const trimmed = await race((each) => each.trimClients(30, 3, start))
       const rest = await store().trimClients(30, 100, start)

@@ -19,7 +19,7 @@ function describeChanges({ store, race }: StoreInstances): void {
   const changed: Client = { ...bareClient, kind: 'metadata_document', createdAt: start + 5, name: 'Changed' }
 
   describe('clients that change', () => {
-    it('replaces clients as a whole, and adds none', async () => {
+    it('the store replaces clients as a whole, and adds none', async () => {
       expect(await store().replaceClient(clientSample)).toBe(false)
       expect(await store().findClient(clientSample.id)).toBeUndefined()
       await store().addClient(clientSample)
@@ -29,14 +29,14 @@ function describeChanges({ store, race }: StoreInstances): void {
       expect(await store().findClient(clientSample.id)).toStrictEqual(clientSample)
     })
 
-    it('puts a client where there is none, and over an existing one', async () => {
+    it('the store puts a client where there is none, and over an existing one', async () => {
       await store().putClient(clientSample)
       expect(await store().findClient(clientSample.id)).toStrictEqual(clientSample)
       await store().putClient(changed)
       expect(await store().findClient(clientSample.id)).toStrictEqual(changed)
     })
 
-    it('RFC 7592 2.3: are removed once, and can be added again', async () => {
+    it('RFC 7592 2.3: clients are removed once, and can be added again', async () => {
       await store().addClient(clientSample)
       expect(await store().removeClient(clientSample.id)).toBe(true)
       expect(await store().removeClient(clientSample.id)).toBe(false)
@@ -64,35 +64,35 @@ function describeKeptClients({ store, race }: StoreInstances): void {
 
   describe('clients with a sign-in', () => {
     it.each([
-      ['later', first + 1, first + 1],
-      ['as it is', first, first],
-      ['earlier: it stays', first - 1, first],
-    ])('the end is %s', async (_what, until, expected) => {
+      ['to a later time', first + 1, first + 1],
+      ['to the same time', first, first],
+      ['to no earlier time', first - 1, first],
+    ])('the end of a client with a sign-in is moved %s', async (_what, until, expected) => {
       await store().addClient(clientSample)
       await store().keepClient(clientSample.id, until)
       expect(await end()).toBe(expected)
     })
 
-    it('one that has no end gets none', async () => {
+    it('a client without an end gets none by a sign-in', async () => {
       await store().addClient(bareClient)
       await store().keepClient(bareClient.id, first)
       expect(await store().findClient(bareClient.id)).toStrictEqual(bareClient)
     })
 
-    it('one that is unknown stays unknown, and the others are as they were', async () => {
+    it('an unknown client stays unknown after a sign-in, and the others are unchanged', async () => {
       await store().addClient(clientSample)
       await store().keepClient('nothing', first + 1)
       expect(await store().findClient('nothing')).toBeUndefined()
       expect(await end()).toBe(first)
     })
 
-    it('fifty at once: the latest end stays', async () => {
+    it('fifty sign-ins of a client at once: the latest end stays', async () => {
       await store().addClient(clientSample)
       await race((each, index) => each.keepClient(clientSample.id, first + ((index * 7) % 50)))
       expect(await end()).toBe(first + 49)
     })
 
-    it('storing it again with its earlier expiry does not shorten it', async () => {
+    it('storing a client again with its earlier expiry does not shorten it', async () => {
       await store().addClient(clientSample)
       await store().keepClient(clientSample.id, first + 9)
       await store().replaceClient({ ...clientSample, name: 'replaced' })
@@ -105,7 +105,7 @@ function describeKeptClients({ store, race }: StoreInstances): void {
       expect(await end()).toBeUndefined()
     })
 
-    it('one without a sign-in may get an earlier expiry', async () => {
+    it('a client without a sign-in may get an earlier expiry', async () => {
       await store().addClient(clientSample)
       await store().replaceClient({ ...clientSample, expiresAt: first - 5 })
       expect(await end()).toBe(first - 5)
@@ -114,7 +114,7 @@ function describeKeptClients({ store, race }: StoreInstances): void {
 }
 
 function describeLists({ store }: StoreInstances): void {
-  it('lists clients of every kind and end by id, page by page', async () => {
+  it('the store lists clients of every kind and end by id, page by page', async () => {
     const ids = ['b', 'B', 'a', 'https://client.example/', 'a b', 'é']
     for (const [index, id] of ids.entries()) {
       await store().addClient({ ...(index % 2 ? clientSample : bareClient), id })

@@ -54,7 +54,7 @@ export function describeClients({ store }: StoreInstances): void {
           document: { fetchedAt: start, freshUntil: start + 60 },
         },
       ],
-    ])('gives back one %s, with every member', async (_what, client) => {
+    ])('the store gives back a client %s unchanged', async (_what, client) => {
       await store().addClient(client)
       expect(await store().findClient(client.id)).toStrictEqual(client)
     })

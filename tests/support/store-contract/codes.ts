@@ -10,7 +10,7 @@ export function describeCodes({ store, race }: StoreInstances): void {
   describe('authorization codes', () => {
     beforeEach(() => store().addAuthorizationCode(code, session))
 
-    it('makes no grant before it is redeemed', async () => {
+    it('an authorization code makes no grant before it is redeemed', async () => {
       expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
       expect(await store().findGrant(grant.id)).toBeUndefined()
       expect(await store().listGrants(undefined, { after: '', limit: 9 })).toEqual([])
@@ -19,7 +19,7 @@ export function describeCodes({ store, race }: StoreInstances): void {
       expect(await store().findRefreshToken(tokens.refreshHash)).toBeUndefined()
     })
 
-    it('becomes a grant with its session and tokens', async () => {
+    it('an authorization code becomes a grant with its session and tokens', async () => {
       expect(await redeem(start)).toEqual({ kind: 'redeemed' })
       expect(await store().findAccessToken(tokens.accessHash, start)).toEqual({
         grant,
@@ -41,21 +41,21 @@ export function describeCodes({ store, race }: StoreInstances): void {
       ['one second before its end', 59, 'redeemed'],
       ['at its end', 60, 'expired'],
       ['long after its end', 86_400, 'expired'],
-    ])('RFC 6749 4.1.2: redeemed %s', async (_when, after, kind) => {
+    ])('RFC 6749 4.1.2: an authorization code redeemed %s', async (_when, after, kind) => {
       expect(await redeem(start + after)).toEqual({ kind })
       const live = kind === 'redeemed'
       expect((await store().findAccessToken(tokens.accessHash, start)) !== undefined).toBe(live)
       expect((await store().findProviderSession(grant.id)) !== undefined).toBe(live)
     })
 
-    it('used wins over expired and ended, and says when it was first used', async () => {
+    it('a used code stays used after its expiry and end, with the time of its first use', async () => {
       await redeem(start + 7)
       expect(await redeem(start + 8)).toEqual({ kind: 'used', redeemedAt: start + 7 })
       await store().endGrant(grant.id, 'code_reuse', start + 20)
       expect(await redeem(start + 3600)).toEqual({ kind: 'used', redeemedAt: start + 7 })
     })
 
-    it('whose session was abandoned is expired, even for a slow clock', async () => {
+    it('a code whose session was abandoned is expired, even for a slow clock', async () => {
       await store().collectExpired(start + 60, 500)
       expect(await redeem(start + 59)).toEqual({ kind: 'expired' })
       expect(await store().findAccessToken(tokens.accessHash, start)).toBeUndefined()
@@ -63,7 +63,7 @@ export function describeCodes({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start + 60)).toEqual([session])
     })
 
-    it('fifty redemptions at once: one wins, and only its tokens exist', async () => {
+    it('fifty redemptions of a code at once: one wins, and only its tokens exist', async () => {
       const results = await race((each, index) =>
         each.redeemAuthorizationCode(code.codeHash, mintedSample(`racer ${index}`), start),
       )

@@ -60,14 +60,14 @@ function describeDeletion({ store }: StoreInstances): void {
         9 * daySeconds,
         () => store().findClient(clientSample.id),
       ],
-    ])('deletes %s, and nothing else', async (_what, add, seconds, isThere) => {
+    ])('collectExpired deletes %s, and nothing else', async (_what, add, seconds, isThere) => {
       await add()
       expect(await store().collectExpired(start + seconds - 1, 500)).toBe(0)
       expect(await store().collectExpired(start + seconds, 500)).toBe(1)
       expect(await isThere()).toBeFalsy()
     })
 
-    it('never deletes a client without an end', async () => {
+    it('collectExpired never deletes a client without an end', async () => {
       await store().addClient(bareClient)
       expect(await store().collectExpired(start + 1000 * daySeconds, 500)).toBe(0)
       expect(await store().findClient(bareClient.id)).toBeDefined()
@@ -76,21 +76,24 @@ function describeDeletion({ store }: StoreInstances): void {
     it.each([
       ['used', true],
       ['never used', false],
-    ])('keeps a %s code for a day past its end, so that its reuse is noticed', async (_what, used) => {
-      const { code, session, tokens } = grantSample('a')
-      await store().addAuthorizationCode(code, session)
-      if (used) await store().redeemAuthorizationCode(code.codeHash, tokens, start)
-      // By then the access token of a used code has long expired, and the session of the other was abandoned.
-      await store().collectExpired(code.expiresAt + daySeconds - 1, 500)
-      expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
-      expect(await store().redeemAuthorizationCode(code.codeHash, tokens, start + daySeconds)).toEqual(
-        used ? { kind: 'used', redeemedAt: start } : { kind: 'expired' },
-      )
-      expect(await store().collectExpired(code.expiresAt + daySeconds, 500)).toBe(1)
-      expect(await store().findAuthorizationCode(code.codeHash)).toBeUndefined()
-    })
+    ])(
+      'collectExpired keeps a %s code for a day past its end, so that its reuse is noticed',
+      async (_what, used) => {
+        const { code, session, tokens } = grantSample('a')
+        await store().addAuthorizationCode(code, session)
+        if (used) await store().redeemAuthorizationCode(code.codeHash, tokens, start)
+        // By then the access token of a used code has long expired, and the session of the other was abandoned.
+        await store().collectExpired(code.expiresAt + daySeconds - 1, 500)
+        expect(await store().findAuthorizationCode(code.codeHash)).toEqual(code)
+        expect(await store().redeemAuthorizationCode(code.codeHash, tokens, start + daySeconds)).toEqual(
+          used ? { kind: 'used', redeemedAt: start } : { kind: 'expired' },
+        )
+        expect(await store().collectExpired(code.expiresAt + daySeconds, 500)).toBe(1)
+        expect(await store().findAuthorizationCode(code.codeHash)).toBeUndefined()
+      },
+    )
 
-    it('keeps an ended grant until its own end, without its refresh tokens, whose family still says why', async () => {
+    it('collectExpired keeps an ended grant until its own end, without its refresh tokens, whose family still says why', async () => {
       const { grant, tokens } = await addGrant(store(), grantSample('a'))
       const live = await addGrant(store(), grantSample('b'))
       await store().rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), rotationTerms(start))
@@ -106,7 +109,7 @@ function describeDeletion({ store }: StoreInstances): void {
       expect(await store().findGrantByFamily('family a')).toBeUndefined()
     })
 
-    it('deletes nothing with a limit of 0', async () => {
+    it('collectExpired deletes nothing with a limit of 0', async () => {
       await addGrant(store(), grantSample('a'))
       await store().addSecondFactor(secondFactorSample('f'))
       expect(await store().collectExpired(start + grantSeconds, 0)).toBe(0)
@@ -134,7 +137,7 @@ function describeGivenUpSessions({ store, race }: StoreInstances): void {
         600,
       ],
     ])(
-      'that of a %s is due for sign-out when this has expired, and once',
+      'the session of a %s is due for sign-out when this has expired, and once',
       async (_what, add, session, seconds) => {
         await add()
         await store().collectExpired(start + seconds - 1, 500)
@@ -195,7 +198,7 @@ function describeGivenUpSessions({ store, race }: StoreInstances): void {
 
 function describeBatches({ store, race }: StoreInstances): void {
   describe('batches of what has expired', () => {
-    it('never touch a live neighbour and leave nothing behind', async () => {
+    it('batches of expired rows never touch a live neighbour and leave nothing behind', async () => {
       const live = await Promise.all(
         Array.from({ length: 5 }, (_, index) =>
           addGrant(store(), grantSample(`live ${index}`, { expiresAt: start + 3 * grantSeconds })),

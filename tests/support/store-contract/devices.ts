@@ -28,7 +28,7 @@ function describeWaiting({ store, race }: StoreInstances): void {
   const device = deviceSample('a')
 
   describe('devices that wait', () => {
-    it('finds devices by their user code', async () => {
+    it('the store finds devices by their user code', async () => {
       expect(await store().addDevice(device)).toBe(true)
       const other = { ...deviceSample('b'), address: undefined }
       expect(await store().addDevice(other)).toBe(true)
@@ -41,7 +41,7 @@ function describeWaiting({ store, race }: StoreInstances): void {
       ['at their end', 600, false],
       ['an hour later', 600 + 3599, false],
     ])(
-      'RFC 8628 3.2, RFC 8628 3.5: %s they are found, decided about and polled',
+      'RFC 8628 3.2, RFC 8628 3.5: %s waiting devices are found, decided about and polled',
       async (_when, after, live) => {
         await store().addDevice(device)
         const now = start + after
@@ -53,7 +53,7 @@ function describeWaiting({ store, race }: StoreInstances): void {
       },
     )
 
-    it('keep their user code for themselves until they are collected, decided or expired', async () => {
+    it('a device keeps its user code for itself until it is collected, decided or expired', async () => {
       await store().addDevice(device)
       const second = { ...deviceSample('b'), userCodeHash: device.userCodeHash, expiresAt: start + 9000 }
       expect(await store().addDevice(second)).toBe(false)
@@ -65,7 +65,7 @@ function describeWaiting({ store, race }: StoreInstances): void {
       expect(await store().findDevice(device.userCodeHash, start)).toStrictEqual(second)
     })
 
-    it('one of fifty at once gets the user code', async () => {
+    it('one of fifty devices at once gets the user code', async () => {
       const added = await race((each, index) => each.addDevice({ ...device, deviceHash: `device ${index}` }))
       expect(added.filter(Boolean)).toHaveLength(1)
       const found = await store().findDevice(device.userCodeHash, start)
@@ -84,20 +84,23 @@ function describeDecisions({ store, race }: StoreInstances): void {
       await store().addDevice(deviceSample('b'))
     })
 
-    it.each(['approved', 'denied'] as const)('%s: once, and not found any more', async (decision) => {
-      expect(await store().decideDevice(device.deviceHash, decision, start)).toBe(true)
-      for (const other of ['approved', 'denied'] as const) {
-        expect(await store().decideDevice(device.deviceHash, other, start)).toBe(false)
-      }
-      expect(await store().findDevice(device.userCodeHash, start)).toBeUndefined()
-      expect(await poll(start)).toStrictEqual(
-        decision === 'approved' ? { kind: 'approved', device } : { kind: 'denied' },
-      )
-      expect(await store().findDevice('user code b', start)).toBeDefined()
-      expect((await store().pollDevice('device b', 5, start)).kind).toBe('pending')
-    })
+    it.each(['approved', 'denied'] as const)(
+      'a device is %s once, and not found any more',
+      async (decision) => {
+        expect(await store().decideDevice(device.deviceHash, decision, start)).toBe(true)
+        for (const other of ['approved', 'denied'] as const) {
+          expect(await store().decideDevice(device.deviceHash, other, start)).toBe(false)
+        }
+        expect(await store().findDevice(device.userCodeHash, start)).toBeUndefined()
+        expect(await poll(start)).toStrictEqual(
+          decision === 'approved' ? { kind: 'approved', device } : { kind: 'denied' },
+        )
+        expect(await store().findDevice('user code b', start)).toBeDefined()
+        expect((await store().pollDevice('device b', 5, start)).kind).toBe('pending')
+      },
+    )
 
-    it('fifty decisions at once: one counts', async () => {
+    it('fifty decisions about a device at once: one counts', async () => {
       const decide = (index: number) => (index % 2 ? 'approved' : 'denied')
       const decided = await race((each, index) => each.decideDevice(device.deviceHash, decide(index), start))
       expect(decided.filter(Boolean)).toHaveLength(1)
@@ -133,7 +136,7 @@ function describePolls({ store, race }: StoreInstances): void {
       expect(told).toStrictEqual(expected)
     })
 
-    it('the interval that is asked for is the one it begins with', async () => {
+    it('the interval of polls is the requested one from the start', async () => {
       expect([await poll(0, 2), await poll(1, 2), await poll(1, 2), await poll(5, 9)]).toEqual([
         pending,
         pending,
@@ -142,13 +145,13 @@ function describePolls({ store, race }: StoreInstances): void {
       ])
     })
 
-    it('counts polls of each device apart', async () => {
+    it('the store counts polls of each device apart', async () => {
       await store().addDevice(deviceSample('b'))
       await poll(0)
       expect(await store().pollDevice('device b', 5, start)).toEqual(pending)
     })
 
-    it.each(['approved', 'denied'] as const)('%s or not, it expires', async (decision) => {
+    it.each(['approved', 'denied'] as const)('a device expires whether %s or not', async (decision) => {
       await store().decideDevice(device.deviceHash, decision, start)
       expect((await poll(599)).kind).toBe(decision)
       expect(await poll(600)).toEqual({ kind: 'expired' })
@@ -160,7 +163,7 @@ function describePolls({ store, race }: StoreInstances): void {
       for (const after of [0, 0, 1]) expect(await poll(after)).toStrictEqual({ kind: 'approved', device })
     })
 
-    it('fifty at once: one is in time', async () => {
+    it('fifty polls of a device at once: one is in time', async () => {
       const told = await race((each) => each.pollDevice(device.deviceHash, 5, start))
       expect(told.filter(({ kind }) => kind === 'pending')).toHaveLength(1)
       expect(told.filter(({ kind }) => kind === 'slow_down')).toHaveLength(49)

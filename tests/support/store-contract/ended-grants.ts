@@ -30,7 +30,7 @@ function describeEndGrant({ store, race }: StoreInstances): void {
       sample = await addGrant(store(), grantSample('a'))
     })
 
-    it('takes every token and the session with it, and no other grant', async () => {
+    it('an ended grant takes every token and the session with it, and no other grant', async () => {
       const { tokens, grant, session } = sample
       const twin = await addGrant(store(), grantSample('b', { user: grant.user, clientId: grant.clientId }))
       await store().endGrant(grant.id, 'provider_session_ended', start + 5)
@@ -51,7 +51,7 @@ function describeEndGrant({ store, race }: StoreInstances): void {
       expect(await store().findProviderSession(twin.grant.id)).toEqual(twin.session)
     })
 
-    it('the newest session is due for sign-out at once', async () => {
+    it('the newest session of an ended grant is due for sign-out at once', async () => {
       await store().saveProviderSession(nextSession(sample.session))
       await store().endGrant(sample.grant.id, 'code_reuse', start + 5)
       expect(await store().claimSignOuts({ limit: 5, until: start + 9 }, start + 4)).toEqual([])
@@ -60,7 +60,7 @@ function describeEndGrant({ store, race }: StoreInstances): void {
       ])
     })
 
-    it('the first reason stays, and the sign-out is due once', async () => {
+    it('the first reason of an ended grant stays, and the sign-out is due once', async () => {
       const { tokens, grant, session } = sample
       await store().endGrant(grant.id, 'code_reuse', start)
       await store().endGrant(grant.id, 'provider_session_ended', start + 1)
@@ -71,7 +71,7 @@ function describeEndGrant({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start + 2)).toEqual([])
     })
 
-    it('fifty callers end it once', async () => {
+    it('fifty callers end a grant once', async () => {
       await race((each, index) => each.endGrant(sample.grant.id, reasons[index % 3] ?? 'code_reuse', start))
       expect(await dueSignOuts(store(), start)).toEqual([sample.session])
       expect(reasons).toContain((await store().findRefreshToken(sample.tokens.refreshHash))?.endReason)
@@ -105,13 +105,13 @@ function describeLateSaves({ store, race }: StoreInstances): void {
       await store().endGrant(sample.grant.id, 'code_reuse', start)
     })
 
-    it('is not had, but takes the place of the one that waits for its sign-out', async () => {
+    it('a session saved after its grant ended is not readable, but replaces the one that waits for its sign-out', async () => {
       expect(await store().saveProviderSession(nextSession(sample.session))).toBe(false)
       expect(await store().findProviderSession(sample.grant.id)).toBeUndefined()
       expect(await dueSignOuts(store(), start)).toEqual([nextSession(sample.session)])
     })
 
-    it('leaves the sign-out as claimed and as due as it was', async () => {
+    it('a session saved after its grant ended leaves the sign-out as claimed and as due as it was', async () => {
       await store().claimSignOuts({ limit: 5, until: start + 30 }, start)
       await store().saveProviderSession(nextSession(sample.session))
       expect(await store().claimSignOuts({ limit: 5, until: start + 60 }, start + 29)).toEqual([])
@@ -120,19 +120,22 @@ function describeLateSaves({ store, race }: StoreInstances): void {
       ])
     })
 
-    it.each([0, 1, 3])('is dropped when its version is %i and 1 waits', async (version) => {
-      const stale = nextSession({ ...sample.session, version: version - 1 }, 'stale')
-      expect(await store().saveProviderSession(stale)).toBe(false)
-      expect(await dueSignOuts(store(), start)).toEqual([sample.session])
-    })
+    it.each([0, 1, 3])(
+      'a session saved after its grant ended is dropped when its version is %i and 1 waits',
+      async (version) => {
+        const stale = nextSession({ ...sample.session, version: version - 1 }, 'stale')
+        expect(await store().saveProviderSession(stale)).toBe(false)
+        expect(await dueSignOuts(store(), start)).toEqual([sample.session])
+      },
+    )
 
-    it('is dropped when the sign-out is done', async () => {
+    it('a session saved after its grant ended is dropped when the sign-out is done', async () => {
       await store().removeSignOut(sample.grant.id)
       expect(await store().saveProviderSession(nextSession(sample.session))).toBe(false)
       expect(await dueSignOuts(store(), start + grantSeconds)).toEqual([])
     })
 
-    it('fifty saves and ends at once: the newest session is signed out, in any order', async () => {
+    it('fifty saves and ends of a grant at once: the newest session is signed out, in any order', async () => {
       const other = await addGrant(store(), grantSample('b'))
       await race(async (each, index) =>
         index % 2 === 0
@@ -154,7 +157,7 @@ function describeRefusedSessions({ store, race }: StoreInstances): void {
       sample = await addGrant(store(), grantSample('a'))
     })
 
-    it('ends its grant and no other, for good; nothing is left to sign out, nothing sealed is left', async () => {
+    it('a refused session ends its grant and no other, for good; nothing is left to sign out, nothing sealed is left', async () => {
       const { grant, tokens } = sample
       const other = await addGrant(store(), grantSample('b'))
       const sealed = 'gone.sealed'
@@ -181,7 +184,7 @@ function describeRefusedSessions({ store, race }: StoreInstances): void {
     it.each([
       ['older than the stored one', 1],
       ['newer than the stored one', 3],
-    ])('ends nothing when it is %s', async (_what, version) => {
+    ])('a refused session ends nothing when it is %s', async (_what, version) => {
       await store().saveProviderSession(nextSession(sample.session))
       expect(await refuse(version)).toBe(false)
       expect(await store().findAccessToken(sample.tokens.accessHash, start + 5)).toBeDefined()
@@ -189,19 +192,19 @@ function describeRefusedSessions({ store, race }: StoreInstances): void {
       expect(await store().findProviderSession(sample.grant.id)).toEqual(nextSession(sample.session))
     })
 
-    it('ends nothing that has ended: the first reason and the sign-out stay', async () => {
+    it('a refused session ends nothing that has ended: the first reason and the sign-out stay', async () => {
       await store().endGrant(sample.grant.id, 'code_reuse', start)
       expect(await refuse(1)).toBe(false)
       expect((await store().findRefreshToken(sample.tokens.refreshHash))?.endReason).toBe('code_reuse')
       expect(await dueSignOuts(store(), start + 5)).toEqual([sample.session])
     })
 
-    it('fifty callers: one ended it', async () => {
+    it('fifty callers end a refused session once', async () => {
       const ended = await race((each) => refuse(1, start + 5, each))
       expect(ended.filter(Boolean)).toHaveLength(1)
     })
 
-    it('fifty refusals and saves at once: the grant ends or the new session lives, never both', async () => {
+    it('fifty refusals and saves of a session at once: the grant ends or the new session lives, never both', async () => {
       const answers = await race((each, index) =>
         index % 2 === 0 ? refuse(1, start + 5, each) : each.saveProviderSession(nextSession(sample.session)),
       )

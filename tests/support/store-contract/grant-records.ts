@@ -29,7 +29,7 @@ function describeLists({ store }: StoreInstances): void {
     (await store().listGrants(of, { after, limit })).map(({ grant }) => grant.id)
 
   describe('lists of grants', () => {
-    it('lists grants of a user, of a client or all, by id, page by page', async () => {
+    it('the store lists grants of a user, of a client or all, by id, page by page', async () => {
       for (const [index, id] of ['d', 'a', 'B', 'c', 'e'].entries()) {
         const user = person(index % 2 ? 'bob' : 'ann')
         await addGrant(store(), grantSample(id, { id, user, clientId: index < 3 ? 'one' : 'two' }))
@@ -43,7 +43,7 @@ function describeLists({ store }: StoreInstances): void {
       expect(await list({ clientId: 'two' }, 'e')).toEqual([])
     })
 
-    it('say when and why a grant ended, until it is collected', async () => {
+    it('lists of grants show when and why a grant ended, until it is collected', async () => {
       const a = await addGrant(store(), grantSample('a', { clientId: 'one' }))
       const b = await addGrant(store(), grantSample('b', { clientId: 'one' }))
       const c = await addGrant(store(), grantSample('c', { clientId: 'one' }))
@@ -93,7 +93,7 @@ function describeUses({ store, race }: StoreInstances): void {
       await addGrant(store(), grantSample('b'))
     })
 
-    it('records uses of many grants at once, and changes nothing else of them', async () => {
+    it('the store records uses of many grants at once, and changes nothing else of them', async () => {
       await store().recordGrantUses([use('a', 5, '192.0.2.1'), use('b', 6)])
       expect(await store().findGrant('grant a')).toStrictEqual({
         grant: grantSample('a').grant,
@@ -113,7 +113,7 @@ function describeUses({ store, race }: StoreInstances): void {
       ['in one, of the same second', [[use('a', 2, 'x'), use('a', 2, 'y')]], 'y'],
       ['in two, of the same second', [[use('a', 2, 'x')], [use('a', 2, 'y')]], 'y'],
       ['and an address that is not known any more', [[use('a', 1, 'x')], [use('a', 2)]], undefined],
-    ])('the later one stays: %s', async (_what, batches, address) => {
+    ])('the later use of a grant stays: %s', async (_what, batches, address) => {
       for (const batch of batches) await store().recordGrantUses(batch)
       expect(await lastUse('a')).toStrictEqual({ usedAt: start + 2, address, tool: undefined })
       expect(await lastUse('b')).toBeUndefined()
@@ -124,7 +124,7 @@ function describeUses({ store, race }: StoreInstances): void {
       ['not of a late note', [[use('a', 2, 'x', { tool: 't' })], [use('a', 1, 'x', { tool: 's' })]], 't'],
       ['before one without', [[use('a', 1, 'x', { tool: 't' })], [use('a', 2, 'x')]], 't'],
       ['before one without, in one batch', [[use('a', 2, 'x'), use('a', 1, 'x', { tool: 't' })]], 't'],
-    ])('keep the last tool: that %s', async (_what, batches, tool) => {
+    ])('a grant keeps its last tool: that %s', async (_what, batches, tool) => {
       for (const batch of batches) await store().recordGrantUses(batch)
       expect(await lastUse('a')).toStrictEqual({ usedAt: start + 2, address: 'x', tool })
     })
@@ -136,7 +136,7 @@ function describeUses({ store, race }: StoreInstances): void {
       ['in one batch', [[use('a', 3, 'x', pair('p', 1)), use('a', 2, 'x', pair('q', 2))]]],
       ['and a use without', [[use('a', 2, 'x', pair('q', 2))], [use('a', 3, 'x')]]],
       ['and a later use that is known', [[use('a', 3, 'x')], [use('a', 2, 'y', pair('q', 2))]]],
-    ])('keep the later two addresses: %s', async (_what, batches) => {
+    ])('a grant keeps the later two addresses: %s', async (_what, batches) => {
       for (const batch of batches) await store().recordGrantUses(batch)
       const record = await store().findGrant('grant a')
       expect(record?.twoAddresses).toStrictEqual({ addresses: ['q', 'other'], at: start + 2 })
@@ -144,7 +144,7 @@ function describeUses({ store, race }: StoreInstances): void {
       expect((await store().findGrant('grant b'))?.twoAddresses).toBeUndefined()
     })
 
-    it('ignores uses of unknown and ended grants', async () => {
+    it('the store ignores uses of unknown and ended grants', async () => {
       await store().endGrant('grant b', 'code_reuse', start)
       await store().recordGrantUses([])
       await store().recordGrantUses([use('nothing', 1), use('a', 2), use('', 3), use('b', 4), use('A', 5)])
@@ -154,7 +154,7 @@ function describeUses({ store, race }: StoreInstances): void {
       expect(await store().listGrants(undefined, { after: '', limit: 9 })).toHaveLength(2)
     })
 
-    it('fifty batches at once, each in another order: the latest stays', async () => {
+    it('fifty batches of uses at once, each in another order: the latest stays', async () => {
       await race((each, index) => {
         const part = { tool: `t${index}`, ...pair(`p${index}`, index) }
         const uses = [use('a', index, `${index}`, part), use('b', index, `${index}`, part)]
@@ -181,7 +181,7 @@ function describeEndings({ store, race }: StoreInstances): void {
     it.each([
       ['a user', { userId: 'p#ann' }, ['grant a', 'grant b'], 'grant c'],
       ['a client', { clientId: 'one' }, ['grant a', 'grant c'], 'grant b'],
-    ])('of %s end, as each by itself', async (_whose, of, ended, other) => {
+    ])('all grants of %s end, as each by itself', async (_whose, of, ended, other) => {
       const samples = [
         await add('a'),
         await add('b', { clientId: 'two' }),
@@ -203,7 +203,7 @@ function describeEndings({ store, race }: StoreInstances): void {
       }
     })
 
-    it('not those that have ended or expired: their first reason stays, and nothing is due twice', async () => {
+    it('ending all grants leaves ended and expired ones alone: their first reason stays, and nothing is due twice', async () => {
       await add('a')
       await add('b', { expiresAt: start + 5 })
       await add('c', { expiresAt: start + 6 })

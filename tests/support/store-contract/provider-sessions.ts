@@ -21,7 +21,7 @@ function describeSaving({ store, race }: StoreInstances): void {
       session = (await addGrant(store(), grantSample('a'))).session
     })
 
-    it('replaces the version before it, and nothing else', async () => {
+    it('saving a provider session replaces the version before it, and nothing else', async () => {
       const other = await addGrant(store(), grantSample('b'))
       expect(await store().saveProviderSession(next(2))).toBe(true)
       expect(await store().findProviderSession(session.grantId)).toEqual(next(2))
@@ -33,13 +33,13 @@ function describeSaving({ store, race }: StoreInstances): void {
       ['the version that is stored', 2],
       ['an older version', 1],
       ['a version too far ahead', 4],
-    ])('refuses %s', async (_what, version) => {
+    ])('saving a provider session refuses %s', async (_what, version) => {
       await store().saveProviderSession(next(2))
       expect(await store().saveProviderSession(next(version, 'stale'))).toBe(false)
       expect(await store().findProviderSession(session.grantId)).toEqual(next(2))
     })
 
-    it('fifty writers of one version: one wins', async () => {
+    it('fifty writers of one version of a provider session: one wins', async () => {
       const saved = await race((each, index) => each.saveProviderSession(next(2, `racer ${index}`)))
       expect(saved.filter(Boolean)).toHaveLength(1)
       const found = await store().findProviderSession(session.grantId)
@@ -133,11 +133,11 @@ function describeLeases({ store, race }: StoreInstances): void {
         [take('one', 0, 1), take('one', 1, 2), save, take('two', 1, 1, 2)],
       ],
       ['of one grant do not concern another', [take('one', 0, 1), ofAnotherGrant, take('two', 0, 1)]],
-    ])('%s', async (_what, steps) => {
+    ])('leases: %s', async (_what, steps) => {
       for (const step of steps) await step()
     })
 
-    it('go to one of fifty owners, as the first attempt', async () => {
+    it('a lease goes to one of fifty owners, as the first attempt', async () => {
       const results = await race((each, index) =>
         each.leaseProviderSession(
           { grantId: sample.grant.id, version: 1, owner: `owner ${index}`, until: start + 15 },
@@ -170,14 +170,14 @@ function describeRefusals({ store }: StoreInstances): void {
       sample = await addGrant(store(), grantSample('a'))
     })
 
-    it('keeps the time of the first one', async () => {
+    it('the store keeps the time of the first refusal', async () => {
       expect(await attempt(start, false)).toBeUndefined()
       expect(await attempt(start + 5, true)).toBe(start + 5)
       expect(await attempt(start + 20, true)).toBe(start + 5)
       expect(await attempt(start + 40, false)).toBe(start + 5)
     })
 
-    it('a new session of the same grant begins without one', async () => {
+    it('a new session of the same grant begins without a refusal', async () => {
       await attempt(start + 5, true)
       const next = { ...nextSession(sample.session), issuedAt: start + 60 }
       await store().saveProviderSession(next)
@@ -185,13 +185,13 @@ function describeRefusals({ store }: StoreInstances): void {
       expect(await attempt(start + 80, true, 2)).toBe(start + 80)
     })
 
-    it('a session that is only resealed keeps it', async () => {
+    it('a session that is only resealed keeps its refusal', async () => {
       await attempt(start + 5, true)
       await store().saveProviderSession({ ...sample.session, version: 2, sealed: 'other.sealed' })
       expect(await attempt(start + 70, true, 2)).toBe(start + 5)
     })
 
-    it('of one grant does not concern another, and without the lease nothing is recorded', async () => {
+    it('a refusal of one grant does not concern another, and without the lease nothing is recorded', async () => {
       await attempt(start + 5, true)
       const other = await addGrant(store(), grantSample('b'))
       const foreign = { grantId: other.grant.id, owner: 'two', outcomeKnown: true, refusedAt: start + 6 }

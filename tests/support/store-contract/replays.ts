@@ -50,7 +50,7 @@ function describeWindow({ store }: StoreInstances): void {
         [() => rotate(first, 'w', start + 119)],
         120,
       ],
-    ])('closes %s', async (_when, uses, seconds) => {
+    ])('the window of a used refresh token closes %s', async (_when, uses, seconds) => {
       for (const use of uses) await use()
       expect(await rotate(first, 'x', start + seconds)).toMatchObject({
         kind: 'replayed',
@@ -59,7 +59,7 @@ function describeWindow({ store }: StoreInstances): void {
       expect((await rotate(first, 'y', start + seconds + 1)).kind).toBe('reused')
     })
 
-    it('is open for short-lived access tokens as well, collected or not', async () => {
+    it('the window of a used refresh token is open for short-lived access tokens as well, collected or not', async () => {
       const brief = { ...successorSample('a 3'), accessExpiresAt: start + 1 }
       await store().rotateRefreshToken('refresh a 2', brief, rotationTerms(start))
       while ((await store().collectExpired(start + 110, 500)) > 0);
@@ -85,7 +85,7 @@ function describeReplayRecords({ store, race }: StoreInstances): void {
   describe('replays of refresh tokens', () => {
     beforeEach(() => addGrant(store(), grantSample('a')))
 
-    it('say when and from where the token was used first, and are counted with their grant, with both addresses when these differ', async () => {
+    it('replays show when and from where the token was used first, and are counted with their grant, with both addresses when these differ', async () => {
       await rotate(start, '192.0.2.1')
       expect(await replays()).toBeUndefined()
       await rotate(start + 1, '192.0.2.1')
@@ -108,13 +108,13 @@ function describeReplayRecords({ store, race }: StoreInstances): void {
       ['the first address is not known', undefined, '192.0.2.1'],
       ['the second is not known', '192.0.2.1', undefined],
       ['both are of one /64', '2001:db8::1', '2001:db8::2'],
-    ])('name no addresses when %s', async (_when, one, other) => {
+    ])('replays name no addresses when %s', async (_when, one, other) => {
       await rotate(start, one)
       await rotate(start + 1, other)
       expect(await replays()).toStrictEqual({ count: 1, lastAt: start + 1, addresses: undefined })
     })
 
-    it('fifty at once are all counted', async () => {
+    it('fifty replays at once are all counted', async () => {
       await rotate(start)
       await race((each) => rotate(start, undefined, each))
       expect(await replays()).toMatchObject({ count: 50 })
@@ -137,7 +137,7 @@ function describeUsedTokens({ store }: StoreInstances): void {
       sample = await addGrant(store(), grantSample('a'))
     })
 
-    it('RFC 9700 4.14.2: are collected, and their family still names the grant', async () => {
+    it('RFC 9700 4.14.2: used refresh tokens are collected, and their family still names the grant', async () => {
       await rotate(sample.tokens.refreshHash, 'a 2', start)
       await rotate('refresh a 2', 'a 3', start + 1800)
       await collect(start + 3599)
@@ -151,7 +151,7 @@ function describeUsedTokens({ store }: StoreInstances): void {
       expect(found).toMatchObject({ grant: sample.grant, end: undefined })
     })
 
-    it('keeps an unused one as long as its grant, also when access tokens end', async () => {
+    it('the store keeps an unused refresh token as long as its grant, also when access tokens end', async () => {
       await rotate(sample.tokens.refreshHash, 'a 2', start)
       await store().removeAccessToken('access a 2')
       await collect(start + grantSeconds - 1)
@@ -161,7 +161,7 @@ function describeUsedTokens({ store }: StoreInstances): void {
       expect(await store().findRefreshToken('refresh a 2')).toBeUndefined()
     })
 
-    it('are removed with their grant, in any order in which their access tokens end', async () => {
+    it('used refresh tokens are removed with their grant, in any order in which their access tokens end', async () => {
       const long = { ...successorSample('a 2'), accessExpiresAt: start + grantSeconds }
       await store().rotateRefreshToken(sample.tokens.refreshHash, long, rotationTerms(start))
       await rotate('refresh a 2', 'a 3', start + 10)

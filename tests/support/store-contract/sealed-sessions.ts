@@ -26,13 +26,13 @@ export function describeSealedSessions({ store }: StoreInstances): void {
     (await list(kid, after, limit)).map(({ grantId }) => grantId)
 
   describe('keys that something is sealed with', () => {
-    it('lists sealed sessions once each, in order', async () => {
+    it('listSealingKeys lists the key of each sealed session once, in order', async () => {
       const kids = ['b', 'a', 'B', '2026-01', 'b', 'a', 'a']
       for (const [index, kid] of kids.entries()) await addSealed(`${index}`, kid)
       expect(await store().listSealingKeys()).toEqual(['2026-01', 'B', 'a', 'b'])
     })
 
-    it('a session that waits for its sign-out counts, until that is done', async () => {
+    it('listSealingKeys counts a session that waits for its sign-out, until that is done', async () => {
       const { grant } = await addSealed('a', 'k')
       await store().endGrant(grant.id, 'code_reuse', start)
       expect(await store().listSealingKeys()).toEqual(['k'])
@@ -40,7 +40,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
       expect(await store().listSealingKeys()).toEqual([])
     })
 
-    it('a code counts with its session, until it is used', async () => {
+    it('listSealingKeys counts a code with its session, until it is used', async () => {
       const { code, session, tokens } = sealedSample('a', 'k')
       await store().addAuthorizationCode(code, session)
       expect(await store().listSealingKeys()).toEqual(['k'])
@@ -49,7 +49,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
       expect(await store().listSealingKeys()).toEqual(['other'])
     })
 
-    it('sign-ins on their way count', async () => {
+    it('listSealingKeys counts pending sign-ins', async () => {
       await store().addSocialSignIn({ ...socialSignInSample('s'), sealed: 'social.x' }, 5)
       const pending = secondFactorSample('f')
       await store().addSecondFactor({
@@ -65,7 +65,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
   })
 
   describe('sessions sealed with a key', () => {
-    it('lists the sessions of grants, and those waiting for their sign-out, by grant id', async () => {
+    it('the list of sealed sessions has those of grants, and those waiting for their sign-out, by grant id', async () => {
       const samples: GrantSample[] = []
       for (const name of ['d', 'a', 'c', 'b']) samples.push(await addSealed(name, 'k'))
       await addSealed('aa', 'other')
@@ -75,7 +75,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
       expect(await ids('other')).toEqual(['grant aa'])
     })
 
-    it('pages hold up to the limit and begin after the given id, over both kinds', async () => {
+    it('pages of sealed sessions hold up to the limit and begin after the given id, over both kinds', async () => {
       for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await addSealed(name, 'k')
       for (const name of ['a', 'd', 'e']) await store().endGrant(`grant ${name}`, 'code_reuse', start)
       expect(await ids('k', '', 3)).toEqual(['grant a', 'grant b', 'grant c'])
@@ -86,7 +86,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
       expect(await ids('k', '', 0)).toEqual([])
     })
 
-    it('saving under another key takes each off the list, waiting ones too', async () => {
+    it('saving a session under another key takes it off the list of the old one, waiting ones too', async () => {
       const live = await addSealed('a', 'old')
       const ended = await addSealed('b', 'old')
       await store().endGrant(ended.grant.id, 'code_reuse', start)
@@ -98,7 +98,7 @@ export function describeSealedSessions({ store }: StoreInstances): void {
       expect(await store().listSealingKeys()).toEqual(['new'])
     })
 
-    it('those of pending codes and sign-ins are not included: they expire on their own', async () => {
+    it('sessions of pending codes and sign-ins are not in the list of sealed ones: they expire on their own', async () => {
       const { code, session } = sealedSample('a', 'k')
       await store().addAuthorizationCode(code, session)
       await store().addSecondFactor({ ...secondFactorSample('f'), session: sessionSample('f', 'k.x') })

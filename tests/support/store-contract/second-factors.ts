@@ -11,7 +11,7 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
     store().attemptSecondFactor({ id, bindingHash, max: most }, now)
 
   describe('second factors', () => {
-    it('allows the most attempts; the next one ends it, and its session is due for sign-out', async () => {
+    it('a second factor allows the maximum of attempts; the next one ends it, and its session is due for sign-out', async () => {
       await store().addSecondFactor(pending)
       for (let count = 1; count <= most; count += 1) expect(await attempt(start + count)).toEqual(pending)
       expect(await dueSignOuts(store(), start + 600)).toEqual([])
@@ -25,12 +25,12 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
     it.each([
       ['until the second before its end', 599, true],
       ['not at its end', 600, false],
-    ])('may be tried %s', async (_when, after, live) => {
+    ])('a second factor may be tried %s', async (_when, after, live) => {
       await store().addSecondFactor(pending)
       expect((await attempt(start + after)) !== undefined).toBe(live)
     })
 
-    it('another browser learns nothing, and its attempts do not count', async () => {
+    it('another browser learns nothing of a second factor, and its attempts do not count', async () => {
       await store().addSecondFactor(pending)
       for (let count = 0; count < 2 * most; count += 1) {
         expect(await attempt(start, 'a', 'other browser')).toBeUndefined()
@@ -43,7 +43,7 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
     it.each([
       ['that was taken up leaves nothing to sign out', false, []],
       ['that was abandoned has its session due for sign-out', true, [pending.session]],
-    ])('one %s', async (_what, signOut, due) => {
+    ])('a second factor %s', async (_what, signOut, due) => {
       await store().addSecondFactor(pending)
       expect(await store().removeSecondFactor('a', signOut, start + 5)).toBe(true)
       expect(await attempt(start + 5)).toBeUndefined()
@@ -52,7 +52,7 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start + 5)).toEqual(due)
     })
 
-    it('fifty attempts at once: the most succeed, and the sign-out is due once', async () => {
+    it('fifty attempts of a second factor at once: the maximum succeeds, and the sign-out is due once', async () => {
       await store().addSecondFactor(pending)
       const answers = await race((each) =>
         each.attemptSecondFactor({ id: 'a', bindingHash: 'binding', max: most }, start),
@@ -61,7 +61,7 @@ export function describeSecondFactors({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start)).toEqual([pending.session])
     })
 
-    it('lets exactly one of fifty callers take a second factor', async () => {
+    it('the store lets exactly one of fifty callers take a second factor', async () => {
       await store().addSecondFactor(pending)
       const taken = await race((each, index) => each.removeSecondFactor('a', index % 2 === 0, start))
       expect(taken.filter(Boolean)).toHaveLength(1)

@@ -14,7 +14,7 @@ export function describeSignOuts({ store, race }: StoreInstances): void {
   }
 
   describe('sign-outs', () => {
-    it('a claimed one comes back at the end of the claim, counted', async () => {
+    it('a claimed sign-out comes back at the end of the claim, counted', async () => {
       const { session } = await ended('a')
       expect(await claim(10, start + 30, start)).toEqual([{ session, attempts: 1, since: start }])
       expect(await claim(10, start + 60, start + 29)).toEqual([])
@@ -22,7 +22,7 @@ export function describeSignOuts({ store, race }: StoreInstances): void {
       expect(await claim(10, start + 90, start + 60)).toEqual([{ session, attempts: 3, since: start }])
     })
 
-    it('claims sign-outs in the order in which they are due, up to the limit', async () => {
+    it('the store claims sign-outs in the order in which they are due, up to the limit', async () => {
       const late = await ended('a', 9)
       const early = await ended('b', 1)
       const middle = await ended('c', 5)
@@ -32,7 +32,7 @@ export function describeSignOuts({ store, race }: StoreInstances): void {
       expect(await claim(0, start + 30, start + 9)).toEqual([])
     })
 
-    it('a postponed one is due later, behind the others, and keeps its age and count; one that is done is gone, and no other', async () => {
+    it('a postponed sign-out is due later, behind the others, and keeps its age and count; a completed one is gone, and no other', async () => {
       const a = await ended('a', 1)
       const b = await ended('b', 2)
       await claim(10, start + 30, start + 2)
@@ -48,7 +48,7 @@ export function describeSignOuts({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start)).toEqual([b.session])
     })
 
-    it('fifty workers at once: no two get the same', async () => {
+    it('fifty workers at once get different sign-outs', async () => {
       const samples = await race((each, index) => addGrant(each, grantSample(`racer ${index}`)))
       await race((each, index) => each.endGrant(samples[index]?.grant.id ?? '', 'code_reuse', start))
       const claims = await race((each) => each.claimSignOuts({ limit: 3, until: start + 30 }, start))

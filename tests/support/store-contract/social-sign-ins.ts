@@ -18,13 +18,13 @@ export function describeSocialSignIns({ store, race }: StoreInstances): void {
     (await store().listSocialSignIns(bindingHash, now)).map(({ id }) => id)
 
   describe('pending social sign-ins', () => {
-    it('lists one until the second before it expires', async () => {
+    it('the store lists a social sign-in until the second before it expires', async () => {
       await store().addSocialSignIn(socialSignInSample('a'), 5)
       expect(await listed('binding', start + 599)).toEqual(['a'])
       expect(await listed('binding', start + 600)).toEqual([])
     })
 
-    it('keeps the newest five of one browser, listed newest first, and all of the others', async () => {
+    it('the store keeps the newest five social sign-ins of one browser, listed newest first, and all of the others', async () => {
       await store().addSocialSignIn(socialSignInSample('other', 'other browser'), 5)
       for (const id of ['q', 'z', 'b', 'y', 'a', 'm', 'c'])
         await store().addSocialSignIn(socialSignInSample(id), 5)
@@ -35,12 +35,12 @@ export function describeSocialSignIns({ store, race }: StoreInstances): void {
       expect(await store().removeSocialSignIn('q')).toBe(false)
     })
 
-    it('fifty tabs at once leave five', async () => {
+    it('fifty social sign-ins of one browser at once leave five', async () => {
       await race((each, tab) => each.addSocialSignIn(socialSignInSample(`tab ${tab}`), 5))
       expect(await listed('binding')).toHaveLength(5)
     })
 
-    it('lets exactly one of fifty callers take a social sign-in', async () => {
+    it('the store lets exactly one of fifty callers take a social sign-in', async () => {
       await store().addSocialSignIn(socialSignInSample('a'), 5)
       await store().addSocialSignIn(socialSignInSample('b'), 5)
       const taken = await race((each) => each.removeSocialSignIn('a'))

@@ -56,13 +56,13 @@ export function describeStore(name: string, open: () => Promise<OpenedStore>): v
 }
 
 function describeKeeping({ store, reopen }: StoreInstances): void {
-  it('can be prepared before its first use, and again', async () => {
+  it('a store can be prepared before its first use, and again', async () => {
     await store().prepare()
     await store().prepare()
     expect(await store().findClient('nothing')).toBeUndefined()
   })
 
-  it('everything that resolved is there after reopening', async () => {
+  it('everything that a store confirmed is there after reopening', async () => {
     const kept = await addGrant(store(), grantSample('kept'))
     const ended = await addGrant(store(), grantSample('ended'))
     await store().addClient(clientSample)

@@ -24,13 +24,13 @@ function describeAccessTokens({ store }: StoreInstances): void {
       ['when the token ends', 3600, false, grantSeconds],
       ['a second before its grant ends', 99, true, 100],
       ['when its grant ends', 100, false, 100],
-    ])('RFC 6749 5.1: %s', async (_when, after, live, seconds) => {
+    ])('RFC 6749 5.1: an access token %s', async (_when, after, live, seconds) => {
       const { tokens } = await addGrant(store(), grantSample('a', { expiresAt: start + seconds }))
       const found = await store().findAccessToken(tokens.accessHash, start + after)
       expect(found !== undefined).toBe(live)
     })
 
-    it('RFC 7009 2.1: removed, it is not found any more; its grant and the others of it go on', async () => {
+    it('RFC 7009 2.1: a removed access token is not found any more; its grant and the others of it go on', async () => {
       const { tokens } = await addGrant(store(), grantSample('a'))
       const options = rotationTerms(start)
       await store().rotateRefreshToken(tokens.refreshHash, successorSample('a 2'), options)
@@ -54,7 +54,7 @@ function describeRotation({ store, race }: StoreInstances): void {
       sample = await addGrant(store(), grantSample('a'))
     })
 
-    it('rotates into a successor with its own scope; the older access token lives on', async () => {
+    it('a refresh token rotates into a successor with its own scope; the older access token lives on', async () => {
       const { tokens, grant } = sample
       const narrowed = { ...successorSample('a 2'), scope: 'narrow' }
       expect(await store().rotateRefreshToken(tokens.refreshHash, narrowed, rotationTerms(start))).toEqual({
@@ -69,7 +69,7 @@ function describeRotation({ store, race }: StoreInstances): void {
       })
     })
 
-    it('says when it got its successor, replayed or not', async () => {
+    it('a used refresh token shows when it got its successor, replayed or not', async () => {
       await rotate(sample.tokens.refreshHash, 'a 2', start + 7)
       await rotate(sample.tokens.refreshHash, 'x', start + 60)
       expect(await store().findRefreshToken(sample.tokens.refreshHash)).toEqual({
@@ -84,7 +84,7 @@ function describeRotation({ store, race }: StoreInstances): void {
       expect((await store().findRefreshToken('refresh a 2'))?.usedAt).toBe(start + 600)
     })
 
-    it('fifty rotations at once: one successor, which all get', async () => {
+    it('fifty rotations of a refresh token at once: one successor, which all get', async () => {
       const results = await race((each, index) =>
         rotate(sample.tokens.refreshHash, `racer ${index}`, start, each),
       )
@@ -118,7 +118,7 @@ function describeRotation({ store, race }: StoreInstances): void {
     it.each([
       ['a second before the grant ends', grantSeconds - 1, 'rotated'],
       ['when the grant ends', grantSeconds, 'ended'],
-    ])('rotated %s', async (_when, after, kind) => {
+    ])('a refresh token rotated %s', async (_when, after, kind) => {
       expect((await rotate(sample.tokens.refreshHash, 'late', start + after)).kind).toBe(kind)
     })
   })
@@ -129,7 +129,7 @@ function describeRotation({ store, race }: StoreInstances): void {
       await rotate(sample.tokens.refreshHash, 'a 2', start)
     })
 
-    it('RFC 9700 4.14.2: presented again after 121 s, the grant ends with all its tokens', async () => {
+    it('RFC 9700 4.14.2: a used refresh token presented again after 121 s ends the grant with all its tokens', async () => {
       const other = await addGrant(store(), grantSample('b'))
       expect(await rotate(sample.tokens.refreshHash, 'thief', start + 121)).toEqual({ kind: 'reused' })
       for (const hash of [sample.tokens.accessHash, 'access a 2', 'access thief']) {
@@ -145,7 +145,7 @@ function describeRotation({ store, race }: StoreInstances): void {
       expect(await dueSignOuts(store(), start + 121)).toEqual([sample.session])
     })
 
-    it('fifty late presentations at once: one is the reuse, for the rest the grant has ended', async () => {
+    it('fifty late presentations of a used refresh token at once: one is the reuse, for the rest the grant has ended', async () => {
       const results = await race((each, index) =>
         rotate(sample.tokens.refreshHash, `t ${index}`, start + 200, each),
       )

@@ -24,7 +24,7 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
     store().redeemAuthorizationCode(`code ${name}`, mintedSample(`${name} 1`), now)
 
   describe('unredeemed codes', () => {
-    it('lists codes by user, by client and all, in the order in which they expire', async () => {
+    it('the store lists unredeemed codes by user, by client and all, in the order in which they expire', async () => {
       const late = await allow('late', start + 120)
       const soon = await allow('soon')
       const other = grantSample('other')
@@ -42,7 +42,7 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
       expect(await store().listUnredeemedCodes({ userId: 'one' }, page)).toEqual([])
     })
 
-    it('lists no code that is redeemed, expired or ended', async () => {
+    it('the store lists no code that is redeemed, expired or ended', async () => {
       await allow('redeemed')
       await allow('expired', start)
       await allow('ended')
@@ -52,7 +52,7 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
       expect(await store().listUnredeemedCodes({ userId: ada.id }, page)).toEqual([])
     })
 
-    it('one that is ended is expired, and its session due for sign-out at once', async () => {
+    it('an ended code is expired, and its session due for sign-out at once', async () => {
       const { session } = await allow('a')
       expect(await store().expireCode('code a', start + 5)).toBe(true)
       expect(await redeem('a', start + 5)).toEqual({ kind: 'expired' })
@@ -65,7 +65,7 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
     it.each([
       ['redeemed', 'code redeemed'],
       ['expired', 'code expired'],
-    ])('nothing is ended of one that is %s', async (_what, hash) => {
+    ])('ending a code that is %s changes nothing', async (_what, hash) => {
       await allow('expired', start)
       await allow('redeemed')
       await redeem('redeemed')
@@ -77,7 +77,7 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
     it.each([
       ['user', { userId: ada.id }],
       ['client', { clientId: 'one' }],
-    ] as const)('end with all grants of a %s, and with no other', async (_whose, of) => {
+    ] as const)('unredeemed codes end with all grants of a %s, and with no other', async (_whose, of) => {
       const live = await addGrant(store(), grantSample('live', { user: ada, clientId: 'one' }))
       const waiting = await allow('waiting')
       const other = grantSample('other')
@@ -92,7 +92,7 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
       expect(await store().endGrants(of, 'revoked_by_user', page)).toEqual([])
     })
 
-    it('count within the limit of a page', async () => {
+    it('unredeemed codes count within the limit of a page', async () => {
       for (const name of ['a', 'b', 'c']) await allow(name)
       for (const name of ['d', 'e']) await addGrant(store(), grantSample(name, { user: ada }))
       const ended: number[] = []
@@ -101,7 +101,7 @@ export function describeUnredeemedCodes({ store, race }: StoreInstances): void {
       expect(ended).toEqual([2, 2, 1])
     })
 
-    it('fifty redemptions and ends at once: no grant of the user lives afterwards', async () => {
+    it('fifty redemptions and ends of a code at once: no grant of the user lives afterwards', async () => {
       await allow('a')
       await race<unknown>((each, index) =>
         index % 2 === 0
