@@ -101,7 +101,8 @@ function createCommandLine(
 }
 
 function describeCommand(command: Command, row: CommandRow): void {
-  command.description(row.description).option('--json', row.json)
+  const { json = 'print the facts as one JSON object on stdout' } = row
+  command.description(row.description).option('--json', json)
   for (const [flags, text] of Object.entries(row.switches ?? {})) command.option(flags, text)
   const lines = row.examples.map((example) => `  ${program} ${example}`.trimEnd())
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)

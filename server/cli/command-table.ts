@@ -1,8 +1,6 @@
 import { type CommandRow, exitCode } from './command.ts'
 import { printFacts } from './terminal.ts'
 
-const factsAsJson = 'print the facts as one JSON object on stdout'
-
 /** The commands besides the operations of `core/operator`. The first is the default. */
 export const ownCommands: readonly CommandRow[] = [
   {
@@ -15,14 +13,12 @@ export const ownCommands: readonly CommandRow[] = [
   {
     usage: 'doctor',
     description: 'Check everything that the server depends on, and say how to fix it. Changes nothing.',
-    json: factsAsJson,
     examples: ['doctor', 'doctor --json'],
     run: async (input) => (await import('./doctor/doctor.ts')).doctor(input),
   },
   {
     usage: 'migrate',
     description: 'Update the schema of the store, as a starting server does.',
-    json: factsAsJson,
     examples: ['migrate', 'migrate --store sqlite:/var/lib/drawbridge/server.db --json'],
     shown: ['store'],
     run: async (input) => (await import('./migrate.ts')).migrate(input),
@@ -30,7 +26,6 @@ export const ownCommands: readonly CommandRow[] = [
   {
     usage: 'keys generate',
     description: 'Print a new entry for DRAWBRIDGE_SECRET_KEYS, which is a secret. Changes nothing.',
-    json: factsAsJson,
     examples: ['keys generate', 'keys generate > secret-keys'],
     shown: [],
     async run(input) {

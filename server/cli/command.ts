@@ -31,8 +31,8 @@ export interface CommandRow {
   /** With its operands: `keys remove <kid...>`, `grants revoke [grant-id]`. */
   usage: string
   description: string
-  /** Help text of `--json`. */
-  json: string
+  /** Help text of `--json`, if it prints anything but one JSON object. */
+  json?: string | undefined
   /** Without the name of the program. */
   examples: readonly string[]
   /** Its own flags with their help: `--all` is on or off, `--user <sub>` takes a value. */

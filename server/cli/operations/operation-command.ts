@@ -39,9 +39,7 @@ export const operationCommands: readonly CommandRow[] = commandOperations.map((o
   return {
     usage,
     description: summary,
-    json: followKey
-      ? 'print one JSON array on stdout; with --follow one object a line'
-      : 'print the facts as one JSON object on stdout',
+    json: followKey && 'print one JSON array on stdout; with --follow one object a line',
     examples,
     switches: Object.fromEntries([
       ...flags.map((name) => flagRow(name, input)),

@@ -14,9 +14,12 @@ import {
   seconds,
   switchParameter,
   textParameter,
+  timeText,
 } from './operation.ts'
 
 const maxListed = 10_000
+/** Of the date in {@link timeText}. */
+const dayLength = 10
 
 /** One client as shown to operators. Contains no secrets. */
 const clientSchema = z.object({
@@ -98,13 +101,9 @@ function cellsOf(row: ReturnType<typeof factsOf>): string[] {
     row.introspects ? `${row.kind}, introspects` : row.kind,
     plainText(row.client_name ?? '-'),
     row.token_endpoint_auth_method,
-    dayText(row.created_at),
-    row.expires_at === undefined ? '-' : dayText(row.expires_at),
+    timeText(row.created_at).slice(0, dayLength),
+    row.expires_at === undefined ? '-' : timeText(row.expires_at).slice(0, dayLength),
   ]
-}
-
-function dayText(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(0, 10)
 }
 
 /** Maximum number of ids compared with an unknown one. */

@@ -164,8 +164,8 @@ export async function listGrants(
   const isKept = (record: GrantRecord): boolean => isMeant(record) && (all || isLive(record, now))
   const records = new Map<string, ListedRecord>()
   for (const of of owners) {
-    for (const code of (await listWaiting(of, ports)).filter(isMeant))
-      records.set(code.grant.id, waitingRecord(code))
+    for (const { grant, expiresAt } of (await listWaiting(of, ports)).filter(isMeant))
+      records.set(grant.id, { grant: { ...grant, expiresAt }, isWaiting: true })
   }
   // Read after the waiting codes, so that one fetched in the meantime is listed as the grant it has become.
   for (const of of owners) {
@@ -186,18 +186,7 @@ export async function listGrants(
 }
 
 /** A {@link GrantRecord}, or a future grant whose tokens have not been fetched. */
-type ListedRecord = GrantRecord & { isWaiting?: true }
-
-function waitingRecord({ grant, expiresAt }: AuthorizationCodeRecord): ListedRecord {
-  return {
-    grant: { ...grant, expiresAt },
-    lastUse: undefined,
-    twoAddresses: undefined,
-    replays: undefined,
-    end: undefined,
-    isWaiting: true,
-  }
-}
+type ListedRecord = Pick<GrantRecord, 'grant'> & Partial<GrantRecord> & { isWaiting?: true }
 
 async function describe(
   records: readonly ListedRecord[],
@@ -229,6 +218,6 @@ async function describe(
 
 function stateOf(record: ListedRecord, now: number): GrantFacts['state'] {
   if (record.isWaiting) return 'waiting'
-  if (isLive(record, now)) return 'live'
-  return record.end ? 'ended' : 'expired'
+  if (record.end) return 'ended'
+  return record.grant.expiresAt > now ? 'live' : 'expired'
 }

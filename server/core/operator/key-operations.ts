@@ -174,7 +174,10 @@ function changeKeys(file: KeyFile, change: Parameters<KeyFile['change']>[0]): vo
 
 /** Formats keys with their uses, one a line below a head. */
 function keyTable(uses: readonly KeyUse[], colour: Colour): string {
-  const rows = uses.map((use) => [use.kid, countText(use), use.role, noteOf(use)])
+  const rows = uses.map((use) => {
+    const count = use.sessions === maxCounted ? `${maxCounted} or more` : String(use.sessions)
+    return [use.kid, count, use.role, noteOf(use)]
+  })
   const colours = { seals: 'green', opens: undefined, missing: 'red' } as const
   return textTable(['key', 'sealed sessions', 'role', ''], rows)
     .split('\n')
@@ -183,10 +186,6 @@ function keyTable(uses: readonly KeyUse[], colour: Colour): string {
       return wanted === undefined ? line : colour(wanted, line)
     })
     .join('\n')
-}
-
-function countText({ sessions }: KeyUse): string {
-  return sessions === maxCounted ? `${maxCounted} or more` : String(sessions)
 }
 
 function noteOf({ role, sessions, in_use: inUse }: KeyUse): string {

@@ -2,7 +2,7 @@ import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { z } from 'zod'
 import { createSealer } from '../seal.ts'
-import { type ResealCounts, type ResealPorts, resealSessions } from '../session/reseal.ts'
+import { type ResealCounts, resealSessions } from '../session/reseal.ts'
 import { resealOwnerPrefix } from '../session/session-seal.ts'
 import { StoreUnavailableError } from '../store-unavailable.ts'
 import { type OperatorPorts, seconds } from './operation.ts'
@@ -117,7 +117,13 @@ async function resealInRounds(ports: RotationPorts): Promise<Rotation> {
     ring.refresh()
     const kid = ring.keys()[0]?.kid ?? ''
     const round = { store, sealer, kid, runtime, owner, isStopped }
-    const { resealed, skipped, unsettled, unreadable } = await tryRound(round, note)
+    const { resealed, skipped, unsettled, unreadable } = await resealSessions(round).catch(
+      (error: unknown) => {
+        if (!(error instanceof StoreUnavailableError)) throw error
+        note(`${error.message} Trying again.`)
+        return { resealed: 0, skipped: 1, unsettled: 0, unreadable: 0 }
+      },
+    )
     Object.assign(rotation, { unsettled, unreadable, left: skipped, interrupted: isStopped() })
     rotation.resealed += resealed
     const now = runtime.now()
@@ -128,16 +134,6 @@ async function resealInRounds(ports: RotationPorts): Promise<Rotation> {
     const isSettled = resealed === 0 && skipped === 0 && now - begunAt >= noticeSeconds
     if (isSettled || rotation.interrupted || now - movedAt >= patienceSeconds) return rotation
     await runtime.sleep(1000)
-  }
-}
-
-async function tryRound(ports: ResealPorts, note: (text: string) => void): Promise<ResealCounts> {
-  try {
-    return await resealSessions(ports)
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error
-    note(`${error.message} Trying again.`)
-    return { resealed: 0, skipped: 1, unsettled: 0, unreadable: 0 }
   }
 }
 
