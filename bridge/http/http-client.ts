@@ -85,25 +85,19 @@ export interface NetworkConfig {
   userAgent: string
 }
 
-/** The `Authorization` header of one request. */
-export interface Authorization {
-  header: string
-}
-
 /** A refused request: 401, or 403 with `insufficient_scope`. */
 export interface Refusal {
   status: 401 | 403
-  /** The credential that was sent; undefined when there was none. */
-  used: Authorization | undefined
+  /** The `Authorization` header that was sent; undefined when there was none. */
+  used: string | undefined
   challenges: readonly AuthenticateChallenge[]
 }
 
-/** The next step after a {@link Refusal}. */
-export type RefusalOutcome =
-  /** Send the request again, once, with the current token. */
-  | { kind: 'retry' }
-  /** A person must sign in or allow more scopes. Whether to ask is the caller's decision. */
-  | { kind: 'sign_in_needed' }
+/**
+ * The next step after a {@link Refusal}. `retry`: send the request again, once, with the token source's current token. `sign_in_needed`: the
+ * user has to sign in, or to allow more; asking them is the caller's decision.
+ */
+export type RefusalOutcome = 'retry' | 'sign_in_needed'
 
 /**
  * The link at which a person signs in. Contains no secret besides the link itself. `askedBy` is the host of the server;

@@ -1,13 +1,13 @@
-import type { Authorization, AuthorizationPrompt, Refusal, RefusalOutcome } from '../http/http-client.ts'
+import type { AuthorizationPrompt, Refusal, RefusalOutcome } from '../http/http-client.ts'
 import type { Credential } from '../credentials/credential.ts'
 
 /** Provides tokens for all requests of this process and all processes of this user. Uses a refresh token only once. */
 export interface TokenSource {
   /**
-   * Returns the credential to send, or undefined without a login. Waits for a due refresh. Rejects with {@link OAuthFailure} when the
+   * Returns the `Authorization` header to send, or undefined without a login. Waits for a due refresh. Rejects with {@link OAuthFailure} when the
    * token has expired and cannot be renewed now.
    */
-  authorization(signal?: AbortSignal): Promise<Authorization | undefined>
+  authorization(signal?: AbortSignal): Promise<string | undefined>
   /** Handles a refusal by the server. Rejects like {@link TokenSource.authorization}. */
   refused(refusal: Refusal): Promise<RefusalOutcome>
 }

@@ -27,8 +27,8 @@ async function guarded(
       signIn: signIn.signIn,
       login: {
         tokens: {
-          authorization: () => Promise.resolve({ header: to.settings.auth ? 'Bearer old' : 'Bearer new' }),
-          refused: () => Promise.resolve({ kind: to.settings.auth ? 'sign_in_needed' : 'retry' }),
+          authorization: () => Promise.resolve(to.settings.auth ? 'Bearer old' : 'Bearer new'),
+          refused: () => Promise.resolve(to.settings.auth ? 'sign_in_needed' : 'retry'),
         },
       },
       ...ports,

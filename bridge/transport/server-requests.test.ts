@@ -47,17 +47,17 @@ describe('a request that is refused', () => {
   it('a refused request is sent again, once, with the new token', async () => {
     want('new', 401, 'Bearer resource_metadata="https://a/b", scope="mcp"')
     harness.token = 'old'
-    harness.onRefusal = () => ((harness.token = 'new'), { kind: 'retry' })
+    harness.onRefusal = () => ((harness.token = 'new'), 'retry')
     expect(await exchange(transport, call)).toHaveLength(1)
     expect(tokens()).toEqual(['Bearer old', 'Bearer new'])
-    expect(harness.refusals).toMatchObject([{ status: 401, used: { header: 'Bearer old' } }])
+    expect(harness.refusals).toMatchObject([{ status: 401, used: 'Bearer old' }])
     expect(harness.refusals[0]?.challenges[0]?.params.get('scope')).toBe('mcp')
   })
 
   it('a refused request is not sent again with the same token', async () => {
     want('never')
     harness.token = 'old'
-    harness.onRefusal = () => ({ kind: 'retry' })
+    harness.onRefusal = () => 'retry'
     await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'sign_in_needed', status: 401 })
     expect(tokens()).toEqual(['Bearer old', 'Bearer old'])
   })
@@ -65,7 +65,7 @@ describe('a request that is refused', () => {
   it('a refused request is sent with new tokens three times at most', async () => {
     want('never')
     let count = 0
-    harness.onRefusal = () => ((harness.token = `t${(count += 1)}`), { kind: 'retry' })
+    harness.onRefusal = () => ((harness.token = `t${(count += 1)}`), 'retry')
     await expect(exchange(transport, call)).rejects.toMatchObject({ fault: 'sign_in_needed' })
     expect(tokens()).toEqual([undefined, 'Bearer t1', 'Bearer t2', 'Bearer t3'])
   })
@@ -78,7 +78,7 @@ describe('a request that is refused', () => {
 
   it('a 403 asks for more scope if it names one, and is forbidden otherwise', async () => {
     want('more', 403, 'Bearer error="insufficient_scope", scope="a b"')
-    harness.onRefusal = () => ((harness.token = 'more'), { kind: 'retry' })
+    harness.onRefusal = () => ((harness.token = 'more'), 'retry')
     expect(await exchange(transport, call)).toHaveLength(1)
     expect(harness.refusals[0]?.status).toBe(403)
     want('none', 403, 'Bearer error="other"')

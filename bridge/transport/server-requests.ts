@@ -1,12 +1,6 @@
 import { CookieJar } from '../http/cookie-jar.ts'
 import { followRedirects } from '../http/follow-redirects.ts'
-import {
-  NetworkError,
-  discard,
-  type Authorization,
-  type HttpRequest,
-  type HttpResponse,
-} from '../http/http-client.ts'
+import { NetworkError, discard, type HttpRequest, type HttpResponse } from '../http/http-client.ts'
 import { endingOf, mayRepeat, type Retries, retriesOf, type Ending, type Sendable } from '../http/retry.ts'
 import { absenceOf, challengesOf, isSuccess, isTokenRefusal } from './failed-response.ts'
 import { TransportError, type TransportConfig, type TransportPorts } from './transport.ts'
@@ -98,13 +92,13 @@ export class ServerRequests {
     return isRefused && this.#isNew ? 'never_there' : endingOf(error)
   }
 
-  async #attempt(request: ServerRequest, authorization: Authorization | undefined): Promise<HttpResponse> {
+  async #attempt(request: ServerRequest, authorization: string | undefined): Promise<HttpResponse> {
     const { http, runtime } = this.ports
     // Of two headers with one name, the later is sent.
     const headers = {
       ...this.config.headers,
       ...request.headers,
-      ...(authorization !== undefined && { Authorization: authorization.header }),
+      ...(authorization !== undefined && { Authorization: authorization }),
     }
     const sent = { ...request, headers: this.#cookies?.withCookies(headers, runtime.now()) ?? headers }
     const first = await http.send(sent)
@@ -117,17 +111,17 @@ export class ServerRequests {
   /** Resolves when the request may be sent again. */
   async #replaceToken(
     response: HttpResponse,
-    used: Authorization | undefined,
+    used: string | undefined,
     refusedWith: (string | undefined)[],
     what: Sendable,
   ): Promise<void> {
-    const isRepeated = refusedWith.includes(used?.header)
+    const isRepeated = refusedWith.includes(used)
     const mayGoAgain = !isRepeated && mayRepeat('token_refused', what, refusedWith.length)
-    refusedWith.push(used?.header)
+    refusedWith.push(used)
     const status = response.status === 401 ? 401 : 403
     const refusal = { status, used, challenges: challengesOf(response) } as const
     const outcome = mayGoAgain ? await this.ports.login.tokens.refused(refusal) : undefined
-    if (outcome?.kind === 'retry') return
+    if (outcome === 'retry') return
     throw new TransportError('sign_in_needed', 'The server wants a sign-in.', { status: response.status })
   }
 

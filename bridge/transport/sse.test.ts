@@ -153,7 +153,7 @@ it('a stream that is refused with 401 needs a sign-in', async () => {
     request.json(401, {})
     return true
   }
-  harness.onRefusal = () => ((harness.token = 'good'), { kind: 'retry' })
+  harness.onRefusal = () => ((harness.token = 'good'), 'retry')
   expect(await exchange(transport, initialize)).toHaveLength(1)
 })
 

@@ -1,13 +1,7 @@
 import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import {
-  type Authorization,
-  NetworkError,
-  type Refusal,
-  type RefusalOutcome,
-  type HttpClient,
-} from '../http/http-client.ts'
+import { NetworkError, type Refusal, type RefusalOutcome, type HttpClient } from '../http/http-client.ts'
 
 /** The context inside a transport. Closing the transport aborts its signal, too. */
 export type Sending = Context & { readonly signal: AbortSignal }
@@ -40,7 +34,7 @@ export interface TransportPorts {
   /** `tokens` is replaced once the login has been loaded. */
   login: {
     readonly tokens: {
-      authorization(signal?: AbortSignal): Promise<Authorization | undefined>
+      authorization(signal?: AbortSignal): Promise<string | undefined>
       refused(refusal: Refusal): Promise<RefusalOutcome>
     }
   }

@@ -59,19 +59,19 @@ describe('the login of a connection', () => {
     await storeLogin(home, url)
     const login = open(configOf([]))
     expect(login.summary).toBe('login stored')
-    expect(await login.tokens.authorization()).toEqual({ header: 'Bearer sEcReT-access' })
+    expect(await login.tokens.authorization()).toEqual('Bearer sEcReT-access')
   })
 
   it('a connection reports that a sign-in is needed', async () => {
     const login = open(configOf([]))
-    expect(await login.tokens.refused(refusal)).toEqual({ kind: 'sign_in_needed' })
+    expect(await login.tokens.refused(refusal)).toEqual('sign_in_needed')
     expect(login.signIn).toBeTypeOf('function')
   })
 
   it('a configured token replaces the login of a connection, without a sign-in', async () => {
     const login = open(configOf([], { DRAWBRIDGE_TOKEN: 'abc' }))
-    expect(await login.tokens.authorization()).toEqual({ header: 'Bearer abc' })
-    expect(await login.tokens.refused(refusal)).toEqual({ kind: 'sign_in_needed' })
+    expect(await login.tokens.authorization()).toEqual('Bearer abc')
+    expect(await login.tokens.refused(refusal)).toEqual('sign_in_needed')
     expect(login.signIn).toBeUndefined()
     expect(login.summary).toBe('token of DRAWBRIDGE_TOKEN')
     expect(open(configOf(['--header', 'Authorization: Bearer x'])).summary).toBe('token of a header')

@@ -6,7 +6,7 @@ import type { CommandInput } from '../command.ts'
 import type { DebugLog } from './debug-log.ts'
 import { existsSync } from 'node:fs'
 import { type LoginId, loginId } from '../../credentials/credential-store.ts'
-import type { HttpClient, RefusalOutcome } from '../../http/http-client.ts'
+import type { HttpClient } from '../../http/http-client.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
 import type { Login } from '../../oauth/login/login.ts'
 import type { PendingSignIn, SignInPrompt, TokenSource } from '../../oauth/login-port.ts'
@@ -74,9 +74,8 @@ function fixedLogin(token: string | undefined, summary: string): ConnectionLogin
 
 /** Creates a source of one token, or of none. */
 export function fixedTokens(token: string | undefined): TokenSource {
-  const authorization = token === undefined ? undefined : { header: `Bearer ${token}` }
-  const refused: RefusalOutcome = { kind: 'sign_in_needed' }
-  return { authorization: async () => authorization, refused: async () => refused }
+  const authorization = token === undefined ? undefined : `Bearer ${token}`
+  return { authorization: async () => authorization, refused: async () => 'sign_in_needed' }
 }
 
 function storedLogin(config: BridgeConfig, ports: ConnectionLoginPorts): ConnectionLogin {

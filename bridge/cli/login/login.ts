@@ -118,7 +118,7 @@ async function askServer(
   const isPage = contentType.startsWith('text/html') && challenges.length === 0
   if (status === 401 || status === 403) {
     const outcome = await own.refused({ status, used: undefined, challenges })
-    return { need: outcome.kind === 'retry' ? 'done' : 'person', isPage }
+    return { need: outcome === 'retry' ? 'done' : 'person', isPage }
   }
   if (!isSse && (message === undefined || !('result' in message))) return { need: 'person', isPage }
   return { need: (await namesSignIn(oauth, ports)) ? 'person' : 'none', isPage }

@@ -91,7 +91,7 @@ export async function printToken(input: CommandInput): Promise<ExitCode> {
     if (authorization === undefined || state.kind !== 'signed_in') {
       throw new OAuthFailure('sign_in_needed', `Not signed in to ${config.serverUrl}.`)
     }
-    const token = options.show ? authorization.header.replace(/^\S+ +/, '') : undefined
+    const token = options.show ? authorization.replace(/^\S+ +/, '') : undefined
     const ends = endOf(state.expiresAt, runtime.now())
     const facts = { ok: true, server: config.serverUrl, ...ends, scope: state.scope ?? null }
     printResult(input, { ...facts, ...(token !== undefined && { token }) }, () => {

@@ -105,7 +105,7 @@ describe('a login', () => {
     const { tokens } = await signedIn()
     const login = create()
     expect(await calls(login, 5)).toEqual(Array(5).fill(200))
-    expect(await login.authorization()).toEqual({ header: `Bearer ${tokens?.accessToken}` })
+    expect(await login.authorization()).toEqual(`Bearer ${tokens?.accessToken}`)
     expect(server.counters.refreshesOk).toBe(0)
     expect(await store.read(id)).toMatchObject({ generation: 1 })
   })
@@ -116,7 +116,7 @@ describe('a login', () => {
       ...credential,
       tokens: { ...credential.tokens, idToken: 'id' } as Credential['tokens'] & object,
     })
-    expect(await create({ config: { useIdToken: true } }).authorization()).toEqual({ header: 'Bearer id' })
+    expect(await create({ config: { useIdToken: true } }).authorization()).toEqual('Bearer id')
   })
 
   it('a login renews expired tokens once for all calls', async () => {
@@ -141,7 +141,7 @@ describe('a login', () => {
 
   it('a login stores new tokens before it uses them', async () => {
     await expired()
-    const { header } = (await create().authorization()) ?? {}
+    const header = await create().authorization()
     expect(header).toBe(`Bearer ${(await openFileStore(home).read(id))?.tokens?.accessToken}`)
   })
 
@@ -221,7 +221,7 @@ describe('a renewal that is due while the token is still good', () => {
     let answer = (): void => {}
     server.beforeTokenAnswer = () => new Promise((resolve) => (answer = resolve))
     const login = create()
-    expect(await login.authorization()).toEqual({ header: `Bearer ${tokens?.accessToken}` })
+    expect(await login.authorization()).toEqual(`Bearer ${tokens?.accessToken}`)
     answer()
     await login.settle()
     expect(await store.read(id)).not.toMatchObject({ tokens })
@@ -235,7 +235,7 @@ describe('a renewal that is due while the token is still good', () => {
     }
     await store.exclusively(id, { waitMs: 0 }, async () => {
       const login = create({ ports: { store: busy } })
-      expect(await login.authorization()).toEqual({ header: `Bearer ${tokens?.accessToken}` })
+      expect(await login.authorization()).toEqual(`Bearer ${tokens?.accessToken}`)
     })
     expect(server.counters.refreshesOk).toBe(0)
   })
@@ -416,7 +416,7 @@ describe('a renewal that is refused', () => {
     await expired()
     const fresh = loginCredential(server.origin, server.issue(), { generation: 50, signInId: 'second' })
     server.beforeTokenAnswer = () => store.write(id, fresh)
-    expect(await create().authorization()).toEqual({ header: `Bearer ${fresh.tokens?.accessToken}` })
+    expect(await create().authorization()).toEqual(`Bearer ${fresh.tokens?.accessToken}`)
     expect(await store.read(id)).toEqual(fresh)
   })
 
@@ -432,7 +432,7 @@ describe('a refusal', () => {
   const refusal = (header: string | undefined, challenge = 'Bearer', status: 401 | 403 = 401): never =>
     ({
       status,
-      used: header === undefined ? undefined : { header },
+      used: header,
       challenges: parseWwwAuthenticate(challenge),
     }) as never
 
@@ -452,13 +452,13 @@ describe('a refusal', () => {
     const login = create()
     const outcomes: string[] = []
     for (let round = 0; round < 7; round++) {
-      const { kind } = await login.refused(refusal((await login.authorization())?.header))
+      const kind = await login.refused(refusal(await login.authorization()))
       outcomes.push(kind)
       const stored = await store.read(id)
       if (stored !== undefined) await store.write(id, { ...stored, tokens: server.issue() })
-      const { header } = (await create().authorization()) ?? {}
+      const header = await create().authorization()
       await login.refused(refusal('Bearer other'))
-      expect(await login.authorization()).toEqual({ header })
+      expect(await login.authorization()).toEqual(header)
     }
     expect(outcomes).toEqual([...Array(5).fill('retry'), ...Array(2).fill('sign_in_needed')])
     expect(server.counters.refreshesOk).toBe(5)
@@ -475,7 +475,7 @@ describe('a refusal', () => {
     const login = create()
     expect(await login.authorization()).toBeUndefined()
     await signedIn()
-    expect(await login.refused(refusal(undefined))).toEqual({ kind: 'retry' })
+    expect(await login.refused(refusal(undefined))).toEqual('retry')
     expect(await call(server.origin, login)).toBe(200)
   })
 
@@ -488,10 +488,10 @@ describe('a refusal', () => {
       return ports.flow(request, ...rest)
     }
     const login = create({ ports: { flow } })
-    const used = (await login.authorization())?.header
+    const used = await login.authorization()
     const challenge =
       'Basic realm=x, Bearer error="insufficient_scope", scope="mcp write", resource_metadata="https://a.test/m"'
-    expect(await login.refused(refusal(used, challenge, 403))).toEqual({ kind: 'sign_in_needed' })
+    expect(await login.refused(refusal(used, challenge, 403))).toEqual('sign_in_needed')
     expect(server.counters.refreshesOk).toBe(0)
     await login.signIn().done
     await login.signIn().done
@@ -508,11 +508,9 @@ describe('a refusal', () => {
   it('a refusal for scope uses the scope that another process was granted', async () => {
     const before = await signedIn()
     const login = create()
-    const used = (await login.authorization())?.header
+    const used = await login.authorization()
     await store.write(id, { ...before, generation: 2, signInId: 'second', tokens: server.issue() })
-    expect(await login.refused(refusal(used, 'Bearer error="insufficient_scope"', 403))).toEqual({
-      kind: 'retry',
-    })
+    expect(await login.refused(refusal(used, 'Bearer error="insufficient_scope"', 403))).toEqual('retry')
   })
 })
 
@@ -561,7 +559,7 @@ describe('signing out', () => {
     const renewing = login.authorization()
     await expect.poll(() => server.counters.refreshesOk).toBe(1)
     const signedOut = leave()
-    expect((await renewing)?.header).toMatch(/^Bearer remote-secret-at-/)
+    expect(await renewing).toMatch(/^Bearer remote-secret-at-/)
     expect(await signedOut).toEqual({ found: true, readable: true, revoked: true })
   })
 })
@@ -600,7 +598,7 @@ describe('client credentials', () => {
   it('client credentials replace refused tokens five times at most', async () => {
     const login = create({ ...alone, ports: { flow } })
     const refuse = async (): Promise<string> =>
-      (await login.refused({ status: 401, used: await login.authorization(), challenges: [] })).kind
+      login.refused({ status: 401, used: await login.authorization(), challenges: [] })
     const outcomes: string[] = []
     for (let round = 0; round < 7; round++) outcomes.push(await refuse())
     expect(outcomes).toEqual([...Array(5).fill('retry'), 'sign_in_needed', 'sign_in_needed'])

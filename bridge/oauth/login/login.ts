@@ -2,7 +2,7 @@ import { unlessAborted, within } from '@drawbridge/shared/async.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type CredentialStore, type LoginId, loginId } from '../../credentials/credential-store.ts'
 import type { Credential } from '../../credentials/credential.ts'
-import type { Authorization, Refusal, RefusalOutcome } from '../../http/http-client.ts'
+import type { Refusal, RefusalOutcome } from '../../http/http-client.ts'
 import type { PendingSignIn, SignInFlow, SignInRequest, TokenSource } from '../login-port.ts'
 import type { OAuthConfig } from '../oauth-config.ts'
 import { isUnsaved } from '../tokens/refresh.ts'
@@ -19,8 +19,6 @@ import { LoginRenewal } from './login-renewal.ts'
 import { SharedSignIn } from './shared-sign-in.ts'
 
 const settleMs = 5000
-const signInNeeded: RefusalOutcome = { kind: 'sign_in_needed' }
-const retry: RefusalOutcome = { kind: 'retry' }
 
 /** Dependencies of a login. */
 export interface LoginPorts {
@@ -63,10 +61,9 @@ export class Login implements TokenSource {
     this.#isAlone = config.grant === 'client_credentials'
   }
 
-  async authorization(signal?: AbortSignal): Promise<Authorization | undefined> {
+  async authorization(signal?: AbortSignal): Promise<string | undefined> {
     const credential = this.#fresh() ?? (await unlessAborted(this.#renewed(), signal))
-    const header = credential && loginHeader(credential, this.#config.useIdToken)
-    return header === undefined ? undefined : { header }
+    return credential && loginHeader(credential, this.#config.useIdToken)
   }
 
   async refused(refusal: Refusal): Promise<RefusalOutcome> {
@@ -74,16 +71,16 @@ export class Login implements TokenSource {
     const stored = await this.#look()
     this.#refusedSignIn = { signInId: stored?.signInId }
     if (!hasTokens(stored)) return await this.#refusedForGood(refusal, stored)
-    const isRenewed = loginHeader(stored, this.#config.useIdToken) !== refusal.used?.header
+    const isRenewed = loginHeader(stored, this.#config.useIdToken) !== refusal.used
     if (isRenewed && !hasEnded(stored.tokens, this.#ports.runtime.now())) {
       this.#current = stored
-      return retry
+      return 'retry'
     }
     if (refusal.status === 403 || stored.tokens.refreshToken === undefined) {
       return await this.#refusedForGood(refusal, stored)
     }
     this.#current = await this.#renewal.renew(stored, 'refused')
-    return hasTokens(this.#current) ? retry : signInNeeded
+    return hasTokens(this.#current) ? 'retry' : 'sign_in_needed'
   }
 
   /**
@@ -160,8 +157,8 @@ export class Login implements TokenSource {
   /** Handles a refusal that a renewal cannot fix. */
   async #refusedForGood(refusal: Refusal, stored: Credential | undefined): Promise<RefusalOutcome> {
     this.#current = stored
-    if (!this.#isAlone || refusal.status === 403) return signInNeeded
-    return (await this.#signInAlone(stored, true)) ? retry : signInNeeded
+    if (!this.#isAlone || refusal.status === 403) return 'sign_in_needed'
+    return (await this.#signInAlone(stored, true)) ? 'retry' : 'sign_in_needed'
   }
 
   /** Signs in without the user, once for all callers. False after repeated refusals that no new token resolves. */

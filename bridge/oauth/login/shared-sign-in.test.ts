@@ -76,7 +76,7 @@ describe('a sign-in', () => {
     who.answer()
     await pending.done
     expect(existsSync(notice())).toBe(false)
-    expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
+    expect(await one.authorization()).toMatch(/^Bearer remote-secret-at-/)
     expect(await one.state()).toMatchObject({ kind: 'signed_in', canRefresh: true })
   })
 
@@ -158,7 +158,7 @@ describe('a sign-in', () => {
     await pending.done
     expect(await faultOf(pending.prompt)).toBe('cancelled')
     expect(who.asked).toBe(0)
-    expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
+    expect(await one.authorization()).toMatch(/^Bearer remote-secret-at-/)
   })
 
   it('a sign-in that the user asks for is a new one', async () => {
@@ -184,7 +184,7 @@ describe('a sign-in', () => {
     await pending.prompt
     who.answer()
     await pending.done
-    expect((await one.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
+    expect(await one.authorization()).toMatch(/^Bearer remote-secret-at-/)
   })
 
   it('a sign-in is not begun if its login could not be stored', async () => {
@@ -209,7 +209,7 @@ describe('who follows a sign-in', () => {
     owner.answer()
     await Promise.all([first.done, second.done])
     expect(follower.asked).toBe(0)
-    expect((await other.authorization())?.header).toMatch(/^Bearer remote-secret-at-/)
+    expect(await other.authorization()).toMatch(/^Bearer remote-secret-at-/)
   })
 
   it.each(['access_denied', 'timeout', 'registration_refused'] as const)(

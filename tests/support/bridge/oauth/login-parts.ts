@@ -54,10 +54,10 @@ export function loginPorts({ origin, store, person }: LoginPortsOptions): LoginP
  * response, or the login's outcome.
  */
 export async function call(origin: string, login: TokenSource): Promise<number | 'sign_in_needed'> {
-  const send = async (): Promise<{ status: number; used: { header: string } | undefined }> => {
+  const send = async (): Promise<{ status: number; used: string | undefined }> => {
     const used = await login.authorization()
     const response = await fetch(`${origin}/mcp`, {
-      headers: used === undefined ? {} : { authorization: used.header },
+      headers: used === undefined ? {} : { authorization: used },
     })
     await response.arrayBuffer()
     return { status: response.status, used }
@@ -65,6 +65,6 @@ export async function call(origin: string, login: TokenSource): Promise<number |
   const first = await send()
   if (first.status !== 401) return first.status
   const outcome = await login.refused({ status: 401, used: first.used, challenges: [] })
-  if (outcome.kind === 'sign_in_needed') return 'sign_in_needed'
+  if (outcome === 'sign_in_needed') return 'sign_in_needed'
   return (await send()).status
 }

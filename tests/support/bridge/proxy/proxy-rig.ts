@@ -88,7 +88,7 @@ export function startProxy({ url: serverUrl }: { url: string }, options: RigOpti
       login: {
         tokens: {
           authorization: () => Promise.resolve(undefined),
-          refused: () => Promise.resolve({ kind: 'sign_in_needed' }),
+          refused: () => Promise.resolve('sign_in_needed'),
         },
       },
       openBrowser: (url) => opened.push(url) < 0,

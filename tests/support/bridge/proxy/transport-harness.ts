@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import { type JsonRpcMessage, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { Authorization, Refusal, RefusalOutcome } from '../../../../bridge/http/http-client.ts'
+import type { Refusal, RefusalOutcome } from '../../../../bridge/http/http-client.ts'
 import { networkConfig } from '../http/server-fixture.ts'
 import { createHttpClient } from '../../../../bridge/http/undici-client.ts'
 import type { StatelessTransportPorts } from '../../../../bridge/transport/stateless-transport.ts'
@@ -36,7 +36,7 @@ export function createHarness(haste = 1, silenceMs = 10_000): TransportHarness {
     refusals: [],
     sleeps: [],
     token: undefined,
-    onRefusal: () => ({ kind: 'sign_in_needed' }),
+    onRefusal: () => 'sign_in_needed',
     ports: {
       http,
       answered: () => {},
@@ -50,8 +50,8 @@ export function createHarness(haste = 1, silenceMs = 10_000): TransportHarness {
       },
       login: {
         tokens: {
-          authorization: async (): Promise<Authorization | undefined> =>
-            harness.token === undefined ? undefined : { header: `Bearer ${harness.token}` },
+          authorization: async (): Promise<string | undefined> =>
+            harness.token === undefined ? undefined : `Bearer ${harness.token}`,
           refused: async (refusal) => {
             harness.refusals.push(refusal)
             return harness.onRefusal(refusal)
