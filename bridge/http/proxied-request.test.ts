@@ -137,14 +137,16 @@ describe.each(['http', 'https'] as const)('%s through a proxy', (scheme) => {
     expect(error.nextStep).toMatch(nextStep)
   })
 
-  it('a request reports that the proxy requires a password, without revealing one', async () => {
-    const { url, client } = await stage(scheme, (_request, response) => response.end(), {
+  it('a request reports that the proxy requires a password, without revealing one, and keeps no connection to it', async () => {
+    const { url, client, proxy } = await stage(scheme, (_request, response) => response.end(), {
       credentials: 'user:other',
     })
     const error = await networkErrorOf(exchange(client, `${url}/secret-path`))
     expect(error).toMatchObject({ fault: 'proxy', sent: false, origin: url })
     expect(error.message).toContain('(407)')
     expect(inspect(error, { depth: 9 })).not.toMatch(/pass@word|pass%40word|cGFzc0B3b3Jk|secret-path/)
+    if (scheme === 'https')
+      await expect.poll(() => proxy.sockets.every(({ destroyed }) => destroyed)).toBe(true)
   })
 
   it('a request reports a proxy that cannot be reached', async () => {

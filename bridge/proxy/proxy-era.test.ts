@@ -122,6 +122,9 @@ describe('before the revision of a server is known', () => {
     const { error } = await rig.ask('server/discover', claims())
     expect(error).toMatchObject(unsupported)
     expect(error?.message).toMatch(/^MCP 2026-07-28 is not available here: .*127\.0\.0\.1:9/)
+    expect(error?.message).toMatch(
+      /\nBegin with initialize .*, or start the bridge with --protocol modern\.$/,
+    )
     expect((await initialize(rig))['error'].data.fault).toBe('refused')
   })
 

@@ -94,7 +94,7 @@ export class RevisionStep {
     if (error === undefined) return
     const found = await revision.afterModernError(error.failure, call.method, call)
     if ((found ?? (isProbe ? 'legacy' : 'modern')) === 'modern') return error.release()
-    await context.deliver(this.#unsupportedVersion(message, call, error.failure))
+    await context.deliver(this.#unsupportedVersion(message, call, error.failure, found === undefined))
   }
 
   /** Sends as it is, or by the adapter. Changes between the two once, if the server turns out to need it. */
@@ -170,15 +170,21 @@ export class RevisionStep {
   }
 
   /** The error that makes a client of both revisions fall back to 2025-11-25 (MCP 2026-07-28 versioning). */
-  #unsupportedVersion(message: WireMessage, { id }: PendingCall, failure?: unknown): WireMessage {
+  #unsupportedVersion(
+    message: WireMessage,
+    { id }: PendingCall,
+    failure?: unknown,
+    isUnknown: boolean = false,
+  ): WireMessage {
     const named = failure instanceof TransportError ? supportedVersions(failure.response) : undefined
     const supported = legacyRevisions.filter((revision) => named?.includes(revision) !== false)
     const meta = paramsOf(message)?.['_meta']
     const requested = isJsonObject(meta) ? meta[mcpMetaKey.protocolVersion] : undefined
     // A JSON-RPC error is about the revision only; another failure is worth telling.
     const isPlain = failure === undefined || (failure instanceof TransportError && failure.response)
-    const reason = isPlain ? '.' : `: ${this.#ports.describeFailure(failure).message}`
-    const text = `MCP ${modernRevision} is not available here${reason} Begin with initialize at ${legacyRevisions[0]} or earlier.`
+    const reason = isPlain ? '. ' : `: ${this.#ports.describeFailure(failure).message}\n`
+    const other = isUnknown ? ', or start the bridge with --protocol modern' : ''
+    const text = `MCP ${modernRevision} is not available here${reason}Begin with initialize at ${legacyRevisions[0]} or earlier${other}.`
     const data = { supported: supported.length > 0 ? supported : legacyRevisions, requested }
     return toWireMessage(jsonRpcError(id, mcpErrorCode.unsupportedProtocolVersion, text, data))
   }

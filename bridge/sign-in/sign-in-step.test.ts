@@ -262,6 +262,31 @@ it('an initialize that the server refuses after the sign-in fails the next reque
   expect(failure).toMatchObject({ fault: 'refused', response: { envelope: { isError: true } } })
 })
 
+it('a session that is opened late gets the notifications that were kept, in their order', async () => {
+  const { ask, allow, notify, sent } = create(() => true)
+  await ask('initialize')
+  const kept = ['notifications/initialized', 'notifications/roots/list_changed']
+  for (const method of kept) await notify(method)
+  allow()
+  await expect.poll(async () => (await ask('tools/list'))['result'].real).toBe(true)
+  expect(sent.filter((method) => method.startsWith('notifications/'))).toEqual(kept)
+})
+
+it('a session that goes missing while initialized is on its way is opened by the next request', async () => {
+  const { ask, notify, acceptAfter, opening, sent } = create(() => false)
+  const { given, give } = createSignal()
+  acceptAfter(given)
+  await ask('initialize')
+  await ask('ping')
+  const notified = notify('notifications/initialized')
+  const initialize = { jsonrpc: '2.0', id: 'first', method: 'initialize', params: {} } as const
+  opening.assume(toWireMessage(initialize), true)
+  give()
+  await notified
+  await ask('tools/list')
+  expect(sent.filter((method) => method === 'initialize')).toHaveLength(2)
+})
+
 it('a session that is opened late answers the list in time when it needs a sign-in', async () => {
   const { ask, allow, opening, sent } = create(() => true)
   const initialize = { jsonrpc: '2.0', id: 'first', method: 'initialize', params: {} } as const

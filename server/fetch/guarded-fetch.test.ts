@@ -75,6 +75,19 @@ it('fetches a document by TLS under its host name, with nothing but the headers 
   ])
 })
 
+it('closes its connection after a document, however long the server would keep it', async () => {
+  let isClosed = false
+  const server = createServer(certificate, (request, response) => {
+    request.socket.once('close', () => (isClosed = true))
+    response.setHeader('keep-alive', 'timeout=600')
+    answerDocument(request, response)
+  })
+  server.keepAliveTimeout = 0
+  const port = await listen(server)
+  await fetchFrom(`https://client.example:${port}/c`)
+  await expect.poll(() => isClosed).toBe(true)
+})
+
 it('takes an unrequested 304 for a redirect', async () => {
   const port = await serve((_request, response) => void response.writeHead(304).end())
   expect(await failure(fetchFrom(`https://client.example:${port}/c`))).toBe('redirected')

@@ -68,6 +68,11 @@ async function statusesAfterSignOut(): Promise<number[]> {
   return [before, await call()]
 }
 
+async function keySetUrl(): Promise<unknown> {
+  const metadata = await drawbridge.fetch('/.well-known/oauth-authorization-server')
+  return ((await metadata.json()) as { jwks_uri?: string }).jwks_uri
+}
+
 describe('the endpoints follow the setting', () => {
   it.each<[settings: Settings, effect: () => Promise<unknown>, value: unknown]>([
     [{ sessionTtl: '2d' }, expiresAfterSignIn, 2 * 86_400],
@@ -78,6 +83,7 @@ describe('the endpoints follow the setting', () => {
     [{ signInLimit: '9' }, signInsUntilRefused, 6],
     [{ sessionCheck: '1m' }, statusesAfterSignOut, [200, 401]],
     [{ sessionCheck: 'off' }, statusesAfterSignOut, [200, 200]],
+    [{}, keySetUrl, undefined],
     [{ callLimit: '2/m' }, () => statusesOfPings(3), [200, 200, 429]],
     [{ callLimit: 'off' }, () => statusesOfPings(3), [200, 200, 200]],
   ])('%j', async (settings, effect, value) => {

@@ -46,6 +46,16 @@ describe('a file of texts', () => {
       ['texts.connections.count.other is missing.', 'texts.connections.count has an unknown member "few".'],
     ],
     [
+      'a form for any number that leaves out the number',
+      changed({ connections: { ...english.connections, count: { one: 'x', other: 'y' } } }),
+      ['texts.connections.count.other has no {count}.'],
+    ],
+    [
+      'a text that is too long',
+      changed({ common: { ...english.common, justNow: 'x'.repeat(2001) } }),
+      ['texts.common.justNow must be a text of 1 to 2000 characters.'],
+    ],
+    [
       'an unknown member',
       { ...(changed({}) as object), name: 'x' },
       ['the document has an unknown member "name".'],

@@ -446,6 +446,7 @@ fs.writeFileSync(file, JSON.stringify(config))`
     mkdirSync(dirname(file))
     writeFileSync(file, '{ "mcpServers": { "example-com": { "command": "z", "trust": true } } }')
     expect((await run(['gemini', url], { ...given, options: { force: true } })).code).toBe(0)
+    expect((await run(['gemini', url, '--header', 'X-A: b'], given)).code).toBe(0)
     expect((await run(['gemini', url], { ...given, options: { project: true } })).code).toBe(0)
     writeFileSync(file, '{}')
     chmodSync(file, 0o444)
@@ -520,6 +521,9 @@ fs.writeFileSync(file, JSON.stringify(servers))`
       expect(code).toBe(0)
       expect(out).toContain('[mcp_servers.example-com]')
       expect(notes).toContain(`${join(home, '.codex', 'config.toml')} is left as it is: it is TOML`)
+      // A program that does not list its entries is not asked to add one.
+      const isAsked = existsSync(callsFile()) && calls().some(([, verb]) => verb === 'add')
+      expect(isAsked).toBe(body?.includes('"add"') === true)
     })
   })
 })

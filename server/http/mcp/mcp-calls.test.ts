@@ -137,6 +137,19 @@ describe('a user with calls in progress', () => {
   })
 })
 
+it('a user has room for the next call after one during which the server failed', async () => {
+  let isBroken = false
+  drawbridge = await startDrawbridge({ callsAtOnce: '1', callLimit: 'off' }, undefined, {
+    ...module,
+    register() {
+      if (isBroken) throw new Error('broken')
+    },
+  })
+  const { access_token: token } = (await drawbridge.connect()).tokens
+  isBroken = true
+  for (let sent = 0; sent < 2; sent += 1) expect((await send(token, call('hello'))).status).toBe(500)
+})
+
 describe('the record of a call', () => {
   it('that lacks a scope says so', async () => {
     const token = await start({})

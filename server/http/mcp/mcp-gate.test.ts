@@ -143,6 +143,17 @@ describe('credential (c): the session cookie', () => {
     expect(await toolList(await drawbridge.mcp(listTools, { cookie, ...headers }))).toEqual(toolNames)
   })
 
+  it('is not read beside an Authorization header, from wherever the request comes', async () => {
+    const cookie = sessionCookieHeader(await providerSession())
+    const navigation = { cookie, 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'none' }
+    const { tokens } = await drawbridge.connect()
+    const authorization = `Bearer ${tokens.access_token}`
+    expect(await toolList(await drawbridge.mcp(listTools, { ...navigation, authorization }))).toEqual(
+      toolNames,
+    )
+    expect((await drawbridge.mcp(listTools, { cookie, authorization: 'Bearer x' })).status).toBe(401)
+  })
+
   it('lets only a trusted origin read the response with credentials', async () => {
     const cookie = sessionCookieHeader(await providerSession())
     const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })

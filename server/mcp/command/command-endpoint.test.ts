@@ -377,6 +377,13 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
   })
 })
 
+it('a shared process offers a client of 2026-07-28 nothing that would outlive a request', async () => {
+  const fixture = open(['--era', 'modern'], { process: 'shared' })
+  const { result } = await fixture.client().request2026('server/discover')
+  expect(result).toMatchObject({ capabilities: { tools: {}, resources: { subscribe: false } } })
+  expect(result?.['capabilities']).not.toHaveProperty('logging')
+})
+
 it('a client that names the newest revision in a header of an older message keeps its session', async () => {
   const client = open(['--era', 'legacy']).client()
   const { headers } = await client.open({ roots: {} })

@@ -322,6 +322,18 @@ describe.concurrent("the provider's token", () => {
     await expect.poll(fixture.processes).toHaveLength(2)
   })
 
+  it('of later calls keeps its process when the process of the former token dies', async ({ expect }) => {
+    const fixture = open([], { env })
+    const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
+    const former = await about(before)
+    const last = before.call('hang')
+    await expect.poll(async () => JSON.stringify(await before.call('cancelled'))).toContain('\\"open\\":2')
+    const { pid } = await about(after)
+    process.kill(former.pid, 'SIGKILL')
+    expect(await last).toMatchObject({ error: { code: -32_603 } })
+    expect((await about(after)).pid).toBe(pid)
+  })
+
   it('gives each grant of a person a process, which share one otherwise', async ({ expect }) => {
     for (const [given, processes] of [
       [env, 2],
@@ -352,6 +364,16 @@ describe.concurrent("the provider's token", () => {
       error: { message: expect.stringMatching(/sign in again\.$/) },
     })
     expect(fixture.processes()).toEqual([])
+  })
+
+  it('that a call lacked keeps no later process from ending when it is idle', async ({ expect }) => {
+    const fixture = open([], { env, idleSeconds: 0.1 })
+    const providerToken = (): string => {
+      throw new Error('The session is gone.')
+    }
+    expect((await fixture.client(callerOf('ada', { providerToken })).post(hang)).status).toBe(502)
+    await about(fixture.client(withToken('one')))
+    await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'idle' }])
   })
 
   it('is masked in what a process writes to its error output', async ({ expect }) => {

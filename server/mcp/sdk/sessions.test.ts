@@ -53,6 +53,17 @@ const module: ToolModule = {
       })
       return said(action)
     })
+    server.registerTool('sample', { inputSchema: empty }, async (_input, { mcpReq }) => {
+      const { content } = await mcpReq.requestSampling({ messages: [], maxTokens: 1 })
+      return said(JSON.stringify(content))
+    })
+    server.registerPrompt('ask', {}, async ({ mcpReq }) => {
+      const { action } = await mcpReq.elicitInput({
+        message: 'Well?',
+        requestedSchema: { type: 'object', properties: {} },
+      })
+      return { messages: [{ role: 'user', content: { type: 'text', text: action } }] }
+    })
     server.registerTool('whose', { inputSchema: empty }, async (_input, { mcpReq }) => {
       const call = { go: () => {}, aborted: false }
       const going = new Promise<void>((resolve) => (call.go = resolve))
@@ -74,7 +85,7 @@ beforeEach(() => {
 })
 afterEach(() => endpoint.close())
 
-const opening = initialize({ elicitation: {} })
+const opening = initialize({ elicitation: {}, sampling: {} })
 
 function inSession(
   id: string,
@@ -126,7 +137,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
     expect(id).toMatch(/^[\w-]{32}$/)
     expect(other).not.toBe(id)
     const list = await readMessages(await inSession(id, request('tools/list'))).rest()
-    const names = ['plain', 'ask', 'whose']
+    const names = ['plain', 'ask', 'sample', 'whose']
     expect(list.at(-1)?.message.result).toMatchObject({ tools: names.map((name) => ({ name })) })
     expect((await endSession(id)).status).toBe(200)
     expect((await inSession(id, request('ping'))).status).toBe(404)
@@ -179,6 +190,18 @@ describe('a session of the revisions up to 2025-11-25', () => {
     expect((await inSession(id, answer, eve)).status).toBe(404)
     expect((await inSession(id, answer)).status).toBe(202)
     expect(await textOf(stream)).toBe('decline')
+  })
+
+  const sampled = { role: 'assistant', model: 'm', content: { type: 'text', text: 'from the model' } }
+  it.each([
+    ['a question of a prompt', request('prompts/get', { name: 'ask' }), { action: 'cancel' }, 'cancel'],
+    ['a request for sampling', toolCall('sample'), sampled, 'from the model'],
+  ])('sends %s on the stream of its own call', async (_what, message, result, answered) => {
+    const id = await open()
+    const stream = readMessages(await inSession(id, message))
+    const question = await stream.next()
+    await inSession(id, { jsonrpc: '2.0', id: question?.message.id, result })
+    expect(JSON.stringify((await stream.rest()).at(-1)?.message.result)).toContain(answered)
   })
 
   it('calls with the credential of each request, not of the one that opened it', async () => {

@@ -58,7 +58,10 @@ export async function serveProxy(options: ProxyOptions): Promise<TestProxy> {
     client.on('error', () => {})
     const refuse = (status: number): void => {
       const asked = schemes === undefined ? '' : `Proxy-Authenticate: ${schemes}\r\n`
-      client.end(`HTTP/1.1 ${status} X\r\n${asked}Content-Length: 0\r\nConnection: close\r\n\r\n`)
+      client.write(`HTTP/1.1 ${status} X\r\n${asked}Content-Length: 0\r\n\r\n`)
+      // After a 407 it waits for the same request with credentials.
+      client.once('end', () => client.end()).resume()
+      if (status !== 407) client.end()
     }
     if (!isAllowed(request)) return refuse(407)
     if (options.connectAnswer === 'hang') return void client.resume()
