@@ -106,8 +106,6 @@ interface OpenCall extends PendingCall {
 export interface PendingCallsPorts {
   write(message: WireMessage): Promise<void>
   describeFailure: DescribeFailure
-  /** The clock on the wall, in milliseconds. */
-  wallMs(): number
   note(text: string): void
 }
 
@@ -209,7 +207,7 @@ export class PendingCalls implements Step<ClientContext> {
 
   async #run(call: OpenCall, context: ClientContext, next: Send<ClientContext>): Promise<void> {
     const { signal } = call.abort
-    call.heardAtMs = this.#ports.wallMs()
+    call.heardAtMs = Date.now()
     const deliver = (message: WireMessage): Promise<void> => this.#deliver(call, message)
     try {
       await next(call.wire, { ...context, call, signal, deliver })
@@ -222,7 +220,7 @@ export class PendingCalls implements Step<ClientContext> {
 
   async #deliver(call: OpenCall, message: WireMessage): Promise<void> {
     const { envelope } = message
-    call.heardAtMs = this.#ports.wallMs()
+    call.heardAtMs = Date.now()
     if (envelope.kind === 'request' || envelope.kind === 'notification') return this.#ports.write(message)
     if (envelope.kind === 'response' && envelope.id === call.id) return this.#answer(call, message)
     this.#ports.note('dropped a response to another request')

@@ -86,7 +86,7 @@ export class McpProxy {
     this.#stdio = new Stdio(input, output)
     this.#inFlight = new InFlight(this.#stdio, output)
     const { write } = this.#inFlight
-    this.#pending = new PendingCalls({ describeFailure, note, write, wallMs: Date.now })
+    this.#pending = new PendingCalls({ describeFailure, note, write })
     this.#remembered = new RememberedServer(ports)
     const succeeded = (): void => this.#toolsChanged()
     this.#signIns = new SignIns({ ...ports, waitMs: config.signInWaitMs, succeeded, randomId })

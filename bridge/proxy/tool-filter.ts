@@ -1,7 +1,8 @@
-import { parseExactObject } from '@drawbridge/shared/exact-json.ts'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { jsonRpcCode, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { intercepted, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
+import { toolPage } from '../transport/tool-headers.ts'
+import { isErrorResponse } from '../transport/withheld-error.ts'
 import { paramsOf, refuse } from './client-calls.ts'
 import type { ClientContext } from './pending-call.ts'
 import { matchesGlob } from '@drawbridge/shared/glob.ts'
@@ -53,16 +54,8 @@ export class ToolFilter implements Step<ClientContext> {
   }
 
   #filtered(answer: WireMessage): WireMessage {
-    if (answer.envelope.kind === 'response' && answer.envelope.isError) return answer
-    const body = parseExactObject(answer.text)
-    const result = body?.['result']
-    const tools = isJsonObject(result) ? result['tools'] : undefined
-    if (!isJsonObject(result) || !Array.isArray(tools)) return answer
-    const kept = {
-      ...body,
-      result: { ...result, tools: tools.filter((tool: unknown) => this.#isUsable(tool)) },
-    }
-    return { text: JSON.stringify(kept), envelope: answer.envelope }
+    if (isErrorResponse(answer)) return answer
+    return toolPage(answer)?.filtered((tool) => this.#isUsable(tool)) ?? answer
   }
 
   #isUsable(tool: unknown): boolean {

@@ -128,8 +128,7 @@ export class SessionTransport implements StreamingTransport {
     if (this.#http.closed.aborted) return
     const used = this.#session
     const stream = new GetStream({
-      runtime: this.#ports.runtime,
-      note: this.#ports.note,
+      ...this.#ports,
       open: (lastEventId, signal) =>
         this.#http.get(used.headers, lastEventId, signal, { retryMs: 0, bodyTimeoutMs: 0 }),
       message: async (message) => {

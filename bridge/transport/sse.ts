@@ -168,7 +168,7 @@ export class SseTransport implements StreamingTransport {
 class SseConnection {
   endpoint = ''
   readonly pending = new PendingResponses()
-  /** Resolves when the stream has named its endpoint. */
+  /** Resolves when the stream has named its endpoint; rejects when it has ended first. */
   readonly open: Promise<void>
   readonly #streamUrl: string
   readonly #ports: Pick<TransportPorts, 'unsolicited' | 'note'>

@@ -42,10 +42,8 @@ export class ToolHeaders {
 
   /** Reads a page of `tools/list`. Returns it without the tools to hide. */
   readPage(request: JsonRpcRequest, answer: WireMessage): WireMessage {
-    const body = parseExactObject(answer.text)
-    const result = body?.['result']
-    const page: unknown = isJsonObject(result) ? result['tools'] : undefined
-    if (body === undefined || !isJsonObject(result) || !Array.isArray(page)) return answer
+    const page = toolPage(answer)
+    if (page === undefined) return answer
     const { length } = answer.text
     const isFirst = request.params?.['cursor'] === undefined
     if (isFirst || this.#length + length > maxListLength) {
@@ -53,11 +51,10 @@ export class ToolHeaders {
       this.#length = 0
     }
     this.#length += length
-    const faults = this.#learn(page.filter(isJsonObject))
+    const faults = this.#learn(page.tools.filter(isJsonObject))
     if (faults.size === 0) return answer
     for (const [name, fault] of faults) this.#warn(name, fault)
-    const tools = page.filter((tool) => !isJsonObject(tool) || !faults.has(String(tool['name'])))
-    return { text: JSON.stringify({ ...body, result: { ...result, tools } }), envelope: answer.envelope }
+    return page.filtered((tool) => !isJsonObject(tool) || !faults.has(String(tool['name'])))
   }
 
   /** Returns the faults of faulty tools, by name. */
@@ -80,4 +77,17 @@ export class ToolHeaders {
     this.#warned.add(name)
     this.#ports.warn(`The tool ${JSON.stringify(name)} is hidden, its x-mcp-header is faulty: ${fault}.`)
   }
+}
+
+/** Reads a page of `tools/list`; undefined for any other answer. `filtered` returns the answer with the tools to keep. */
+export function toolPage(answer: WireMessage) {
+  const body = parseExactObject(answer.text)
+  const result = body?.['result']
+  const tools: unknown = isJsonObject(result) ? result['tools'] : undefined
+  if (!isJsonObject(result) || !Array.isArray(tools)) return undefined
+  const filtered = (isKept: (tool: unknown) => boolean): WireMessage => {
+    const kept = { ...body, result: { ...result, tools: tools.filter((tool) => isKept(tool)) } }
+    return { text: JSON.stringify(kept), envelope: answer.envelope }
+  }
+  return { tools: tools as readonly unknown[], filtered }
 }
