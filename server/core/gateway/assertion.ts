@@ -1,4 +1,4 @@
-import { createECDH, createPrivateKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createECDH, createPrivateKey, hkdfSync } from 'node:crypto'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { SignJWT } from 'jose'
@@ -38,7 +38,8 @@ export class AssertionSigner {
     this.#ports = ports
   }
 
-  keySet(): { keys: PublicJwk[] } {
+  /** Returns the public keys as a JWK set (RFC 7517). */
+  keySet(): { keys: AssertionKey['publicJwk'][] } {
     return { keys: this.#currentKeys().map(({ publicJwk }) => publicJwk) }
   }
 
@@ -81,7 +82,7 @@ export class AssertionSigner {
   #currentKeys(): AssertionKey[] {
     const ring = this.#ports.ring.keys()
     const of = ring.map(({ kid }) => kid).join(' ')
-    if (this.#keys?.of !== of) this.#keys = { of, keys: assertionKeys(ring) }
+    if (this.#keys?.of !== of) this.#keys = { of, keys: ring.slice(0, maxPublished).map(deriveKey) }
     return this.#keys.keys
   }
 }
@@ -90,34 +91,15 @@ function nameOf({ user, clientId, scope, grantId, credential }: SignedInCaller):
   return JSON.stringify([user, clientId, scope, grantId, credential])
 }
 
-/** A public key as a key set lists it (RFC 7517). */
-export interface PublicJwk {
-  kty: 'EC'
-  crv: 'P-256'
-  x: string
-  y: string
-  kid: string
-  alg: 'ES256'
-  use: 'sig'
-}
-
-interface AssertionKey {
-  kid: string
-  privateKey: KeyObject
-  publicJwk: PublicJwk
-}
-
-/** Derives one key for each of the ring, so that all instances have the same without storing any. None reveals its ring key. */
-function assertionKeys(ring: readonly SealingKey[]): AssertionKey[] {
-  return ring.slice(0, maxPublished).map(deriveKey)
-}
+type AssertionKey = ReturnType<typeof deriveKey>
 
 /** The second newest, if there are two: an upstream that caches the key set knows each key one rotation before it signs. */
 function signingKey(keys: readonly AssertionKey[]): AssertionKey | undefined {
   return keys[1] ?? keys[0]
 }
 
-function deriveKey({ kid, key }: SealingKey): AssertionKey {
+/** Derives a key from one of the ring, so that all instances have the same without storing any. It does not reveal the ring key. */
+function deriveKey({ kid, key }: SealingKey) {
   // 16 bytes more than the order has, so that the remainder is uniform (FIPS 186-5 A.2.1).
   const bytes = Buffer.from(hkdfSync('sha256', key, new Uint8Array(0), 'drawbridge assertion key', 48))
   const scalar = (BigInt(`0x${bytes.toString('hex')}`) % (order - 1n)) + 1n
@@ -126,15 +108,8 @@ function deriveKey({ kid, key }: SealingKey): AssertionKey {
   pair.setPrivateKey(d)
   const point = pair.getPublicKey()
   const [x, y] = [encodeBase64url(point.subarray(1, 33)), encodeBase64url(point.subarray(33))]
-  const publicJwk: PublicJwk = {
-    kty: 'EC',
-    crv: 'P-256',
-    x,
-    y,
-    kid: `assertion-${kid}`,
-    alg: 'ES256',
-    use: 'sig',
-  }
+  const named = { kid: `assertion-${kid}`, alg: 'ES256', use: 'sig' }
+  const publicJwk = { kty: 'EC', crv: 'P-256', x, y, ...named }
   const privateKey = createPrivateKey({ key: { ...publicJwk, d: encodeBase64url(d) }, format: 'jwk' })
   return { kid: publicJwk.kid, privateKey, publicJwk }
 }

@@ -1,7 +1,7 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { GrantAccess } from '../access/grant-access.ts'
 import type { Client } from '../clients/client.ts'
-import type { Grant, GrantStore, StoredProviderSession, User } from '../session/grant.ts'
+import type { Grant, GrantStore, StoredProviderSession } from '../session/grant.ts'
 import { limitScope } from './scope.ts'
 import { accessTokenPrefix, issueTimeOf, refreshTokenPrefix, tokenKey } from './token-issue.ts'
 
@@ -18,12 +18,12 @@ interface ActiveToken {
   scope: string
   client_id: string
   /** The email address at the session provider, for display. */
-  username?: string
+  username?: string | undefined
   /** Access tokens only: a refresh token has no type in the sense of RFC 6749 section 5.1. */
-  token_type?: 'Bearer'
+  token_type?: 'Bearer' | undefined
   exp: number
-  iat?: number
-  sub?: string
+  iat?: number | undefined
+  sub?: string | undefined
   aud: string
   iss: string
 }
@@ -44,38 +44,41 @@ export async function introspectToken(
   ports: IntrospectionPorts,
 ): Promise<IntrospectionResponse> {
   const found = await findToken(token, ports)
-  if (!found || !(client.introspects || found.grant.clientId === client.id)) return { active: false }
-  const { grant, session, members } = found
-  const issuedAt = issueTimeOf(token)
+  if (!found) return { active: false }
+  const { grant, session, scope, expiresAt } = found
+  const access = await ports.grantAccess.decide(grant, session)
+  const mayAsk = client.introspects || grant.clientId === client.id
+  if (access.kind === 'denied' || !mayAsk) return { active: false }
+  const user = client.introspects ? await ports.grantAccess.userOf(grant, session) : undefined
   return {
     active: true,
     client_id: grant.clientId,
-    ...members,
-    ...(issuedAt !== undefined && { iat: issuedAt }),
-    ...(client.introspects && personOf(await ports.grantAccess.userOf(grant, session))),
+    scope: limitScope(scope, access.scopes),
+    token_type: token.startsWith(accessTokenPrefix) ? 'Bearer' : undefined,
+    exp: expiresAt,
+    iat: issueTimeOf(token),
+    sub: user?.sub,
+    ...(user?.email !== undefined && { username: user.email }),
     aud: grant.resource,
     iss: ports.issuer,
   }
 }
 
-function personOf({ sub, email }: User): Pick<ActiveToken, 'sub' | 'username'> {
-  return { sub, ...(email !== undefined && { username: email }) }
-}
-
 interface FoundToken {
   grant: Grant
   session: StoredProviderSession
-  members: Pick<ActiveToken, 'scope' | 'exp' | 'token_type'>
+  scope: string
+  expiresAt: number
 }
 
-async function findToken(token: string, ports: IntrospectionPorts): Promise<FoundToken | undefined> {
-  const { store, runtime } = ports
+async function findToken(
+  token: string,
+  { store, runtime }: IntrospectionPorts,
+): Promise<FoundToken | undefined> {
   const now = runtime.now()
   if (token.startsWith(accessTokenPrefix)) {
     const found = await store.findAccessToken(tokenKey(token), now)
-    if (!found) return undefined
-    const { grant, scope, expiresAt: exp, providerSession: session } = found
-    return withinRules({ grant, session, members: { scope, token_type: 'Bearer', exp } }, ports)
+    return found && { ...found, session: found.providerSession }
   }
   if (!token.startsWith(refreshTokenPrefix)) return undefined
   const found = await store.findRefreshToken(tokenKey(token))
@@ -83,13 +86,5 @@ async function findToken(token: string, ports: IntrospectionPorts): Promise<Foun
   const { grant } = found
   const session = await store.findProviderSession(grant.id)
   if (!session || grant.expiresAt <= now) return undefined
-  return withinRules({ grant, session, members: { scope: grant.scope, exp: grant.expiresAt } }, ports)
-}
-
-/** Limits the scope to what the access rules allow; undefined for a user whom they deny. */
-async function withinRules(found: FoundToken, ports: IntrospectionPorts): Promise<FoundToken | undefined> {
-  const access = await ports.grantAccess.decide(found.grant, found.session)
-  if (access.kind === 'denied') return undefined
-  const { scope } = found.members
-  return { ...found, members: { ...found.members, scope: limitScope(scope, access.scopes) } }
+  return { grant, session, scope: grant.scope, expiresAt: grant.expiresAt }
 }
