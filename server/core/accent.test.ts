@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { expect, it, test } from 'vitest'
 import {
   contrastOf,
   isTextColour,
@@ -9,22 +9,20 @@ import {
   textOn,
 } from './accent.ts'
 
-describe('parseAccent', () => {
-  test.each([
-    ['#2563eb', { light: '#2563eb', dark: '#2563eb' }],
-    ['#6D28D9', { light: '#6d28d9', dark: '#9969e4' }],
-    ['#c4b5fd', { light: '#766d98', dark: '#c4b5fd' }],
-  ])('takes %s, lighter or darker where it would not stand out', (text, accent) => {
-    expect(parseAccent(text)).toEqual(accent)
-  })
-
-  test.each(['', 'violet', '#62d', '6d28d9', '#6d28d9ff', '#6d28d9,', '#6d28d9,#c4b5fd', '#6d28d9;}x{'])(
-    'refuses %j',
-    (text) => {
-      expect(() => parseAccent(text)).toThrow('expected a colour such as #6d28d9')
-    },
-  )
+test.each([
+  ['#2563eb', { light: '#2563eb', dark: '#2563eb' }],
+  ['#6D28D9', { light: '#6d28d9', dark: '#9969e4' }],
+  ['#c4b5fd', { light: '#766d98', dark: '#c4b5fd' }],
+])('parseAccent takes %s, lighter or darker where it would not stand out', (text, accent) => {
+  expect(parseAccent(text)).toEqual(accent)
 })
+
+test.each(['', 'violet', '#62d', '6d28d9', '#6d28d9ff', '#6d28d9,', '#6d28d9,#c4b5fd', '#6d28d9;}x{'])(
+  'parseAccent refuses %j',
+  (text) => {
+    expect(() => parseAccent(text)).toThrow('expected a colour such as #6d28d9')
+  },
+)
 
 const steps = Array.from({ length: 16 }, (_, step) => (step * 17).toString(16).padStart(2, '0'))
 const colours = steps.flatMap((red) =>
@@ -66,7 +64,7 @@ test('links have the accent only where text may have it', () => {
   expect([isTextColour(accent, 'light'), isTextColour(accent, 'dark')]).toEqual([false, true])
 })
 
-test('computes the contrast as WCAG does', () => {
+test('contrast is computed as WCAG does', () => {
   expect(contrastOf('#000000', '#ffffff')).toBeCloseTo(21)
   expect(contrastOf('#777777', '#ffffff')).toBeCloseTo(4.48, 2)
   expect(contrastOf('#0000ff', '#ff0000')).toBeCloseTo(2.15, 2)

@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest'
 import { BoundedMap } from './bounded-map.ts'
 
-it('treats an entry that is set again as the newest', () => {
+it('BoundedMap treats an entry that is set again as the newest', () => {
   const map = new BoundedMap<number>(2)
   for (const key of ['a', 'b', 'a', 'c']) map.set(key, 0)
   expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual([0, undefined, 0])
 })
 
-it('lists what there is, the oldest first', () => {
+it('BoundedMap lists its entries, the oldest first', () => {
   const map = new BoundedMap<number>(2)
   for (const [value, key] of ['a', 'b', 'a', 'c'].entries()) map.set(key, value)
   expect(map.values()).toEqual([2, 3])
 })
 
-it('forgets the oldest entry, even after others were deleted and set again', () => {
+it('BoundedMap forgets the oldest entry, even after others were deleted and set again', () => {
   const map = new BoundedMap<number>(3)
   const expected: string[] = []
   for (let index = 0; index < 2000; index += 1) {
@@ -32,7 +32,7 @@ it('forgets the oldest entry, even after others were deleted and set again', () 
   }
 })
 
-it('forgetting takes no longer the more is held', () => {
+it('BoundedMap forgets as quickly with many entries as with few', () => {
   const map = new BoundedMap<number>(10_000)
   const before = process.cpuUsage()
   for (let index = 0; index < 200_000; index += 1) map.set(String(index), index)

@@ -104,7 +104,7 @@ export const deviations: readonly Deviation[] = [
     what: 'A document that could not be had, or is faulty, is not asked for again for a minute; one that was good serves for a day while its host is away, and for as long as somebody is connected at the token endpoint.',
     why: 'Otherwise anybody could make the server ask a host without end, and an outage at a client’s host would sign people out.',
     off: '`CLIENT_DOCUMENTS=off`',
-    test: ['server/core/clients/client-finder.test.ts', 'does not ask again for a minute after %s'],
+    test: ['server/core/clients/client-finder.test.ts', 'a document is not requested again for a minute after %s'],
   },
   {
     sections: 'CIMD 4.2',

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { capabilitiesSample } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { accessSample, profileSample } from '../../../tests/support/server/core/access-sample.ts'
 import { type Profile, ProviderError, type ProviderCapabilities } from '../session/session-provider.ts'
@@ -23,36 +23,34 @@ it('without rules: everyone has full access, and neither profile nor provider is
   expect(await access.decide('user-1', ada)).toEqual(fullAccess)
 })
 
-describe('an address that the provider calls verified', () => {
-  it('counts where the provider proves addresses', async () => {
-    const access = accessSample([byEmail], { capabilities: confirming(true) })
-    expect(await access.decide('user-1', ada)).toMatchObject({ kind: 'allowed', rule: 1 })
-  })
-
-  it('counts as unverified where it does not', async () => {
-    const access = accessSample([byEmail], { capabilities: confirming(false) })
-    expect(await access.decide('user-1', ada)).toEqual({
-      kind: 'denied',
-      reason: 'address_not_verified',
-      rule: undefined,
-    })
-    const others = accessSample([byEmail, everyone], { capabilities: confirming(false) })
-    expect(await others.decide('user-1', ada)).toMatchObject({ kind: 'allowed', rule: 2 })
-  })
-
-  it('cannot be decided about while the provider is down', async () => {
-    const access = accessSample([byEmail], { capabilities: down })
-    await expect(access.decide('user-1', ada)).rejects.toThrow(ProviderError)
-  })
-
-  it('makes no call to the provider where it decides nothing', async () => {
-    const access = accessSample([bySub, byEmail], { capabilities: down })
-    expect(await access.decide('user-1', ada)).toMatchObject({ kind: 'allowed', rule: 1 })
-    expect(await access.decide('user-2', { ...ada, emailVerified: false })).toMatchObject({ kind: 'denied' })
-  })
+it('an address that the provider calls verified counts if the provider proves addresses', async () => {
+  const access = accessSample([byEmail], { capabilities: confirming(true) })
+  expect(await access.decide('user-1', ada)).toMatchObject({ kind: 'allowed', rule: 1 })
 })
 
-it("a fault that is not the provider's is not hidden", async () => {
+it('an address that the provider calls verified counts as unverified if the provider does not prove addresses', async () => {
+  const access = accessSample([byEmail], { capabilities: confirming(false) })
+  expect(await access.decide('user-1', ada)).toEqual({
+    kind: 'denied',
+    reason: 'address_not_verified',
+    rule: undefined,
+  })
+  const others = accessSample([byEmail, everyone], { capabilities: confirming(false) })
+  expect(await others.decide('user-1', ada)).toMatchObject({ kind: 'allowed', rule: 2 })
+})
+
+it('a rule on verified addresses cannot be decided while the provider is down', async () => {
+  const access = accessSample([byEmail], { capabilities: down })
+  await expect(access.decide('user-1', ada)).rejects.toThrow(ProviderError)
+})
+
+it('access rules call the provider only if an address decides', async () => {
+  const access = accessSample([bySub, byEmail], { capabilities: down })
+  expect(await access.decide('user-1', ada)).toMatchObject({ kind: 'allowed', rule: 1 })
+  expect(await access.decide('user-2', { ...ada, emailVerified: false })).toMatchObject({ kind: 'denied' })
+})
+
+it("access control does not hide a fault that is not the provider's", async () => {
   const access = accessSample(undefined, { capabilities: () => Promise.reject(new RangeError('a bug')) })
   await expect(access.describe({ id: 'p#user-1', sub: 'user-1' }, ada)).rejects.toThrow(RangeError)
 })
@@ -66,7 +64,7 @@ it.each<[string, Partial<Profile>, ProviderCapabilities['confirmsEmail'] | 'down
   ['one that the provider says nothing about', { emailVerified: undefined }, true, { emailVerified: false }],
   ['not verified', { emailVerified: false }, true, { email: undefined, emailVerified: false }],
   ['none', { email: undefined }, true, { email: undefined, emailVerified: false }],
-])('tells tools and upstreams whether an address is verified: %s', async (_what, profile, confirms, told) => {
+])('tools and upstreams learn whether an address is verified: %s', async (_what, profile, confirms, told) => {
   const access = accessSample(undefined, {
     capabilities: confirms === 'down' ? down : confirming(confirms),
   })

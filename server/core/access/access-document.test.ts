@@ -6,7 +6,7 @@ function faultsOf(document: unknown): readonly string[] {
   return reading.kind === 'faulty' ? reading.faults : []
 }
 
-it('reads every member', () => {
+it('an access document is read with every member', () => {
   const document = {
     rules: [
       { deny: { email: ['Mallory@Example.com'] } },
@@ -35,7 +35,7 @@ it('reads every member', () => {
   })
 })
 
-it('says every fault at once', () => {
+it('an access document reports all its faults at once', () => {
   const document = {
     rules: [
       { allow: {}, deny: {} },
@@ -86,7 +86,7 @@ it.each<[document: unknown, fault: string]>([
 })
 
 it.each(['x'.repeat(500), 'user_metadata_of_the_app', 'app_metadata.user_metadata', 'a\nb'])(
-  'the claim %j may be asked for',
+  'an access document may ask for the claim %j',
   (name) => {
     expect(faultsOf({ rules: [{ allow: { claim: { [name]: ['x'] } } }] })).toEqual([])
     expect(

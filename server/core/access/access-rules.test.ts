@@ -23,25 +23,23 @@ function outcome(rules: readonly AccessRule[], person: Person = ada): string {
 const allow = (conditions: AccessRule['conditions']): AccessRule => ({ effect: 'allow', conditions })
 const deny = (conditions: AccessRule['conditions']): AccessRule => ({ effect: 'deny', conditions })
 
-describe('the order of rules', () => {
-  it('the first whose conditions hold decides', () => {
-    expect(outcome([deny({ sub: ['user-1'] }), allow({})])).toBe('denied by 1')
-    expect(outcome([allow({}), deny({ sub: ['user-1'] })])).toBe('allowed by 1')
-    expect(outcome([deny({ sub: ['user-2'] }), allow({})])).toBe('allowed by 2')
-  })
+it('the first access rule whose conditions hold decides', () => {
+  expect(outcome([deny({ sub: ['user-1'] }), allow({})])).toBe('denied by 1')
+  expect(outcome([allow({}), deny({ sub: ['user-1'] })])).toBe('allowed by 1')
+  expect(outcome([deny({ sub: ['user-2'] }), allow({})])).toBe('allowed by 2')
+})
 
-  it('refuses a user whom no rule allows', () => {
-    expect(outcome([])).toBe('denied by undefined')
-    expect(outcome([allow({ sub: ['user-2'] })])).toBe('denied by undefined')
-    expect(outcome([deny({ sub: ['user-2'] })])).toBe('denied by undefined')
-  })
+it('access rules refuse a user whom no rule allows', () => {
+  expect(outcome([])).toBe('denied by undefined')
+  expect(outcome([allow({ sub: ['user-2'] })])).toBe('denied by undefined')
+  expect(outcome([deny({ sub: ['user-2'] })])).toBe('denied by undefined')
+})
 
-  it('all conditions of a rule must hold', () => {
-    expect(outcome([allow({ sub: ['user-1'], provider: ['google'] })])).toBe('allowed by 1')
-    expect(outcome([allow({ sub: ['user-1'], provider: ['github'] })])).toBe('denied by undefined')
-    expect(outcome([allow({ claim: { groups: ['staff'], level: [5] } })])).toBe('allowed by 1')
-    expect(outcome([allow({ claim: { groups: ['staff'], level: [6] } })])).toBe('denied by undefined')
-  })
+it('an access rule applies only if all its conditions hold', () => {
+  expect(outcome([allow({ sub: ['user-1'], provider: ['google'] })])).toBe('allowed by 1')
+  expect(outcome([allow({ sub: ['user-1'], provider: ['github'] })])).toBe('denied by undefined')
+  expect(outcome([allow({ claim: { groups: ['staff'], level: [5] } })])).toBe('allowed by 1')
+  expect(outcome([allow({ claim: { groups: ['staff'], level: [6] } })])).toBe('denied by undefined')
 })
 
 describe('email', () => {
@@ -79,23 +77,23 @@ describe('email', () => {
     expect(outcome([allow({ email: [pattern] })], person)).toBe('denied by undefined')
   })
 
-  it('ignores an unverified address for allow rules, but not for deny rules', () => {
+  it('allow rules ignore an unverified address, deny rules do not', () => {
     const unverified = { ...ada, emailVerified: false }
     expect(outcome([allow({ email: ['*@example.com'] })], unverified)).toBe('denied by undefined')
     expect(outcome([deny({ email: ['*@example.com'] }), allow({})], unverified)).toBe('denied by 1')
   })
 
-  it('one of several patterns is enough', () => {
+  it('an email condition holds if one of several patterns matches', () => {
     const email = ['*@other.example', 'ada@*', '*@third.example']
     expect(outcome([allow({ email })])).toBe('allowed by 1')
     expect(outcome([deny({ email }), allow({})])).toBe('denied by 1')
   })
 
-  it('does not match a user without an address', () => {
+  it('an email condition does not match a user without an address', () => {
     expect(outcome([allow({ email: ['*@*'] })], { ...ada, email: undefined })).toBe('denied by undefined')
   })
 
-  it('takes time proportional to the text', () => {
+  it('an email condition takes time proportional to the text', () => {
     const person = { ...ada, email: `${'a'.repeat(50_000)}@example.com` }
     expect(outcome([allow({ email: [`${'*a'.repeat(100)}*b@example.com`] })], person)).toBe(
       'denied by undefined',
@@ -122,7 +120,7 @@ it.each<[path: string, values: (string | number | boolean)[], holds: boolean]>([
 
 const former = { ...ada, claims: {}, formerClaims: ada.claims }
 
-it('a claim that a token has and the provider no longer names is nothing to an allow rule, and still something to a deny rule', () => {
+it('a claim that a token has and the provider no longer names counts for deny rules, but not for allow rules', () => {
   expect(outcome([allow({ claim: { groups: ['staff'] } })], former)).toBe('denied by undefined')
   expect(outcome([deny({ claim: { groups: ['staff'] } }), allow({})], former)).toBe('denied by 1')
 })
@@ -137,7 +135,7 @@ describe('the reason for a refusal', () => {
     ['no_rule', [allow({ sub: ['user-2'] })], unverified],
     ['address_not_verified', [allow(byEmail)], unverified],
     ['address_not_verified', [allow(byEmail), deny({})], unverified],
-  ])('%s', (reason, rules, person) => {
+  ])('a refusal gives the reason %s', (reason, rules, person) => {
     expect(createAccessPolicy(rules).decide(person)).toMatchObject({ kind: 'denied', reason })
   })
 })
@@ -146,7 +144,7 @@ describe('what an allow rule gives', () => {
   const decide = (rule: AccessRule): ReturnType<ReturnType<typeof createAccessPolicy>['decide']> =>
     createAccessPolicy([rule]).decide(ada)
 
-  it('all scopes and tools, where it says nothing', () => {
+  it('an allow rule without scopes and tools gives all of them', () => {
     expect(decide(allow({}))).toEqual({ kind: 'allowed', rule: 1, scopes: undefined, allowsTool: undefined })
   })
 
@@ -155,7 +153,7 @@ describe('what an allow rule gives', () => {
     [{ allow: ['list_*'], deny: ['*_admin'] }, ['list_notes']],
     [{ deny: ['list_*'] }, ['add_note', 'drop_admin']],
     [{ allow: ['*'], deny: ['*'] }, []],
-  ])('of the tools %j', (tools, allowed) => {
+  ])('an allow rule gives the tools that match %j', (tools, allowed) => {
     const decision = decide({ effect: 'allow', conditions: {}, tools })
     const names = ['list_notes', 'list_admin', 'add_note', 'drop_admin']
     expect(names.filter((name) => decision.kind === 'allowed' && decision.allowsTool?.(name))).toEqual(

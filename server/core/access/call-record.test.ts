@@ -45,7 +45,7 @@ describe('the call in a message', () => {
     )
   })
 
-  it('all calls of a batch count, in their order, and nothing else in it', () => {
+  it('the call record of a batch has all calls in order, and nothing else', () => {
     const [a, b] = ['a', 'b'].map((name) => ({ id: name, method: 'tools/call', params: { name } }))
     expect(callsOf([a, { method: 'x' }, 7, { id: 1, method: 'ping' }, b])).toEqual([tool('a'), tool('b')])
     expect(callsOf(a)).toEqual([tool('a')])
@@ -72,7 +72,7 @@ describe('the record of a call', () => {
   }
   const ok: CallEnd = { outcome: 'ok', isKnown: true, responseBytes: 20 }
 
-  it('has who called what, how it ended, the sizes, and the time to a tenth of a millisecond', () => {
+  it('a call record has who called what, how it ended, the sizes, and the time to a tenth of a millisecond', () => {
     const end = start().begin(tool('a'))
     now = 5012.3456
     end(ok)
@@ -95,7 +95,7 @@ describe('the record of a call', () => {
     ])
   })
 
-  it('says that a name is unknown, or that nothing was listed yet', () => {
+  it('a call record says that a name is unknown, or that nothing was listed yet', () => {
     const calls = start()
     calls.begin(tool('a'))({ ...ok, isKnown: false })
     calls.begin(tool('a'))({ ...ok, isKnown: undefined })
@@ -107,7 +107,7 @@ describe('the record of a call', () => {
     ])
   })
 
-  it('of a refusal has no duration', () => {
+  it('a call record of a refusal has no duration', () => {
     const calls = start()
     now = 9000
     calls.refuse(resource('note://1'), { outcome: 'refused_limit', isKnown: true })
@@ -119,7 +119,7 @@ describe('the record of a call', () => {
     ])
   })
 
-  it('has a long name by its first two hundred characters', () => {
+  it('a call record cuts a long name to its first two hundred characters', () => {
     start().refuse(tool(`${'x'.repeat(200)}y`), { outcome: 'failed', isKnown: false })
     expect(events[0]?.[1]['tool']).toBe('x'.repeat(200))
   })
@@ -131,12 +131,12 @@ describe('the record of a call', () => {
     ['of an unknown tool', tool('a'), { isKnown: false }, []],
     ['of a tool that is not listed yet', tool('a'), { isKnown: undefined }, []],
     ['of a resource', resource('a'), {}, []],
-  ])('tells which tools are used: %s', (_what, call, end, names) => {
+  ])('the call record tells which tools are used: %s', (_what, call, end, names) => {
     start().begin(call)({ ...ok, ...end })
     expect(called).toEqual(names)
   })
 
-  it('is made without a user and without a listener, too', () => {
+  it('a call record is made without a user and without a listener, too', () => {
     const nobody = { user: undefined, clientId: undefined, grantId: undefined, credential: 'none' }
     const calls = start({ caller: nobody, called: undefined as never, over: undefined as never })
     calls.begin(tool('a'))(ok)
@@ -144,7 +144,7 @@ describe('the record of a call', () => {
     expect(events[0]?.[1]).toMatchObject({ sub: undefined, credential: 'none' })
   })
 
-  it('tells once that no call of a request goes on', () => {
+  it('the call record reports once that all calls of a request are over', () => {
     const calls = start()
     calls.begin(tool('a'))(ok)
     expect(over).toBe(0)

@@ -76,7 +76,7 @@ it('a refresh that brings other claims ends the grant', async () => {
   ])
 })
 
-it('so does a check of the session', async () => {
+it('a session check that brings other claims ends the grant', async () => {
   await access.enforce(grant, stored)
   probed = { claims: { role: 'partner' }, at: 1600 }
   expect(await access.enforce(grant, stored)).toMatchObject({ kind: 'allowed' })
@@ -85,7 +85,7 @@ it('so does a check of the session', async () => {
   expect(ended).toHaveLength(2)
 })
 
-it('who a person is goes by the last refresh or check of the session', async () => {
+it("a grant has the claims of the session's last refresh or check", async () => {
   const names = grantAccessSample({
     keeper: { open: () => signInSample('ada').session, claimsOf: () => probed },
     access: accessSample(undefined, {
@@ -103,7 +103,7 @@ it('who a person is goes by the last refresh or check of the session', async () 
   expect(await names.userOf(grant, { ...stored, version: 2 })).toMatchObject({ name: 'after the check' })
 })
 
-it('a decision is kept until the session, a check of it or the rules change', async () => {
+it('an access decision is kept until the session, its check or the rules change', async () => {
   const partners = createAccessPolicy([{ effect: 'allow', conditions: { claim: { role: ['partner'] } } }])
   let decisions = 0
   const counted = (of: AccessPolicy): AccessPolicy => ({
@@ -134,7 +134,7 @@ it('a decision is kept until the session, a check of it or the rules change', as
   expect(await kept.decide(grant, { ...stored, version: 2 })).toMatchObject({ kind: 'denied' })
 })
 
-it('of a session that no key opens now nothing can be said, and the grant stays', async () => {
+it('a session that no key opens now leaves its grant undecided and alive', async () => {
   const unreadable = grantAccessSample({
     access: accessSample([]),
     keeper: {

@@ -100,7 +100,7 @@ describe('redeemAuthorizationCode', () => {
     ['OAuth 2.1 4.1.3: without redirect_uri', { redirectUri: undefined }],
     ['RFC 6749 4.1.3: with the same redirect_uri', { redirectUri: authorizationRequest().redirectUri }],
     ['RFC 8707 2.2: with our resource', { resources: [resource] }],
-  ])('accepts %s', async (_rule, changes) => {
+  ])('redeemAuthorizationCode accepts %s', async (_rule, changes) => {
     expect((await redeem(changes)).token_type).toBe('Bearer')
   })
 
@@ -139,7 +139,7 @@ describe('redeemAuthorizationCode', () => {
     expect(await redeem({ client })).not.toHaveProperty('refresh_token')
   })
 
-  it('the descriptions of an unknown and of a foreign code are the same', async () => {
+  it("descriptions of an unknown code and of another client's code are the same", async () => {
     const descriptionOf = (changes: Partial<CodeRedemptionRequest>): Promise<string> =>
       redeem(changes).then(String, (error: Error) => error.message)
     expect(await descriptionOf({ code: 'unknown' })).toBe(

@@ -52,7 +52,7 @@ async function parse(changes: Changes = {}): Promise<AuthorizationRequestResult>
 }
 
 describe('an accepted request', () => {
-  it('has everything that was requested', async () => {
+  it('an accepted authorization request has everything that was requested', async () => {
     expect(await parse()).toEqual({
       kind: 'accepted',
       client: publicClient(),
@@ -113,7 +113,7 @@ describe('an accepted request', () => {
     expect(await parse(changes)).toMatchObject({ kind: 'accepted', request: expected })
   })
 
-  it('shortens a login hint to what an address can be', async () => {
+  it('an authorization request cuts a login hint to the length of an address', async () => {
     expect(await parse({ login_hint: 'ada@example.com' })).toMatchObject({ loginHint: 'ada@example.com' })
     expect(await parse({ login_hint: 'x'.repeat(500) })).toMatchObject({ loginHint: 'x'.repeat(320) })
   })
@@ -140,7 +140,7 @@ describe('RFC 6749 4.1.2.1, RFC 9700 4.11, OAuth 2.1 7.12.2: never a redirect be
     expect(await parse(changes)).toMatchObject({ kind: 'unsafe', reason })
   })
 
-  it('names the client once it is known, so that the page can', async () => {
+  it('a refused authorization request names the client once it is known, for the page', async () => {
     expect(await parse({ client_id: web.id, redirect_uri: 'https://evil.example/' })).toMatchObject({
       client: web,
     })
@@ -174,7 +174,7 @@ describe('refusals that go back to the client', () => {
     ['a state of more than 4096 characters', { state: 's'.repeat(4097) }],
     ['an empty state', { state: '', response_type: 'token' }],
     ['no state', { state: undefined, response_type: 'token' }],
-  ])('echoes no state for %s', async (_rule, changes) => {
+  ])('a refusal echoes no state for %s', async (_rule, changes) => {
     const refused = await parse(changes)
     expect(refused).toMatchObject({ kind: 'refused', redirectUri })
     expect(refused).toHaveProperty('state', undefined)

@@ -60,7 +60,7 @@ describe('startDeviceAuthorization', () => {
     })
   })
 
-  it('stores the request, and neither code', async () => {
+  it('startDeviceAuthorization stores the request, and neither code', async () => {
     const device = await waiting()
     expect(device).toEqual({
       deviceHash: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
@@ -76,7 +76,7 @@ describe('startDeviceAuthorization', () => {
     expect(JSON.stringify(device)).not.toContain(started.device_code)
   })
 
-  it('takes another user code when one is taken, and gives up when all are', async () => {
+  it('startDeviceAuthorization tries another user code if one is taken, and gives up if all are', async () => {
     const taken: string[] = []
     const mostly = (free: number): DeviceAuthorizationPorts => ({
       ...ports,
@@ -98,25 +98,26 @@ describe('startDeviceAuthorization', () => {
   it.each<[rule: string, changes: Partial<Parameters<typeof startDeviceAuthorization>[0]>, error: string]>([
     ['RFC 8707 2: a foreign resource', { resources: ['https://other.example/mcp'] }, 'invalid_target'],
     ['RFC 6749 3.3: a scope that none can be', { scope: 'mcp "' }, 'invalid_scope'],
-  ])('refuses %s', async (_rule, changes, error) => {
+  ])('startDeviceAuthorization refuses %s', async (_rule, changes, error) => {
     await expect(begin(changes)).rejects.toMatchObject(refusal(error))
   })
 
-  it.each([undefined, 'openid profile', 'mcp'])('scope %j gives what is of use', async (scope) => {
-    started = await begin({ scope })
-    expect((await waiting()).scope).toBe('mcp')
-  })
+  it.each([undefined, 'openid profile', 'mcp'])(
+    'startDeviceAuthorization reduces the scope %j to the supported ones',
+    async (scope) => {
+      started = await begin({ scope })
+      expect((await waiting()).scope).toBe('mcp')
+    },
+  )
 })
 
-describe('findDeviceByUserCode', () => {
-  it('RFC 8628 6.1: finds it however it is typed', async () => {
-    const typed = ` ${started.user_code.toLowerCase().replace('-', ' ')} `
-    expect((await findDeviceByUserCode(typed, ports))?.clientId).toBe(client.id)
-  })
+it('RFC 8628 6.1: findDeviceByUserCode finds a code however it is typed', async () => {
+  const typed = ` ${started.user_code.toLowerCase().replace('-', ' ')} `
+  expect((await findDeviceByUserCode(typed, ports))?.clientId).toBe(client.id)
+})
 
-  it.each(['', 'BCDF-GHJK'])('finds nothing under %j', async (typed) => {
-    expect(await findDeviceByUserCode(typed, ports)).toBeUndefined()
-  })
+it.each(['', 'BCDF-GHJK'])('findDeviceByUserCode finds nothing under %j', async (typed) => {
+  expect(await findDeviceByUserCode(typed, ports)).toBeUndefined()
 })
 
 describe('redeemDeviceCode', () => {
@@ -187,7 +188,7 @@ describe('redeemDeviceCode', () => {
     expect(await store.findAccessToken(tokenKey(response.access_token), runtime.now())).toBeUndefined()
   })
 
-  it('refuses a device code as an authorization code', async () => {
+  it('redeemDeviceCode refuses a device code as an authorization code', async () => {
     await approve()
     for (const code of [started.device_code, `device ${started.device_code} ${client.id}`]) {
       const request = { client, code, codeVerifier: 'x'.repeat(43), redirectUri: undefined, resources: [] }
@@ -197,42 +198,40 @@ describe('redeemDeviceCode', () => {
   })
 })
 
-describe('approveDevice', () => {
-  it.each([
-    [119, undefined],
-    [120, 'expired_token'],
-  ])('RFC 8628 5.4: an approved device that fetches its tokens after %i s: %s', async (after, error) => {
-    await approve()
-    runtime.advance(after)
-    const outcome = await poll().then(
-      () => undefined,
-      (thrown: { code?: string }) => thrown.code,
-    )
-    expect(outcome).toBe(error)
-  })
+it.each([
+  [119, undefined],
+  [120, 'expired_token'],
+])('RFC 8628 5.4: an approved device that fetches its tokens after %i s: %s', async (after, error) => {
+  await approve()
+  runtime.advance(after)
+  const outcome = await poll().then(
+    () => undefined,
+    (thrown: { code?: string }) => thrown.code,
+  )
+  expect(outcome).toBe(error)
+})
 
-  it('approved in the last seconds of its code, it has no longer than that', async () => {
-    runtime.advance(890)
-    await approve()
-    runtime.advance(10)
-    await expect(poll()).rejects.toMatchObject(refusal('expired_token'))
-  })
+it('a device that was approved in the last seconds of its code cannot use it for longer', async () => {
+  runtime.advance(890)
+  await approve()
+  runtime.advance(10)
+  await expect(poll()).rejects.toMatchObject(refusal('expired_token'))
+})
 
-  it('an approval that was taken back is expired_token, and its session signed out at the provider', async () => {
-    await approve()
-    const [waits] = await store.listUnredeemedCodes(undefined, { now: runtime.now(), limit: 5 })
-    expect(waits && isDeviceCode(waits)).toBe(true)
-    await store.endGrants({ userId: waits?.grant.user.id ?? '' }, 'revoked_by_user', {
-      now: runtime.now(),
-      limit: 5,
-    })
-    await expect(poll()).rejects.toMatchObject(refusal('expired_token'))
-    expect(await dueSignOuts(store, runtime.now())).toHaveLength(1)
+it('a device whose approval was revoked gets expired_token, and its session is signed out at the provider', async () => {
+  await approve()
+  const [waits] = await store.listUnredeemedCodes(undefined, { now: runtime.now(), limit: 5 })
+  expect(waits && isDeviceCode(waits)).toBe(true)
+  await store.endGrants({ userId: waits?.grant.user.id ?? '' }, 'revoked_by_user', {
+    now: runtime.now(),
+    limit: 5,
   })
+  await expect(poll()).rejects.toMatchObject(refusal('expired_token'))
+  expect(await dueSignOuts(store, runtime.now())).toHaveLength(1)
+})
 
-  it('between the decision and the grant a device is told to wait', async () => {
-    const { deviceHash } = await waiting()
-    await store.decideDevice(deviceHash, 'approved', runtime.now())
-    await expect(poll()).rejects.toMatchObject(refusal('authorization_pending'))
-  })
+it('a device is told to wait between the decision and the grant', async () => {
+  const { deviceHash } = await waiting()
+  await store.decideDevice(deviceHash, 'approved', runtime.now())
+  await expect(poll()).rejects.toMatchObject(refusal('authorization_pending'))
 })

@@ -17,7 +17,7 @@ describe('createUserCode (RFC 8628 section 6.1)', () => {
     expect(drawn).toHaveLength(0)
   })
 
-  it('takes what it lacks from the next draw', () => {
+  it('createUserCode draws again if a draw gives too few letters', () => {
     const drawn = [Uint8Array.from([0, 255, 1, 255, 2, 255, 3, 255]), new Uint8Array(8).fill(4)]
     expect(createUserCode(() => drawn.shift() ?? new Uint8Array(8))).toBe('BCDF-GGGG')
   })

@@ -85,7 +85,7 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
     ['an iat of a moment ahead: clocks differ', { iat: start + 30 }],
     ['an exp ten minutes ahead', { exp: start + 600 }],
     ['an exp with a fraction', { exp: start + 300.5 }],
-  ])('accepts %s', async (_rule, changes) => {
+  ])('verifyClientAssertion accepts %s', async (_rule, changes) => {
     await expect(verify(await sign(changes))).resolves.toBeUndefined()
   })
 
@@ -107,7 +107,7 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
     ['no jti', { jti: undefined }],
     ['an empty jti', { jti: '' }],
     ['a jti that is a number', { jti: 1 }],
-  ])('refuses %s', async (_rule, changes) => {
+  ])('verifyClientAssertion refuses %s', async (_rule, changes) => {
     await expect(verify(await sign(changes))).rejects.toMatchObject(refused)
   })
 
@@ -140,15 +140,15 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
     ],
     ['nothing', () => ''],
     ['more than 8192 characters', () => sign({ padding: 'x'.repeat(8192) })],
-  ])('refuses %s', async (_rule, assertion) => {
+  ])('verifyClientAssertion refuses %s', async (_rule, assertion) => {
     await expect(verify(await assertion())).rejects.toMatchObject(refused)
   })
 
-  it.each(['JWT', 'client-authentication+jwt'])('accepts the typ %s', async (typ) => {
+  it.each(['JWT', 'client-authentication+jwt'])('verifyClientAssertion accepts the typ %s', async (typ) => {
     await expect(verify(await sign({}, pairs.ES256, { typ }))).resolves.toBeUndefined()
   })
 
-  it('accepts any of its keys when the assertion names none', async () => {
+  it('verifyClientAssertion tries all keys of a client if the assertion names none', async () => {
     await expect(verify(await sign({}, pairs.ES256, { kid: undefined }))).resolves.toBeUndefined()
     await expect(verify(await sign({}, stranger, { kid: undefined }))).rejects.toMatchObject(refused)
   })
@@ -172,7 +172,7 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
     ['an exponent of 41 bits', slowKeys.exponent],
     ['a modulus of 4120 bits', slowKeys.modulus],
   ])(
-    'a key that takes long to check proves nothing, or strangers could keep this server busy: %s',
+    'a key that takes long to check proves nothing, so that attackers cannot keep this server busy: %s',
     async (_rule, { signature, n, e }) => {
       const text = [{ alg: 'RS256' }, claims]
         .map((part) => encodeBase64url(encodeUtf8(JSON.stringify(part))))
@@ -189,7 +189,7 @@ describe('RFC 7523 3: verifyClientAssertion (RFC 7523 section 3)', () => {
     )
   })
 
-  it('fetches the keys of a jwks_uri by kid, and only for an assertion that could be good', async () => {
+  it('keys of a jwks_uri are fetched by kid, and only for an assertion that could be valid', async () => {
     const asked: unknown[] = []
     const fetchKeys: AssertionPorts['fetchKeys'] = async (query) => {
       asked.push(query)
@@ -240,25 +240,23 @@ describe('replay of assertions (RFC 7523 section 3 item 7)', () => {
     })
   })
 
-  it('uses up a jti only for the holder of the key', async () => {
+  it('a jti is used up only by the holder of the key', async () => {
     const ports = createPorts()
     await expect(verify(await sign({}, stranger), ports)).rejects.toMatchObject(refused)
     await expect(verify(await sign(), ports)).resolves.toBeUndefined()
   })
 })
 
-describe('assertedClientId (RFC 7521 section 4.2)', () => {
-  it('is the sub, unproven', async () => {
-    expect(assertedClientId(await sign({}, stranger))).toBe(id)
-  })
+it('assertedClientId returns the sub, unproven', async () => {
+  expect(assertedClientId(await sign({}, stranger))).toBe(id)
+})
 
-  it.each(['', 'a.b.c'])('is nothing in %j', (text) => {
-    expect(assertedClientId(text)).toBeUndefined()
-  })
+it.each(['', 'a.b.c'])('assertedClientId finds nothing in %j', (text) => {
+  expect(assertedClientId(text)).toBeUndefined()
+})
 
-  it('is undefined for a sub that is not text, empty or too long', async () => {
-    expect(assertedClientId(await sign({ sub: 1 }))).toBeUndefined()
-    expect(assertedClientId(await sign({ sub: '' }))).toBeUndefined()
-    expect(assertedClientId(await sign({ sub: 'x'.repeat(9000) }))).toBeUndefined()
-  })
+it('assertedClientId ignores a sub that is not text, empty or too long', async () => {
+  expect(assertedClientId(await sign({ sub: 1 }))).toBeUndefined()
+  expect(assertedClientId(await sign({ sub: '' }))).toBeUndefined()
+  expect(assertedClientId(await sign({ sub: 'x'.repeat(9000) }))).toBeUndefined()
 })

@@ -47,7 +47,7 @@ it.each<[rule: string, id: string, proof: ClientProof]>([
   ['the secret of a client that posts it', posting.id, secret('mcps_secret')],
   ['a public client by its id', 'mcpc_public', none],
   ['RFC 8252 8.5: a secret of a public client proves nothing', 'mcpc_public', secret('x')],
-])('accepts %s', async (_rule, id, proof) => {
+])('client authentication accepts %s', async (_rule, id, proof) => {
   expect(await authenticate(id, proof)).toBe(id)
 })
 

@@ -34,7 +34,7 @@ function createLimited() {
   }
 }
 
-it('limits fetches from one host per minute, with a third reserved for known browsers', async () => {
+it('document fetches from one host are limited per minute, with a third reserved for known browsers', async () => {
   const { ask, runtime } = createLimited()
   for (let index = 0; index < 4; index += 1) expect(await ask('a.example')).toBe('fetched')
   expect(await ask('a.example')).toBe('too_many_fetches')
@@ -59,7 +59,7 @@ it('CIMD 6.5: limits fetches from all hosts per minute', async () => {
   expect(await ask('other.example')).toBe('fetched')
 })
 
-it('limits concurrent fetches', async () => {
+it('concurrent document fetches are limited', async () => {
   const { ask, stall, finish } = createLimited()
   stall()
   const running = [ask('a.example'), ask('b.example')]
@@ -73,7 +73,7 @@ it('limits concurrent fetches', async () => {
   expect(await next).toBe('fetched')
 })
 
-it('limits the share of one address, per host, per minute and at once', async () => {
+it('document fetches of one address are limited, per host, per minute and at once', async () => {
   const { ask, stall, finish, runtime } = createLimited()
   const one = visitor('192.0.2.1')
   expect(await ask('a.example', one)).toBe('fetched')
@@ -91,7 +91,7 @@ it('limits the share of one address, per host, per minute and at once', async ()
   expect([await running, await other]).toEqual(['fetched', 'fetched'])
 })
 
-it('gives a site more than an address, up to half of the total', async () => {
+it('a site may fetch more documents than an address, up to half of the total', async () => {
   const { ask } = createLimited()
   const results = []
   for (let link = 1; link < 9; link += 1)
@@ -101,7 +101,7 @@ it('gives a site more than an address, up to half of the total', async () => {
   expect(await ask('a.example', visitor('2001:db8:2:1::1'))).toBe('fetched')
 })
 
-it('fetches for clients in use during a flood of other fetches', async () => {
+it('documents of clients in use are fetched during a flood of other fetches', async () => {
   const { ask } = createLimited()
   for (let index = 0; index < 20; index += 1) await ask(`${index}.example`, visitor('192.0.2.1'))
   for (let index = 0; index < 20; index += 1) await ask(`${index}.example`)

@@ -70,14 +70,14 @@ function createFixture(setup: Setup = {}) {
 const unavailable = { name: 'ClientUnavailableError', permanent: false }
 
 describe('createClientFinder', () => {
-  it('finds configured clients before all others', async () => {
+  it('the client finder finds configured clients before all others', async () => {
     const configured = [publicClient({ id: url, name: 'Mine', kind: 'configured' })]
     const { name, host } = createFixture({ configured })
     expect(await name()).toBe('Mine')
     expect(host.queries).toEqual([])
   })
 
-  it('finds registered clients until they expire', async () => {
+  it('the client finder finds registered clients until they expire', async () => {
     const { finder, store, runtime } = createFixture()
     await store.addClient(publicClient({ expiresAt: start + 60 }))
     await store.addClient(publicClient({ id: 'mcpc_kept' }))
@@ -113,7 +113,7 @@ describe('createClientFinder', () => {
   })
 
   it.each(['http://client.example/c', 'https://127.0.0.1/c', 'HTTPS://client.example/c'])(
-    'fetches nothing for %s',
+    'the client finder fetches nothing for %s',
     async (id) => {
       const { finder, host } = createFixture()
       expect(await finder.findClient(id)).toBeUndefined()
@@ -150,7 +150,7 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(await name()).toBe('Two')
   })
 
-  it('fetches once for all concurrent requests', async () => {
+  it('a document is fetched once for all concurrent requests', async () => {
     const { name, host } = createFixture()
     await Promise.all(Array.from({ length: 20 }, () => name()))
     expect(host.queries).toHaveLength(1)
@@ -159,7 +159,7 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
   it.each<[what: string, answer: FetchOutcome]>([
     ['a failure', failed('unreachable')],
     ['a faulty document', { kind: 'fetched', text: '{}', headers: new Headers() }],
-  ])('does not ask again for a minute after %s', async (_what, answer) => {
+  ])('a document is not requested again for a minute after %s', async (_what, answer) => {
     const { name, host, runtime } = createFixture({ answer })
     await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError', retryAfterSeconds: 60 })
     host.answer = served('Quill')
@@ -170,7 +170,7 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
     expect(await name()).toBe('Quill')
   })
 
-  it('does not count our own limit as a failure of the host', async () => {
+  it('our own fetch limit does not count as a failure of the host', async () => {
     const { name, host } = createFixture({ answer: failed('too_many_fetches') })
     await expect(name()).rejects.toMatchObject(unavailable)
     host.answer = served('Quill')
@@ -200,20 +200,23 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
       `its host was not found on the public internet. Is this server online? ${wait}`,
       false,
     ],
-  ])('%s: the log learns why, and people what to do', async (reason, answer, text, permanent) => {
-    const { name, reports } = createFixture({ answer })
-    const { host } = new URL(url)
-    await expect(name()).rejects.toMatchObject({
-      message: `The document of this client at ${host} could not be used: ${text}`,
-      faulty: text.endsWith(write),
-      permanent,
-    })
-    expect(reports).toEqual([['client_document_unavailable', { client_id: url, host, reason }]])
-  })
+  ])(
+    'a document that fails as %s: the log has the reason, and people read what to do',
+    async (reason, answer, text, permanent) => {
+      const { name, reports } = createFixture({ answer })
+      const { host } = new URL(url)
+      await expect(name()).rejects.toMatchObject({
+        message: `The document of this client at ${host} could not be used: ${text}`,
+        faulty: text.endsWith(write),
+        permanent,
+      })
+      expect(reports).toEqual([['client_document_unavailable', { client_id: url, host, reason }]])
+    },
+  )
 })
 
 describe('an outage at the host of a document (stale on error)', () => {
-  it('allows sign-ins with a document fetched within the last day', async () => {
+  it('sign-ins work with a document fetched within the last day while its host is down', async () => {
     const { name, host, runtime } = createFixture()
     await name()
     host.answer = failed('unreachable')
@@ -237,7 +240,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     expect(await name()).toBe('Back')
   })
 
-  it('does not restore a client that was removed during the fetch', async () => {
+  it('a client that was removed during the fetch is not restored', async () => {
     const { store, connect, host, runtime, name } = createFixture()
     await connect()
     runtime.advance(300)
@@ -261,7 +264,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     expect(await name()).toBe('Quill')
   })
 
-  it('serves connected clients from the stored document, after a restart too', async () => {
+  it('connected clients are served from the stored document, after a restart too', async () => {
     const { store, connect, runtime } = createFixture()
     await connect()
     runtime.advance(29 * day)
@@ -271,7 +274,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     expect(after.host.queries[0]?.known).toBe(true)
   })
 
-  it('stores a document only while a connection uses it', async () => {
+  it('a document is stored only while a connection uses it', async () => {
     const { store, name, connect } = createFixture()
     await name()
     expect(await store.findClient(url)).toBeUndefined()
@@ -282,7 +285,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     })
   })
 
-  it('updates the stored document, and keeps its age and its expiry', async () => {
+  it('a stored document is updated with its age and its expiry', async () => {
     const { store, connect, host, runtime, name } = createFixture()
     await connect()
     runtime.advance(300)
@@ -296,7 +299,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     })
   })
 
-  it('uses the fresh document that another instance stored, without a fetch', async () => {
+  it('a fresh document that another instance stored is used without a fetch', async () => {
     const { store, connect, runtime } = createFixture()
     await connect()
     const other = createFixture({ store, runtime })
@@ -304,7 +307,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     expect(other.host.queries).toEqual([])
   })
 
-  it('ignores an expired document in the store', async () => {
+  it('an expired document in the store is ignored', async () => {
     const { store, connect, runtime } = createFixture()
     await connect()
     runtime.advance(120 * day)
@@ -312,7 +315,7 @@ describe('an outage at the host of a document (stale on error)', () => {
     await expect(after.name('connected')).rejects.toMatchObject(unavailable)
   })
 
-  it('does not take a registered client with a URL as its id for a document', async () => {
+  it('a registered client with a URL as its id is not taken for a document', async () => {
     const { store, name } = createFixture({ answer: failed('unreachable') })
     await store.addClient(publicClient({ id: url, name: 'Impostor' }))
     await expect(name()).rejects.toMatchObject(unavailable)

@@ -19,7 +19,7 @@ describe('isDocumentUrl (OAuth client id metadata document, section 3)', () => {
     'https://client.example:8443/c',
     'https://xn--bcher-kva.example/c',
     'https://a_b.client.example/c',
-  ])('accepts %s', (text) => {
+  ])('isDocumentUrl accepts %s', (text) => {
     expect(isDocumentUrl(text, false)).toBe(true)
   })
 
@@ -45,7 +45,7 @@ describe('isDocumentUrl (OAuth client id metadata document, section 3)', () => {
     ['more than 1024 characters', `https://client.example/${'c'.repeat(1024)}`],
     ['no URL', 'mcpc_abc'],
     ['nothing', ''],
-  ])('refuses %s: %s', (_rule, text) => {
+  ])('isDocumentUrl refuses %s: %s', (_rule, text) => {
     expect(isDocumentUrl(text, false)).toBe(false)
   })
 
@@ -56,7 +56,7 @@ describe('isDocumentUrl (OAuth client id metadata document, section 3)', () => {
     ['http://client.example/c', false],
     ['http://10.0.0.1/c', false],
     ['ftp://localhost/c', false],
-  ])('in development %s: %s', (text, expected) => {
+  ])('isDocumentUrl in development decides about %s: %s', (text, expected) => {
     expect(isDocumentUrl(text, true)).toBe(expected)
   })
 
@@ -177,11 +177,11 @@ describe('readClientDocument (section 4; MCP 2026-07-28, client id metadata docu
     ['a method that is not offered here', { token_endpoint_auth_method: 'tls_client_auth' }],
     ['a method that is no text', { token_endpoint_auth_method: ['none'] }],
     ['private_key_jwt without keys', { token_endpoint_auth_method: 'private_key_jwt' }],
-  ])('MCP auth Client-ID-Metadata-Documents: is invalid: %s', (_rule, changes) => {
+  ])('MCP auth Client-ID-Metadata-Documents: a document is invalid: %s', (_rule, changes) => {
     expect(read(changes)).toMatchObject({ kind: 'invalid', reason: expect.stringMatching(/\.$/) })
   })
 
-  it.each([undefined, []])('is invalid: %j instead of an object', (value) => {
+  it.each([undefined, []])('readClientDocument refuses %j instead of an object', (value) => {
     expect(readClientDocument(url, value, policy).kind).toBe('invalid')
   })
 })
@@ -219,7 +219,7 @@ describe('freshnessOf (RFC 9111 sections 4.2 and 5.2.2)', () => {
     expect(seconds(headers)).toBe(expected)
   })
 
-  it('knows when it was fetched', () => {
+  it('freshnessOf returns when the document was fetched', () => {
     expect(freshnessOf(new Headers(), start)).toEqual({
       fetchedAt: start,
       freshUntil: start + 300,

@@ -28,7 +28,7 @@ function createSource(first: FetchOutcome) {
   return { runtime, state, kids, fetchKeys }
 }
 
-it('fetches keys of at most 64 kB once in ten minutes', async () => {
+it('client keys of at most 64 kB are fetched once in ten minutes', async () => {
   const { runtime, state, kids } = createSource(setOf('a'))
   expect(await kids('a')).toEqual(['a'])
   runtime.advance(599)
@@ -63,7 +63,7 @@ it('CIMD 6.3: an unknown kid fetches again, at most every 30 seconds; in between
   expect(state.fetches).toHaveLength(2)
 })
 
-it('refuses a kid that is still unknown after a fetch, and decides nothing while keys cannot be fetched', async () => {
+it('client keys refuse a kid that is still unknown after a fetch, and decide nothing while keys cannot be fetched', async () => {
   const { runtime, state, kids } = createSource(setOf('a'))
   expect(await kids('b')).toEqual(['a'])
   state.answer = down
@@ -72,13 +72,13 @@ it('refuses a kid that is still unknown after a fetch, and decides nothing while
   expect(await kids('a')).toEqual(['a'])
 })
 
-it('fetches once for all concurrent requests', async () => {
+it('client keys are fetched once for all concurrent requests', async () => {
   const { state, kids } = createSource(setOf('a'))
   await Promise.all(Array.from({ length: 20 }, () => kids('a', false)))
   expect(state.fetches).toEqual([[uri, false, 65_536]])
 })
 
-it('uses the last keys for a day while they cannot be fetched', async () => {
+it('client keys of the last fetch are used for a day while they cannot be fetched', async () => {
   const { runtime, state, kids } = createSource(setOf('a'))
   await kids('a')
   state.answer = down
@@ -95,14 +95,14 @@ it.each<[what: string, answer: FetchOutcome]>([
     'holds a private key',
     { kind: 'fetched', text: '{"keys":[{"kty":"EC","d":"x"}]}', headers: new Headers() },
   ],
-])('is unavailable when the response of jwks_uri %s', async (_what, answer) => {
+])('client keys are unavailable if the response of jwks_uri %s', async (_what, answer) => {
   const { state, kids } = createSource(answer)
   await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError' })
   await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError' })
   expect(state.fetches).toHaveLength(1)
 })
 
-it('retries 30 seconds after a failed first fetch, and says so', async () => {
+it('client keys are fetched again 30 seconds after a failed first fetch, which is reported', async () => {
   const { runtime, state, kids } = createSource(down)
   await expect(kids()).rejects.toMatchObject({ retryAfterSeconds: 30 })
   state.answer = setOf('a')

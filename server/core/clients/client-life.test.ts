@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
@@ -39,7 +39,7 @@ it.each<[what: string, shownAfterDays: readonly number[], days: number]>([
   ['and again a week later', [0, 7], 37],
   ['every four weeks', [0, 28, 56, 84], 90],
 ])(
-  'keeps a registration whose login page is shown %s %j for this many days: %i',
+  'a registration whose login page is shown %s %j is kept for this many days: %i',
   async (_what, shown, days) => {
     await store.addClient(registered)
     for (const after of shown) await store.noteClientOpened(registered.id, start + after * day)
@@ -52,7 +52,7 @@ it.each<[what: string, shownAfterDays: readonly number[], days: number]>([
   },
 )
 
-it('does not change clients in use, without expiry or from documents when their page is shown', async () => {
+it('clients in use, without expiry or from documents do not change when their page is shown', async () => {
   const others = [
     publicClient({ id: 'mcpc_endless' }),
     { ...described, expiresAt: start + day },
@@ -64,56 +64,54 @@ it('does not change clients in use, without expiry or from documents when their 
   expect(await Promise.all(others.map(endOf))).toEqual([undefined, start + day, start + 120 * day])
 })
 
-describe('createClientKeeper', () => {
-  it('a registration lives 90 days longer than the grant, and is not trimmed', async () => {
-    await store.addClient(registered)
-    await keep(registered, grantEnd)
-    expect(await endOf(registered)).toBe(start + 120 * day)
-    expect(await store.trimClients(0, 10, start)).toBe(0)
-  })
+it('a registration lives 90 days longer than the grant, and is not trimmed', async () => {
+  await store.addClient(registered)
+  await keep(registered, grantEnd)
+  expect(await endOf(registered)).toBe(start + 120 * day)
+  expect(await store.trimClients(0, 10, start)).toBe(0)
+})
 
-  it('a document is stored for as long', async () => {
-    await keep(described, grantEnd)
-    expect(await store.findClient(described.id)).toEqual({ ...described, expiresAt: start + 120 * day })
-  })
+it('a document is stored for 90 days longer than the grant', async () => {
+  await keep(described, grantEnd)
+  expect(await store.findClient(described.id)).toEqual({ ...described, expiresAt: start + 120 * day })
+})
 
-  it('of a document that is stored only the end is written: another instance may have a newer one', async () => {
-    await store.putClient({ ...described, name: 'Newer', expiresAt: start + 100 * day })
-    await keep({ ...described, expiresAt: start + 100 * day }, grantEnd)
-    expect(await store.findClient(described.id)).toMatchObject({
-      name: 'Newer',
-      expiresAt: start + 120 * day,
-    })
+it('a document that is stored gets only a new expiry, as another instance may have a newer one', async () => {
+  await store.putClient({ ...described, name: 'Newer', expiresAt: start + 100 * day })
+  await keep({ ...described, expiresAt: start + 100 * day }, grantEnd)
+  expect(await store.findClient(described.id)).toMatchObject({
+    name: 'Newer',
+    expiresAt: start + 120 * day,
   })
+})
 
-  it.each<[what: string, client: Client]>([
-    ['a registration without an end', publicClient()],
-    ['a client of the operator', publicClient({ kind: 'configured' })],
-    ['a registration that is kept for longer', publicClient({ expiresAt: start + 120 * day })],
-  ])('writes nothing about %s', async (_what, client) => {
-    await keep(client, grantEnd)
-    expect(writes).toEqual([])
-  })
+it.each<[what: string, client: Client]>([
+  ['a registration without an end', publicClient()],
+  ['a client of the operator', publicClient({ kind: 'configured' })],
+  ['a registration that is kept for longer', publicClient({ expiresAt: start + 120 * day })],
+])('createClientKeeper writes nothing about %s', async (_what, client) => {
+  await keep(client, grantEnd)
+  expect(writes).toEqual([])
+})
 
-  it("writes a document's expiry once, although the cached client does not say that it is stored", async () => {
-    for (let refresh = 0; refresh < 3; refresh += 1) await keep(described, grantEnd)
-    expect(writes).toEqual([`put ${described.id}`, `keep ${described.id}`])
-    await keep(described, grantEnd + 1)
-    expect(await endOf(described)).toBe(start + 120 * day + 1)
-  })
+it("a document's expiry is written once, although the cached client does not say that it is stored", async () => {
+  for (let refresh = 0; refresh < 3; refresh += 1) await keep(described, grantEnd)
+  expect(writes).toEqual([`put ${described.id}`, `keep ${described.id}`])
+  await keep(described, grantEnd + 1)
+  expect(await endOf(described)).toBe(start + 120 * day + 1)
+})
 
-  it('retries a failed write the next time', async () => {
-    let isDown = true
-    const failing = createClientKeeper({
-      ...store,
-      keepClient: (id, until) => (isDown ? Promise.reject(new Error('down')) : store.keepClient(id, until)),
-    })
-    await store.addClient(registered)
-    await expect(failing(registered, grantEnd)).rejects.toThrow('down')
-    isDown = false
-    await failing(registered, grantEnd)
-    expect(await endOf(registered)).toBe(start + 120 * day)
+it('a failed write of an expiry is retried at the next use', async () => {
+  let isDown = true
+  const failing = createClientKeeper({
+    ...store,
+    keepClient: (id, until) => (isDown ? Promise.reject(new Error('down')) : store.keepClient(id, until)),
   })
+  await store.addClient(registered)
+  await expect(failing(registered, grantEnd)).rejects.toThrow('down')
+  isDown = false
+  await failing(registered, grantEnd)
+  expect(await endOf(registered)).toBe(start + 120 * day)
 })
 
 it.each<[what: string, client: Client, expected: boolean]>([

@@ -23,7 +23,7 @@ function createLimit() {
   return { runtime, store, count, most }
 }
 
-it('limits registrations of one address per hour, and returns the seconds to wait', async () => {
+it('registrations of one address are limited per hour, and a refused one gets the seconds to wait', async () => {
   const { runtime, count, most } = createLimit()
   expect(await most(loopback)).toBe(60)
   runtime.advance(600)
@@ -33,7 +33,7 @@ it('limits registrations of one address per hour, and returns the seconds to wai
   expect(await count(loopback)).toBe(0)
 })
 
-it('gives clients without an address one common limit, a hundred times as high', async () => {
+it('clients without an address share one registration limit, a hundred times as high', async () => {
   const anonymous = { redirectUris: loopback, address: undefined }
   const { store, runtime } = createLimit()
   let allowed = 0
@@ -42,7 +42,7 @@ it('gives clients without an address one common limit, a hundred times as high',
 })
 
 it.each<[rule: string, redirectUris: string[]]>([['Claude', claude]])(
-  'a hosted assistant has ten times as many: %s',
+  'a hosted assistant may register ten times as many clients: %s',
   async (_rule, redirectUris) => {
     expect(await createLimit().most(redirectUris)).toBe(600)
   },
@@ -53,11 +53,11 @@ it.each<[rule: string, redirectUris: string[]]>([
   ['another port', ['https://claude.ai:8443/callback']],
   ['a loopback address beside it', [...claude, ...loopback]],
   ['no redirect URI', []],
-])('gives the limit of hosted assistants to no other client: %s', async (_rule, redirectUris) => {
+])('only hosted assistants have their registration limit, and not %s', async (_rule, redirectUris) => {
   expect(await createLimit().most(redirectUris)).toBe(60)
 })
 
-it('counts hosted assistants and other clients separately', async () => {
+it('registrations of hosted assistants and of other clients are counted separately', async () => {
   const { most } = createLimit()
   expect(await most(claude)).toBe(600)
   expect(await most(loopback)).toBe(60)

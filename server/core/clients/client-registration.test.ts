@@ -224,7 +224,7 @@ describe('updateClient (RFC 7592 section 2.2)', () => {
     }
   }
 
-  it('replaces all metadata and drops what is left out', () => {
+  it('updateClient replaces all metadata and drops omitted members', () => {
     const registered = register({
       redirect_uris,
       client_name: 'Old',
@@ -254,12 +254,12 @@ describe('updateClient (RFC 7592 section 2.2)', () => {
     })
   })
 
-  it('a public client has no secret to send', () => {
+  it('updateClient refuses the secret of a public client', () => {
     const registered = register({ redirect_uris, token_endpoint_auth_method: 'none' })
     expect(updateRefusal(registered, { client_secret: '' })).toBe('invalid_client_metadata')
   })
 
-  it('a secret stays, may be repeated, and is not shown again', () => {
+  it('updateClient keeps a secret, which may be repeated and is not shown again', () => {
     const registered = register({ redirect_uris })
     for (const changes of [{}, { client_secret: registered.response.client_secret }]) {
       const { client, response } = update(registered, changes)

@@ -28,7 +28,7 @@ function createStore(before: number, meanwhile = 0) {
   }
 }
 
-it('ends grants until there are none, removes the client, and ends what began meanwhile', async () => {
+it('a client removal ends all grants, removes the client, and ends what began meanwhile', async () => {
   const { store, steps } = createStore(201, 1)
   const runtime = createFakeRuntime()
   expect(await removeClientWithGrants('a', { store, runtime })).toEqual({ removed: true, grantsEnded: 202 })
@@ -36,7 +36,7 @@ it('ends grants until there are none, removes the client, and ends what began me
   expect(steps).toEqual([`end ${of} 100`, `end ${of} 100`, `end ${of} 1`, 'remove', `end ${of} 1`])
 })
 
-it('says when there was no such client', async () => {
+it('a client removal reports an unknown client', async () => {
   const { store } = createStore(0)
   const ports = { store, runtime: createFakeRuntime() }
   await removeClientWithGrants('a', ports)

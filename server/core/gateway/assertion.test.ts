@@ -1,5 +1,5 @@
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JWTPayload } from 'jose'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { sampleKey } from '../../../tests/support/server/core/keeper-fixture.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { callerSample } from '../../../tests/support/server/mcp/tool-fixture.ts'
@@ -43,89 +43,85 @@ const ada = {
   user: { ...callerSample.user, email: 'ada@example.com', name: 'Ada', emailVerified: true },
 }
 
-describe('an assertion', () => {
-  it('names user, client and credential for 60 seconds, for the upstream only', async () => {
-    const jwt = await signer.assert(ada)
-    const { payload } = await verify(jwt)
-    expect(payload).toEqual({
-      iss: issuer,
-      aud: audience,
-      sub: 'ada',
-      email: 'ada@example.com',
-      email_verified: true,
-      name: 'Ada',
-      client_id: 'mcpc_1',
-      scope: 'mcp',
-      grant_id: 'grant-1',
-      credential: 'access_token',
-      iat: 1_800_000_000,
-      exp: 1_800_000_060,
-      jti: expect.stringMatching(/^[\w-]{22}$/) as string,
-    })
-    expect(decodeProtectedHeader(jwt)).toEqual({
-      alg: 'ES256',
-      typ: 'drawbridge-assertion+jwt',
-      kid: 'assertion-a',
-    })
-    runtime.advance(61)
-    await expect(verify(jwt)).rejects.toThrow()
+it('an assertion names user, client and credential for 60 seconds, for the upstream only', async () => {
+  const jwt = await signer.assert(ada)
+  const { payload } = await verify(jwt)
+  expect(payload).toEqual({
+    iss: issuer,
+    aud: audience,
+    sub: 'ada',
+    email: 'ada@example.com',
+    email_verified: true,
+    name: 'Ada',
+    client_id: 'mcpc_1',
+    scope: 'mcp',
+    grant_id: 'grant-1',
+    credential: 'access_token',
+    iat: 1_800_000_000,
+    exp: 1_800_000_060,
+    jti: expect.stringMatching(/^[\w-]{22}$/) as string,
   })
-
-  it('marks an unverified address as such, and has no email claims without an address', async () => {
-    const claimsOf = async (user: Partial<CurrentUser>): Promise<JWTPayload> =>
-      (await verify(await signer.assert({ ...ada, user: { ...ada.user, ...user } }))).payload
-    expect(await claimsOf({ emailVerified: false })).toMatchObject({
-      email: 'ada@example.com',
-      email_verified: false,
-    })
-    const without = await claimsOf({ email: undefined })
-    expect(without).not.toHaveProperty('email')
-    expect(without).not.toHaveProperty('email_verified')
+  expect(decodeProtectedHeader(jwt)).toEqual({
+    alg: 'ES256',
+    typ: 'drawbridge-assertion+jwt',
+    kid: 'assertion-a',
   })
-
-  it('is reused for half a minute, for the same caller only', async () => {
-    const first = await signer.assert(ada)
-    runtime.advance(29)
-    expect(await signer.assert(ada)).toBe(first)
-    for (const other of [
-      { ...ada, scope: 'mcp notes:write' },
-      { ...ada, grantId: 'grant-2' },
-      { ...ada, clientId: undefined },
-      { ...ada, user: { ...ada.user, id: 'https://other#ada' } },
-      { ...ada, user: { ...ada.user, emailVerified: false } },
-    ]) {
-      expect(await signer.assert(other)).not.toBe(first)
-    }
-    runtime.advance(1)
-    expect(await signer.assert(ada)).not.toBe(first)
-  })
+  runtime.advance(61)
+  await expect(verify(jwt)).rejects.toThrow()
 })
 
-describe('the keys', () => {
-  it('are the same at every instance with the same key ring', async () => {
-    expect(create().keySet()).toEqual(signer.keySet())
-    await verify(await signer.assert(ada), create())
+it('an assertion marks an unverified address, and has no email claims without an address', async () => {
+  const claimsOf = async (user: Partial<CurrentUser>): Promise<JWTPayload> =>
+    (await verify(await signer.assert({ ...ada, user: { ...ada.user, ...user } }))).payload
+  expect(await claimsOf({ emailVerified: false })).toMatchObject({
+    email: 'ada@example.com',
+    email_verified: false,
   })
+  const without = await claimsOf({ email: undefined })
+  expect(without).not.toHaveProperty('email')
+  expect(without).not.toHaveProperty('email_verified')
+})
 
-  it('rotate with the ring: each is published before it signs, and after', async () => {
-    const kids = (): string[] => signer.keySet().keys.map(({ kid }) => kid)
-    const kidOf = async (): Promise<unknown> => decodeProtectedHeader(await signer.assert(ada)).kid
-    ring = [sampleKey('a', 1)]
-    expect([kids(), await kidOf()]).toEqual([['assertion-a'], 'assertion-a'])
-    const first = await signer.assert(ada)
-    ring = [sampleKey('b', 2), ...ring]
-    expect([kids(), await kidOf()]).toEqual([['assertion-b', 'assertion-a'], 'assertion-a'])
-    ring = [sampleKey('c', 3), ...ring]
-    expect([kids(), await kidOf()]).toEqual([['assertion-c', 'assertion-b', 'assertion-a'], 'assertion-b'])
-    await verify(first)
-    await verify(await signer.assert(ada))
-    ring = [sampleKey('d', 4), ...ring]
-    expect(kids()).toEqual(['assertion-d', 'assertion-c', 'assertion-b'])
-  })
+it('an assertion is reused for half a minute, for the same caller only', async () => {
+  const first = await signer.assert(ada)
+  runtime.advance(29)
+  expect(await signer.assert(ada)).toBe(first)
+  for (const other of [
+    { ...ada, scope: 'mcp notes:write' },
+    { ...ada, grantId: 'grant-2' },
+    { ...ada, clientId: undefined },
+    { ...ada, user: { ...ada.user, id: 'https://other#ada' } },
+    { ...ada, user: { ...ada.user, emailVerified: false } },
+  ]) {
+    expect(await signer.assert(other)).not.toBe(first)
+  }
+  runtime.advance(1)
+  expect(await signer.assert(ada)).not.toBe(first)
+})
 
-  it('publish nothing secret in the key set', () => {
-    for (const key of signer.keySet().keys) {
-      expect(Object.keys(key).toSorted()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
-    }
-  })
+it('assertion keys are the same at every instance with the same key ring', async () => {
+  expect(create().keySet()).toEqual(signer.keySet())
+  await verify(await signer.assert(ada), create())
+})
+
+it('assertion keys rotate with the ring: each is published before it signs, and after', async () => {
+  const kids = (): string[] => signer.keySet().keys.map(({ kid }) => kid)
+  const kidOf = async (): Promise<unknown> => decodeProtectedHeader(await signer.assert(ada)).kid
+  ring = [sampleKey('a', 1)]
+  expect([kids(), await kidOf()]).toEqual([['assertion-a'], 'assertion-a'])
+  const first = await signer.assert(ada)
+  ring = [sampleKey('b', 2), ...ring]
+  expect([kids(), await kidOf()]).toEqual([['assertion-b', 'assertion-a'], 'assertion-a'])
+  ring = [sampleKey('c', 3), ...ring]
+  expect([kids(), await kidOf()]).toEqual([['assertion-c', 'assertion-b', 'assertion-a'], 'assertion-b'])
+  await verify(first)
+  await verify(await signer.assert(ada))
+  ring = [sampleKey('d', 4), ...ring]
+  expect(kids()).toEqual(['assertion-d', 'assertion-c', 'assertion-b'])
+})
+
+it('assertion keys are published without anything secret', () => {
+  for (const key of signer.keySet().keys) {
+    expect(Object.keys(key).toSorted()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+  }
 })

@@ -19,7 +19,7 @@ const faults = (document: unknown): readonly string[] => {
 describe('an upstream by HTTP', () => {
   const url = 'http://127.0.0.1:9000/mcp'
 
-  it('has defaults', () => {
+  it('an upstream by HTTP has defaults', () => {
     expect(upstreamAt(url)).toEqual({
       kind: 'read',
       value: {
@@ -38,7 +38,7 @@ describe('an upstream by HTTP', () => {
     })
   })
 
-  it('has everything that it is given', () => {
+  it('an upstream by HTTP is read with every member', () => {
     expect(
       upstream({
         url,
@@ -75,7 +75,7 @@ describe('an upstream by HTTP', () => {
     ['http://user:password@example.com/mcp'],
     ['http://example.com/mcp#x'],
     [7],
-  ])('is not at %j', (given) => {
+  ])('an upstream by HTTP cannot have the URL %j', (given) => {
     expect(faults({ url: given }).join()).toContain('url must be')
     // Passwords are not repeated.
     expect(faults({ url: given }).join()).not.toContain('password@')
@@ -105,92 +105,90 @@ describe('an upstream by HTTP', () => {
     [{ tools: { alow: [] } }, 'Did you mean allow?'],
     [{ idle: '5m' }, 'unknown member "idle"'],
     [JSON.parse('{ "__proto__": 1 }'), 'unknown member "__proto__"'],
-  ])('with %j is faulty', (members, fault) => {
+  ])('an upstream by HTTP cannot have %j', (members, fault) => {
     expect(faults({ url, ...members }).join('\n')).toContain(fault)
   })
 })
 
-describe('an upstream that is a command', () => {
-  it('has defaults', () => {
-    expect(upstreamOf('npx', ['-y', 'some-mcp-server'])).toMatchObject({
-      value: {
-        kind: 'command',
-        command: 'npx',
-        args: ['-y', 'some-mcp-server'],
-        cwd: undefined,
-        env: {},
-        process: 'user',
-        idleSeconds: 300,
-        startTimeoutSeconds: 20,
-        firstStartTimeoutSeconds: 120,
-        maxProcesses: 64,
-        maxPerUser: 8,
-        user: undefined,
-        secrets: [],
-      },
-    })
-  })
-
-  it('has what a person has in its environment', () => {
-    const { env, user, secrets } = upstream({
-      command: 'x',
-      user: { uid: [20_000, 20_063], gid: 20_000 },
-      env: { API_TOKEN: '${user:provider_token}', WHO: 'user ${user:id} of ${env:UPSTREAM_KEY}', PLAIN: 'a' },
-    })
-    expect(env).toEqual({
-      API_TOKEN: [{ user: 'provider_token' }],
-      WHO: ['user ', { user: 'id' }, ' of key of the upstream'],
-      PLAIN: ['a'],
-    })
-    expect(user).toEqual({ firstUid: 20_000, lastUid: 20_063, gid: 20_000 })
-    expect(secrets).toEqual(['key of the upstream'])
-  })
-
-  it('is run as one user of the operating system', () => {
-    const { user } = upstream({ command: 'x', user: { uid: 1001, gid: 1002 } })
-    expect(user).toEqual({ firstUid: 1001, lastUid: 1001, gid: 1002 })
-  })
-
-  it('has variables of the environment in its arguments', () => {
-    expect(upstream({ command: 'x', args: ['--key=${env:UPSTREAM_KEY}'] }).args).toEqual([
-      '--key=key of the upstream',
-    ])
-  })
-
-  it('can have public tools if its process is shared', () => {
-    const { policy } = upstream({ command: 'x', process: 'shared', tools: { public: ['help'] } })
-    expect(policy.publicTools).toEqual(new Set(['help']))
-  })
-
-  it.each<[document: object, fault: string]>([
-    [{ command: '' }, 'command must be a text'],
-    [{ command: 'x', tools: { public: ['help'] } }, 'only with "process": "shared"'],
-    [{ command: 'x', args: ['--token=${user:provider_token}'] }, 'can see arguments'],
-    [{ command: 'x', env: { 'A B': 'x' } }, 'not the name of a variable'],
-    [{ command: 'x', env: { A: '${user:password}' } }, 'there is no ${user:password}'],
-    [{ command: 'x', user: 1001 }, 'user must be an object'],
-    ...[
-      { uid: 0, gid: 1 },
-      { uid: 1, gid: 0 },
-      { uid: 1 },
-      { uid: [2, 1], gid: 1 },
-      { uid: 2 ** 32 - 1, gid: 1 },
-    ].map((user): [object, string] => [{ command: 'x', user }, 'other than root']),
-    ...[undefined, { uid: 1001, gid: 1001 }, { uid: [1, 63], gid: 1 }].map((user): [object, string] => [
-      { command: 'x', env: { A: '${user:provider_token}' }, ...(user && { user }) },
-      'as many uids as max_processes (64)',
-    ]),
-    [{ command: 'x', process: 'each' }, 'process must be user or shared'],
-    [{ command: 'x', max_processes: 0 }, 'whole number of 1'],
-    [{ command: 'x', url: 'http://x' }, 'either url or command'],
-    [{}, 'either url or command'],
-    [[], 'must be an object'],
-  ])('%j is faulty', (document, fault) => {
-    expect(faults(document).join('\n')).toContain(fault)
+it('an upstream command has defaults', () => {
+  expect(upstreamOf('npx', ['-y', 'some-mcp-server'])).toMatchObject({
+    value: {
+      kind: 'command',
+      command: 'npx',
+      args: ['-y', 'some-mcp-server'],
+      cwd: undefined,
+      env: {},
+      process: 'user',
+      idleSeconds: 300,
+      startTimeoutSeconds: 20,
+      firstStartTimeoutSeconds: 120,
+      maxProcesses: 64,
+      maxPerUser: 8,
+      user: undefined,
+      secrets: [],
+    },
   })
 })
 
-it('the first pattern that matches says which scope a tool takes', () => {
+it('an upstream command can have values of the user in its environment', () => {
+  const { env, user, secrets } = upstream({
+    command: 'x',
+    user: { uid: [20_000, 20_063], gid: 20_000 },
+    env: { API_TOKEN: '${user:provider_token}', WHO: 'user ${user:id} of ${env:UPSTREAM_KEY}', PLAIN: 'a' },
+  })
+  expect(env).toEqual({
+    API_TOKEN: [{ user: 'provider_token' }],
+    WHO: ['user ', { user: 'id' }, ' of key of the upstream'],
+    PLAIN: ['a'],
+  })
+  expect(user).toEqual({ firstUid: 20_000, lastUid: 20_063, gid: 20_000 })
+  expect(secrets).toEqual(['key of the upstream'])
+})
+
+it('an upstream command can run as one user of the operating system', () => {
+  const { user } = upstream({ command: 'x', user: { uid: 1001, gid: 1002 } })
+  expect(user).toEqual({ firstUid: 1001, lastUid: 1001, gid: 1002 })
+})
+
+it('an upstream command can have environment variables in its arguments', () => {
+  expect(upstream({ command: 'x', args: ['--key=${env:UPSTREAM_KEY}'] }).args).toEqual([
+    '--key=key of the upstream',
+  ])
+})
+
+it('an upstream command can have public tools if its process is shared', () => {
+  const { policy } = upstream({ command: 'x', process: 'shared', tools: { public: ['help'] } })
+  expect(policy.publicTools).toEqual(new Set(['help']))
+})
+
+it.each<[document: object, fault: string]>([
+  [{ command: '' }, 'command must be a text'],
+  [{ command: 'x', tools: { public: ['help'] } }, 'only with "process": "shared"'],
+  [{ command: 'x', args: ['--token=${user:provider_token}'] }, 'can see arguments'],
+  [{ command: 'x', env: { 'A B': 'x' } }, 'not the name of a variable'],
+  [{ command: 'x', env: { A: '${user:password}' } }, 'there is no ${user:password}'],
+  [{ command: 'x', user: 1001 }, 'user must be an object'],
+  ...[
+    { uid: 0, gid: 1 },
+    { uid: 1, gid: 0 },
+    { uid: 1 },
+    { uid: [2, 1], gid: 1 },
+    { uid: 2 ** 32 - 1, gid: 1 },
+  ].map((user): [object, string] => [{ command: 'x', user }, 'other than root']),
+  ...[undefined, { uid: 1001, gid: 1001 }, { uid: [1, 63], gid: 1 }].map((user): [object, string] => [
+    { command: 'x', env: { A: '${user:provider_token}' }, ...(user && { user }) },
+    'as many uids as max_processes (64)',
+  ]),
+  [{ command: 'x', process: 'each' }, 'process must be user or shared'],
+  [{ command: 'x', max_processes: 0 }, 'whole number of 1'],
+  [{ command: 'x', url: 'http://x' }, 'either url or command'],
+  [{}, 'either url or command'],
+  [[], 'must be an object'],
+])('an upstream document is refused: %j', (document, fault) => {
+  expect(faults(document).join('\n')).toContain(fault)
+})
+
+it('a tool takes the scope of the first pattern that matches its name', () => {
   const scopes = [
     ['delete_all', 'notes:admin'],
     ['delete_*', 'notes:write'],

@@ -35,40 +35,38 @@ beforeEach(() => {
 const count = async (...limits: AttemptLimit[]): Promise<number> =>
   (await countWithin(limits, { store, runtime })).waitSeconds
 
-describe('countWithin', () => {
-  it('returns the seconds until the window ends, and starts a new count then', async () => {
-    expect([await count(mine), await count(mine)]).toEqual([0, 0])
-    runtime.advance(59)
-    expect(await count(mine)).toBe(1)
-    runtime.advance(1)
-    expect(await count(mine)).toBe(0)
-  })
+it('countWithin returns the seconds until the window ends, and starts a new count then', async () => {
+  expect([await count(mine), await count(mine)]).toEqual([0, 0])
+  runtime.advance(59)
+  expect(await count(mine)).toBe(1)
+  runtime.advance(1)
+  expect(await count(mine)).toBe(0)
+})
 
-  it('does not count an attempt in later limits once one has refused it', async () => {
-    for (let index = 0; index < 9; index += 1) await count(mine, all)
-    expect(await count({ ...mine, key: 'other' }, all)).toBe(0)
-    expect(await count({ ...mine, key: 'third' }, all)).toBe(600)
-  })
+it('countWithin does not count an attempt in later limits once one has refused it', async () => {
+  for (let index = 0; index < 9; index += 1) await count(mine, all)
+  expect(await count({ ...mine, key: 'other' }, all)).toBe(0)
+  expect(await count({ ...mine, key: 'third' }, all)).toBe(600)
+})
 
-  it('a limit that is known to be full takes nothing from those before it', async () => {
-    for (let index = 0; index < 3; index += 1) await count(all)
-    expect(await count(mine, all)).toBe(600)
-    runtime.advance(600)
-    expect([await count(mine, all), await count(mine, all)]).toEqual([0, 0])
-  })
+it('a limit that is known to be full takes nothing from those before it', async () => {
+  for (let index = 0; index < 3; index += 1) await count(all)
+  expect(await count(mine, all)).toBe(600)
+  runtime.advance(600)
+  expect([await count(mine, all), await count(mine, all)]).toEqual([0, 0])
+})
 
-  it('does not write to a full limit, which is full for other instances, too', async () => {
-    for (let index = 0; index < 9; index += 1) await count(mine)
-    expect(written).toHaveLength(2)
-    const instance = { ...store }
-    expect(await countWithin([mine], { store: instance, runtime })).toMatchObject({ waitSeconds: 60 })
-  })
+it('countWithin does not write to a full limit, which is full for other instances, too', async () => {
+  for (let index = 0; index < 9; index += 1) await count(mine)
+  expect(written).toHaveLength(2)
+  const instance = { ...store }
+  expect(await countWithin([mine], { store: instance, runtime })).toMatchObject({ waitSeconds: 60 })
 })
 
 describe('attempts that are given back', () => {
   const refundable: AttemptLimit = { ...mine, refundable: true }
 
-  it('are returned to limits on guesses only, which admit attempts again', async () => {
+  it('attempts are given back to limits on guesses only, which admit attempts again', async () => {
     const results = [
       await countWithin([refundable, all], { store, runtime }),
       await countWithin([refundable, all], { store, runtime }),
@@ -82,7 +80,7 @@ describe('attempts that are given back', () => {
     expect([await count(all), await count(all)]).toEqual([0, 600])
   })
 
-  it('another instance takes notice within seconds', async () => {
+  it('an attempt that is given back counts at other instances within seconds', async () => {
     const instance = { ...store }
     const elsewhere = async (): Promise<number> =>
       (await countWithin([refundable], { store: instance, runtime })).waitSeconds
@@ -95,7 +93,7 @@ describe('attempts that are given back', () => {
     expect(await elsewhere()).toBe(0)
   })
 
-  it('are not counted anywhere once refused, not even in earlier limits', async () => {
+  it('refused attempts are not counted anywhere, not even in earlier limits', async () => {
     for (let index = 0; index < 3; index += 1) await count(all)
     // Another instance, which does not know yet that the window is full.
     const instance = { ...store }
@@ -104,7 +102,7 @@ describe('attempts that are given back', () => {
     expect(await store.countAttempt('all', 60, start)).toMatchObject({ count: 4 })
   })
 
-  it('however many come at once, no more than the limit are let in, and what succeeds leaves nothing behind', async () => {
+  it('attempts at once never exceed the limit, and successful ones leave nothing behind', async () => {
     const results = await race(() => countWithin([refundable], { store, runtime }))
     const letIn = results.filter(({ waitSeconds }) => waitSeconds === 0)
     expect(letIn).toHaveLength(2)
@@ -112,7 +110,7 @@ describe('attempts that are given back', () => {
     expect(await store.countAttempt('mine', 60, start)).toMatchObject({ count: 1 })
   })
 
-  it('do not fail a sign-in while the store is unavailable', async () => {
+  it('giving attempts back does not fail a sign-in while the store is unavailable', async () => {
     store.returnAttempt = () => Promise.reject(new StoreUnavailableError('down', { cause: undefined }))
     await expect(giveBack([{ key: 'mine', windowEndsAt: start + 60 }], { store })).resolves.toBeUndefined()
   })

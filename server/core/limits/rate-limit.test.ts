@@ -20,26 +20,26 @@ it.each<[name: string, after: number, expected: number]>([
   ['as much as three seconds bring', 3, 15],
   ['the burst and no more, however long nothing came', 3600, 20],
   ['nothing when the clock was set back', -50, 0],
-])('after the burst: %s', (_name, after, expected) => {
+])('a rate limit allows after the burst: %s', (_name, after, expected) => {
   const limit = new RateLimit({ burst: 20, perSecond: 5 }, 10)
   expect(allowed(limit, 'a', 100, start)).toBe(20)
   expect(allowed(limit, 'a', 100, start + after)).toBe(expected)
 })
 
-it('does not count by isSpent alone', () => {
+it('a rate limit does not count by isSpent alone', () => {
   const limit = new RateLimit({ burst: 1, perSecond: 1 }, 10)
   for (let index = 0; index < 100; index += 1) expect(limit.isSpent('a', start)).toBe(false)
   expect(allowed(limit, 'a', 2, start)).toBe(1)
 })
 
-it('lets admitted work take more than is left, without a debt', () => {
+it('a rate limit lets admitted work take more than is left, without a debt', () => {
   const limit = new RateLimit({ burst: 2, perSecond: 2 }, 10)
   for (let index = 0; index < 100; index += 1) limit.take('a', start)
   expect(limit.isSpent('a', start)).toBe(true)
   expect(allowed(limit, 'a', 100, start + 1)).toBe(2)
 })
 
-it('remembers a limited number of keys', () => {
+it('a rate limit remembers a limited number of keys', () => {
   const limit = new RateLimit({ burst: 1, perSecond: 0 }, 2)
   for (const key of ['a', 'b', 'c']) limit.take(key, start)
   expect(['a', 'b', 'c'].map((key) => limit.isSpent(key, start))).toEqual([false, true, true])

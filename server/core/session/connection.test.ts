@@ -19,15 +19,15 @@ describe('live connections', () => {
   it.each([
     [30 * day - 1, 1],
     [30 * day, 0],
-  ])('%i s after its sign-in: %i', (after, count) => {
+  ])('a connection %i s after its sign-in is live or not: %i', (after, count) => {
     expect(overviewOf([record('a')], start + after).live).toHaveLength(count)
   })
 
-  it('what ended is none', () => {
+  it('a grant that ended is not a live connection', () => {
     expect(overviewOf([endedBy('revoked_by_user')], start + 1).live).toEqual([])
   })
 
-  it('the one used last comes first; one never used counts from its sign-in', () => {
+  it('connections are ordered by their last use, or their sign-in if never used', () => {
     const used = (name: string, usedAt: number): GrantRecord =>
       record(name, { lastUse: { usedAt, address: undefined, tool: undefined } })
     const records = [used('old', start - 10), record('unused'), used('new', start + 10)]
@@ -50,7 +50,7 @@ describe('connections that ended by themselves', () => {
     ['revoked_by_client', undefined],
     ['revoked_by_operator', undefined],
     ['client_removed', undefined],
-  ])('%s: the owner hears of %s', (reason, end) => {
+  ])('the owner of a connection that ended by %s reads %s', (reason, end) => {
     expect(overviewOf([endedBy(reason)], start + 1).ended.map((each) => each.end)).toEqual(
       end === undefined ? [] : [end],
     )
@@ -59,11 +59,11 @@ describe('connections that ended by themselves', () => {
   it.each([
     [30 * day - 1, 1],
     [30 * day, 0],
-  ])('%i s later: %i', (after, count) => {
+  ])('%i s after a connection ended, its owner sees this many: %i', (after, count) => {
     expect(overviewOf([endedBy('code_reuse')], start + after).ended).toHaveLength(count)
   })
 
-  it('the newest comes first', () => {
+  it('connections that ended are listed newest first', () => {
     const records = [endedBy('code_reuse', start), endedBy('refresh_token_reuse', start + 5)]
     expect(overviewOf(records, start + 6).ended.map(({ endedAt }) => endedAt)).toEqual([start + 5, start])
   })

@@ -104,7 +104,7 @@ describe('a holder stalls while another advances two generations', () => {
     await fx.keep(fast)
   }
 
-  it('after the response: its write is rejected, and its token is never presented', async () => {
+  it('a stalled holder that resumes after the response cannot write, and its token is never presented', async () => {
     const stalled = fx.keeper('stalled')
     fx.provider.play({ after: advanceTwice })
     expect(await fx.keep(stalled)).toMatchObject(version(3))
@@ -114,7 +114,7 @@ describe('a holder stalls while another advances two generations', () => {
     expect(fx.provider.active()).toBe('refresh 4')
   })
 
-  it('before its request: the refusal of its grandparent token ends nothing here', async () => {
+  it('a stalled holder that resumes before its request ends nothing when its grandparent token is refused', async () => {
     fx.provider.play({ before: advanceTwice })
     expect(await fx.keep(fx.keeper('stalled'))).toMatchObject(version(3))
     expect(await fx.endReason()).toBeUndefined()
@@ -139,7 +139,7 @@ describe('a process that is paused between lease and request', () => {
   }
 
   it.each([{ strict: true }, { strict: false }])(
-    'past its lease: it sends no outdated token ($strict one-time tokens)',
+    'a process paused past its lease sends no outdated token ($strict one-time tokens)',
     async (rule) => {
       await connectAndExpire(rule)
       const fast = fx.keeper('fast')
@@ -154,7 +154,7 @@ describe('a process that is paused between lease and request', () => {
     },
   )
 
-  it('for three seconds: it returns the lease, reads the session again and refreshes, without reporting a loss', async () => {
+  it('a process paused for three seconds returns the lease, reads the session again and refreshes, without reporting a loss', async () => {
     await connectAndExpire({ strict: true })
     const late = lateKeeper(3, async () => {})
     fx.provider.end()
@@ -163,7 +163,7 @@ describe('a process that is paused between lease and request', () => {
     expect(fx.reports).toEqual(['provider_session_ended'])
   })
 
-  it('every time, by a slow store: the caller gets unavailable for ten seconds', async () => {
+  it('a caller gets unavailable for ten seconds if a slow store delays every lease', async () => {
     const leaseProviderSession: Store['leaseProviderSession'] = async (lease, now) => {
       const result = await fx.store.leaseProviderSession(lease, now)
       fx.runtime.advance(3)
@@ -189,7 +189,7 @@ describe('the store cannot take what the provider has issued', () => {
     }
   }
 
-  it('twice: the third try saves it, after a longer pause each time', async () => {
+  it('a session that the store cannot take twice is saved at the third try, after a longer pause each time', async () => {
     const pauses: number[] = []
     const sleep = (ms: number): Promise<void> => {
       pauses.push(ms)
@@ -203,7 +203,7 @@ describe('the store cannot take what the provider has issued', () => {
   })
 
   it.each([{ strict: false }, { strict: true }])(
-    'three times: unavailable; the next call stores it without asking the provider ($strict one-time tokens)',
+    'a session that the store cannot take three times is unavailable, and stored by the next call without asking the provider ($strict one-time tokens)',
     async (rule) => {
       await connectAndExpire(rule)
       const keeper = fx.keeper('one', { store: failingSaves(3) })
@@ -217,7 +217,7 @@ describe('the store cannot take what the provider has issued', () => {
     },
   )
 
-  it('is stored as soon as the store can be written, without another call or request', async () => {
+  it('a session is stored as soon as the store can be written, without another call or request', async () => {
     await connectAndExpire({ strict: true })
     await fx.connect('grant b')
     const keeper = fx.keeper('one', { store: failingSaves(5) })
@@ -234,7 +234,7 @@ describe('the store cannot take what the provider has issued', () => {
     expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_refreshed'])
   })
 
-  it('waits for running refreshes at a stop, and stores their tokens', async () => {
+  it('a stop waits for running refreshes, and stores their tokens', async () => {
     await connectAndExpire({ strict: true })
     let answer = (): void => {}
     fx.provider.play({ after: () => new Promise((resolve) => (answer = resolve)) })
@@ -250,7 +250,7 @@ describe('the store cannot take what the provider has issued', () => {
     await expectInStep()
   })
 
-  it('limits the wait for store and provider at a stop, and reports the lost sessions', async () => {
+  it('a stop waits for store and provider within limits, and reports the lost sessions', async () => {
     await fx.connect('grant b')
     const keeper = fx.keeper('one', { store: failingSaves(Infinity) })
     await fx.keep(keeper)
@@ -264,7 +264,7 @@ describe('the store cannot take what the provider has issued', () => {
     expect(fx.reports).toEqual(['provider_session_unsaved', 'provider_sessions_lost'])
   })
 
-  it('stores the kept session first after an hour, and then refreshes it', async () => {
+  it('a kept session is stored after an hour, before it is refreshed', async () => {
     await connectAndExpire({ strict: true })
     const keeper = fx.keeper('one', { store: failingSaves(3) })
     await fx.keep(keeper)
@@ -276,14 +276,14 @@ describe('the store cannot take what the provider has issued', () => {
     await expectInStep()
   })
 
-  it('serves a due token while it is valid', async () => {
+  it('a due token is served while it is valid and the store is down', async () => {
     fx = createKeeperFixture()
     await fx.connect()
     fx.runtime.advance(hour - 60)
     expect(await fx.keep(fx.keeper('one', { store: failingSaves(3) }))).toMatchObject(version(1))
   })
 
-  it('is down for everything: calls are rejected, none is stuck, and all work once it is back', async () => {
+  it('calls are rejected while the store is down for everything, none is stuck, and all work once it is back', async () => {
     let isDown = false
     const whileUp = <Arguments extends unknown[], Result>(work: (...given: Arguments) => Promise<Result>) => {
       return (...given: Arguments): Promise<Result> => (isDown ? storeIsDown() : work(...given))
@@ -307,7 +307,7 @@ describe('the store cannot take what the provider has issued', () => {
     expect(await fx.endReason()).toBeUndefined()
   })
 
-  it('drops the kept session if another instance has refreshed meanwhile', async () => {
+  it('a kept session is dropped if another instance has refreshed meanwhile', async () => {
     const keeper = fx.keeper('one', { store: failingSaves(3) })
     const session = await fx.stored()
     await keeper.keep(session)
@@ -336,7 +336,7 @@ describe('the store cannot take what the provider has issued', () => {
 describe('a provider with one-time refresh tokens', () => {
   beforeEach(() => connectAndExpire({ strict: true }))
 
-  it('a lost response: one more try, then the grant ends and the loss is reported', async () => {
+  it('a lost response of one-time refresh tokens is retried once, then the grant ends and the loss is reported', async () => {
     fx.provider.play(lostReply)
     expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'ended' })
     expect(fx.provider.presented).toEqual(['refresh 1', 'refresh 1'])
@@ -344,7 +344,7 @@ describe('a provider with one-time refresh tokens', () => {
     expect(fx.reports).toEqual(['provider_refresh_lost'])
   })
 
-  it('and a crash before the new session was stored: the next one reports the loss', async () => {
+  it('a lost response and a crash before the new session was stored: the next instance reports the loss', async () => {
     void fx.keeper('dying', { store: { ...fx.store, saveProviderSession: never } }).keep(await fx.stored())
     await vi.waitFor(() => expect(fx.provider.rotations()).toBe(1))
     fx.runtime.advance(15)
@@ -355,12 +355,15 @@ describe('a provider with one-time refresh tokens', () => {
   it.each([
     ['at the first attempt', []],
     ['after an attempt that is known to have done nothing', [failing('rate_limited')]],
-  ])('that refuses %s: the session has ended, nothing was lost', async (_when, faults) => {
-    fx.provider.play(...faults)
-    fx.provider.end()
-    expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'ended' })
-    expect(fx.reports).toEqual(['provider_session_ended'])
-  })
+  ])(
+    'a provider that refuses %s has ended the session, and nothing is reported lost',
+    async (_when, faults) => {
+      fx.provider.play(...faults)
+      fx.provider.end()
+      expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'ended' })
+      expect(fx.reports).toEqual(['provider_session_ended'])
+    },
+  )
 })
 
 describe('the key that sealed a session is missing', () => {
@@ -370,7 +373,7 @@ describe('the key that sealed a session is missing', () => {
     ['due', 0],
     ['in the middle of its life', -hour / 2],
   ])(
-    '%s: unavailable, never ended; other instances go on; it works again once the key is back',
+    'a session whose key is missing (%s) is unavailable, never ended; other instances go on; it works again once the key is back',
     async (_when, seconds) => {
       fx.runtime.advance(seconds)
       let keys = [other]

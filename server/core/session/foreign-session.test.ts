@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import {
   createKeeperFixture,
   grantId,
@@ -22,12 +22,13 @@ beforeEach(async () => {
 /** Returns everything that reached the provider. */
 const sent = (): string[] => [...fx.provider.presented, ...fx.provider.probed]
 
-describe('the session of a grant that another provider issued', () => {
-  it.each([
-    ['while its token lives', 0],
-    ['when it is to be probed', 400],
-    ['when it is to be refreshed', hour],
-  ])('%s: unavailable for a minute, told once, and nothing is sent', async (_when, seconds) => {
+it.each([
+  ['while its token lives', 0],
+  ['when it is to be probed', 400],
+  ['when it is to be refreshed', hour],
+])(
+  'a session that another provider issued is unavailable for a minute %s, reported once, and nothing is sent',
+  async (_when, seconds) => {
     fx.runtime.advance(seconds)
     const keeper = fx.keeper('one', { providerIssuer: elsewhere, checkSeconds: 300 })
     for (let call = 0; call < 3; call += 1) {
@@ -39,34 +40,34 @@ describe('the session of a grant that another provider issued', () => {
     expect(() => keeper.open(stored)).toThrow(ProviderError)
     // With the setting corrected it continues, as nothing has ended.
     expect(await fx.keep(fx.keeper('two'))).toMatchObject({ kind: 'live' })
-  })
+  },
+)
 
-  it('names its provider after a refresh, too', async () => {
-    fx.runtime.advance(hour)
-    await fx.keep(fx.keeper('one'))
-    expect(openProviderSession(await fx.stored(), fx.sealer)).toMatchObject({
-      refreshToken: 'refresh 2',
-      issuer: providerIssuer,
+it('a session names its provider after a refresh, too', async () => {
+  fx.runtime.advance(hour)
+  await fx.keep(fx.keeper('one'))
+  expect(openProviderSession(await fx.stored(), fx.sealer)).toMatchObject({
+    refreshToken: 'refresh 2',
+    issuer: providerIssuer,
+  })
+})
+
+it('a session is not signed out at another provider, and waits for its own', async () => {
+  const reports: string[] = []
+  const workerOf = (issuer: string) =>
+    new SignOutWorker({
+      store: fx.store,
+      provider: fx.provider,
+      providerIssuer: issuer,
+      sealer: fx.sealer,
+      runtime: fx.runtime,
+      report: (event) => void reports.push(event),
     })
-  })
-
-  it('is not signed out at another provider, and waits for its own', async () => {
-    const reports: string[] = []
-    const workerOf = (issuer: string) =>
-      new SignOutWorker({
-        store: fx.store,
-        provider: fx.provider,
-        providerIssuer: issuer,
-        sealer: fx.sealer,
-        runtime: fx.runtime,
-        report: (event) => void reports.push(event),
-      })
-    await fx.store.endGrant(grantId, 'code_reuse', fx.runtime.now())
-    expect(await workerOf(elsewhere).run()).toBe(1)
-    expect(fx.provider.active()).toBe('refresh 1')
-    fx.runtime.advance(20)
-    await workerOf(providerIssuer).run()
-    expect(fx.provider.active()).toBeUndefined()
-    expect(reports).toEqual(['grant_of_other_provider', 'provider_signed_out'])
-  })
+  await fx.store.endGrant(grantId, 'code_reuse', fx.runtime.now())
+  expect(await workerOf(elsewhere).run()).toBe(1)
+  expect(fx.provider.active()).toBe('refresh 1')
+  fx.runtime.advance(20)
+  await workerOf(providerIssuer).run()
+  expect(fx.provider.active()).toBeUndefined()
+  expect(reports).toEqual(['grant_of_other_provider', 'provider_signed_out'])
 })

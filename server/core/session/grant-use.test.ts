@@ -26,14 +26,14 @@ beforeEach(() => {
 })
 
 describe('the use of a grant', () => {
-  it('is written at the next flush when it is the first, with time and address', async () => {
+  it('the first use of a grant is written at the next flush, with time and address', async () => {
     uses.note('g1', '192.0.2.1')
     runtime.advance(20)
     await uses.flush()
     expect(written).toEqual([[{ grantId: 'g1', usedAt: start, address: '192.0.2.1' }]])
   })
 
-  it('is written once in ten minutes, then with the latest time and address', async () => {
+  it('the use of a grant is written once in ten minutes, then with the latest time and address', async () => {
     uses.note('g1', '192.0.2.1')
     await uses.flush()
     for (let minute = 1; minute < 10; minute += 1) {
@@ -48,7 +48,7 @@ describe('the use of a grant', () => {
     expect(written[1]).toEqual([{ grantId: 'g1', usedAt: start + 540, address: '192.0.2.2' }])
   })
 
-  it('that ended is not written again: a later use counts as the first', async () => {
+  it('the use of a grant that ended is not written again: a later use counts as the first', async () => {
     uses.note('g1', undefined)
     await uses.flush()
     runtime.advance(600)
@@ -59,7 +59,7 @@ describe('the use of a grant', () => {
     expect(written).toHaveLength(2)
   })
 
-  it('noted while a flush runs is written by a later one', async () => {
+  it('the use of a grant that is noted during a flush is written by a later one', async () => {
     uses.note('g1', 'before')
     fail = () => {
       runtime.advance(1)
@@ -76,7 +76,7 @@ describe('the use of a grant', () => {
 describe('the last tool', () => {
   const toolsWritten = (): unknown[] => written.flat().map(({ tool }) => tool)
 
-  it('is written with the use; a use without one keeps it', async () => {
+  it('the last tool is written with the use; a use without one keeps it', async () => {
     uses.note('g1', '192.0.2.1')
     uses.noteTool('g1', 'list_notes')
     uses.note('g1', '192.0.2.1')
@@ -90,7 +90,7 @@ describe('the last tool', () => {
     expect(toolsWritten()).toEqual(['list_notes', 'list_notes', 'add_note'])
   })
 
-  it('is cut to 200 characters', async () => {
+  it('the last tool is cut to 200 characters', async () => {
     uses.note('g1', '192.0.2.1')
     uses.noteTool('g1', 't'.repeat(201))
     await uses.flush()
@@ -133,7 +133,7 @@ describe('two addresses at once', () => {
     ],
     ['a use from an unknown address does not interrupt', '0 home, 9 ?, 9 office, 9 ?, 9 home', 36],
     ['another place in between', '0 home, 9 cafe, 9 office, 9 home', 27],
-  ])('are: %s', async (_what, all, at) => {
+  ])('two addresses are recorded as in use at once: %s', async (_what, all, at) => {
     expect(await twoAfter(all)).toEqual({ addresses: [home, office], at: start + at })
   })
 
@@ -144,22 +144,22 @@ describe('two addresses at once', () => {
     ['two addresses of one IPv6 block', '0 link1, 9 link2, 9 link1, 9 link2'],
     ['an address in two spellings', '0 home, 9 mapped, 9 home'],
     ['one address and unknown ones', '0 home, 9 ?, 9 home'],
-  ])('are not: %s', async (_what, all) => {
+  ])('two addresses are not recorded as in use at once: %s', async (_what, all) => {
     expect(await twoAfter(all)).toBeUndefined()
   })
 
-  it('of an IPv6 block and another address: the latest address of the block is named', async () => {
+  it('two addresses at once, one in an IPv6 block: the latest address of the block is named', async () => {
     const found = await twoAfter('0 link1, 9 office, 9 link2')
     expect(found?.addresses).toEqual([inBlock('2'), office])
   })
 
-  it('are recorded each time they alternate, and kept when they no longer do', async () => {
+  it('two addresses are recorded each time they alternate, and kept when they no longer do', async () => {
     const again = await twoAfter('0 home, 9 office, 9 home, 9 office')
     expect(again).toEqual({ addresses: [office, home], at: start + 27 })
     expect(await twoAfter('600 office')).toEqual(again)
   })
 
-  it('are not found among more than four sources in turn', async () => {
+  it('two addresses are not found among more than four sources in turn', async () => {
     for (let use = 0; use < 10; use += 1) {
       runtime.advance(9)
       uses.note('g1', `192.0.2.${use % 5}`)
@@ -170,13 +170,13 @@ describe('two addresses at once', () => {
 })
 
 describe('a flush', () => {
-  it('writes at most 500 at once', async () => {
+  it('a flush writes at most 500 uses at once', async () => {
     for (let index = 0; index < 1201; index += 1) uses.note(`g${index}`, undefined)
     await uses.flush()
     expect(written.map((batch) => batch.length)).toEqual([500, 500, 201])
   })
 
-  it('that fails rejects, and leaves unwritten uses for the next one', async () => {
+  it('a flush that fails rejects, and leaves unwritten uses for the next one', async () => {
     for (let index = 0; index < 700; index += 1) uses.note(`g${index}`, undefined)
     fail = () => {
       if (written.length === 1) throw new Error('The store is down')
@@ -189,7 +189,7 @@ describe('a flush', () => {
   })
 })
 
-it('bounds the memory for uses: while the store is down the oldest are lost', async () => {
+it('the memory for uses is bounded: while the store is down the oldest are lost', async () => {
   for (let index = 0; index < 100_002; index += 1) uses.note(`g${index}`, undefined)
   await uses.flush()
   const ids = new Set(written.flat().map(({ grantId }) => grantId))

@@ -53,7 +53,7 @@ const lease = (name: string, owner: string, now = start) =>
   store.leaseProviderSession({ grantId: `grant ${name}`, version: 1, owner, until: now + 15 }, now)
 
 describe('a session sealed with another key', () => {
-  it('is re-encrypted as its next version, with all its members', async () => {
+  it('a session sealed with another key is re-encrypted as its next version, with all its members', async () => {
     const session = { accessToken: 'access', refreshToken: 'refresh', expiresAt: start + 3600, idToken: 'id' }
     const before = await connect('a', oldKey, session)
     expect(await reseal()).toEqual({ ...none, resealed: 1 })
@@ -64,19 +64,19 @@ describe('a session sealed with another key', () => {
     expect(await store.listSealingKeys()).toEqual(['new'])
   })
 
-  it('of any age and any older key is visited, on every page', async () => {
+  it('re-encryption visits sessions of any age and any older key, on every page', async () => {
     for (let n = 0; n < 450; n += 1) await connect(`${n}`, n % 3 === 0 ? newKey : oldKey)
     expect(await reseal()).toEqual({ ...none, resealed: 300 })
     expect(await reseal()).toEqual(none)
   })
 
-  it('is left alone when the first key sealed it', async () => {
+  it('a session sealed with the first key is left alone', async () => {
     const before = await connect('a', newKey)
     expect(await reseal()).toEqual(none)
     expect(await stored('a')).toEqual(before)
   })
 
-  it('is left unchanged if no key opens it, and the others are re-encrypted', async () => {
+  it('a session that no key opens is left unchanged, and the others are re-encrypted', async () => {
     const before = await connect('a', lostKey)
     await connect('b', oldKey)
     expect(await reseal()).toEqual({ ...none, resealed: 1, unreadable: 1 })
@@ -86,7 +86,7 @@ describe('a session sealed with another key', () => {
 })
 
 describe('a session that another instance is using', () => {
-  it('is skipped while it is leased, and re-encrypted in the next round', async () => {
+  it('a session that another instance leases is skipped, and re-encrypted in the next round', async () => {
     const before = await connect('a', oldKey)
     await lease('a', 'server')
     expect(await reseal()).toEqual({ ...none, skipped: 1 })
@@ -95,7 +95,7 @@ describe('a session that another instance is using', () => {
     expect(await reseal()).toEqual({ ...none, resealed: 1 })
   })
 
-  it('is not changed if a refresh of it never ended, as a server may have newer tokens', async () => {
+  it('a session whose refresh never ended is not re-encrypted, as a server may have newer tokens', async () => {
     const before = await connect('a', oldKey)
     await lease('a', 'server')
     runtime.advance(15)
@@ -105,7 +105,7 @@ describe('a session that another instance is using', () => {
     expect(await lease('a', 'other', start + 15)).toEqual({ kind: 'leased', attempt: 2 })
   })
 
-  it('is not written late in the lease', async () => {
+  it('a session is not re-encrypted late in the lease', async () => {
     const before = await connect('a', oldKey)
     const slow: Store = {
       ...store,
@@ -120,7 +120,7 @@ describe('a session that another instance is using', () => {
     expect(await reseal()).toEqual({ ...none, resealed: 1 })
   })
 
-  it('is not overwritten if it was refreshed in spite of the lease', async () => {
+  it('a session that was refreshed in spite of the lease is not overwritten', async () => {
     await connect('a', oldKey)
     const fresh = {
       issuer: providerIssuer,
@@ -141,7 +141,7 @@ describe('a session that another instance is using', () => {
     expect(openProviderSession(await stored('a'), sealer)).toEqual(fresh)
   })
 
-  it('is re-encrypted while it waits for its sign-out, and then signed out', async () => {
+  it('a session that waits for its sign-out is re-encrypted, and then signed out', async () => {
     await connect('a', oldKey)
     await store.endGrant('grant a', 'code_reuse', start)
     expect(await reseal()).toEqual({ ...none, skipped: 1 })
@@ -165,7 +165,7 @@ describe('a session that another instance is using', () => {
   })
 })
 
-it('a round stops on request, and the next one continues', async () => {
+it('a round of re-encryption stops on request, and the next one continues', async () => {
   for (let n = 0; n < 200; n += 1) await connect(`${n}`, oldKey)
   let batches = 0
   const first = await reseal({ isStopped: () => ++batches > 2 })
@@ -209,7 +209,7 @@ function createRace(
   return { provider, slowStore, keepers }
 }
 
-it('loses no session next to refreshing servers, in any order of events, even at a provider without reuse intervals', async () => {
+it('re-encryption loses no session next to refreshing servers, in any order of events, even at a provider without reuse intervals', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),

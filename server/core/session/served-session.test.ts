@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { start } from '../../../tests/support/server/core/grant-sample.ts'
 import { isDue, spreadOf } from './session-liveness.ts'
 
@@ -10,27 +10,25 @@ function margin(grantId: string, lifetime: number): number {
   return -1
 }
 
-describe('isDue', () => {
-  it('an hour: 90 to 150 seconds before its end, every second of that for about as many grants', () => {
-    const grants = 3050
-    const counts = new Map<number, number>()
-    for (let index = 0; index < grants; index += 1) {
-      const left = margin(`grant ${index}`, 3600)
-      counts.set(left, (counts.get(left) ?? 0) + 1)
-    }
-    expect([...counts.keys()].sort((a, b) => a - b)).toEqual(Array.from({ length: 61 }, (_, at) => 90 + at))
-    for (const count of counts.values()) {
-      expect(count).toBeGreaterThan(20)
-      expect(count).toBeLessThan(90)
-    }
-  })
+it('a token of an hour is due 90 to 150 seconds before its end, every second of that for about as many grants', () => {
+  const grants = 3050
+  const counts = new Map<number, number>()
+  for (let index = 0; index < grants; index += 1) {
+    const left = margin(`grant ${index}`, 3600)
+    counts.set(left, (counts.get(left) ?? 0) + 1)
+  }
+  expect([...counts.keys()].sort((a, b) => a - b)).toEqual(Array.from({ length: 61 }, (_, at) => 90 + at))
+  for (const count of counts.values()) {
+    expect(count).toBeGreaterThan(20)
+    expect(count).toBeLessThan(90)
+  }
+})
 
-  it.each([
-    [300, 60],
-    [4, 0],
-  ])('a token of %i s: for the last fifth of its life, %i s', (lifetime, left) => {
-    expect(margin('grant a', lifetime)).toBe(left)
-  })
+it.each([
+  [300, 60],
+  [4, 0],
+])('a token of %i s is due for the last fifth of its life, %i s', (lifetime, left) => {
+  expect(margin('grant a', lifetime)).toBe(left)
 })
 
 it.each([

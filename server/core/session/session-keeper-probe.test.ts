@@ -31,33 +31,31 @@ const outage = (): never => {
   throw new ProviderError('transient', 'No answer.')
 }
 
-describe('when a session is probed', () => {
-  it('on use, once the last proof is older than checkSeconds', async () => {
-    fx.runtime.advance(0.9 * checkSeconds - 1)
-    await fx.keep(keeper)
-    expect(fx.provider.probed).toEqual([])
-    fx.runtime.advance(checkSeconds)
-    await fx.keep(keeper)
-    expect(fx.provider.probed).toEqual(['access 1'])
-    expect(fx.provider.presented).toEqual([])
-  })
+it('a session is probed on use, once the last proof is older than checkSeconds', async () => {
+  fx.runtime.advance(0.9 * checkSeconds - 1)
+  await fx.keep(keeper)
+  expect(fx.provider.probed).toEqual([])
+  fx.runtime.advance(checkSeconds)
+  await fx.keep(keeper)
+  expect(fx.provider.probed).toEqual(['access 1'])
+  expect(fx.provider.presented).toEqual([])
+})
 
-  it('not for as long after a refresh, which is proof, too', async () => {
-    fx.runtime.advance(3600)
-    expect(await fx.keep(keeper)).toMatchObject(version(2))
-    fx.runtime.advance(0.9 * checkSeconds - 1)
-    await fx.keep(keeper)
-    expect(fx.provider.probed).toEqual([])
-    fx.runtime.advance(checkSeconds)
-    await fx.keep(keeper)
-    expect(fx.provider.probed).toEqual(['access 2'])
-  })
+it('a session is not probed for as long after a refresh, which is proof, too', async () => {
+  fx.runtime.advance(3600)
+  expect(await fx.keep(keeper)).toMatchObject(version(2))
+  fx.runtime.advance(0.9 * checkSeconds - 1)
+  await fx.keep(keeper)
+  expect(fx.provider.probed).toEqual([])
+  fx.runtime.advance(checkSeconds)
+  await fx.keep(keeper)
+  expect(fx.provider.probed).toEqual(['access 2'])
 })
 
 describe('an ended session', () => {
   beforeEach(() => fx.runtime.advance(checkSeconds))
 
-  it('ends the grant, long before its token expires', async () => {
+  it('a session that ended at the provider ends the grant, long before its token expires', async () => {
     fx.provider.end()
     expect(await fx.keep(keeper)).toEqual({ kind: 'ended' })
     expect(await fx.endReason()).toBe('provider_session_ended')
@@ -65,7 +63,7 @@ describe('an ended session', () => {
     expect(fx.provider.presented).toEqual([])
   })
 
-  it('that another instance has replaced while the provider was asked ends nothing', async () => {
+  it('a session that another instance replaced during the probe ends nothing', async () => {
     const other = fx.keeper('other')
     fx.provider.playProbe(async (): Promise<SessionLife> => {
       fx.runtime.advance(3600)
@@ -77,7 +75,7 @@ describe('an ended session', () => {
     expect(fx.reports).toEqual(['provider_refreshed'])
   })
 
-  it('of a grant that ended meanwhile is ended, and reported once', async () => {
+  it('a session of a grant that ended during the probe is ended, and reported once', async () => {
     fx.provider.playProbe(async (): Promise<SessionLife> => {
       await fx.store.endGrant(grantId, 'code_reuse', fx.runtime.now())
       return 'ended'
@@ -92,7 +90,7 @@ describe('a token that the provider refuses before its time', () => {
 
   beforeEach(() => fx.runtime.advance(checkSeconds))
 
-  it('does not probe the next token early, which would loop', async () => {
+  it('a token after an early refusal is not probed early, which would loop', async () => {
     fx.provider.playProbe(refuse, refuse, refuse)
     await fx.keep(keeper)
     for (let call = 0; call < 10; call += 1) expect(await fx.keep(keeper)).toMatchObject(version(2))
@@ -100,7 +98,7 @@ describe('a token that the provider refuses before its time', () => {
     expect(fx.provider.presented).toHaveLength(1)
   })
 
-  it('is not served while it cannot be refreshed, and is refreshed once that works', async () => {
+  it('a token that the provider refuses early is not served while it cannot be refreshed, and is refreshed once that works', async () => {
     fx.provider.playProbe(refuse)
     fx.provider.play(failing('transient'), failing('transient'))
     expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
@@ -109,7 +107,7 @@ describe('a token that the provider refuses before its time', () => {
     expect(fx.provider.probed).toHaveLength(1)
   })
 
-  it('is not served while another instance refreshes it', async () => {
+  it('a token that the provider refuses early is not served while another instance refreshes it', async () => {
     const holder = { grantId, version: 1, owner: 'other', until: fx.runtime.now() + 15 }
     await fx.store.leaseProviderSession(holder, fx.runtime.now())
     fx.provider.playProbe(refuse)
@@ -124,7 +122,7 @@ describe('a provider that gives no answer', () => {
     fx.runtime.advance(checkSeconds)
   })
 
-  it('the session is served, and none is probed for thirty seconds', async () => {
+  it('a session is served while the provider gives no answer, and none is probed for thirty seconds', async () => {
     fx.provider.playProbe(outage)
     expect(await fx.keep(keeper)).toMatchObject(version(1))
     expect(fx.reports).toEqual(['provider_probe_failed'])
@@ -133,7 +131,7 @@ describe('a provider that gives no answer', () => {
     expect(fx.provider.probed).toHaveLength(1)
   })
 
-  it('does not serve a token that expired during the question', async () => {
+  it('a token that expires during an unanswered probe is not served', async () => {
     const session = await fx.stored()
     fx.provider.playProbe(async (): Promise<SessionLife> => {
       await fx.runtime.sleep(3_300_000)

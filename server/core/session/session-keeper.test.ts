@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 const version = (number: number) => ({ kind: 'live', session: { version: number } })
 
-it('serves a token that is not due without asking the provider or the store', async () => {
+it('a token that is not due is served without asking the provider or the store', async () => {
   const session = await fx.stored()
   const keeper = fx.keeper('one', { store: {} as Store })
   fx.runtime.advance(hour - 151)
@@ -34,7 +34,7 @@ it('serves a token that is not due without asking the provider or the store', as
 describe('a refresh', () => {
   beforeEach(() => fx.runtime.advance(hour))
 
-  it('stores the new tokens before anyone sees them', async () => {
+  it('a refresh stores the new tokens before anyone sees them', async () => {
     const keeper = fx.keeper('one')
     const kept = await fx.keep(keeper)
     expect(kept).toEqual({ kind: 'live', session: await fx.stored() })
@@ -48,13 +48,13 @@ describe('a refresh', () => {
     expect(fx.reports).toEqual(['provider_refreshed'])
   })
 
-  it('that is slow counts the life of a token from the response', async () => {
+  it('a slow refresh counts the life of a token from the response', async () => {
     fx.provider.play({ before: () => fx.runtime.sleep(8000) })
     await fx.keep(fx.keeper('one'))
     expect(await fx.stored()).toMatchObject({ issuedAt: start + hour + 8, expiresAt: start + 2 * hour + 8 })
   })
 
-  it('gives the provider the whole session, its ID token included', async () => {
+  it('a refresh gives the provider the whole session, its ID token included', async () => {
     fx = createKeeperFixture({ strict: true, idToken: 'id 1' })
     const signedIn = { ...fx.provider.signedIn() }
     await fx.connect()
@@ -63,7 +63,7 @@ describe('a refresh', () => {
     expect(fx.provider.given).toEqual([signedIn])
   })
 
-  it('holds a lease of fifteen seconds, longer than any call to the provider, and gives it back', async () => {
+  it('a refresh holds a lease of fifteen seconds, longer than any call to the provider, and gives it back', async () => {
     const leases: number[] = []
     const leaseProviderSession: Store['leaseProviderSession'] = (lease, now) => {
       leases.push(lease.until - now)
@@ -78,7 +78,7 @@ describe('a refresh', () => {
     })
   })
 
-  it('is separate for each grant', async () => {
+  it('a refresh is separate for each grant', async () => {
     const ids = [grantId, 'grant b', 'grant c']
     for (const id of ids.slice(1)) await fx.connect(id)
     fx.runtime.advance(hour)
@@ -90,7 +90,7 @@ describe('a refresh', () => {
     expect(fx.reports).toEqual(['provider_refreshed', 'provider_refreshed', 'provider_refreshed'])
   })
 
-  it('that returns a token which is due at once is not repeated endlessly', async () => {
+  it('a refresh that returns a token which is due at once is not repeated endlessly', async () => {
     fx.provider.setTtl(0)
     expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
     expect(fx.provider.presented).toHaveLength(1)
@@ -122,7 +122,7 @@ describe('a store that is down', () => {
   beforeEach(() => fx.runtime.advance(hour))
 
   it.each(['findProviderSession', 'leaseProviderSession', 'endRefusedSession'] as const)(
-    'for %s: rejected, the grant lives, and the next call starts afresh',
+    'a store that is down for %s: the call is rejected, the grant lives, and the next call starts afresh',
     async (operation) => {
       const session = await fx.stored()
       const store = { ...fx.store, [operation]: storeIsDown }
@@ -136,7 +136,7 @@ describe('a store that is down', () => {
     },
   )
 
-  it('when the lease is returned: the lease expires by itself, and the caller gets the session', async () => {
+  it('a lease that a store which is down cannot take back expires by itself, and the caller gets the session', async () => {
     fx.provider.play(failing('rate_limited', 20))
     const keeper = fx.keeper('one', { store: { ...fx.store, releaseProviderSession: storeIsDown } })
     expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 20 })
@@ -148,7 +148,7 @@ describe('a store that is down', () => {
 describe('definitive and passing refusals', () => {
   beforeEach(() => fx.runtime.advance(hour))
 
-  it('a definitive one ends the grant, once for fifty callers, and leaves nothing to sign out', async () => {
+  it('a definitive refusal ends the grant, once for fifty callers, and leaves nothing to sign out', async () => {
     fx.provider.play(failing('terminal'))
     const keeper = fx.keeper('one')
     const session = await fx.stored()
@@ -164,7 +164,7 @@ describe('definitive and passing refusals', () => {
   })
 
   it.each(['transient', 'protocol', 'rate_limited', 'invalid_token'] as const)(
-    '%s never ends a grant',
+    'a passing refusal (%s) never ends a grant',
     async (failure) => {
       fx.provider.play(failing(failure), failing(failure))
       const keeper = fx.keeper('one')
@@ -176,7 +176,7 @@ describe('definitive and passing refusals', () => {
     },
   )
 
-  it("logs the provider's answer with the event", async () => {
+  it("a refusal is logged with the provider's answer", async () => {
     const told: unknown[] = []
     fx.provider.play(failing('protocol'), failing('protocol'))
     await fx.keep(fx.keeper('one', { report: (...event) => void told.push(event) }))
@@ -185,7 +185,7 @@ describe('definitive and passing refusals', () => {
     ])
   })
 
-  it('does not ask the provider for five seconds after a failure', async () => {
+  it('the provider is not asked for five seconds after a failure', async () => {
     fx.provider.play(failing('transient'), failing('transient'))
     const keeper = fx.keeper('one')
     const failedAt = fx.runtime.now()
@@ -205,18 +205,21 @@ describe('definitive and passing refusals', () => {
     [30, 30],
     [60, 60],
     [86_400, 60],
-  ])('pauses %i s for a provider that asks for %i s, without a second try', async (asked, pause) => {
-    fx.provider.play(failing('rate_limited', asked))
-    const keeper = fx.keeper('one')
-    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: pause })
-    fx.runtime.advance(pause - 1)
-    expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
-    expect(fx.provider.presented).toHaveLength(1)
-    fx.runtime.advance(1)
-    expect(await fx.keep(keeper)).toMatchObject({ kind: 'live' })
-  })
+  ])(
+    'a refresh pauses %i s for a provider that asks for %i s, without a second try',
+    async (asked, pause) => {
+      fx.provider.play(failing('rate_limited', asked))
+      const keeper = fx.keeper('one')
+      expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: pause })
+      fx.runtime.advance(pause - 1)
+      expect(await fx.keep(keeper)).toEqual({ kind: 'unavailable', retryAfterSeconds: 1 })
+      expect(fx.provider.presented).toHaveLength(1)
+      fx.runtime.advance(1)
+      expect(await fx.keep(keeper)).toMatchObject({ kind: 'live' })
+    },
+  )
 
-  it('does not pause longer when the clock is set back', async () => {
+  it('a refresh does not pause longer when the clock is set back', async () => {
     fx.runtime.advance(hour)
     fx.provider.play(failing('transient'), failing('transient'))
     const keeper = fx.keeper('one')
@@ -225,7 +228,7 @@ describe('definitive and passing refusals', () => {
     expect(await fx.keep(keeper)).toMatchObject(version(2))
   })
 
-  it('returns the lease, so that another instance may try at once', async () => {
+  it('a failed refresh returns the lease, so that another instance may try at once', async () => {
     fx.provider.play(failing('transient'), failing('transient'))
     await fx.keep(fx.keeper('one'))
     expect(await fx.keep(fx.keeper('two'))).toMatchObject(version(2))
@@ -246,7 +249,7 @@ describe('attempts that take their time', () => {
     expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'unavailable', retryAfterSeconds: 5 })
   })
 
-  it('the pause counts from the end of the last one', async () => {
+  it('a pause counts from the end of the last attempt', async () => {
     fx.runtime.advance(hour - 85)
     fx.provider.play(timeout, timeout)
     const keeper = fx.keeper('one')
@@ -283,7 +286,7 @@ describe('the key ring', () => {
     expect(await keeper.keep(session)).toMatchObject({ kind: 'unavailable' })
   })
 
-  it('re-encrypts under the first key at a refresh, so that an old key can be retired', async () => {
+  it('a refresh re-encrypts under the first key, so that an old key can be retired', async () => {
     fx.runtime.advance(hour)
     const rotated = createSealer(fixedKeyRing([other, sampleKey('k', 1)]), fx.runtime.randomBytes)
     await fx.keep(fx.keeper('one', { sealer: rotated }))
@@ -295,14 +298,14 @@ describe('the key ring', () => {
 describe('an ended grant', () => {
   beforeEach(() => fx.runtime.advance(hour))
 
-  it('is ended, and the provider is not asked', async () => {
+  it('an ended grant is ended, and the provider is not asked', async () => {
     const session = await fx.stored()
     await fx.store.endGrant(grantId, 'code_reuse', fx.runtime.now())
     expect(await fx.keeper('one').keep(session)).toEqual({ kind: 'ended' })
     expect(fx.provider.presented).toEqual([])
   })
 
-  it('that ended while the provider answered is ended, and its newest session is the one to sign out', async () => {
+  it('a grant that ended while the provider answered is ended, and its newest session is the one to sign out', async () => {
     fx.provider.play({ after: () => fx.store.endGrant(grantId, 'refresh_token_reuse', fx.runtime.now()) })
     expect(await fx.keep(fx.keeper('one'))).toEqual({ kind: 'ended' })
     const now = fx.runtime.now()

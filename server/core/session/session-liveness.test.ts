@@ -48,12 +48,12 @@ describe('a session that is known to be live', () => {
     expect(liveness.lifeOf('key', start - seconds)).toBe(life)
   })
 
-  it('asks about a session that was never proven', () => {
+  it('a session that was never proven is probed', () => {
     expect(liveness.lifeOf('key', -Infinity)).toBeUndefined()
   })
 
   it.each(['live', 'token_refused', 'ended'] as const)(
-    'an answer of %s, for as long as it is trusted',
+    'an answer of %s counts for as long as it is trusted',
     async (life) => {
       answer = () => life
       expect(await liveness.probe('key', 'token')).toBe(life)
@@ -76,11 +76,11 @@ describe('a session that is known to be live', () => {
   it.each([
     ['nobody wants to know', { checkSeconds: undefined }],
     ['nobody can tell', { provider: {} }],
-  ])('takes every session for live when %s', (_when, overrides) => {
+  ])('every session is taken for live when %s', (_when, overrides) => {
     expect(create(overrides).lifeOf('key', -Infinity)).toBe('live')
   })
 
-  it('limits the number of remembered answers', async () => {
+  it('the number of remembered answers is limited', async () => {
     for (let key = 0; key <= 10_000; key += 1) await liveness.probe(`key ${key}`, 'token')
     expect(liveness.lifeOf('key 0', -Infinity)).toBeUndefined()
     expect(liveness.lifeOf('key 1', -Infinity)).toBe('live')
@@ -89,7 +89,7 @@ describe('a session that is known to be live', () => {
 })
 
 describe('asking', () => {
-  it('once for fifty callers of one key, separately for another', async () => {
+  it('a key is asked about once for fifty callers, separately from another', async () => {
     answer = async (): Promise<SessionLife> => {
       await runtime.sleep(10)
       return 'ended'
@@ -118,7 +118,7 @@ describe('an unreadable answer', () => {
     answer = unclear
   })
 
-  it('is about one key: it counts as live for as long as any answer, and others are asked about', async () => {
+  it('an unreadable answer is about one key, which counts as live for as long as after any answer, and others are asked about', async () => {
     expect(await liveness.probe('key', 'token')).toBe('live')
     expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
     runtime.advance(89)
@@ -127,7 +127,7 @@ describe('an unreadable answer', () => {
     expect(liveness.lifeOf('key', -Infinity)).toBeUndefined()
   })
 
-  it('at least thirty seconds, however short answers are trusted', async () => {
+  it('an unreadable answer counts for at least thirty seconds, however short answers are trusted', async () => {
     const short = create({ checkSeconds: 1 })
     await short.probe('key', 'token')
     runtime.advance(29)
@@ -136,14 +136,17 @@ describe('an unreadable answer', () => {
     expect(short.lifeOf('key', -Infinity)).toBeUndefined()
   })
 
-  it.each(['token_refused', 'ended'] as const)('what was known before stands: %s', async (life) => {
-    answer = () => life
-    await liveness.probe('key', 'token')
-    answer = unclear
-    expect(await liveness.probe('key', 'token')).toBe(life)
-  })
+  it.each(['token_refused', 'ended'] as const)(
+    'an unreadable answer does not change the earlier answer: %s',
+    async (life) => {
+      answer = () => life
+      await liveness.probe('key', 'token')
+      answer = unclear
+      expect(await liveness.probe('key', 'token')).toBe(life)
+    },
+  )
 
-  it('is an answer all the same: it ends a pause', async () => {
+  it('an unreadable answer ends a pause', async () => {
     answer = outage
     await liveness.probe('key', 'token')
     runtime.advance(30)
@@ -152,7 +155,7 @@ describe('an unreadable answer', () => {
     expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
   })
 
-  it('is reported once in thirty seconds', async () => {
+  it('an unreadable answer is reported once in thirty seconds', async () => {
     await race((index) => liveness.probe(`key ${index}`, 'token'))
     expect(failures).toEqual([expect.objectContaining({ failure: 'protocol' })])
     runtime.advance(30)
@@ -166,16 +169,19 @@ describe('a provider that gives no clear answer', () => {
     answer = outage
   })
 
-  it.each(['token_refused', 'ended'] as const)('what was known last stands: %s', async (life) => {
-    answer = () => life
-    await liveness.probe('key', 'token')
-    runtime.advance(checkSeconds)
-    answer = outage
-    expect(await liveness.probe('key', 'token')).toBe(life)
-    expect(liveness.lifeOf('key', -Infinity)).toBe(life)
-  })
+  it.each(['token_refused', 'ended'] as const)(
+    'an outage of the provider does not change the last answer: %s',
+    async (life) => {
+      answer = () => life
+      await liveness.probe('key', 'token')
+      runtime.advance(checkSeconds)
+      answer = outage
+      expect(await liveness.probe('key', 'token')).toBe(life)
+      expect(liveness.lifeOf('key', -Infinity)).toBe(life)
+    },
+  )
 
-  it('is followed by thirty seconds without questions', async () => {
+  it('an outage of the provider is followed by thirty seconds without questions', async () => {
     await liveness.probe('key', 'token')
     runtime.advance(29)
     expect(liveness.lifeOf('another key', -Infinity)).toBe('live')
@@ -183,13 +189,13 @@ describe('a provider that gives no clear answer', () => {
     expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
   })
 
-  it('is not followed by a longer pause when the clock is set back', async () => {
+  it('an outage of the provider is not followed by a longer pause when the clock is set back', async () => {
     await liveness.probe('key', 'token')
     runtime.advance(-3600)
     expect(liveness.lifeOf('another key', -Infinity)).toBeUndefined()
   })
 
-  it('is followed by one question, while all other sessions are served', async () => {
+  it('an outage of the provider is followed by one question, while all other sessions are served', async () => {
     await liveness.probe('key', 'token')
     runtime.advance(30)
     let whileAsking: SessionLife | undefined
@@ -203,7 +209,7 @@ describe('a provider that gives no clear answer', () => {
     expect(liveness.lifeOf('another key', -Infinity)).toBe('live')
   })
 
-  it('the first answer ends the pause', async () => {
+  it('the first answer after an outage ends the pause', async () => {
     await liveness.probe('key', 'token')
     runtime.advance(30)
     answer = () => 'live'

@@ -45,7 +45,7 @@ async function renewAnother(name: string): Promise<void> {
 const hasEnded = async (): Promise<boolean> => (await fx.store.findProviderSession(grantId)) === undefined
 
 describe('a session whose refresh is refused by a readable answer that is not final', () => {
-  it('ends with a separate reason after an hour in which another session was renewed', async () => {
+  it('a session whose refresh is refused ends with a separate reason after an hour in which another session was renewed', async () => {
     expect(await refusedCall()).toBe('unavailable')
     await renewAnother('b')
     expect(await refusedCall()).toBe('ended')
@@ -55,13 +55,13 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await fx.store.claimSignOuts({ limit: 10, until: now }, now)).toEqual([])
   })
 
-  it('does so at another instance, which has seen neither the refusals nor the renewal', async () => {
+  it('a session whose refresh is refused ends at another instance, too, which has seen neither the refusals nor the renewal', async () => {
     await refusedCall()
     await renewAnother('b')
     expect(await refusedCall(fx.keeper('restarted'))).toBe('ended')
   })
 
-  it('continues for an hour although others are renewed, and then ends', async () => {
+  it('a session whose refresh is refused continues for an hour although others are renewed, and then ends', async () => {
     await refusedCall()
     const refusedAt = fx.runtime.now()
     await fx.store.recordProviderRenewal(providerIssuer, refusedAt + 60)
@@ -71,7 +71,7 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await refusedCall()).toBe('ended')
   })
 
-  it('continues within the hour', async () => {
+  it('a session whose refresh is refused continues within the hour', async () => {
     await renewAnother('b')
     await refusedCall()
     fx.runtime.advance(hour - 10)
@@ -79,7 +79,7 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await hasEnded()).toBe(false)
   })
 
-  it('continues while no other session is renewed either, as the fault is then not its own', async () => {
+  it('a session whose refresh is refused continues while no other session is renewed either, as the fault is then not its own', async () => {
     await renewAnother('b')
     for (let calls = 0; calls < 5; calls += 1) {
       expect(await refusedCall()).toBe('unavailable')
@@ -88,16 +88,19 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await hasEnded()).toBe(false)
   })
 
-  it.each(['transient', 'rate_limited', 'protocol'] as const)('%s does not count', async (failure) => {
-    for (const name of ['b', 'c']) {
-      fx.provider.play(failing(failure), failing(failure))
-      expect((await fx.keep(keeper)).kind).toBe('unavailable')
-      await renewAnother(name)
-    }
-    expect(await hasEnded()).toBe(false)
-  })
+  it.each(['transient', 'rate_limited', 'protocol'] as const)(
+    'a refusal of %s does not count towards the end of a session',
+    async (failure) => {
+      for (const name of ['b', 'c']) {
+        fx.provider.play(failing(failure), failing(failure))
+        expect((await fx.keep(keeper)).kind).toBe('unavailable')
+        await renewAnother(name)
+      }
+      expect(await hasEnded()).toBe(false)
+    },
+  )
 
-  it('starts over after a successful refresh', async () => {
+  it('the hour of refusals starts over after a successful refresh', async () => {
     await refusedCall()
     fx.runtime.advance(10)
     expect((await fx.keep(keeper)).kind).toBe('live')
@@ -107,7 +110,7 @@ describe('a session whose refresh is refused by a readable answer that is not fi
     expect(await hasEnded()).toBe(false)
   })
 
-  it('is unavailable while the store cannot say since when, and ends once it can', async () => {
+  it('a session whose refresh is refused is unavailable while the store cannot say since when, and ends once it can', async () => {
     await refusedCall()
     await renewAnother('b')
     const blind = fx.keeper('blind', { store: { ...fx.store, releaseProviderSession: storeIsDown } })
@@ -137,13 +140,13 @@ it('renewals are recorded at most once a minute', async () => {
   expect(await fx.store.findProviderRenewal(providerIssuer)).toBe(recorded[1])
 })
 
-it('rejects if a lease cannot be returned for another reason than the store', async () => {
+it('a refresh rejects if a lease cannot be returned for another reason than the store', async () => {
   const broken = { ...fx.store, releaseProviderSession: () => Promise.reject(new TypeError('mistake')) }
   fx.provider.play(refusing, refusing)
   await expect(fx.keep(fx.keeper('broken', { store: broken }))).rejects.toThrow('mistake')
 })
 
-it('does not send a request after its lease has ended, as the next owner may refresh', async () => {
+it('a refresh does not send a request after its lease has ended, as the next owner may refresh', async () => {
   const slow = {
     ...fx.store,
     async leaseProviderSession(...given: Parameters<typeof fx.store.leaseProviderSession>) {

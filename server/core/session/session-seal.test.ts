@@ -14,7 +14,7 @@ const session = {
 
 const stored = sealProviderSession(session, row, sealer)
 
-it('seals the tokens, and opens to the same', () => {
+it('a session seal encrypts the tokens, and opens to the same', () => {
   expect(stored).toEqual({ ...row, expiresAt: start + 3600, sealed: stored.sealed })
   expect(openProviderSession(stored, sealer)).toEqual(session)
   for (const token of ['access 1', 'refresh 1', 'id 1']) expect(stored.sealed).not.toContain(token)
@@ -23,6 +23,6 @@ it('seals the tokens, and opens to the same', () => {
 it.each([
   ['another version', { version: 4 }],
   ['another grant', { grantId: 'other' }],
-])('does not open for %s', (_what, moved) => {
+])('a session seal does not open for %s', (_what, moved) => {
   expect(openProviderSession({ ...stored, ...moved }, sealer)).toBeUndefined()
 })

@@ -102,12 +102,12 @@ async function tokenOf(grantId: string): Promise<string | undefined> {
 }
 
 describe('connections of one person that share a session', () => {
-  it('all have the session of the last sign-in', async () => {
+  it('connections of one person all have the session of the last sign-in', async () => {
     for (const id of ['a', 'b', 'c']) await connect(id)
     expect(await Promise.all(['a', 'b', 'c'].map(tokenOf))).toEqual([good, good, good])
   })
 
-  it('stay live side by side, whichever refreshes, at any instance', async () => {
+  it('connections of one person stay live side by side, whichever refreshes, at any instance', async () => {
     for (const id of ['b', 'a', 'c']) await connect(id)
     const keepers = [instance('one'), instance('two')]
     for (const id of ['a', 'b', 'c', 'a', 'c', 'b']) {
@@ -118,7 +118,7 @@ describe('connections of one person that share a session', () => {
     expect(refreshes).toBe(6)
   })
 
-  it('that are due at once cost one refresh, however many calls and instances', async () => {
+  it('connections of one person that are due at once cost one refresh, however many calls and instances', async () => {
     for (const id of ['a', 'b', 'c']) await connect(id)
     runtime.advance(hour)
     const keepers = [instance('one'), instance('two')]
@@ -130,7 +130,7 @@ describe('connections of one person that share a session', () => {
     expect(refreshes).toBe(1)
   })
 
-  it('stay live when the latest ends, and lose the session with the last one', async () => {
+  it('connections of one person stay live when the latest ends, and lose the session with the last one', async () => {
     const { provider } = shared()
     for (const id of ['a', 'b']) await connect(id)
     await store.endGrant('b', 'revoked_by_user', runtime.now())
@@ -146,7 +146,7 @@ describe('connections of one person that share a session', () => {
     expect(signedOut).toEqual([good])
   })
 
-  it('do not lose it to the sign-out of one that ended after the access token had expired', async () => {
+  it('connections of one person keep the session when one that ended is signed out after the access token had expired', async () => {
     const worker = new SignOutWorker({
       ...shared(),
       store,
@@ -169,7 +169,7 @@ describe('connections of one person that share a session', () => {
     expect(signedOut).toEqual([good])
   })
 
-  it('get the session that an ended grant refreshed', async () => {
+  it('connections of one person get the session that an ended grant refreshed', async () => {
     for (const id of ['a', 'b']) await connect(id)
     runtime.advance(hour)
     const refresh = dex.refresh
@@ -184,7 +184,7 @@ describe('connections of one person that share a session', () => {
     expect(await keep(instance(), 'b')).toBe('live')
   })
 
-  it('survive a sign-in during a refresh', async () => {
+  it('connections of one person survive a sign-in during a refresh', async () => {
     await connect('a')
     runtime.advance(hour)
     const refresh = dex.refresh
@@ -197,7 +197,7 @@ describe('connections of one person that share a session', () => {
     expect(await keep(instance(), 'b')).toBe('live')
   })
 
-  it('survive a refusal that comes before the sign-in which caused it is stored', async () => {
+  it('connections of one person survive a refusal that comes before the sign-in which caused it is stored', async () => {
     await connect('a')
     runtime.advance(hour)
     const { sleep } = runtime
@@ -214,7 +214,7 @@ describe('connections of one person that share a session', () => {
     expect(await tokenOf('a')).toBe(good)
   })
 
-  it('adopt the newest copy without a request after a missed refresh', async () => {
+  it('connections of one person adopt the newest copy without a request after a missed refresh', async () => {
     for (const id of ['a', 'b']) await connect(id)
     const older = await store.findProviderSession('b')
     runtime.advance(hour)
@@ -230,7 +230,7 @@ describe('connections of one person that share a session', () => {
     expect(refreshes).toBe(1)
   })
 
-  it('end one by one when the provider ends the session', async () => {
+  it('connections of one person end one by one when the provider ends the session', async () => {
     for (const id of ['a', 'b']) await connect(id)
     good = 'none'
     runtime.advance(hour)
@@ -270,7 +270,7 @@ describe("the one right to refresh of a user's connections", () => {
       'was refused',
       async () => one?.endRefusedSession(await storedOf('b'), 'provider_session_ended', runtime.now()),
     ],
-  ])('is held by one connection until it %s', async (_how, end) => {
+  ])('the right to refresh is held by one connection until it %s', async (_how, end) => {
     expect(await lease(one, 'b', 'one')).toBe('leased')
     for (const [at, id] of [
       [two, 'a'],
@@ -283,20 +283,20 @@ describe("the one right to refresh of a user's connections", () => {
     expect(await lease(two, 'c', 'two')).toBe('leased')
   })
 
-  it('is returned by a connection whose own session is leased by another', async () => {
+  it('the right to refresh is returned by a connection whose own session is leased by another', async () => {
     expect(await lease(store, 'c', 'other')).toBe('leased')
     expect(await lease(one, 'c', 'one')).toBe('held')
     expect(await lease(two, 'b', 'two')).toBe('leased')
   })
 
-  it('belongs to the first live connection', async () => {
+  it('the right to refresh belongs to the first live connection', async () => {
     await store.endGrant('a', 'revoked_by_user', runtime.now())
     expect(await lease(one, 'c', 'one')).toBe('leased')
     expect(await lease(two, 'b', 'two')).toBe('held')
     expect(await lease(two, 'a', 'two').catch(() => 'ended')).not.toBe('leased')
   })
 
-  it('is not granted for a copy that was replaced since it was read', async () => {
+  it('the right to refresh is not granted for a copy that was replaced since it was read', async () => {
     const { version } = await storedOf('b')
     await store.saveProviderSession(await renewed('b', runtime.now()))
     const until = runtime.now() + 60
@@ -310,7 +310,7 @@ describe("the one right to refresh of a user's connections", () => {
     expect(await lease(two, 'c', 'two')).toBe('leased')
   })
 
-  it('does not overwrite a newer copy', async () => {
+  it('a refresh of a shared session does not overwrite a newer copy', async () => {
     const newer = await renewed('b', runtime.now() + 10)
     await store.saveProviderSession(newer)
     expect(await one?.saveProviderSession(await renewed('a', runtime.now()))).toBe(true)

@@ -56,7 +56,7 @@ function peek(now: number): Promise<PendingSignOut[]> {
 }
 
 describe('a round', () => {
-  it('signs out due sessions and removes them', async () => {
+  it('a round of sign-outs signs out due sessions and removes them', async () => {
     await end()
     expect(await worker.run()).toBe(1)
     expect(fx.provider.active()).toBeUndefined()
@@ -66,7 +66,7 @@ describe('a round', () => {
     expect(await worker.run()).toBe(0)
   })
 
-  it('takes twenty at a time, four of them at once', async () => {
+  it('a round of sign-outs takes twenty at a time, four of them at once', async () => {
     for (let grant = 0; grant < 25; grant += 1) await end(`grant ${grant}`)
     let running = 0
     let most = 0
@@ -85,7 +85,7 @@ describe('a round', () => {
     expect(new Set(reports.map(([, id]) => id)).size).toBe(25)
   })
 
-  it('starts nothing that could outlast its claim, and leaves the rest for a later round', async () => {
+  it('a round of sign-outs starts nothing that could outlast its claim, and leaves the rest for a later round', async () => {
     for (let grant = 0; grant < 20; grant += 1) await end(`grant ${grant}`)
     const slow = workerWith({ signOut: () => fx.runtime.sleep(12_000) })
     expect(await slow.run()).toBe(20)
@@ -101,7 +101,7 @@ describe('a round', () => {
 describe('an access token', () => {
   beforeEach(() => end())
 
-  it('that has expired is refreshed first, and the new session is stored before its use', async () => {
+  it('a sign-out refreshes an expired access token first, and stores the new session before its use', async () => {
     fx.runtime.advance(hour)
     fx.provider.playSignOut({
       async before() {
@@ -115,14 +115,14 @@ describe('an access token', () => {
     expect.assertions(4)
   })
 
-  it('that the provider refuses before its time is refreshed once', async () => {
+  it('a sign-out refreshes an access token once that the provider refuses before its time', async () => {
     fx.provider.playSignOut(failing('invalid_token'))
     await worker.run()
     expect(fx.provider.presented).toEqual(['refresh 1'])
     expect(reports).toEqual([['provider_signed_out', grantId]])
   })
 
-  it('that is refused again after its refresh waits for another round, with the newest session', async () => {
+  it('a sign-out whose access token is refused again after its refresh waits for another round, with the newest session', async () => {
     fx.provider.playSignOut(failing('invalid_token'), failing('invalid_token'))
     await worker.run()
     expect(fx.provider.presented).toEqual(['refresh 1'])
@@ -133,7 +133,7 @@ describe('an access token', () => {
     expect(fx.provider.active()).toBeUndefined()
   })
 
-  it('whose refresh got lost is refreshed again in another round', async () => {
+  it('a sign-out whose refresh got lost refreshes again in another round', async () => {
     fx.runtime.advance(hour)
     fx.provider.play(lostReply)
     await worker.run()
@@ -163,30 +163,33 @@ describe('how a sign-out ends', () => {
       },
       'provider_signed_out',
     ],
-  ])('%s: there is nothing left to end', async (_how, prepare, event) => {
+  ])('a sign-out leaves nothing to end: %s', async (_how, prepare, event) => {
     prepare()
     await worker.run()
     expect(reports).toEqual([[event, grantId]])
     expect(await waiting()).toEqual([])
   })
 
-  it.each<ProviderFailure>(['transient', 'protocol', 'denied'])('%s: tried again', async (failure) => {
-    fx.provider.playSignOut(failing(failure))
-    await worker.run()
-    expect(reports).toEqual([['provider_sign_out_failed', grantId]])
-    fx.runtime.advance(20)
-    await worker.run()
-    expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
-  })
+  it.each<ProviderFailure>(['transient', 'protocol', 'denied'])(
+    'a sign-out that fails as %s is tried again',
+    async (failure) => {
+      fx.provider.playSignOut(failing(failure))
+      await worker.run()
+      expect(reports).toEqual([['provider_sign_out_failed', grantId]])
+      fx.runtime.advance(20)
+      await worker.run()
+      expect(reports.at(-1)).toEqual(['provider_signed_out', grantId])
+    },
+  )
 
-  it('what the provider said goes to the log', async () => {
+  it("a sign-out logs the provider's response", async () => {
     fx.provider.playSignOut(failing('protocol'))
     const errors: unknown[] = []
     await workerWith({ report: (_event, _id, error) => void errors.push(error) }).run()
     expect(errors).toEqual([expect.objectContaining({ failure: 'protocol' })])
   })
 
-  it('skips a row with a fault of the program, and signs the others out', async () => {
+  it('a sign-out skips a row with a fault of the program, and signs the others out', async () => {
     await end('grant b')
     fx.provider.playSignOut({
       before() {
@@ -223,7 +226,7 @@ describe('a provider that limits requests', () => {
     ['rate_limited', undefined, 60],
     ['rate_limited', 90, 90],
     ['transient', 90, 90],
-  ])('%s with Retry-After %s: the round ends, and there is none for %i s', async (failure, asks, pause) => {
+  ])('%s with Retry-After %s ends the round, and there is none for %i s', async (failure, asks, pause) => {
     const { worker: busy, asked } = limited(failure, asks)
     await busy.run()
     expect(asked()).toBe(4)
@@ -234,13 +237,13 @@ describe('a provider that limits requests', () => {
     expect(asked()).toBe(8)
   })
 
-  it('transient without Retry-After: the round continues', async () => {
+  it('a transient failure without Retry-After does not end the round', async () => {
     const { worker: unlucky, asked } = limited('transient')
     await unlucky.run()
     expect(asked()).toBe(20)
   })
 
-  it('a clock that is set back ends the pause', async () => {
+  it('a clock that is set back ends the pause of sign-outs', async () => {
     const { worker: busy, asked } = limited('rate_limited')
     await busy.run()
     fx.runtime.advance(-2 * hour)
@@ -249,7 +252,7 @@ describe('a provider that limits requests', () => {
     expect(asked()).toBe(5)
   })
 
-  it('a round refreshes ten at most, and the others come back', async () => {
+  it('a round of sign-outs refreshes ten sessions at most, and the others come back', async () => {
     fx.runtime.advance(hour)
     let refreshes = 0
     const provider = {
@@ -272,7 +275,7 @@ describe('a provider that limits requests', () => {
   })
 })
 
-it('starts no further sign-out when stopped, and leaves the rest for a later round', async () => {
+it('a stop starts no further sign-out, and leaves the rest for a later round', async () => {
   for (let grant = 0; grant < 12; grant += 1) await end(`grant ${grant}`)
   let isStopped = false
   const stopping = workerWith({
@@ -308,15 +311,18 @@ describe('when it is tried again', () => {
     [8, 1280, 2560],
     [9, 1800, 3600],
     [30, 1800, 3600],
-  ])('after attempt %i: %i to %i seconds later', async (attempts, least, longest) => {
-    for (let before = 1; before < attempts; before += 1) await peek(start)
-    fx.provider.playSignOut(failing('transient'))
-    const seconds = await delayAfterRun()
-    expect(seconds).toBeGreaterThanOrEqual(least)
-    expect(seconds).toBeLessThanOrEqual(longest)
-  })
+  ])(
+    'a sign-out is tried again after attempt %i: %i to %i seconds later',
+    async (attempts, least, longest) => {
+      for (let before = 1; before < attempts; before += 1) await peek(start)
+      fx.provider.playSignOut(failing('transient'))
+      const seconds = await delayAfterRun()
+      expect(seconds).toBeGreaterThanOrEqual(least)
+      expect(seconds).toBeLessThanOrEqual(longest)
+    },
+  )
 
-  it('spread over sessions that failed together', async () => {
+  it('sign-outs that failed together are tried again at different times', async () => {
     const delays = new Set<number>()
     for (let grant = 0; grant < 19; grant += 1) await end(`grant ${grant}`)
     const store = {
@@ -340,7 +346,7 @@ describe('when it is tried again', () => {
     expect(seconds).toBeLessThanOrEqual(Math.max(asked, 20) + hour)
   })
 
-  it('for three days, until it is given up', async () => {
+  it('a sign-out is tried again for three days, until it is given up', async () => {
     fx.provider.setTtl(30 * day)
     await end('grant b')
     await fx.store.removeSignOut(grantId)
@@ -360,7 +366,7 @@ describe('when it is tried again', () => {
   })
 })
 
-it('keeps a session that no key opens, and signs it out once the key is back', async () => {
+it('a session that no key opens is kept, and signed out once the key is back', async () => {
   await end()
   const sealer = createSealer(fixedKeyRing([sampleKey('other', 2)]), fx.runtime.randomBytes)
   await workerWith({ sealer }).run()
@@ -375,7 +381,7 @@ describe('a store that is down', () => {
   beforeEach(() => end())
 
   it.each(['claimSignOuts', 'saveProviderSession', 'postponeSignOut', 'removeSignOut'] as const)(
-    'for %s: the round ends, and the session comes back',
+    'a store that is down for %s ends the round, and the session comes back',
     async (operation) => {
       if (operation === 'saveProviderSession') fx.runtime.advance(hour)
       if (operation === 'postponeSignOut') fx.provider.playSignOut(failing('transient'))
@@ -388,7 +394,7 @@ describe('a store that is down', () => {
     },
   )
 
-  it('for one session: running sign-outs finish, and no new one starts', async () => {
+  it('a store that is down for one session starts no new sign-out, and running ones finish', async () => {
     for (let grant = 0; grant < 9; grant += 1) await end(`grant ${grant}`)
     let begun = 0
     const signOut = async (): Promise<void> => {

@@ -18,7 +18,7 @@ const create = (): ReturnType<typeof createAccountSession> =>
   createAccountSession(signInSample().identity, 'https://provider', runtime)
 
 describe('the session of the connections page', () => {
-  it('knows the user of the provider, and is never the same twice', () => {
+  it('the session of the connections page has the user of the provider, and a new id each time', () => {
     const session = create()
     expect(session).toMatchObject({
       userId: 'https://provider#sub ada',
@@ -33,7 +33,7 @@ describe('the session of the connections page', () => {
     ['its browser', 'binding', 3599, true],
     ['its browser, an hour later', 'binding', 3600, false],
     ['another browser', 'another', 0, false],
-  ])('RFC 9700 4.7: in %s', (_rule, binding, after, opens) => {
+  ])('RFC 9700 4.7: a session of the connections page in %s', (_rule, binding, after, opens) => {
     const session = create()
     const opened = openAccountSession(sealAccountSession(session, 'binding', ports), binding, at(after))
     expect(opened).toEqual(opens ? session : undefined)
@@ -49,7 +49,7 @@ describe('the session of the connections page', () => {
       ),
     ],
     ['a form', sealAccountForm(create(), 'binding', ports)],
-  ])('%s is not a session', (_what, sealed) => {
+  ])('%s is not a session of the connections page', (_what, sealed) => {
     expect(openAccountSession(sealed, 'binding', ports)).toBeUndefined()
   })
 })
@@ -68,5 +68,7 @@ describe('the seal of its forms', () => {
       false,
       () => isAccountForm(sealAccountSession(session, 'binding', ports), session, 'binding', ports),
     ],
-  ])('%s: %s', (_rule, accepted, check) => expect(check()).toBe(accepted))
+  ])('a form of the connections page, for %s, is accepted: %s', (_rule, accepted, check) =>
+    expect(check()).toBe(accepted),
+  )
 })

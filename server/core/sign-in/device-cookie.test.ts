@@ -20,7 +20,7 @@ const knowsAccount = (...given: Parameters<typeof markOfAccount>): boolean =>
   markOfAccount(...given) !== undefined
 
 describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', () => {
-  it('knows what was signed in to, at that provider, and nothing else', () => {
+  it('a device cookie knows accounts that signed in to that provider, and no others', () => {
     const known = remember('ada@example.com')
     expect(knowsAccount(known, 'ada@example.com', issuer)).toBe(true)
     expect(knowsAccount(known, 'eve@example.com', issuer)).toBe(false)
@@ -38,7 +38,7 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
     expect(accountOf('\u039F\u03A3@example.com')).toBe('\u03BF\u03C3@example.com')
   })
 
-  it('has a separate mark for each sign-in', () => {
+  it('a device cookie has a separate mark for each sign-in', () => {
     const one = remember('ada@example.com')
     const mark = markOfAccount(one, 'ada@example.com', issuer)
     expect(mark).toMatch(/^[\w-]{22}$/)
@@ -47,7 +47,7 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
     expect(markOfAccount(again, 'ada@example.com', issuer)).not.toBe(mark)
   })
 
-  it('ends after a year, even in a kept cookie', () => {
+  it('a device cookie ends after a year, even if the browser keeps it', () => {
     const sealed = sealKnownAccounts(remember('ada@example.com'), sealer)
     const at = (seconds: number): KnownAccounts =>
       openKnownAccounts(sealed, { sealer, runtime: createFakeRuntime(runtime.now() + seconds) })
@@ -55,7 +55,7 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
     expect(at(knownSeconds)).toEqual([])
   })
 
-  it('forgets the first of six, and moves one that is used again to the front', () => {
+  it('a device cookie drops the oldest of six accounts, and moves one that is used again to the front', () => {
     const known = rememberAccount(remember('a', 'b', 'c', 'd', 'e'), 'a', issuer, runtime)
     expect(known).toHaveLength(5)
     const next = rememberAccount(known, 'f', issuer, runtime)
@@ -64,7 +64,7 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
     expect(knowsAccount(next, 'b', issuer)).toBe(false)
   })
 
-  it('survives the browser, which can read no account in it', () => {
+  it('a device cookie comes back from the browser, which can read no account in it', () => {
     const sealed = sealKnownAccounts(remember('ada@example.com'), sealer)
     expect(knowsAccount(openKnownAccounts(sealed, { sealer, runtime }), 'ada@example.com', issuer)).toBe(true)
     expect(Buffer.from(sealed.replace(/^.*\./, ''), 'base64url').toString('latin1')).not.toContain('ada')
@@ -74,7 +74,7 @@ describe('known accounts (OWASP Authentication Cheat Sheet, device cookies)', ()
     ['no cookie', undefined],
     ['a made-up one', 'k.AAAA'],
     ['one sealed for another use', sealer.seal('["x"]', 'drawbridge login transaction')],
-  ])('%s knows nothing', (_what, sealed) => {
+  ])('a device cookie knows no account: %s', (_what, sealed) => {
     expect(openKnownAccounts(sealed, { sealer, runtime })).toEqual([])
   })
 })

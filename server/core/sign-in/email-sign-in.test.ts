@@ -54,13 +54,13 @@ async function expectOthersServed(): Promise<void> {
 }
 
 describe(`${times} mails`, () => {
-  it('requested at once for one user are limited to one, from any address', async () => {
+  it('mails requested at once for one user are limited to one, from any address', async () => {
     await Promise.all(hosts(times).map((address) => ask('ada@example.com', address)))
     expect(sent).toEqual(['ada@example.com'])
     await expectOthersServed()
   })
 
-  it('requested in an hour for one user are limited to five', async () => {
+  it('mails requested in an hour for one user are limited to five', async () => {
     for (const address of hosts(times)) {
       await ask('ada@example.com', address)
       await ask(' ADA@example.com ', address)
@@ -70,7 +70,7 @@ describe(`${times} mails`, () => {
     await expectOthersServed()
   })
 
-  it('requested at once from one IP address for different users are limited to ten', async () => {
+  it('mails requested at once from one IP address for different users are limited to ten', async () => {
     const people = Array.from({ length: times }, (_, person) => `p${person}@example.com`)
     await Promise.all(people.map((email) => ask(email, '203.0.113.1')))
     expect(sent).toHaveLength(10)
@@ -85,20 +85,20 @@ describe('a mail', () => {
   it.each([
     ['where none are offered', { capabilities: async () => capabilitiesSample({}) }],
     ['that the provider cannot send', { emailStart: undefined as never }],
-  ])('%s is refused, and nothing is counted', async (_what, changes) => {
+  ])('a mail %s is refused, and nothing is counted', async (_what, changes) => {
     ports = { ...ports, provider: { ...ports.provider, ...changes } }
     await expect(request('ada@example.com')).rejects.toMatchObject({ failure: 'disabled' })
     expect(sent).toEqual([])
   })
 
   it.each(['ada', 'ada@', '@example.com', 'a b@example.com', 'a@b@example.com', ''])(
-    'to %j, which is no address, is refused',
+    'a mail to %j, which is not an address, is refused',
     async (email) => {
       await expect(request(email)).rejects.toMatchObject({ failure: 'bad_email' })
     },
   )
 
-  it('goes to an address of any length that there can be', async () => {
+  it('a mail goes to an address of the maximum length', async () => {
     const longest = `${'a'.repeat(maxEmailLength - '@example.com'.length)}@example.com`
     await expect(request(`a${longest}`)).rejects.toMatchObject({ failure: 'bad_email' })
     await (
@@ -133,7 +133,7 @@ describe('a mailed code', () => {
   }
 
   it.each(['12345', '12345678901', 'x123456', '123456x', '12x3456', ''])(
-    '%j is none, and is not sent',
+    '%j is not a mailed code, and is not sent',
     async (code) => {
       expect(await enter(code)).toMatchObject({
         kind: 'again',
@@ -144,12 +144,12 @@ describe('a mailed code', () => {
     },
   )
 
-  it.each(['123456', '1234567890', ' 123 456 '])('%j is one', async (code) => {
+  it.each(['123456', '1234567890', ' 123 456 '])('%j is accepted as a mailed code', async (code) => {
     expect(await enter(code)).toMatchObject({ kind: 'step', step: { kind: 'signed_in' } })
     expect(tried).toEqual([code.replaceAll(' ', '')])
   })
 
-  it('can be entered for an hour, where the provider takes any', async () => {
+  it('a mailed code can be entered for an hour, if the provider takes any', async () => {
     const { prompt } = await request('ada@example.com')
     ports.runtime.advance(3599)
     const early = await tryEmailCode('123456', prompt, visitorSample(), ports)
@@ -164,7 +164,7 @@ describe('a mailed code', () => {
     expect(tried).toHaveLength(1)
   })
 
-  it('that is wrong can be corrected four times', async () => {
+  it('a mailed code that is wrong can be corrected four times', async () => {
     failure = new ProviderError('wrong_code', 'no')
     const { prompt } = await request('ada@example.com')
     const left: unknown[] = []

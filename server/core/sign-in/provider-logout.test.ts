@@ -79,7 +79,7 @@ describe('a user who was signed out', () => {
     await connect('o1', 'ada', 'one', 'https://other')
   })
 
-  it('loses all grants, unredeemed codes and waiting devices', async () => {
+  it('a user who was signed out loses all grants, unredeemed codes and waiting devices', async () => {
     const { code, session } = grantSample('a4', { user: userOf('ada') })
     await store.addAuthorizationCode({ ...code, expiresAt: start + 60 }, session)
     expect(await logout({ sub: 'ada' })).toEqual([
@@ -92,14 +92,14 @@ describe('a user who was signed out', () => {
     expect((await store.findGrant('o1'))?.end).toBeUndefined()
   })
 
-  it('of one sign-in loses the grants of that sign-in, and those of an unknown one', async () => {
+  it('a user who was signed out of one sign-in loses the grants of that sign-in, and those of an unknown one', async () => {
     expect(await logout({ sub: 'ada', sid: 'two' })).toEqual([
       'a2 provider_session_ended',
       'a3 provider_session_ended',
     ])
   })
 
-  it('named by the sign-in alone loses the grants of that sign-in, and no other', async () => {
+  it('a user named by the sign-in alone loses the grants of that sign-in, and no other', async () => {
     const { code, session } = grantSample('e2', { user: userOf('eve') })
     await store.addAuthorizationCode({ ...code, expiresAt: start + 60 }, session)
     expect(await logout({ sid: 'two' })).toEqual(['a2 provider_session_ended'])
@@ -107,19 +107,19 @@ describe('a user who was signed out', () => {
     expect(await store.listUnredeemedCodes(undefined, { now: start, limit: 9 })).toHaveLength(1)
   })
 
-  it('of an unknown sign-in loses no grant whose sign-in is known', async () => {
+  it('a user who was signed out of an unknown sign-in loses no grant whose sign-in is known', async () => {
     expect(await logout({ sub: 'ada', sid: 'three' })).toEqual(['a3 provider_session_ended'])
     expect(await logout({ sid: 'three', id: 'another' })).toEqual([])
   })
 
-  it('is signed out once by each notice: repeating it ends no later grant', async () => {
+  it('a user is signed out once by each notice: repeating it ends no later grant', async () => {
     await logout({ sub: 'ada' })
     await connect('a4', 'ada', 'one')
     expect(await logout({ sub: 'ada' })).toEqual([])
     expect(await logout({ sub: 'ada', id: 'another' })).toEqual(['a4 provider_session_ended'])
   })
 
-  it('is signed out when the notice comes again after a failure', async () => {
+  it('a user is signed out when the notice comes again after a failure', async () => {
     const failing = {
       ...store,
       endGrant: () => Promise.reject(new StoreUnavailableError('down', { cause: undefined })),

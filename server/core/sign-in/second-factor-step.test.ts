@@ -82,12 +82,12 @@ async function toSignOut(): Promise<string[]> {
 }
 
 describe('after the first step', () => {
-  it('continues at once without a second factor, and stores nothing', async () => {
+  it('a sign-in continues at once without a second factor, and stores nothing', async () => {
     expect(await afterFirstStep(signedIn(), undefined, visitor, ports)).toEqual(signedIn())
     expect(await ports.store.listSealingKeys()).toEqual([])
   })
 
-  it('otherwise the half-way session waits ten minutes, sealed, for this browser', async () => {
+  it('a sign-in with a second factor waits ten minutes, sealed, for this browser', async () => {
     const id = await begin()
     const pending = await ports.store.attemptSecondFactor(
       { id, bindingHash: hashSecret(binding), max: 1 },
@@ -105,7 +105,7 @@ describe('after the first step', () => {
 })
 
 describe('the right code', () => {
-  it('signs in with the session that replaces the half-way one, and nothing is left to sign out', async () => {
+  it('the right code of a second factor signs in with the session that replaces the half-way one, and nothing is left to sign out', async () => {
     const id = await begin()
     expect(await attempt(id, rightCode)).toEqual({
       kind: 'signed_in',
@@ -116,11 +116,11 @@ describe('the right code', () => {
     expect(await toSignOut()).toEqual([])
   })
 
-  it.each([' 12 34 56 ', '123\u00a0456'])('%j: blanks do not matter', async (code) => {
+  it.each([' 12 34 56 ', '123\u00a0456'])('a code of a second factor may have blanks: %j', async (code) => {
     expect(await attempt(await begin(), code)).toMatchObject({ kind: 'signed_in' })
   })
 
-  it('signs in once when posted ten times at once', async () => {
+  it('the right code of a second factor signs in once when posted ten times at once', async () => {
     const id = await begin()
     const results = await Promise.all(Array.from({ length: 10 }, () => attempt(id, rightCode)))
     expect(results.filter(({ kind }) => kind === 'signed_in')).toHaveLength(1)
@@ -132,7 +132,7 @@ describe('the right code', () => {
   it.each([
     [599, 'signed_in'],
     [600, 'over'],
-  ])('after %i s: %s', async (after, kind) => {
+  ])('the right code of a second factor after %i s: %s', async (after, kind) => {
     const id = await begin()
     ports.runtime.advance(after)
     expect((await attempt(id, rightCode)).kind).toBe(kind)
@@ -142,7 +142,7 @@ describe('the right code', () => {
     ['the one that was chosen', 'tablet', 'tablet'],
     ['the first when none was', undefined, 'phone'],
     ['the first for one that is not theirs', 'of somebody else', 'phone'],
-  ])('is checked for a factor of the account: %s', async (_rule, factorId, used) => {
+  ])('a code is checked for a second factor of the account: %s', async (_rule, factorId, used) => {
     const id = await begin(['phone', 'tablet'])
     await attempt(id, rightCode, { factorId })
     expect(asked.map((each) => each.factorId)).toEqual([used])
@@ -150,7 +150,7 @@ describe('the right code', () => {
 })
 
 describe('the owner of a pending second step', () => {
-  it('does not open a row in the place of another', async () => {
+  it('a pending second step is not stored in the place of another', async () => {
     const [mine, other] = [await begin(), await begin(['tablet'])]
     const { store } = ports
     const swapped = {
@@ -175,7 +175,7 @@ describe('the owner of a pending second step', () => {
 })
 
 describe('a wrong code', () => {
-  it('asks again, says how many are left, and keeps the factor', async () => {
+  it('a wrong code of a second factor asks again, says how many are left, and keeps the factor', async () => {
     const id = await begin(['phone', 'tablet'])
     expect(await attempt(id, '000000', { factorId: 'tablet' })).toMatchObject({
       kind: 'again',
@@ -187,7 +187,7 @@ describe('a wrong code', () => {
     expect(await attempt(id, rightCode)).toMatchObject({ kind: 'signed_in' })
   })
 
-  it('OAuth 2.1 7.7: the fifth ends the sign-in, whose half-way session is to be signed out', async () => {
+  it('OAuth 2.1 7.7: the fifth wrong code ends the sign-in, whose half-way session is to be signed out', async () => {
     const id = await begin()
     const results = await attemptTimes(5, id, '000000')
     expect(results.map((result) => (result.kind === 'again' ? result.codesLeft : result))).toEqual([
@@ -201,7 +201,7 @@ describe('a wrong code', () => {
     expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
   })
 
-  it('posted fifty times at once: at most ten reach the provider, and the sign-in ends', async () => {
+  it('a wrong code posted fifty times at once reaches the provider at most ten times, and the sign-in ends', async () => {
     const id = await begin()
     await race(() => attempt(id, '000000'))
     expect(asked.length).toBeLessThanOrEqual(10)
@@ -210,7 +210,7 @@ describe('a wrong code', () => {
   })
 
   it.each(['12345', '1234567', '１２３４５６'])(
-    '%j cannot be one: it is not sent and not counted as wrong',
+    '%j cannot be a code: it is not sent and not counted as wrong',
     async (code) => {
       const id = await begin()
       expect(await attempt(id, code)).toMatchObject({
@@ -226,7 +226,7 @@ describe('a wrong code', () => {
 
 describe('when the code cannot be checked', () => {
   it.each<ProviderFailure>(['transient', 'rate_limited', 'protocol'])(
-    '%s: six times in a row do not end the sign-in',
+    'a code that cannot be checked (%s) does not end the sign-in in six tries',
     async (kind) => {
       const id = await begin()
       failure = kind
@@ -238,7 +238,7 @@ describe('when the code cannot be checked', () => {
     },
   )
 
-  it('ends the sign-in after ten posts', async () => {
+  it('a second step ends after ten posts that could not be checked', async () => {
     const id = await begin()
     failure = 'transient'
     await attemptTimes(10, id, rightCode)
@@ -247,7 +247,7 @@ describe('when the code cannot be checked', () => {
     expect(await toSignOut()).toEqual([id])
   })
 
-  it('sends nothing over the limit of sign-ins, and keeps the sign-in waiting', async () => {
+  it('a second step sends nothing over the limit of sign-ins, and keeps the sign-in waiting', async () => {
     const id = await begin()
     ports = { ...ports, limitPerMinute: 0 }
     expect(await attempt(id, rightCode)).toMatchObject({
@@ -260,7 +260,7 @@ describe('when the code cannot be checked', () => {
     expect(await attempt(id, rightCode)).toMatchObject({ kind: 'signed_in' })
   })
 
-  it('counts codes for the account of the password', async () => {
+  it('a second step counts codes for the account of the password', async () => {
     const step = secondFactorStep()
     const begun = await Promise.all(
       Array.from({ length: 3 }, () => afterFirstStep(step, 'ada@example.com', visitor, ports)),
@@ -275,7 +275,7 @@ describe('when the code cannot be checked', () => {
     expect(limited).toHaveLength(2)
   })
 
-  it('counts codes after a social sign-in for the factor', async () => {
+  it('a second step after a social sign-in counts codes for the factor', async () => {
     const begun = await Promise.all(Array.from({ length: 3 }, () => begin()))
     for (const id of begun) await attemptTimes(4, id, '000000')
     expect(asked).toHaveLength(10)
@@ -284,7 +284,7 @@ describe('when the code cannot be checked', () => {
     expect(asked).toHaveLength(11)
   })
 
-  it('does not open for another browser, even if the store says so', async () => {
+  it('a second step does not open for another browser, even if the store says so', async () => {
     const bindingHash = hashSecret(otherBinding)
     const add = ports.store.addSecondFactor
     ports = {
@@ -296,13 +296,13 @@ describe('when the code cannot be checked', () => {
     expect(asked).toEqual([])
   })
 
-  it('a fault in the program is not an answer', async () => {
+  it('a second step does not take a fault in the program for an answer', async () => {
     const id = await begin()
     ports.provider.verifySecondFactor = () => Promise.reject(new RangeError('a bug'))
     await expect(attempt(id, rightCode)).rejects.toThrow(RangeError)
   })
 
-  it('is not sent to another provider than the one of its first step', async () => {
+  it('a second step is not sent to another provider than the one of its first step', async () => {
     const id = await begin()
     ports = { ...ports, provider: { ...ports.provider, issuer: 'https://elsewhere' } }
     expect(await attempt(id, rightCode)).toMatchObject({ kind: 'over', reason: 'refused' })
@@ -312,7 +312,7 @@ describe('when the code cannot be checked', () => {
 
 describe('when the half-way session cannot be used any more', () => {
   it.each<ProviderFailure>(['terminal', 'expired'])(
-    '%s ends the sign-in, and its session is to be signed out',
+    'a half-way session that fails as %s ends the sign-in, and is to be signed out',
     async (kind) => {
       const id = await begin()
       failure = kind
@@ -325,14 +325,14 @@ describe('when the half-way session cannot be used any more', () => {
     },
   )
 
-  it('a key that has left the ring ends it', async () => {
+  it('a half-way session whose key has left the ring ends the sign-in', async () => {
     const id = await begin()
     ports = { ...ports, sealer: sealerSample('new') }
     expect(await attempt(id, rightCode)).toEqual({ kind: 'over', reason: 'gone' })
   })
 })
 
-it('cancelling ends the sign-in, and its session is to be signed out, once', async () => {
+it('cancelling a second step ends the sign-in, and its session is to be signed out, once', async () => {
   const id = await begin()
   await cancelSecondFactor(id, ports)
   await cancelSecondFactor(id, ports)
@@ -344,7 +344,7 @@ it.each<[what: string, ending: () => Promise<void>]>([
   ['is ended at the provider', async () => {}],
   ['is given up when that fails as well', () => Promise.reject(new ProviderError('transient', 'down'))],
 ])(
-  'signs out an incomplete session that cannot be stored: %s, and rejects with the error of the store',
+  'an incomplete session that cannot be stored is signed out: %s, and the step rejects with the error of the store',
   async (_what, ending) => {
     const out: unknown[] = []
     const step = secondFactorStep()

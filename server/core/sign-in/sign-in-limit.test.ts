@@ -58,7 +58,7 @@ async function through(
   return count
 }
 
-it('reserves a third of the total for browsers that have signed in before, which may use all of it', async () => {
+it('sign-in limits reserve a third of the total for browsers that have signed in before, which may use all of it', async () => {
   const limited = ports(30)
   expect(await through(50, (index) => ({ ...nobody, address: `203.0.113.${index}` }), limited)).toBe(20)
   const known = (index: number): SignInAttempt => ({
@@ -74,7 +74,7 @@ it('reserves a third of the total for browsers that have signed in before, which
 describe('countSignInAttempt for one address', () => {
   const stranger = (index: number): SignInAttempt => ({ ...ada, account: `person-${index}@example.com` })
 
-  it('is half of the total, so that one source cannot lock others out', async () => {
+  it('one address may use half of all sign-in attempts, so that one source cannot lock others out', async () => {
     const limited = ports(20)
     expect(await through(100, stranger, limited)).toBe(10)
     expect(await through(10, (index) => ({ ...stranger(index), address: '203.0.113.2' }), limited)).toBe(4)
@@ -84,11 +84,11 @@ describe('countSignInAttempt for one address', () => {
     [1, 1],
     [20, 10],
     [1000, 500],
-  ])('is, of a total of %i attempts, %i', async (limitPerMinute, most) => {
+  ])('one address may make, of a total of %i attempts, %i', async (limitPerMinute, most) => {
     expect(await through(limitPerMinute, stranger, ports(limitPerMinute))).toBe(most)
   })
 
-  it('is sixty an hour, even if the minutes allow more', async () => {
+  it('one address may make sixty sign-in attempts an hour, even if the minutes allow more', async () => {
     const limited = ports(20)
     let count = 0
     for (let passed = 0; passed < 60; passed += 1) {
@@ -99,7 +99,7 @@ describe('countSignInAttempt for one address', () => {
     expect(await through(1, stranger, limited)).toBe(1)
   })
 
-  it('limits a site to four times as many an hour, over all of its addresses', async () => {
+  it('a site may make four times as many sign-in attempts an hour as an address', async () => {
     const limited = ports(20)
     let count = 0
     for (let passed = 0; passed < 60; passed += 1) {
@@ -114,7 +114,7 @@ describe('countSignInAttempt for one address', () => {
     expect(count).toBe(240)
   })
 
-  it('refuses an attempt without counting it for the account or the total', async () => {
+  it('a sign-in refused for its address is not counted for the account or the total', async () => {
     const limited = ports(20)
     await through(10, stranger, limited)
     limited.counted.length = 0
@@ -129,7 +129,7 @@ describe('OAuth 2.1 7.7: countSignInAttempt for one account (NIST SP 800-63B sec
     (more: Partial<SignInAttempt> = {}) =>
     (index: number): SignInAttempt => ({ ...ada, address: `203.0.113.${index}`, ...more })
 
-  it('is ten in fifteen minutes over all addresses', async () => {
+  it('one account is limited to ten sign-in attempts in fifteen minutes over all addresses', async () => {
     const limited = ports(1000)
     expect(await through(50, from(), limited)).toBe(10)
     limited.advance(899)
@@ -138,11 +138,11 @@ describe('OAuth 2.1 7.7: countSignInAttempt for one account (NIST SP 800-63B sec
     expect(await through(50, from(), limited)).toBe(10)
   })
 
-  it('is ten without an address, too', async () => {
+  it('one account is limited to ten sign-in attempts without an address, too', async () => {
     expect(await through(50, from({ address: undefined }), ports(1000))).toBe(10)
   })
 
-  it('limits one address to 5 attempts, leaving room for others', async () => {
+  it('sign-in limits one address to 5 attempts at one account, leaving room for others', async () => {
     const limited = ports(1000)
     expect(await through(50, () => ada, limited)).toBe(5)
     const inSite = (index: number): SignInAttempt => ({ ...ada, address: `2001:db8:1:${index}::1` })
@@ -151,7 +151,7 @@ describe('OAuth 2.1 7.7: countSignInAttempt for one account (NIST SP 800-63B sec
     expect(await tried(from()(2), limited)).toBe('through')
   })
 
-  it("does not count other browsers' attempts for a browser that has signed in before", async () => {
+  it("sign-in does not count other browsers' attempts for a browser that has signed in before", async () => {
     const limited = ports(1000)
     await through(50, from(), limited)
     expect(await through(50, from({ trusted: true }), limited)).toBe(10)
@@ -159,7 +159,7 @@ describe('OAuth 2.1 7.7: countSignInAttempt for one account (NIST SP 800-63B sec
     expect(await tried(from({ trusted: true })(1), limited)).toBe('through')
   })
 
-  it('stores neither account nor address', async () => {
+  it('sign-in limits store neither account nor address', async () => {
     const limited = ports()
     await tried(ada, limited)
     await tried({ ...ada, trusted: true }, limited)
@@ -191,20 +191,20 @@ describe('judgeSignIn', () => {
     ['a sign-in that succeeds', async () => 'signed in'],
     ['an outage of the provider', fail('transient')],
     ['a rate limit of the provider', fail('rate_limited')],
-  ])('gives %s back, as it is not a guess', async (_what, work) => {
+  ])('judgeSignIn gives %s back, as it is not a guess', async (_what, work) => {
     expect(await letIn(work)).toBe(30)
     expect(await letIn(work, { ...ada, trusted: true })).toBe(30)
   })
 
   it.each<ProviderFailure>(['invalid_credentials', 'wrong_code', 'protocol'])(
-    '%s is counted',
+    'judgeSignIn counts %s',
     async (failure) => {
       expect(await letIn(fail(failure))).toBe(5)
       expect(await letIn(fail(failure), { ...ada, trusted: true })).toBe(10)
     },
   )
 
-  it('counts a failure of our own', async () => {
+  it('judgeSignIn counts a failure of our own', async () => {
     const limited = ports(1000)
     const counted = await countSignInAttempt(ada, limited)
     await expect(judgeSignIn(counted, () => Promise.reject(new TypeError('fault')), limited)).rejects.toThrow(
@@ -214,13 +214,13 @@ describe('judgeSignIn', () => {
   })
 })
 
-it('does not fill the store with made-up accounts once the total is reached', async () => {
+it('sign-in limits do not fill the store with made-up accounts once the total is reached', async () => {
   const limited = ports(20)
   await through(1000, (index) => ({ ...nobody, account: `person-${index}@example.com` }), limited)
   expect(limited.counted.length).toBeLessThanOrEqual(42)
 })
 
-it('knows a browser that has signed in before, even while the account is unknown', () => {
+it('sign-in limits know a browser that has signed in before, even while the account is unknown', () => {
   const known = rememberAccount([], 'ada@example.com', 'issuer', createFakeRuntime())
   const trusted = [known, []].map(
     (knownAccounts) => attemptAt(undefined, visitorSample({ knownAccounts }), 'issuer').trusted,

@@ -18,14 +18,14 @@ function portsWith(signOut: (given: ProviderSession) => Promise<void>): ReturnTy
   return signInPortsSample(providerSample({ signOut }))
 }
 
-it('ends an unused session at the provider at once', async () => {
+it('an unused session is ended at the provider at once', async () => {
   const ports = portsWith(async (given) => void out.push(given))
   await endUnusedSession(session, ports)
   expect(out).toEqual([session])
   expect(await ports.store.listSealingKeys()).toEqual([])
 })
 
-it('leaves the session in the outbox, sealed, if the provider does not answer', async () => {
+it('an unused session is left in the outbox, sealed, if the provider does not answer', async () => {
   let answers = false
   const ports = portsWith(async (given) => {
     if (!answers) throw down
@@ -49,20 +49,20 @@ it('leaves the session in the outbox, sealed, if the provider does not answer', 
   expect(out).toEqual([session])
 })
 
-it('does not retry if the provider cannot end sessions', async () => {
+it('an unused session is not signed out again if the provider cannot end sessions', async () => {
   const ports = portsWith(() => Promise.reject(new ProviderError('disabled', 'no way')))
   await endUnusedSession(session, ports)
   expect(await ports.store.listSealingKeys()).toEqual([])
 })
 
-it('reports a store that fails, too', async () => {
+it('an unused session that cannot be stored for its sign-out is reported', async () => {
   const ports = portsWith(() => Promise.reject(down))
   const failed = new StoreUnavailableError('down', { cause: undefined })
   const store = { ...ports.store, addSecondFactor: () => Promise.reject(failed) }
   await expect(endUnusedSession(session, { ...ports, store })).rejects.toBe(failed)
 })
 
-it('does not hide a fault in the program', async () => {
+it('the end of an unused session does not hide a fault in the program', async () => {
   const ports = portsWith(() => Promise.reject(new RangeError('a bug')))
   await expect(endUnusedSession(session, ports)).rejects.toThrow(RangeError)
 })

@@ -26,7 +26,7 @@ it('createBrowserBinding: holds 256 random bits', () => {
 })
 
 describe('the login transaction', () => {
-  it('opens in the browser that got it, unchanged', () => {
+  it('the login transaction opens in the browser that got it, unchanged', () => {
     const sealed = sealTransaction(transaction, binding, ports)
     const opened = { kind: 'open', value: { purpose }, binding }
     expect(openTransaction(sealed, binding, ports)).toEqual(opened)
@@ -37,7 +37,7 @@ describe('the login transaction', () => {
     ['another browser', otherBinding],
     ['a browser without the cookie', undefined],
     ['the hash of the binding', hashSecret(binding)],
-  ])('RFC 9700 4.7, RFC 9700 4.7.1: is useless in %s', (_rule, presented) => {
+  ])('RFC 9700 4.7, RFC 9700 4.7.1: the login transaction is useless in %s', (_rule, presented) => {
     const sealed = sealTransaction(transaction, binding, ports)
     expect(openTransaction(sealed, presented, ports)).toMatchObject({ kind: 'foreign_browser' })
   })
@@ -45,13 +45,13 @@ describe('the login transaction', () => {
   it.each([
     [3599, 'open'],
     [3600, 'expired'],
-  ])('after %i s: %s', (after, kind) => {
+  ])('the login transaction after %i s: %s', (after, kind) => {
     const sealed = sealTransaction(transaction, binding, ports)
     runtime.advance(after)
     expect(openTransaction(sealed, binding, ports).kind).toBe(kind)
   })
 
-  it('a foreign browser learns nothing about expiry', () => {
+  it('the login transaction tells a foreign browser nothing about expiry', () => {
     const sealed = sealTransaction(transaction, binding, ports)
     runtime.advance(7200)
     expect(openTransaction(sealed, otherBinding, ports).kind).toBe('foreign_browser')
@@ -60,7 +60,7 @@ describe('the login transaction', () => {
   it.each<[what: string, sealed: () => string]>([
     ['any text', () => 'k.AAAA'],
     ['a text sealed for another purpose', () => ports.sealer.seal('{}', 'drawbridge social sign-in')],
-  ])('%s is invalid', (_what, sealed) => {
+  ])('%s is not a login transaction', (_what, sealed) => {
     expect(openTransaction(sealed(), binding, ports)).toEqual({ kind: 'invalid' })
   })
 })

@@ -111,7 +111,7 @@ describe('signing in with a password', () => {
     return { ...ports, provider }
   }
 
-  it('sends email and password, the email without blanks around it', async () => {
+  it('a password sign-in sends email and password, the email without blanks around it', async () => {
     const step = await signInWithPassword({ ...posted, email: ' ada@example.com ' }, visitor, offer())
     expect(step).toEqual(signedIn())
     expect(sent).toEqual([posted])
@@ -122,13 +122,13 @@ describe('signing in with a password', () => {
     ['no password', { password: '' }],
     ['an endless email', { email: `${'a'.repeat(320)}@` }],
     ['an endless password', { password: 'x'.repeat(1025) }],
-  ])('%s is a wrong password: nothing is sent', async (_rule, part) => {
+  ])('a password sign-in treats %s as a wrong password, and sends nothing', async (_rule, part) => {
     const result = signInWithPassword({ ...posted, ...part }, visitor, offer())
     await expect(result).rejects.toMatchObject({ failure: 'invalid_credentials' })
     expect(sent).toEqual([])
   })
 
-  it('passes a captcha response on, and only where one is demanded', async () => {
+  it('a password sign-in passes a captcha response on, and only where one is demanded', async () => {
     const answered = { ...posted, captchaToken: 'response' }
     await signInWithPassword(answered, visitor, offer({ captcha }))
     expect(sent).toEqual([answered])
@@ -146,7 +146,7 @@ describe('signing in with a password', () => {
     expect(sent).toEqual([])
   })
 
-  it('a half-way session is put away for its second step', async () => {
+  it('a half-way session of a password sign-in is stored for its second step', async () => {
     answer = secondFactorStep()
     const step = await signInWithPassword(posted, visitor, offer())
     expect(step).toMatchObject({ kind: 'second_factor', prompt: { factors: [{ id: 'phone' }] } })
@@ -173,7 +173,7 @@ describe('signing in with a password', () => {
     expect(sent).toHaveLength(most)
   })
 
-  it('does not let a copied or old cookie of the owner lock other browsers out', async () => {
+  it('a copied or old cookie of the owner does not lock other browsers out', async () => {
     const offered = { ...offer(), limitPerMinute: 10_000 }
     const copied = visitorSample({ knownAccounts: remember() })
     for (let time = 0; time < 10; time += 1) await guess(wrong, copied, offered)
@@ -184,7 +184,7 @@ describe('signing in with a password', () => {
     await expect(signInWithPassword(posted, own, offered)).resolves.toBeDefined()
   })
 
-  it('sends nothing over the limit, and does not count unsent attempts', async () => {
+  it('a password sign-in over the limit sends nothing, and unsent attempts are not counted', async () => {
     const limited = { ...offer(), limitPerMinute: 1 }
     await expect(signInWithPassword({ ...posted, password: '' }, visitor, limited)).rejects.toThrow()
     await signInWithPassword(posted, visitor, limited)
@@ -221,7 +221,7 @@ describe('single sign-on', () => {
     [' Lin@COMPANY.Example ', 'company.example'],
     ['"odd@local"@company.example', 'company.example'],
     ['lin@münchen.example', 'münchen.example'],
-  ])('of %j asks for the domain %s', async (typed, domain) => {
+  ])('single sign-on of %j requests the domain %s', async (typed, domain) => {
     const given = offer()
     expect(await startSso(typed, given)).toBe('https://company/login')
     expect(asked).toEqual([{ domain, callbackUrl: given.callbackUrl, captchaToken: undefined }])
@@ -236,21 +236,21 @@ describe('single sign-on', () => {
     'company.example/x',
     'company..example',
     `${'a'.repeat(250)}.example`,
-  ])('of %j is refused, not asked and not counted', async (typed) => {
+  ])('single sign-on of %j is refused, not sent and not counted', async (typed) => {
     const given = { ...offer(), limitPerMinute: 1 }
     await expect(startSso(typed, given)).rejects.toMatchObject({ failure: 'bad_domain' })
     expect(asked).toEqual([])
     await startSso('company.example', given)
   })
 
-  it('that is not offered is refused before the provider hears of it', async () => {
+  it('single sign-on that is not offered is refused without a request to the provider', async () => {
     await expect(startSso('company.example', offer({ sso: false }))).rejects.toMatchObject({
       failure: 'disabled',
     })
     expect(asked).toEqual([])
   })
 
-  it('needs the captcha response where one is demanded, and sends none elsewhere', async () => {
+  it('single sign-on needs the captcha response where one is demanded, and sends none elsewhere', async () => {
     const given = offer({ captcha })
     for (const token of [undefined, '', 'x'.repeat(16_385)])
       await expect(startSso('company.example', given, token)).rejects.toMatchObject({ failure: 'captcha' })
@@ -261,7 +261,7 @@ describe('single sign-on', () => {
     expect(asked).toMatchObject([{ captchaToken: undefined }])
   })
 
-  it('over the limit is not asked of the provider: each domain that was tried counts', async () => {
+  it('single sign-on over the limit is not sent to the provider: each domain that was tried counts', async () => {
     const given = { ...offer(), limitPerMinute: 3 }
     for (let time = 0; time < 2; time += 1)
       await expect(startSso('other.example', given)).rejects.toMatchObject({ failure: 'unknown_domain' })
@@ -272,17 +272,20 @@ describe('single sign-on', () => {
   it.each([
     ['other.example', 'rate_limited'],
     ['down.example', 'transient'],
-  ])('a domain of which the provider says nothing is not counted for the hour: %s', async (domain, last) => {
-    const given = { ...offer(), limitPerMinute: 4 }
-    const guest = visitorSample({ address: '192.0.2.1' })
-    const failures: string[] = []
-    for (let time = 0; time < 13; time += 1) {
-      const result = startSsoSignIn(purpose, { email: domain, captchaToken: undefined }, guest, given)
-      failures.push(await result.catch((error: ProviderError) => error.failure))
-      runtime.advance(60)
-    }
-    expect(failures.at(-1)).toBe(last)
-  })
+  ])(
+    'single sign-on of a domain about which the provider says nothing is not counted for the hour: %s',
+    async (domain, last) => {
+      const given = { ...offer(), limitPerMinute: 4 }
+      const guest = visitorSample({ address: '192.0.2.1' })
+      const failures: string[] = []
+      for (let time = 0; time < 13; time += 1) {
+        const result = startSsoSignIn(purpose, { email: domain, captchaToken: undefined }, guest, given)
+        failures.push(await result.catch((error: ProviderError) => error.failure))
+        runtime.advance(60)
+      }
+      expect(failures.at(-1)).toBe(last)
+    },
+  )
 })
 
 describe('social sign-in', () => {
@@ -295,7 +298,7 @@ describe('social sign-in', () => {
       ports,
     )
 
-  it('goes to the provider with our callback and comes back to its request', async () => {
+  it('social sign-in goes to the provider with our callback and comes back to its request', async () => {
     expect(await begin('a')).toBe('https://provider/authorize?flow=1')
     expect(started).toEqual([{ method: 'google', callbackUrl: ports.callbackUrl }])
     expect(await returnWith({ code: 'code for 1' })).toEqual({
@@ -306,7 +309,7 @@ describe('social sign-in', () => {
     expect(finished).toEqual([ports.callbackUrl])
   })
 
-  it('a half-way session is put away for its second step, once', async () => {
+  it('a half-way session of a social sign-in is stored for its second step, once', async () => {
     answer = secondFactorStep()
     await begin('a')
     expect(await returnWith({ code: 'code for 1' })).toMatchObject({
@@ -317,14 +320,14 @@ describe('social sign-in', () => {
     expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
   })
 
-  it('a method that is not offered is refused before the provider hears of it', async () => {
+  it('a social sign-in method that is not offered is refused without a request to the provider', async () => {
     await expect(startSocialSignIn(purpose, 'myspace', visitor, ports)).rejects.toMatchObject({
       failure: 'disabled',
     })
     expect(started).toEqual([])
   })
 
-  it('counts each further try at a code, and sends none over the limit', async () => {
+  it('social sign-in counts each further try at a code, and sends none over the limit', async () => {
     // Strangers have twenty of these.
     ports = { ...ports, limitPerMinute: 30 }
     for (const state of ['a', 'b', 'c', 'd', 'e']) await begin(state)
@@ -342,7 +345,7 @@ describe('social sign-in', () => {
     })
   })
 
-  it('departures and returns count for the address that they come from', async () => {
+  it('social sign-in counts departures and returns for the address that they come from', async () => {
     const from = (address: string): SignInVisitor => visitorSample({ address })
     ports = { ...ports, limitPerMinute: 4 }
     const leave = (address: string): Promise<string> =>
@@ -359,7 +362,7 @@ describe('social sign-in', () => {
     expect(tried).toEqual([])
   })
 
-  it('a sign-in that is completed is given back to its address', async () => {
+  it('a social sign-in that is completed is given back to its address', async () => {
     ports = { ...ports, limitPerMinute: 4 }
     const address = '192.0.2.1'
     // Twelve an hour, two a minute.
@@ -373,7 +376,7 @@ describe('social sign-in', () => {
     }
   })
 
-  it('completes each sign-in that was started, even from an address at its limit', async () => {
+  it('a social sign-in that was started can be completed, even from an address at its limit', async () => {
     ports = { ...ports, limitPerMinute: 20 }
     const address = '192.0.2.1'
     const people = Array.from({ length: 10 }, (_, index) =>
@@ -394,7 +397,7 @@ describe('social sign-in', () => {
     }
   })
 
-  it('ends the session of a sign-in that was displaced while the provider answered', async () => {
+  it('a social sign-in that was displaced while the provider answered has its session ended', async () => {
     const out: unknown[] = []
     const { socialFinish } = ports.provider
     const provider: SessionProvider = {
@@ -413,7 +416,7 @@ describe('social sign-in', () => {
     expect(out).toEqual([signInSample().session])
   })
 
-  it('a return without a code does not count', async () => {
+  it('a return of a social sign-in without a code does not count', async () => {
     ports = { ...ports, limitPerMinute: 2 }
     await begin('a')
     failure = 'denied'
@@ -423,7 +426,7 @@ describe('social sign-in', () => {
   })
 
   it.each<ProviderFailure>(['transient', 'denied'])(
-    '%s at the first of two tabs is put down to neither, at the last one left to that one',
+    '%s at the first of two tabs is attributed to neither, at the last one left to that one',
     async (kind) => {
       await begin('a')
       await begin('b')
@@ -441,7 +444,7 @@ describe('social sign-in', () => {
     },
   )
 
-  it('ends the session at the provider if the store fails', async () => {
+  it('a social sign-in ends the session at the provider if the store fails', async () => {
     await begin('a')
     const out: unknown[] = []
     const signOut = async (session: unknown): Promise<void> => void out.push(session)
@@ -455,7 +458,7 @@ describe('social sign-in', () => {
     expect(out).toEqual([signInSample().session])
   })
 
-  it('stores neither request nor verifier in the clear', async () => {
+  it('a social sign-in stores neither request nor verifier in the clear', async () => {
     await begin('a')
     const [pending] = await store.listSocialSignIns(hashSecret(binding), start)
     const text = JSON.stringify(pending)
@@ -463,7 +466,7 @@ describe('social sign-in', () => {
     expect(pending).toMatchObject({ bindingHash: hashSecret(binding), expiresAt: start + 600 })
   })
 
-  it('finds the request of each code from several tabs, in any order', async () => {
+  it('a social sign-in finds the request of each code from several tabs, in any order', async () => {
     for (const state of ['a', 'b', 'c']) await begin(state)
     for (const [code, state] of [
       [2, 'b'],
@@ -477,7 +480,7 @@ describe('social sign-in', () => {
     }
   })
 
-  it('a sixth tab displaces the first', async () => {
+  it('a sixth tab displaces the first social sign-in', async () => {
     for (const state of ['a', 'b', 'c', 'd', 'e', 'f']) await begin(state)
     expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
     expect(await returnWith({ code: 'code for 2' })).toMatchObject({ kind: 'returned' })
@@ -539,7 +542,7 @@ describe('social sign-in', () => {
     expect(await returnWith({ code: 'code for 1' })).toEqual({ kind: 'expired' })
   })
 
-  it('nothing is stored when the provider refuses to start', async () => {
+  it('a social sign-in stores nothing if the provider refuses to start', async () => {
     ports.provider.socialStart = () => Promise.reject(new ProviderError('disabled', 'off'))
     await expect(begin('a')).rejects.toMatchObject({ failure: 'disabled' })
     expect(await store.listSocialSignIns(hashSecret(binding), start)).toEqual([])

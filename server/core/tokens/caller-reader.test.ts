@@ -89,7 +89,7 @@ const callerFromCookies = (
 ) => new CallerReader({ ...ports, ...given }).fromCookies(cookies)
 
 it.each(['https://other.example.com/mcp', 'https://mcp.example.com', ''])(
-  'RFC 8707 2: a token that was issued for %j is no good here',
+  'RFC 8707 2: a token that was issued for %j is refused',
   async (resource) => {
     const foreign = grantSample('foreign', { resource })
     const accessHash = hashSecret('mcpa_foreign')
@@ -101,7 +101,7 @@ it.each(['https://other.example.com/mcp', 'https://mcp.example.com', ''])(
 )
 
 describe('the Authorization header: a token of ours', () => {
-  it('names the user, the client and the scope, and opens the provider token on demand', async () => {
+  it('a Drawbridge token names the user, the client and the scope, and opens the provider token on demand', async () => {
     const result = await callerFromAuthorization(`Bearer ${ours}`)
     expect(result).toMatchObject({
       kind: 'caller',
@@ -128,30 +128,30 @@ describe('the Authorization header: a token of ours', () => {
     ['of an expired grant', () => runtime.advance(grantSeconds)],
     ['of an ended grant', () => store.endGrant('grant a', 'code_reuse', start)],
     ['whose provider session is gone', () => void (kept = { kind: 'ended' })],
-  ])('%s is invalid', async (_rule, prepare) => {
+  ])('a Drawbridge token is invalid: %s', async (_rule, prepare) => {
     await prepare()
     expect(await callerFromAuthorization(`Bearer ${ours}`)).toMatchObject({ kind: 'invalid' })
     expect(verified).toEqual([])
   })
 
-  it('passes on the session that the keeper kept, not the stored one', async () => {
+  it('a Drawbridge token gives the session that the keeper kept, not the stored one', async () => {
     kept = { kind: 'live', session: { ...grantSample('a').session, sealed: 'newer' } }
     const result = await callerFromAuthorization(`Bearer ${ours}`)
     expect(result.kind === 'caller' && result.caller.providerToken()).toBe('opened newer')
   })
 
-  it('works without provider tokens being accepted', async () => {
+  it('a Drawbridge token works without provider tokens being accepted', async () => {
     const result = await callerFromAuthorization(`Bearer ${ours}`, { sessionTokens: false })
     expect(result.kind).toBe('caller')
   })
 
-  it('an unreachable provider is unavailable, not invalid: signing in again would not help', async () => {
+  it('a Drawbridge token is unavailable, not invalid, if the provider is unreachable: signing in again would not help', async () => {
     kept = { kind: 'unavailable', retryAfterSeconds: 7 }
     expect(await callerFromAuthorization(`Bearer ${ours}`)).toEqual(kept)
   })
 
   it.each<ProviderFailure>(['transient', 'protocol', 'invalid_token'])(
-    'is unavailable, too, when the access rules ask a provider that fails with %s',
+    'a Drawbridge token is unavailable if the access rules ask a provider that fails with %s',
     async (kind) => {
       const failing = async (): Promise<never> => {
         throw new ProviderError(kind, kind)
@@ -174,7 +174,7 @@ describe('the Authorization header: a token of ours', () => {
 })
 
 describe('the Authorization header: a token of the provider', () => {
-  it('names the user, no client, and the resource scopes', async () => {
+  it('a provider token names the user, no client, and the resource scopes', async () => {
     const result = await callerFromAuthorization(`Bearer ${good}`)
     expect(result).toMatchObject({
       kind: 'caller',
@@ -194,13 +194,13 @@ describe('the Authorization header: a token of the provider', () => {
     ['that is no JWT', () => 'opaque', 0],
     ['of four parts', () => `${good}.AAAA`, 0],
     ['a refresh token of ours', () => 'mcpr_refresh', 0],
-  ])('%s is invalid', async (_what, token, asked) => {
+  ])('a provider token is invalid: %s', async (_what, token, asked) => {
     expect(await callerFromAuthorization(`Bearer ${token()}`)).toMatchObject({ kind: 'invalid' })
     expect(verified).toHaveLength(asked)
   })
 
   it.each<ProviderFailure>(['transient', 'protocol'])(
-    'a provider that fails with %s is unavailable',
+    'a provider token is unavailable if the provider fails with %s',
     async (kind) => {
       failure = kind
       expect(await callerFromAuthorization(`Bearer ${jwt('bad')}`)).toEqual({
@@ -216,12 +216,12 @@ describe('the Authorization header: a token of the provider', () => {
     expect(verified).toEqual([])
   })
 
-  it('a fault in the program is not an answer', async () => {
+  it('a provider token does not hide a fault in the program', async () => {
     const provider = { issuer: 'x', verify: () => Promise.reject(new RangeError('a bug')) }
     await expect(callerFromAuthorization(`Bearer ${good}`, { provider })).rejects.toThrow(RangeError)
   })
 
-  it('is invalid at a provider whose tokens prove nothing', async () => {
+  it('a provider token is invalid at a provider whose tokens prove nothing', async () => {
     const provider = { issuer: 'https://provider' }
     expect(await callerFromAuthorization(`Bearer ${good}`, { provider })).toMatchObject({
       kind: 'invalid',
@@ -242,7 +242,7 @@ describe('access rules', () => {
     return result.kind === 'caller' ? result.caller.scope : undefined
   }
 
-  it("limit a token's scopes to those of the rule", async () => {
+  it("access rules limit a token's scopes to those of the rule", async () => {
     const wide = grantSample('wide', { scope: 'mcp notes:write' })
     const tokens = { ...wide.tokens, accessHash: hashSecret('mcpa_wide'), scope: 'mcp notes:write' }
     await addGrant(store, { ...wide, tokens })
@@ -253,7 +253,7 @@ describe('access rules', () => {
     }
   })
 
-  it('refuse a Drawbridge token of a user whom they do not allow', async () => {
+  it('access rules refuse a Drawbridge token of a user whom they do not allow', async () => {
     const given = by({ effect: 'allow', conditions: { sub: ['somebody else'] } })
     given.grantAccess = grantAccessSample({
       access: given.access,
@@ -267,7 +267,7 @@ describe('access rules', () => {
     })
   })
 
-  it("use the provider's current claims, not the token's", async () => {
+  it("access rules use the provider's current claims, not the token's", async () => {
     let role = 'partner'
     const given = by(
       { effect: 'allow', conditions: { claim: { role: ['partner'] } } },
@@ -297,7 +297,7 @@ describe('whether an earlier caller is still valid', () => {
     return result.caller.isLive
   }
 
-  it('is true for a Drawbridge token until its grant ends, and during an outage', async () => {
+  it('an earlier caller with a Drawbridge token is valid until its grant ends, and during an outage', async () => {
     const live = await isLive(ours)
     expect(await live()).toBe(true)
     kept = { kind: 'unavailable', retryAfterSeconds: 7 }
@@ -306,7 +306,7 @@ describe('whether an earlier caller is still valid', () => {
     expect(await live()).toBe(false)
   })
 
-  it('is true for a provider token until the provider or a rule refuses it', async () => {
+  it('an earlier caller with a provider token is valid until the provider or a rule refuses it', async () => {
     let answer: Error | undefined
     const identity = signInSample('ada').identity
     const provider = {
@@ -353,13 +353,13 @@ describe('the first use of a refreshed access token', () => {
     ['after two minutes', 120, true, 1],
     ['later: its predecessor is of no use any more', 121, true, 0],
     ['a second time', 0, false, 0],
-  ])('%s', async (_when, after, awaits, written) => {
+  ])('a refreshed access token at its first use: %s', async (_when, after, awaits, written) => {
     const token = issuedAt(start - after)
     expect(await use(token, awaits)).toBe('caller')
     expect(uses).toEqual(Array.from({ length: written }, () => [tokenKey(token), start]))
   })
 
-  it('refuses no caller when it cannot be written, and hides no other fault', async () => {
+  it('a first use that cannot be written refuses no caller, and hides no other fault', async () => {
     expect(await use(issuedAt(start), true, new StoreUnavailableError('full', { cause: undefined }))).toBe(
       'caller',
     )
@@ -372,11 +372,11 @@ describe('RFC 6750 2.1: the Authorization header', () => {
     ['another letter case of the scheme', `bearer ${ours}`],
     ['several blanks', `Bearer   ${ours}`],
     ['blanks behind it', `Bearer ${ours}  `],
-  ])('accepts %s', async (_what, header) => {
+  ])('the Authorization header may have %s', async (_what, header) => {
     expect((await callerFromAuthorization(header)).kind).toBe('caller')
   })
 
-  it('is read up to 16,384 characters', async () => {
+  it('the Authorization header is read up to 16,384 characters', async () => {
     const longest = `Bearer mcpa_${'a'.repeat(16_384 - 'Bearer mcpa_'.length)}`
     expect(await callerFromAuthorization(longest)).toMatchObject({ description: /unknown, expired/ })
   })
@@ -390,10 +390,13 @@ describe('RFC 6750 2.1: the Authorization header', () => {
     ['a tab', `Bearer\t${ours}`],
     ['padding in the middle', `Bearer mcpa_=our`],
     ['a token that is too long', `Bearer mcpa_${'a'.repeat(16_385 - 'Bearer mcpa_'.length)}`],
-  ])('invalid, never the cookie and never a look-up: %s', async (_what, header) => {
-    const blind = { store: {} as Store }
-    expect(await callerFromAuthorization(header, blind)).toMatchObject({ kind: 'invalid' })
-  })
+  ])(
+    'an Authorization header of %s is invalid, and leads to no cookie and no look-up',
+    async (_what, header) => {
+      const blind = { store: {} as Store }
+      expect(await callerFromAuthorization(header, blind)).toMatchObject({ kind: 'invalid' })
+    },
+  )
 })
 
 describe('the session cookie', () => {
@@ -406,7 +409,7 @@ describe('the session cookie', () => {
   it.each([
     ['one cookie', 0],
     ['twelve cookies', 27_000],
-  ])('names the user of a session in %s', async (_what, padding) => {
+  ])('the session cookie names the user of a session in %s', async (_what, padding) => {
     const result = await callerFromCookies(cookiesOf(good, padding))
     expect(result).toMatchObject({
       kind: 'caller',
@@ -421,7 +424,7 @@ describe('the session cookie', () => {
       'cookies of another project',
       writeSessionCookies({ access_token: good }, { name: 'sb-other-auth-token' }),
     ],
-  ])('%s: finds no caller, without an error', async (_what, cookies) => {
+  ])('the session cookie finds no caller, without an error: %s', async (_what, cookies) => {
     expect(await callerFromCookies(cookies)).toEqual({ kind: 'missing' })
   })
 
@@ -429,11 +432,11 @@ describe('the session cookie', () => {
     ['a damaged cookie', () => [{ name: cookieName, value: 'base64-%%%' }]],
     ['a token that the provider did not make', () => cookiesOf(jwt('bad'))],
     ['a token of ours', () => cookiesOf(ours)],
-  ])('%s is invalid', async (_what, cookies) => {
+  ])('a session cookie that is %s is invalid', async (_what, cookies) => {
     expect(await callerFromCookies(cookies())).toMatchObject({ kind: 'invalid' })
   })
 
-  it('refuses an expired session with that reason, without a question or a refresh', async () => {
+  it('the session cookie of an expired session is refused with that reason, without a request or a refresh', async () => {
     expect(await callerFromCookies(cookiesOf(jwt('good', start)))).toMatchObject({
       kind: 'invalid',
       description: expect.stringContaining('expired'),
@@ -444,7 +447,7 @@ describe('the session cookie', () => {
   it.each<[when: string, given: Partial<CallerPorts>]>([
     ['at a provider whose tokens prove nothing', { provider: { issuer: 'https://provider' } }],
     ['when switched off', { sessionTokens: false }],
-  ])('counts for nothing %s', async (_when, given) => {
+  ])('the session cookie counts for nothing %s', async (_when, given) => {
     expect(await callerFromCookies(cookiesOf(good), given)).toEqual({ kind: 'missing' })
   })
 })
@@ -490,18 +493,21 @@ describe('what a reader remembers', () => {
     ['unknown', 'mcpa_unknown', () => {}],
     ['expired', ours, () => runtime.advance(3600)],
     ['revoked', ours, () => store.endGrant('grant a', 'code_reuse', start)],
-  ])('a token of ours that is %s: the store is asked once in ten minutes', async (_what, token, prepare) => {
-    await prepare()
-    for (let call = 0; call < 10; call += 1) expect(await asBearer(token)).toBe('invalid')
-    runtime.advance(599)
-    await asBearer(token)
-    expect(lookUps).toBe(1)
-    runtime.advance(1)
-    expect(await asBearer(token)).toBe('invalid')
-    expect(lookUps).toBe(2)
-  })
+  ])(
+    'a Drawbridge token that is %s is looked up in the store once in ten minutes',
+    async (_what, token, prepare) => {
+      await prepare()
+      for (let call = 0; call < 10; call += 1) expect(await asBearer(token)).toBe('invalid')
+      runtime.advance(599)
+      await asBearer(token)
+      expect(lookUps).toBe(1)
+      runtime.advance(1)
+      expect(await asBearer(token)).toBe('invalid')
+      expect(lookUps).toBe(2)
+    },
+  )
 
-  it('looks a valid token up every time, as it may be revoked', async () => {
+  it('a valid Drawbridge token is looked up every time, as it may be revoked', async () => {
     await asBearer('mcpa_unknown')
     for (let call = 0; call < 2; call += 1) expect(await asBearer(ours)).toBe('caller')
     expect(lookUps).toBe(3)
@@ -509,7 +515,7 @@ describe('what a reader remembers', () => {
     expect(await asBearer(ours)).toBe('invalid')
   })
 
-  it('forgets the oldest of ten thousand invalid tokens first', async () => {
+  it('the caller reader forgets the oldest of ten thousand invalid tokens first', async () => {
     for (let index = 0; index <= 10_000; index += 1) await asBearer(`mcpa_${index}`)
     lookUps = 0
     for (const index of [10_000, 9999, 1]) await asBearer(`mcpa_${index}`)
@@ -522,23 +528,20 @@ describe('what a reader remembers', () => {
     ['live', 'caller'],
     ['ended', 'invalid'],
     ['token_refused', 'invalid'],
-  ])(
-    'a session of the provider that is %s: asked about again after checkSeconds only',
-    async (answer, kind) => {
-      life = answer
-      for (let request = 0; request < 10; request += 1) {
-        expect(await asBearer(good)).toBe(kind)
-        expect(await asCookie(good)).toBe(kind)
-      }
-      expect(probed).toEqual([good])
-      runtime.advance(checkSeconds)
-      life = 'live'
-      expect(await asBearer(good)).toBe('caller')
-      expect(probed).toHaveLength(2)
-    },
-  )
+  ])('a session of the provider that is %s is probed again after checkSeconds only', async (answer, kind) => {
+    life = answer
+    for (let request = 0; request < 10; request += 1) {
+      expect(await asBearer(good)).toBe(kind)
+      expect(await asCookie(good)).toBe(kind)
+    }
+    expect(probed).toEqual([good])
+    runtime.advance(checkSeconds)
+    life = 'live'
+    expect(await asBearer(good)).toBe('caller')
+    expect(probed).toHaveLength(2)
+  })
 
-  it('never sends a forged token to the provider', async () => {
+  it('a forged token is never sent to the provider', async () => {
     expect(await asBearer(jwt('bad'))).toBe('invalid')
     expect(probed).toEqual([])
   })

@@ -111,7 +111,7 @@ describe('introspectToken', () => {
     expect(await ask(owner, pair.accessToken)).toEqual({ active: false })
   })
 
-  it('a refresh token that was used, from its first use', async () => {
+  it('introspection reports a used refresh token as inactive from its first use', async () => {
     const options = rotationTerms(start)
     await store.rotateRefreshToken(tokenKey(pair.refreshToken ?? ''), successorSample('next'), options)
     expect(await ask(owner, pair.refreshToken ?? '')).toEqual({ active: false })
@@ -137,7 +137,7 @@ it.each<[kind: string, token: () => string, left: string]>([
   ['access', () => pair.accessToken, ''],
   ['refresh', () => pair.refreshToken ?? '', 'offline_access'],
 ])(
-  'reports the %s token of a user whom the access rules refuse as inactive, and keeps its grant',
+  'introspection reports the %s token of a user whom the access rules refuse as inactive, and keeps its grant',
   async (_kind, token, left) => {
     ports = { ...ports, grantAccess: rulesFor([]) }
     expect(await ask(resourceServer, token())).toEqual({ active: false })

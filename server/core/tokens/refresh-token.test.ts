@@ -69,17 +69,20 @@ describe('rotateRefreshToken', () => {
     expect((await refresh(tokens.refresh_token ?? '')).refresh_token).not.toBe(tokens.refresh_token)
   })
 
-  it('fifty at once get one and the same pair', async () => {
+  it('a refresh token rotated fifty times at once gets one and the same pair', async () => {
     const results = await race(() => refresh(first))
     expect(new Set(results.map((tokens) => JSON.stringify(tokens))).size).toBe(1)
     expect(await accessIsLive(results[0]?.access_token ?? '')).toBe(true)
   })
 
-  it.each([0, 120])('again after %i s: the same pair, its life counted from now', async (after) => {
-    const tokens = await refresh(first)
-    runtime.advance(after)
-    expect(await refresh(first)).toEqual({ ...tokens, expires_in: 3590 - after })
-  })
+  it.each([0, 120])(
+    'a refresh token used again after %i s gets the same pair, its life counted from now',
+    async (after) => {
+      const tokens = await refresh(first)
+      runtime.advance(after)
+      expect(await refresh(first)).toEqual({ ...tokens, expires_in: 3590 - after })
+    },
+  )
 
   it('RFC 9700 4.14.2, OAuth 2.1 4.3.1: again after 121 s the connection ends, for thief and owner', async () => {
     const tokens = await refresh(first)
@@ -94,7 +97,7 @@ describe('rotateRefreshToken', () => {
     expect(await dueSignOuts(store, runtime.now())).toEqual([grantSample('a').session])
   })
 
-  it('does not open a stored successor without its predecessor', async () => {
+  it('a stored successor does not open without its predecessor', async () => {
     let sealed = ''
     const spying = {
       ...store,
@@ -122,7 +125,7 @@ describe('rotateRefreshToken', () => {
     for (const other of others) expect(openUnderSecret(sealed, other, context)).toBeUndefined()
   })
 
-  it('does not open a successor that was sealed for another token, even in its place in the store', async () => {
+  it('a successor that was sealed for another token does not open, even in its place in the store', async () => {
     const other = tokenOf('g')
     await connect('b', other)
     const swapped = new Map<string, string>()
@@ -176,7 +179,7 @@ describe('rotateRefreshToken', () => {
       { resources: ['https://other.example/mcp'] },
       'invalid_target',
     ],
-  ])('%s is refused and rotates nothing', async (_rule, token, changes, error) => {
+  ])('a refresh is refused and rotates nothing: %s', async (_rule, token, changes, error) => {
     await expect(refresh(token, changes)).rejects.toMatchObject({
       name: 'OAuthError',
       code: error,
@@ -186,7 +189,7 @@ describe('rotateRefreshToken', () => {
     expect((await refresh(first)).token_type).toBe('Bearer')
   })
 
-  it('issues no token that outlives the grant, and none after it', async () => {
+  it('a refresh issues no token that outlives the grant, and none after it', async () => {
     runtime.advance(grantSeconds - 10)
     const tokens = await refresh(first)
     expect(tokens.expires_in).toBe(9)
@@ -195,7 +198,7 @@ describe('rotateRefreshToken', () => {
     await expect(refresh(tokens.refresh_token ?? '')).rejects.toMatchObject({ code: 'invalid_grant' })
   })
 
-  it('names the connection of a refusal only in the log', async () => {
+  it('a refusal of a refresh token names the connection only in the log', async () => {
     await store.endGrant('grant a', 'revoked_by_user', start)
     const refused = refresh(first)
     await expect(refused).rejects.toMatchObject({ logFields: { client_id: client.id, grant_id: 'grant a' } })
@@ -224,7 +227,7 @@ describe('rotateRefreshToken', () => {
 })
 
 describe('replays', () => {
-  it('after the access token of the successor has ended, return what follows the successor', async () => {
+  it('replays after the access token of the successor has ended return what follows the successor', async () => {
     ports.accessTokenTtlSeconds = 30
     const successor = await refresh(first)
     runtime.advance(29)
@@ -240,14 +243,14 @@ describe('replays', () => {
     expect(reasons()).toEqual([])
   })
 
-  it('say where the token was used first', async () => {
+  it('replays report where the token was used first', async () => {
     expect(await rotate(first, { address: '192.0.2.1' })).not.toHaveProperty('replayOf')
     expect(await rotate(first, { address: '198.51.100.7' })).toMatchObject({
       replayOf: { address: '192.0.2.1' },
     })
   })
 
-  it('RFC 9700 4.14.2: several steps back, later than ten seconds, is reuse although it is within two minutes', async () => {
+  it('RFC 9700 4.14.2: a replay several steps back, later than ten seconds, is reuse although it is within two minutes', async () => {
     await successorOf(await successorOf(first))
     runtime.advance(11)
     await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
@@ -260,7 +263,7 @@ describe('a replay after the access token of its successor has ended', () => {
     ports = { ...ports, accessTokenTtlSeconds: 40, refreshLimit: new RefreshLimit(40) }
   })
 
-  it('is answered with one that lives, which follows the successor', async () => {
+  it('a replay after the access token of its successor has ended gets a live one, which follows the successor', async () => {
     const { response: lost } = await rotate(first, { address: '192.0.2.1' })
     runtime.advance(58)
     await collect()
@@ -283,14 +286,14 @@ describe('a used refresh token whose row is collected', () => {
     expect(await store.findRefreshToken(tokenKey(first))).toBeUndefined()
   })
 
-  it('RFC 9700 4.14.2: is reuse all the same: the grant ends, and says so once', async () => {
+  it('RFC 9700 4.14.2: a used refresh token whose row is collected is reuse all the same: the grant ends, and says so once', async () => {
     await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /used before/ })
     await expect(refresh(first)).rejects.toMatchObject({ code: 'invalid_grant', message: /has ended/ })
     await expect(refresh(current)).rejects.toMatchObject({ code: 'invalid_grant' })
     expect(reasons()).toEqual(['refresh_token_reuse'])
   })
 
-  it('of another client is unknown and ends nothing', async () => {
+  it('a collected refresh token of another client is unknown and ends nothing', async () => {
     await expect(refresh(first, { client: publicClient({ id: 'mcpc_other' }) })).rejects.toMatchObject({
       code: 'invalid_grant',
       message: /unknown here/,
@@ -301,12 +304,12 @@ describe('a used refresh token whose row is collected', () => {
   it.each([
     ['another family', () => first.replace(/^(.{12}).{22}/, `$1${'x'.repeat(22)}`)],
     ['no family', () => first.replace(/^(.{12}).{22}/, '$1')],
-  ])('with %s is unknown and ends nothing', async (_what, forge) => {
+  ])('a collected refresh token with %s is unknown and ends nothing', async (_what, forge) => {
     await expect(refresh(forge())).rejects.toMatchObject({ message: /unknown here/ })
     expect(reasons()).toEqual([])
   })
 
-  it('RFC 7009 2.1: given back, ends the grant', async () => {
+  it('RFC 7009 2.1: a collected refresh token that is revoked ends the grant', async () => {
     await revokeToken(client, first, ports)
     expect(reasons()).toEqual(['revoked_by_client'])
     await revokeToken(client, first, ports)
@@ -315,7 +318,7 @@ describe('a used refresh token whose row is collected', () => {
 })
 
 describe('the limit of refreshes', () => {
-  it('20 at once and one every ten seconds; beyond it 429, and the token stays good', async () => {
+  it('refreshes are limited to 20 at once and one every ten seconds; beyond it 429, and the token stays good', async () => {
     let token = first
     for (let count = 0; count < 20; count += 1) token = await successorOf(token)
     const refusal = {
@@ -331,7 +334,7 @@ describe('the limit of refreshes', () => {
     await expect(refresh(token)).rejects.toMatchObject(refusal)
   })
 
-  it('is separate for each grant', async () => {
+  it('the limit of refreshes is separate for each grant', async () => {
     let token = first
     for (let count = 0; count < 20; count += 1) token = await successorOf(token)
     await expect(refresh(token)).rejects.toMatchObject({ status: 429 })
@@ -339,7 +342,7 @@ describe('the limit of refreshes', () => {
     expect(await successorOf(tokenOf('g'))).toMatch(/^mcpr_/)
   })
 
-  it('does not count replays, which are answered beyond it', async () => {
+  it('the limit of refreshes does not count replays, which are answered beyond it', async () => {
     let token = first
     for (let count = 0; count < 19; count += 1) token = await successorOf(token)
     const all = await Promise.all(Array.from({ length: 50 }, () => successorOf(token)))
@@ -351,7 +354,7 @@ describe('the limit of refreshes', () => {
     [3600, 10],
     [30, 1],
   ])(
-    'lets clients with access tokens of %i s refresh far more often than these expire',
+    'the limit of refreshes lets clients with access tokens of %i s refresh far more often than these expire',
     async (ttl, retryAfter) => {
       const pace = new RefreshLimit(ttl)
       expect(pace.retryAfterSeconds).toBe(retryAfter)

@@ -35,7 +35,7 @@ describe('narrowing (RFC 6749 section 6)', () => {
     expect(scopes.narrow('mcp offline_access', requested)).toBe(scope)
   })
 
-  it('RFC 9700 4.14.2: never widens', () => {
+  it('RFC 9700 4.14.2: narrowing never widens a scope', () => {
     expect(scopes.narrow('mcp', 'mcp offline_access')).toBe('mcp')
   })
 })
@@ -46,23 +46,23 @@ describe('scopes of a tools module', () => {
     ['beside one without effect', 'mcp offline_access', 'notes:write offline_access', 'mcp offline_access'],
     ['in front of a part of the granted ones', 'mcp offline_access', 'notes:write mcp', 'mcp'],
   ])(
-    'RFC 6749 6: one that was not granted, %s, does not come by a refresh',
+    'RFC 6749 6: a scope of a tools module that was not granted, %s, does not come by a refresh',
     (_how, granted, asked, scope) => {
       expect(extended.narrow(granted, asked)).toBe(scope)
     },
   )
 
-  it('are advertised behind the tool scope', () => {
+  it('scopes of a tools module are advertised behind the tool scope', () => {
     expect(extended.resource).toEqual(['mcp', 'notes:write'])
     expect(extended.authorizationServer).toEqual(['mcp', 'notes:write', 'offline_access'])
   })
 
-  it('MCP auth Step-Up: are granted to clients that request them, and to no other', () => {
+  it('MCP auth Step-Up: scopes of a tools module are granted to clients that request them, and to no other', () => {
     expect(extended.grant('notes:write')).toBe('mcp notes:write')
     expect(extended.grant(undefined)).toBe('mcp')
   })
 
-  it('are described in the words of the module, unknown ones not at all', () => {
+  it('scopes of a tools module are described in the words of the module, unknown ones not at all', () => {
     expect(extended.describe('mcp notes:write offline_access other', 'Use the tools')).toEqual([
       expect.stringContaining('tools'),
       'Change your notes',

@@ -42,7 +42,7 @@ describe('mintTokens', () => {
     expect(tokenKey(token)).toBe(hashSecret(token))
   })
 
-  it('makes no refresh token when none is wanted', () => {
+  it('mintTokens makes no refresh token if none is requested', () => {
     const { pair, minted } = mintTokens(grant, 'mcp', undefined, 3600, createFakeRuntime(start))
     expect([pair.refreshToken, minted.refreshHash]).toEqual([undefined, undefined])
     expect(tokenResponse(pair, start)).not.toHaveProperty('refresh_token')
@@ -53,7 +53,7 @@ describe('mintTokens', () => {
     ['the life of the grant', 3601, 3599, 3589],
     ['the last seconds of the grant', 7180, 20, 18],
     ['nothing, at the end of the grant', 7200, 0, 0],
-  ])('an access token lasts %s, and says a little less', (_what, after, seconds, told) => {
+  ])('mintTokens makes access tokens that last %s, and says a little less', (_what, after, seconds, told) => {
     const { pair, minted } = mintTokens(
       grant,
       'mcp',
@@ -68,7 +68,7 @@ describe('mintTokens', () => {
 
 describe('RFC 6749 5.1: tokenResponse (RFC 6749 section 5.1)', () => {
   const pair = { accessToken: 'a', refreshToken: 'r', scope: 'mcp', expiresAt: start + 3600 }
-  it('is the wire form', () => {
+  it('tokenResponse returns the wire form', () => {
     expect(tokenResponse(pair, start)).toEqual({
       access_token: 'a',
       token_type: 'Bearer',
@@ -77,7 +77,7 @@ describe('RFC 6749 5.1: tokenResponse (RFC 6749 section 5.1)', () => {
       refresh_token: 'r',
     })
   })
-  it('counts a replayed pair from the replay, never below zero', () => {
+  it('tokenResponse counts a replayed pair from the replay, never below zero', () => {
     expect(tokenResponse(pair, start + 100).expires_in).toBe(3490)
     expect(tokenResponse(pair, start + 4000).expires_in).toBe(0)
   })
