@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { SoakClient } from './client.ts'
 import { closeConnections } from './exchange.ts'
 import { createRandom } from './random.ts'
@@ -74,50 +74,48 @@ async function startClient(scripts: { token?: Script; mcp?: Script }): Promise<S
 
 const busy = { status: 503, retryAfter: '1' }
 
-describe('a client of the soak', () => {
-  it('a client of the soak accuses nothing when a refresh and a call succeed', async () => {
-    const client = await startClient({})
-    expect(await client.verify()).toBeUndefined()
-    expect(tally.accusations()).toEqual([])
-  })
+it('a client of the soak accuses nothing when a refresh and a call succeed', async () => {
+  const client = await startClient({})
+  expect(await client.verify()).toBeUndefined()
+  expect(tally.accusations()).toEqual([])
+})
 
-  it('a client of the soak presents the same refresh token again after 503 and after a lost connection', async () => {
-    const client = await startClient({ token: [busy, 'drop', busy, 'ok'] })
-    expect(await client.verify()).toBeUndefined()
-    expect(presented).toEqual(['r0', 'r0', 'r0', 'r0'])
-    expect(tally.get('refresh 503')).toBe(2)
-    expect(tally.get('refresh connection')).toBe(1)
-    expect(slept).toBeGreaterThan(0)
-    expect(tally.accusations()).toEqual([])
-  })
+it('a client of the soak presents the same refresh token again after 503 and after a lost connection', async () => {
+  const client = await startClient({ token: [busy, 'drop', busy, 'ok'] })
+  expect(await client.verify()).toBeUndefined()
+  expect(presented).toEqual(['r0', 'r0', 'r0', 'r0'])
+  expect(tally.get('refresh 503')).toBe(2)
+  expect(tally.get('refresh connection')).toBe(1)
+  expect(slept).toBeGreaterThan(0)
+  expect(tally.accusations()).toEqual([])
+})
 
-  it('a client of the soak calls again after 503 and after a lost connection', async () => {
-    const client = await startClient({ mcp: ['drop', busy, 'ok'] })
-    expect(await client.verify()).toBeUndefined()
-    expect(tally.accusations()).toEqual([])
-  })
+it('a client of the soak calls again after 503 and after a lost connection', async () => {
+  const client = await startClient({ mcp: ['drop', busy, 'ok'] })
+  expect(await client.verify()).toBeUndefined()
+  expect(tally.accusations()).toEqual([])
+})
 
-  it.each<[name: string, scripts: { token?: Script; mcp?: Script }, accused: string]>([
-    ['a refused refresh', { token: [{ status: 400, body: '{"error":"invalid_grant"}' }] }, 'grants lost'],
-    ['a refused last call', { mcp: [{ status: 401 }] }, 'grants lost'],
-    ['a server that fails', { mcp: [{ status: 500 }, 'ok'] }, 'wrong answers'],
-    ['503 without Retry-After', { mcp: [{ status: 503 }, 'ok'] }, 'wrong answers'],
-    [
-      'the answer of another user',
-      { mcp: [{ status: 200, body: '"You are eve@example.com."' }] },
-      'wrong answers',
-    ],
-  ])('a client of the soak accuses %s', async (_name, scripts, accused) => {
-    const client = await startClient(scripts)
-    await client.verify()
-    expect(tally.get(accused)).toBeGreaterThan(0)
-  })
+it.each<[name: string, scripts: { token?: Script; mcp?: Script }, accused: string]>([
+  ['a refused refresh', { token: [{ status: 400, body: '{"error":"invalid_grant"}' }] }, 'grants lost'],
+  ['a refused last call', { mcp: [{ status: 401 }] }, 'grants lost'],
+  ['a server that fails', { mcp: [{ status: 500 }, 'ok'] }, 'wrong answers'],
+  ['503 without Retry-After', { mcp: [{ status: 503 }, 'ok'] }, 'wrong answers'],
+  [
+    'the answer of another user',
+    { mcp: [{ status: 200, body: '"You are eve@example.com."' }] },
+    'wrong answers',
+  ],
+])('a client of the soak accuses %s', async (_name, scripts, accused) => {
+  const client = await startClient(scripts)
+  await client.verify()
+  expect(tally.get(accused)).toBeGreaterThan(0)
+})
 
-  it('a client of the soak keeps a connection lost once it is lost', async () => {
-    const client = await startClient({ token: [{ status: 400 }] })
-    expect(await client.verify()).toContain('400')
-    expect(client.lost).toContain('400')
-    expect(await client.verify()).toContain('400')
-    expect(tally.get('grants lost')).toBe(1)
-  })
+it('a client of the soak keeps a connection lost once it is lost', async () => {
+  const client = await startClient({ token: [{ status: 400 }] })
+  expect(await client.verify()).toContain('400')
+  expect(client.lost).toContain('400')
+  expect(await client.verify()).toContain('400')
+  expect(tally.get('grants lost')).toBe(1)
 })

@@ -1,42 +1,38 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { drawFault, planPhases } from './faults.ts'
 import { createRandom } from './random.ts'
 
-describe('planPhases', () => {
-  it('planPhases begins with everything, ends calm, and has every mix within three minutes', () => {
-    for (const seed of [1, 2, 3, 4, 5]) {
-      const phases = planPhases(180, createRandom(seed))
-      expect(phases[0]?.name).toBe('everything')
-      expect(phases.at(-1)?.name).toBe('calm')
-      expect(new Set(phases.map(({ name }) => name)).size).toBe(8)
-      const seconds = phases.reduce((sum, phase) => sum + phase.seconds, 0)
-      expect(seconds).toBeGreaterThanOrEqual(180)
-      expect(seconds).toBeLessThan(190)
-    }
-  })
-
-  it('planPhases has no mix whose shares exceed one', () => {
-    for (const { mix } of planPhases(600, createRandom(1))) {
-      expect(Object.values(mix).reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(1)
-    }
-  })
+it('planPhases begins with everything, ends calm, and has every mix within three minutes', () => {
+  for (const seed of [1, 2, 3, 4, 5]) {
+    const phases = planPhases(180, createRandom(seed))
+    expect(phases[0]?.name).toBe('everything')
+    expect(phases.at(-1)?.name).toBe('calm')
+    expect(new Set(phases.map(({ name }) => name)).size).toBe(8)
+    const seconds = phases.reduce((sum, phase) => sum + phase.seconds, 0)
+    expect(seconds).toBeGreaterThanOrEqual(180)
+    expect(seconds).toBeLessThan(190)
+  }
 })
 
-describe('drawFault', () => {
-  it('drawFault draws each kind as often as the mix says, and nothing otherwise', () => {
-    const random = createRandom(1)
-    const mix = { slow: 0.2, reply_lost: 0.3 }
-    const drawn = Array.from({ length: 10_000 }, () => drawFault(mix, random).kind)
-    const share = (kind: string): number => drawn.filter((one) => one === kind).length / drawn.length
-    expect(share('slow')).toBeCloseTo(0.2, 1)
-    expect(share('reply_lost')).toBeCloseTo(0.3, 1)
-    expect(share('none')).toBeCloseTo(0.5, 1)
-    expect(new Set(drawn).size).toBe(3)
-  })
+it('planPhases has no mix whose shares exceed one', () => {
+  for (const { mix } of planPhases(600, createRandom(1))) {
+    expect(Object.values(mix).reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(1)
+  }
+})
 
-  it('drawFault draws no fault from an empty mix', () => {
-    expect(drawFault({}, createRandom(1))).toEqual({ kind: 'none' })
-  })
+it('drawFault draws each kind as often as the mix says, and nothing otherwise', () => {
+  const random = createRandom(1)
+  const mix = { slow: 0.2, reply_lost: 0.3 }
+  const drawn = Array.from({ length: 10_000 }, () => drawFault(mix, random).kind)
+  const share = (kind: string): number => drawn.filter((one) => one === kind).length / drawn.length
+  expect(share('slow')).toBeCloseTo(0.2, 1)
+  expect(share('reply_lost')).toBeCloseTo(0.3, 1)
+  expect(share('none')).toBeCloseTo(0.5, 1)
+  expect(new Set(drawn).size).toBe(3)
+})
+
+it('drawFault draws no fault from an empty mix', () => {
+  expect(drawFault({}, createRandom(1))).toEqual({ kind: 'none' })
 })
 
 const draw = (seed: number): number[] => {
@@ -44,27 +40,25 @@ const draw = (seed: number): number[] => {
   return Array.from({ length: 1000 }, () => random.next())
 }
 
-describe('createRandom', () => {
-  it('createRandom gives the same sequence for the same seed, and another for another', () => {
-    expect(draw(7)).toEqual(draw(7))
-    expect(draw(7)).not.toEqual(draw(8))
-  })
+it('createRandom gives the same sequence for the same seed, and another for another', () => {
+  expect(draw(7)).toEqual(draw(7))
+  expect(draw(7)).not.toEqual(draw(8))
+})
 
-  it('createRandom draws from all of 0 to below 1', () => {
-    const drawn = draw(7)
-    expect(Math.min(...drawn)).toBeGreaterThanOrEqual(0)
-    expect(Math.max(...drawn)).toBeLessThan(1)
-    for (let tenth = 0; tenth < 10; tenth += 1) {
-      expect(drawn.filter((value) => Math.floor(value * 10) === tenth).length).toBeGreaterThan(60)
-    }
-  })
+it('createRandom draws from all of 0 to below 1', () => {
+  const drawn = draw(7)
+  expect(Math.min(...drawn)).toBeGreaterThanOrEqual(0)
+  expect(Math.max(...drawn)).toBeLessThan(1)
+  for (let tenth = 0; tenth < 10; tenth += 1) {
+    expect(drawn.filter((value) => Math.floor(value * 10) === tenth).length).toBeGreaterThan(60)
+  }
+})
 
-  it('createRandom gives each fork its own sequence, unaffected by other draws', () => {
-    const random = createRandom(7)
-    const before = random.fork('a').next()
-    random.next()
-    random.fork('b').next()
-    expect(random.fork('a').next()).toBe(before)
-    expect(random.fork('b').next()).not.toBe(before)
-  })
+it('createRandom gives each fork its own sequence, unaffected by other draws', () => {
+  const random = createRandom(7)
+  const before = random.fork('a').next()
+  random.next()
+  random.fork('b').next()
+  expect(random.fork('a').next()).toBe(before)
+  expect(random.fork('b').next()).not.toBe(before)
 })

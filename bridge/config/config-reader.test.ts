@@ -334,76 +334,72 @@ describe('the configuration', () => {
   })
 })
 
-describe('proxies', () => {
-  it.each<[environment: Record<string, string>, words: string[], proxy: BridgeConfig['network']['proxy']]>([
-    [{}, [], undefined],
-    [{ NO_PROXY: 'x' }, [], undefined],
-    [
-      { HTTPS_PROXY: 'proxy:3128', NO_PROXY: '.internal' },
-      [],
-      { http: undefined, https: 'http://proxy:3128/', noProxy: '.internal' },
-    ],
-    [
-      { HTTPS_PROXY: 'http://a:1', https_proxy: 'http://b:2' },
-      [],
-      { http: undefined, https: 'http://b:2/', noProxy: undefined },
-    ],
-    [{ HTTPS_PROXY: 'http://a:1' }, ['--no-proxy'], undefined],
-    [
-      { HTTPS_PROXY: 'http://a:1', no_proxy: 'x' },
-      ['--proxy', 'c:3'],
-      { http: 'http://c:3/', https: 'http://c:3/', noProxy: 'x' },
-    ],
-    [{ ALL_PROXY: 'http://a:1' }, [], { http: 'http://a:1/', https: 'http://a:1/', noProxy: undefined }],
-    [{ ALL_PROXY: 'socks5://a:1' }, [], undefined],
-    [{ HTTPS_PROXY: '' }, [], undefined],
-  ])('the proxies of %j with %j are %j', (environment, words, proxy) => {
-    expect(read([url, ...words], { environment }).network.proxy).toEqual(proxy)
-  })
-
-  it('variables of the environment that are not valid proxies are a fault', () => {
-    const problems = problemsOf([url], { environment: { HTTPS_PROXY: 'socks5://user:SECRET@a:1' } })
-    expect(problems).toHaveLength(1)
-    expect(problems[0]).toMatch(/^HTTPS_PROXY: expected the address of an HTTP proxy/)
-    expect(problems[0]).not.toContain('SECRET')
-  })
+it.each<[environment: Record<string, string>, words: string[], proxy: BridgeConfig['network']['proxy']]>([
+  [{}, [], undefined],
+  [{ NO_PROXY: 'x' }, [], undefined],
+  [
+    { HTTPS_PROXY: 'proxy:3128', NO_PROXY: '.internal' },
+    [],
+    { http: undefined, https: 'http://proxy:3128/', noProxy: '.internal' },
+  ],
+  [
+    { HTTPS_PROXY: 'http://a:1', https_proxy: 'http://b:2' },
+    [],
+    { http: undefined, https: 'http://b:2/', noProxy: undefined },
+  ],
+  [{ HTTPS_PROXY: 'http://a:1' }, ['--no-proxy'], undefined],
+  [
+    { HTTPS_PROXY: 'http://a:1', no_proxy: 'x' },
+    ['--proxy', 'c:3'],
+    { http: 'http://c:3/', https: 'http://c:3/', noProxy: 'x' },
+  ],
+  [{ ALL_PROXY: 'http://a:1' }, [], { http: 'http://a:1/', https: 'http://a:1/', noProxy: undefined }],
+  [{ ALL_PROXY: 'socks5://a:1' }, [], undefined],
+  [{ HTTPS_PROXY: '' }, [], undefined],
+])('the proxies of %j with %j are %j', (environment, words, proxy) => {
+  expect(read([url, ...words], { environment }).network.proxy).toEqual(proxy)
 })
 
-describe('the browser', () => {
-  it.each<[environment: Record<string, string>, platform: NodeJS.Platform, words: string[], opens: boolean]>([
-    [{}, 'linux', [], false],
-    [{ DISPLAY: ':0' }, 'linux', [], true],
-    [{ WAYLAND_DISPLAY: 'wayland-0' }, 'linux', [], true],
-    [{ BROWSER: 'firefox' }, 'linux', [], true],
-    [{ DISPLAY: ':10', SSH_CONNECTION: '1 2 3 4' }, 'linux', [], false],
-    [{}, 'darwin', [], true],
-    [{}, 'win32', [], true],
-    [{ SSH_TTY: '/dev/pts/1' }, 'darwin', [], false],
-    [{}, 'linux', ['--open'], true],
-    [{ DISPLAY: ':0' }, 'linux', ['--no-open'], false],
-    [{ DISPLAY: ':0', DRAWBRIDGE_OPEN: 'off' }, 'linux', [], false],
-  ])('whether %j on %s with %j opens the browser: %s', (environment, platform, words, opens) => {
-    expect(read([url, ...words], { environment, platform }).openBrowser).toBe(opens)
-  })
-
-  it.each<[environment: Record<string, string>, words: string[], prefers: boolean]>([
-    [{}, [], true],
-    [{ DISPLAY: ':10', SSH_CONNECTION: '1 2 3 4' }, [], true],
-    [{ DISPLAY: ':0' }, [], false],
-    [{}, ['--open'], false],
-    [{}, ['--no-open'], false],
-    [{ DRAWBRIDGE_OPEN: 'off' }, [], false],
-    [{}, ['--no-device-code'], false],
-    [{}, ['--callback', 'http://localhost:3118/callback'], false],
-    [{}, ['--host', 'localhost'], false],
-    [{}, ['3118'], false],
-    [{}, ['--authorize-param', 'audience=api'], false],
-    [{}, ['--scope', 'mcp', '--profile', 'work'], true],
-  ])(
-    'whether %j with %j prefers a code on another device to the browser: %s',
-    (environment, words, prefers) => {
-      const { oauth } = read([url, ...words], { environment, platform: 'linux' })
-      expect(oauth).toMatchObject({ grant: 'authorization_code', prefersDevice: prefers })
-    },
-  )
+it('variables of the environment that are not valid proxies are a fault', () => {
+  const problems = problemsOf([url], { environment: { HTTPS_PROXY: 'socks5://user:SECRET@a:1' } })
+  expect(problems).toHaveLength(1)
+  expect(problems[0]).toMatch(/^HTTPS_PROXY: expected the address of an HTTP proxy/)
+  expect(problems[0]).not.toContain('SECRET')
 })
+
+it.each<[environment: Record<string, string>, platform: NodeJS.Platform, words: string[], opens: boolean]>([
+  [{}, 'linux', [], false],
+  [{ DISPLAY: ':0' }, 'linux', [], true],
+  [{ WAYLAND_DISPLAY: 'wayland-0' }, 'linux', [], true],
+  [{ BROWSER: 'firefox' }, 'linux', [], true],
+  [{ DISPLAY: ':10', SSH_CONNECTION: '1 2 3 4' }, 'linux', [], false],
+  [{}, 'darwin', [], true],
+  [{}, 'win32', [], true],
+  [{ SSH_TTY: '/dev/pts/1' }, 'darwin', [], false],
+  [{}, 'linux', ['--open'], true],
+  [{ DISPLAY: ':0' }, 'linux', ['--no-open'], false],
+  [{ DISPLAY: ':0', DRAWBRIDGE_OPEN: 'off' }, 'linux', [], false],
+])('whether %j on %s with %j opens the browser: %s', (environment, platform, words, opens) => {
+  expect(read([url, ...words], { environment, platform }).openBrowser).toBe(opens)
+})
+
+it.each<[environment: Record<string, string>, words: string[], prefers: boolean]>([
+  [{}, [], true],
+  [{ DISPLAY: ':10', SSH_CONNECTION: '1 2 3 4' }, [], true],
+  [{ DISPLAY: ':0' }, [], false],
+  [{}, ['--open'], false],
+  [{}, ['--no-open'], false],
+  [{ DRAWBRIDGE_OPEN: 'off' }, [], false],
+  [{}, ['--no-device-code'], false],
+  [{}, ['--callback', 'http://localhost:3118/callback'], false],
+  [{}, ['--host', 'localhost'], false],
+  [{}, ['3118'], false],
+  [{}, ['--authorize-param', 'audience=api'], false],
+  [{}, ['--scope', 'mcp', '--profile', 'work'], true],
+])(
+  'whether %j with %j prefers a code on another device to the browser: %s',
+  (environment, words, prefers) => {
+    const { oauth } = read([url, ...words], { environment, platform: 'linux' })
+    expect(oauth).toMatchObject({ grant: 'authorization_code', prefersDevice: prefers })
+  },
+)

@@ -170,69 +170,65 @@ const headerSource: value.ValueSource = {
   },
 }
 
-describe('a header', () => {
-  it.each([
-    ['X-Team: a', ['X-Team', 'a']],
-    ['X-Team:a:b', ['X-Team', 'a:b']],
-    ['Authorization: Bearer ${TOKEN}', ['Authorization', 'Bearer abc']],
-    ['X-Empty: ${EMPTY}', ['X-Empty', '']],
-    ['X: $TOKEN $5 ${not a name}', ['X', '$TOKEN $5 ${not a name}']],
-  ])('the header %s is read', (text, entry) => {
-    expect(fileValue.parseHeader(text, headerSource)).toEqual(entry)
-  })
-
-  it.each([
-    ['no colon', /Name: value/],
-    [': x', /Name: value/],
-    ['X Y: 1', /Name: value/],
-    ['X: ${MISSING}', /variable MISSING to be set/],
-    ['X: ${SPLIT}', /without line ends/],
-    ['X: a\nY: b', /without line ends/],
-    ['Content-Type: text/plain', /another header than Content-Type/],
-    ['mcp-session-id: 1', /which the protocol needs/],
-    ['Host: x', /another header/],
-  ])('the header %s is refused', (text, expected) => {
-    expect(() => fileValue.parseHeader(text, headerSource)).toThrow(expected)
-  })
-
-  it('a header file has one header a line', () => {
-    expect(fileValue.parseHeaderFile('headers', headerSource)).toEqual([
-      ['X-One', '1'],
-      ['X-Two', 'abc'],
-    ])
-    expect(() => fileValue.parseHeaderFile('other', headerSource)).toThrow('EACCES')
-  })
+it.each([
+  ['X-Team: a', ['X-Team', 'a']],
+  ['X-Team:a:b', ['X-Team', 'a:b']],
+  ['Authorization: Bearer ${TOKEN}', ['Authorization', 'Bearer abc']],
+  ['X-Empty: ${EMPTY}', ['X-Empty', '']],
+  ['X: $TOKEN $5 ${not a name}', ['X', '$TOKEN $5 ${not a name}']],
+])('the header %s is read', (text, entry) => {
+  expect(fileValue.parseHeader(text, headerSource)).toEqual(entry)
 })
 
-describe('a callback', () => {
-  it.each([
-    ['http://localhost:3118/callback', { host: 'localhost', port: 3118, path: '/callback' }],
-    ['http://127.0.0.1/cb', { host: '127.0.0.1', port: undefined, path: '/cb' }],
-    ['http://[::1]:80/a/b', { host: '::1', port: 80, path: '/a/b' }],
-  ])('the callback %s is read', (text, callback) => {
-    expect(value.parseCallback(text)).toEqual(callback)
-  })
+it.each([
+  ['no colon', /Name: value/],
+  [': x', /Name: value/],
+  ['X Y: 1', /Name: value/],
+  ['X: ${MISSING}', /variable MISSING to be set/],
+  ['X: ${SPLIT}', /without line ends/],
+  ['X: a\nY: b', /without line ends/],
+  ['Content-Type: text/plain', /another header than Content-Type/],
+  ['mcp-session-id: 1', /which the protocol needs/],
+  ['Host: x', /another header/],
+])('the header %s is refused', (text, expected) => {
+  expect(() => fileValue.parseHeader(text, headerSource)).toThrow(expected)
+})
 
-  it.each([
-    'https://localhost:3118/callback',
-    'http://example.com/callback',
-    'http://0.0.0.0:1/callback',
-    'http://localhost:3118',
-    'http://localhost:0/callback',
-    'http://localhost:70000/callback',
-    'http://user@localhost:1/x',
-    'http://localhost:1/x?y=1',
-    'http://localhost.evil.example:1/x',
-    'localhost:3118/callback',
-  ])('the callback %s is refused', (text) => {
-    expect(() => value.parseCallback(text)).toThrow(TypeError)
-  })
+it('a header file has one header a line', () => {
+  expect(fileValue.parseHeaderFile('headers', headerSource)).toEqual([
+    ['X-One', '1'],
+    ['X-Two', 'abc'],
+  ])
+  expect(() => fileValue.parseHeaderFile('other', headerSource)).toThrow('EACCES')
+})
 
-  it('the parts of a callback are read alone as well', () => {
-    expect(value.parseCallbackHost('[::1]')).toBe('::1')
-    expect(() => value.parseCallbackHost('0.0.0.0')).toThrow(/localhost/)
-    expect(value.parsePort('1')).toBe(1)
-    for (const text of ['0', '65536', '1.5', '-1', '', 'x'])
-      expect(() => value.parsePort(text)).toThrow(/1 to 65535/)
-  })
+it.each([
+  ['http://localhost:3118/callback', { host: 'localhost', port: 3118, path: '/callback' }],
+  ['http://127.0.0.1/cb', { host: '127.0.0.1', port: undefined, path: '/cb' }],
+  ['http://[::1]:80/a/b', { host: '::1', port: 80, path: '/a/b' }],
+])('the callback %s is read', (text, callback) => {
+  expect(value.parseCallback(text)).toEqual(callback)
+})
+
+it.each([
+  'https://localhost:3118/callback',
+  'http://example.com/callback',
+  'http://0.0.0.0:1/callback',
+  'http://localhost:3118',
+  'http://localhost:0/callback',
+  'http://localhost:70000/callback',
+  'http://user@localhost:1/x',
+  'http://localhost:1/x?y=1',
+  'http://localhost.evil.example:1/x',
+  'localhost:3118/callback',
+])('the callback %s is refused', (text) => {
+  expect(() => value.parseCallback(text)).toThrow(TypeError)
+})
+
+it('the parts of a callback are read alone as well', () => {
+  expect(value.parseCallbackHost('[::1]')).toBe('::1')
+  expect(() => value.parseCallbackHost('0.0.0.0')).toThrow(/localhost/)
+  expect(value.parsePort('1')).toBe(1)
+  for (const text of ['0', '65536', '1.5', '-1', '', 'x'])
+    expect(() => value.parsePort(text)).toThrow(/1 to 65535/)
 })

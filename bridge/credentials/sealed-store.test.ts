@@ -364,20 +364,18 @@ describe.skipIf(process.getuid?.() !== 0)('what belongs to another user', () => 
   })
 })
 
-describe('a store in memory', () => {
-  it('a store in memory writes nothing, and locks like the other', async () => {
-    const store = open({ backend: 'memory' })
-    await store.prepare()
-    await store.write(id, credential)
-    await store.notices.post('a', 'text')
-    expect(await store.read(id)).toEqual(credential)
-    expect(await store.list()).toEqual([{ kind: 'readable', id, credential }])
-    expect(await store.backend()).toBe('memory')
-    await store.exclusively(id, { waitMs: 0 }, async () => {
-      expect(await faultOf(store.exclusively(id, { waitMs: 0 }, async () => 1))).toBe('busy')
-    })
-    expect(await store.remove(id)).toBe(true)
-    expect(readdirSync(home)).toEqual([])
-    expect(await open({ backend: 'memory' }).read(id)).toBeUndefined()
+it('a store in memory writes nothing, and locks like the other', async () => {
+  const store = open({ backend: 'memory' })
+  await store.prepare()
+  await store.write(id, credential)
+  await store.notices.post('a', 'text')
+  expect(await store.read(id)).toEqual(credential)
+  expect(await store.list()).toEqual([{ kind: 'readable', id, credential }])
+  expect(await store.backend()).toBe('memory')
+  await store.exclusively(id, { waitMs: 0 }, async () => {
+    expect(await faultOf(store.exclusively(id, { waitMs: 0 }, async () => 1))).toBe('busy')
   })
+  expect(await store.remove(id)).toBe(true)
+  expect(readdirSync(home)).toEqual([])
+  expect(await open({ backend: 'memory' }).read(id)).toBeUndefined()
 })

@@ -133,38 +133,36 @@ describe('limits of time', () => {
   })
 })
 
-describe('an abort', () => {
-  it('an abort ends a request during the TLS handshake', async () => {
-    const abort = new AbortController()
-    const server = await serveRaw((socket) => {
-      socket.resume()
-      abort.abort()
-    })
-    const url = `https://127.0.0.1:${server.port}/`
-    expect(await networkErrorOf(exchange(testClient(), url, { signal: abort.signal }))).toMatchObject({
-      fault: 'aborted',
-      sent: false,
-    })
-  })
-
-  it('an abort changes nothing after the end, and leaves no listener on the signal', async () => {
-    const server = await serveHttp((_request, response) => response.end('a'))
-    const client = testClient()
-    const abort = new AbortController()
-    const removed = vi.spyOn(abort.signal, 'removeEventListener')
-    const added = vi.spyOn(abort.signal, 'addEventListener')
-    expect((await exchange(client, server.origin, { signal: abort.signal })).text).toBe('a')
-    await vi.waitFor(() => expect(removed).toHaveBeenCalledTimes(1))
-    expect(added).toHaveBeenCalledTimes(1)
+it('an abort ends a request during the TLS handshake', async () => {
+  const abort = new AbortController()
+  const server = await serveRaw((socket) => {
+    socket.resume()
     abort.abort()
-    await exchange(client, server.origin)
-    expect(server.sockets).toHaveLength(1)
   })
+  const url = `https://127.0.0.1:${server.port}/`
+  expect(await networkErrorOf(exchange(testClient(), url, { signal: abort.signal }))).toMatchObject({
+    fault: 'aborted',
+    sent: false,
+  })
+})
 
-  it('an abort ends the connection of a body that is no longer read', async () => {
-    const server = await serveHttp((_request, response) => void response.write('half'))
-    const response: HttpResponse = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
-    response.body.destroy()
-    await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
-  })
+it('an abort changes nothing after the end, and leaves no listener on the signal', async () => {
+  const server = await serveHttp((_request, response) => response.end('a'))
+  const client = testClient()
+  const abort = new AbortController()
+  const removed = vi.spyOn(abort.signal, 'removeEventListener')
+  const added = vi.spyOn(abort.signal, 'addEventListener')
+  expect((await exchange(client, server.origin, { signal: abort.signal })).text).toBe('a')
+  await vi.waitFor(() => expect(removed).toHaveBeenCalledTimes(1))
+  expect(added).toHaveBeenCalledTimes(1)
+  abort.abort()
+  await exchange(client, server.origin)
+  expect(server.sockets).toHaveLength(1)
+})
+
+it('an abort ends the connection of a body that is no longer read', async () => {
+  const server = await serveHttp((_request, response) => void response.write('half'))
+  const response: HttpResponse = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
+  response.body.destroy()
+  await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
 })

@@ -60,22 +60,20 @@ describe('networkError', () => {
   })
 })
 
-describe('errorCode', () => {
-  it.each([
-    [new AggregateError([coded('ENETUNREACH'), coded('ECONNREFUSED')]), 'ECONNREFUSED'],
-    [new AggregateError([coded('ENETUNREACH'), coded('ETIMEDOUT')]), 'ENETUNREACH'],
-    [new AggregateError([]), ''],
-    [
-      coded('EPROTO', 'write EPROTO 00:error:0A00010B:SSL routines:tls_x:wrong version number:../f.c:1:'),
-      'ERR_SSL_WRONG_VERSION_NUMBER',
-    ],
-    [coded('EPROTO', 'write EPROTO'), 'EPROTO'],
-    [new Error('x'), ''],
-    ['text', ''],
-    [undefined, ''],
-    [{ code: 'X' }, ''],
-  ])('errorCode reads the code of %s', (error, code) => expect(errorCode(error)).toBe(code))
-})
+it.each([
+  [new AggregateError([coded('ENETUNREACH'), coded('ECONNREFUSED')]), 'ECONNREFUSED'],
+  [new AggregateError([coded('ENETUNREACH'), coded('ETIMEDOUT')]), 'ENETUNREACH'],
+  [new AggregateError([]), ''],
+  [
+    coded('EPROTO', 'write EPROTO 00:error:0A00010B:SSL routines:tls_x:wrong version number:../f.c:1:'),
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+  ],
+  [coded('EPROTO', 'write EPROTO'), 'EPROTO'],
+  [new Error('x'), ''],
+  ['text', ''],
+  [undefined, ''],
+  [{ code: 'X' }, ''],
+])('errorCode reads the code of %s', (error, code) => expect(errorCode(error)).toBe(code))
 
 describe('what to do about a TLS error', () => {
   it.each([

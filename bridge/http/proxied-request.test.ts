@@ -224,95 +224,88 @@ it.each([
   expect(server.sockets).toHaveLength(1)
 })
 
-describe('a tunnel', () => {
-  it.each([
-    { connectAnswer: 403, says: 'does not allow a connection to mcp.test (403)' },
-    { connectAnswer: 502, says: 'could not reach mcp.test (502)' },
-  ])('a tunnel that the proxy refuses with $connectAnswer is reported', async ({ connectAnswer, says }) => {
-    const { url, client } = await stage('https', () => {}, { connectAnswer })
-    const error = await networkErrorOf(exchange(client, url))
-    expect(error).toMatchObject({ fault: 'proxy', sent: false })
-    expect(error.message).toContain(says)
-  })
+it.each([
+  { connectAnswer: 403, says: 'does not allow a connection to mcp.test (403)' },
+  { connectAnswer: 502, says: 'could not reach mcp.test (502)' },
+])('a tunnel that the proxy refuses with $connectAnswer is reported', async ({ connectAnswer, says }) => {
+  const { url, client } = await stage('https', () => {}, { connectAnswer })
+  const error = await networkErrorOf(exchange(client, url))
+  expect(error).toMatchObject({ fault: 'proxy', sent: false })
+  expect(error.message).toContain(says)
+})
 
-  it('a tunnel is given up when the proxy never answers', async () => {
-    const { url, client } = await stage(
-      'https',
-      () => {},
-      { connectAnswer: 'hang' },
-      { connectTimeoutMs: 80 },
-    )
-    expect(await networkErrorOf(exchange(client, url))).toMatchObject({
-      fault: 'connect_timeout',
-      sent: false,
-    })
+it('a tunnel is given up when the proxy never answers', async () => {
+  const { url, client } = await stage('https', () => {}, { connectAnswer: 'hang' }, { connectTimeoutMs: 80 })
+  expect(await networkErrorOf(exchange(client, url))).toMatchObject({
+    fault: 'connect_timeout',
+    sent: false,
   })
+})
 
-  it('a tunnel is not used for an aborted request when it opens later', async () => {
-    const seen: (string | undefined)[] = []
-    let open!: () => void
-    const gate = new Promise<void>((resolve) => (open = resolve))
-    const { url, client, proxy } = await stage(
-      'https',
-      (request, response) => {
-        seen.push(request.url)
-        response.end('a')
-      },
-      { gate },
-    )
-    const abort = new AbortController()
-    const sent = networkErrorOf(exchange(client, `${url}/never`, { signal: abort.signal }))
-    await vi.waitFor(() => expect(proxy.lines).toHaveLength(1))
-    abort.abort()
-    expect(await sent).toMatchObject({ fault: 'aborted', sent: false })
-    open()
-    for (let round = 0; round < 3; round++) await exchange(client, `${url}/after`)
-    expect(seen).toEqual(['/after', '/after', '/after'])
-  })
+it('a tunnel is not used for an aborted request when it opens later', async () => {
+  const seen: (string | undefined)[] = []
+  let open!: () => void
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  const { url, client, proxy } = await stage(
+    'https',
+    (request, response) => {
+      seen.push(request.url)
+      response.end('a')
+    },
+    { gate },
+  )
+  const abort = new AbortController()
+  const sent = networkErrorOf(exchange(client, `${url}/never`, { signal: abort.signal }))
+  await vi.waitFor(() => expect(proxy.lines).toHaveLength(1))
+  abort.abort()
+  expect(await sent).toMatchObject({ fault: 'aborted', sent: false })
+  open()
+  for (let round = 0; round < 3; round++) await exchange(client, `${url}/after`)
+  expect(seen).toEqual(['/after', '/after', '/after'])
+})
 
-  it('a tunnel is not opened again after it broke off', async () => {
-    const { url, client, proxy } = await stage('https', () => {}, { connectAnswer: 'close' })
-    expect(await networkErrorOf(exchange(client, url))).toMatchObject({ fault: 'proxy', sent: false })
-    await delay(50)
-    expect(proxy.lines).toHaveLength(1)
-  })
+it('a tunnel is not opened again after it broke off', async () => {
+  const { url, client, proxy } = await stage('https', () => {}, { connectAnswer: 'close' })
+  expect(await networkErrorOf(exchange(client, url))).toMatchObject({ fault: 'proxy', sent: false })
+  await delay(50)
+  expect(proxy.lines).toHaveLength(1)
+})
 
-  it('a tunnel reports an untrusted certificate of the server', async () => {
-    const { url, client } = await stage('https', () => {}, {}, { ca: undefined })
-    const error = await networkErrorOf(exchange(client, url))
-    expect(error).toMatchObject({ fault: 'tls', sent: false })
-    expect(error.message).toContain('the certificate of mcp.test comes from an authority that is not trusted')
-  })
+it('a tunnel reports an untrusted certificate of the server', async () => {
+  const { url, client } = await stage('https', () => {}, {}, { ca: undefined })
+  const error = await networkErrorOf(exchange(client, url))
+  expect(error).toMatchObject({ fault: 'tls', sent: false })
+  expect(error.message).toContain('the certificate of mcp.test comes from an authority that is not trusted')
+})
 
-  it('a tunnel reports a certificate for another host name', async () => {
-    const { url, client, proxy } = await stage('https', () => {}, {}, {}, certificates.misnamed)
-    const error = await networkErrorOf(exchange(client, url))
-    expect(error).toMatchObject({ fault: 'tls', sent: false })
-    expect(error.message).toContain('the certificate of mcp.test is for another name')
-    expect(proxy.lines).toHaveLength(1)
-  })
+it('a tunnel reports a certificate for another host name', async () => {
+  const { url, client, proxy } = await stage('https', () => {}, {}, {}, certificates.misnamed)
+  const error = await networkErrorOf(exchange(client, url))
+  expect(error).toMatchObject({ fault: 'tls', sent: false })
+  expect(error.message).toContain('the certificate of mcp.test is for another name')
+  expect(proxy.lines).toHaveLength(1)
+})
 
-  it('a tunnel is opened only once more after it broke during the TLS handshake', async () => {
-    const server = await serveRaw((socket) => socket.once('data', () => socket.resetAndDestroy()))
-    const proxy = await serveProxy({ targetPort: server.port })
-    const proxyUrl = `http://127.0.0.1:${proxy.port}`
-    const client = testClient({ proxy: { http: undefined, https: proxyUrl, noProxy: undefined } })
-    const error = await networkErrorOf(exchange(client, 'https://mcp.test/'))
-    expect(error).toMatchObject({ fault: 'reset', sent: false })
-    await delay(50)
-    expect(proxy.lines).toHaveLength(2)
-  })
+it('a tunnel is opened only once more after it broke during the TLS handshake', async () => {
+  const server = await serveRaw((socket) => socket.once('data', () => socket.resetAndDestroy()))
+  const proxy = await serveProxy({ targetPort: server.port })
+  const proxyUrl = `http://127.0.0.1:${proxy.port}`
+  const client = testClient({ proxy: { http: undefined, https: proxyUrl, noProxy: undefined } })
+  const error = await networkErrorOf(exchange(client, 'https://mcp.test/'))
+  expect(error).toMatchObject({ fault: 'reset', sent: false })
+  await delay(50)
+  expect(proxy.lines).toHaveLength(2)
+})
 
-  it('a tunnel goes through a proxy that is reached over TLS', async () => {
-    const { url, client } = await stage('https', (_request, response) => response.end('a'), {
-      identity: certificates.valid,
-      credentials: 'user:pass@word',
-    })
-    expect((await exchange(client, url)).text).toBe('a')
-    const bad = await stage('https', () => {}, { identity: certificates.misnamed })
-    const error = await networkErrorOf(exchange(bad.client, bad.url))
-    expect(error).toMatchObject({ fault: 'proxy', sent: false })
+it('a tunnel goes through a proxy that is reached over TLS', async () => {
+  const { url, client } = await stage('https', (_request, response) => response.end('a'), {
+    identity: certificates.valid,
+    credentials: 'user:pass@word',
   })
+  expect((await exchange(client, url)).text).toBe('a')
+  const bad = await stage('https', () => {}, { identity: certificates.misnamed })
+  const error = await networkErrorOf(exchange(bad.client, bad.url))
+  expect(error).toMatchObject({ fault: 'proxy', sent: false })
 })
 
 describe('the choice', () => {

@@ -71,16 +71,14 @@ describe('chooseProxy', () => {
   })
 })
 
-describe('isLoopbackHost', () => {
-  it.each([
-    ['localhost', true],
-    ['a.b.localhost', true],
-    ['127.0.0.1', true],
-    ['127.255.255.254', true],
-    ['[::1]', true],
-    ['[::2]', false],
-    ['0.0.0.0', false],
-    ['notlocalhost', false],
-    ['128.0.0.1', false],
-  ])('isLoopbackHost of %s: %s', (host, loopback) => expect(isLoopbackHost(host)).toBe(loopback))
-})
+it.each([
+  ['localhost', true],
+  ['a.b.localhost', true],
+  ['127.0.0.1', true],
+  ['127.255.255.254', true],
+  ['[::1]', true],
+  ['[::2]', false],
+  ['0.0.0.0', false],
+  ['notlocalhost', false],
+  ['128.0.0.1', false],
+])('isLoopbackHost of %s: %s', (host, loopback) => expect(isLoopbackHost(host)).toBe(loopback))

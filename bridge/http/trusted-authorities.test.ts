@@ -28,33 +28,28 @@ function serve(name: 'valid' | 'expired' | 'misnamed' | 'selfSigned'): Promise<T
   return serveTls(certificates[name], (_request, response) => response.end('secure'))
 }
 
-describe('a certificate', () => {
-  it('a certificate is accepted from an authority of --ca', async () => {
-    const server = await serve('valid')
-    const client = testClient({ ca: certificates.authority })
-    expect((await exchange(client, server.origin)).text).toBe('secure')
-    expect((await exchange(client, `https://localhost:${server.port}/`)).text).toBe('secure')
-  })
+it('a certificate is accepted from an authority of --ca', async () => {
+  const server = await serve('valid')
+  const client = testClient({ ca: certificates.authority })
+  expect((await exchange(client, server.origin)).text).toBe('secure')
+  expect((await exchange(client, `https://localhost:${server.port}/`)).text).toBe('secure')
+})
 
-  it.each([
-    { name: 'valid', ca: false, says: 'comes from an authority that is not trusted here' },
-    { name: 'selfSigned', ca: true, says: 'is self-signed' },
-    { name: 'expired', ca: true, says: 'has expired' },
-    { name: 'misnamed', ca: true, says: 'is for another name' },
-  ] as const)(
-    'a certificate is refused when it is $name; authority known: $ca',
-    async ({ name, ca, says }) => {
-      const server = await serve(name)
-      let requests = 0
-      for (const socket of server.sockets) socket.on('data', () => requests++)
-      const client = testClient({ ca: ca ? certificates.authority : undefined })
-      const error = await networkErrorOf(exchange(client, `${server.origin}/secret-path`))
-      expect(error).toMatchObject({ fault: 'tls', sent: false, origin: server.origin })
-      expect(error.message).toContain(`the certificate of 127.0.0.1:${server.port} ${says}`)
-      expect(error.message).not.toContain('secret')
-      expect(requests).toBe(0)
-    },
-  )
+it.each([
+  { name: 'valid', ca: false, says: 'comes from an authority that is not trusted here' },
+  { name: 'selfSigned', ca: true, says: 'is self-signed' },
+  { name: 'expired', ca: true, says: 'has expired' },
+  { name: 'misnamed', ca: true, says: 'is for another name' },
+] as const)('a certificate is refused when it is $name; authority known: $ca', async ({ name, ca, says }) => {
+  const server = await serve(name)
+  let requests = 0
+  for (const socket of server.sockets) socket.on('data', () => requests++)
+  const client = testClient({ ca: ca ? certificates.authority : undefined })
+  const error = await networkErrorOf(exchange(client, `${server.origin}/secret-path`))
+  expect(error).toMatchObject({ fault: 'tls', sent: false, origin: server.origin })
+  expect(error.message).toContain(`the certificate of 127.0.0.1:${server.port} ${says}`)
+  expect(error.message).not.toContain('secret')
+  expect(requests).toBe(0)
 })
 
 describe('a handshake', () => {

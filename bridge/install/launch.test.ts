@@ -19,86 +19,82 @@ function launch(
   return createLaunch({ node: '/n/node', launcher: '/l/launcher.cjs', serverUrl, flags, environment })
 }
 
-describe('the command of an entry', () => {
-  it('the command of an entry consists of Node, the launcher, the server and the flags', () => {
-    const flags = [
-      { flag: '--profile', value: 'work' },
-      { flag: '--keep-alive' },
-      { flag: '--header', value: 'X-Team:  blue' },
-    ]
-    expect(launch(flags)).toEqual({
-      command: '/n/node',
-      args: ['/l/launcher.cjs', url, '--profile', 'work', '--keep-alive', '--header', 'X-Team:blue'],
-      env: {},
-    })
-  })
-
-  it('the command of an entry passes on the folder of the store, and no secrets', () => {
-    const environment = {
-      DRAWBRIDGE_HOME: '/h',
-      DRAWBRIDGE_TOKEN: 't',
-      DRAWBRIDGE_KEY: 'k',
-      HOME: '/x',
-    }
-    expect(launch([], url, environment).env).toEqual({ DRAWBRIDGE_HOME: '/h' })
-  })
-
-  it.each([
-    ['--header', 'X-Team: two words'],
-    ['--scope', 'a b'],
-    ['--ca', '/my files/ca.pem'],
-    ['--profile', 'a\tb'],
-  ])('the command of an entry refuses a blank in an argument: %s %s', (flag, value) => {
-    expect(thrownBy(() => launch([{ flag, value }]))).toMatchObject({
-      fault: 'usage',
-      nextStep: expect.stringContaining('config.json') as string,
-    })
+it('the command of an entry consists of Node, the launcher, the server and the flags', () => {
+  const flags = [
+    { flag: '--profile', value: 'work' },
+    { flag: '--keep-alive' },
+    { flag: '--header', value: 'X-Team:  blue' },
+  ]
+  expect(launch(flags)).toEqual({
+    command: '/n/node',
+    args: ['/l/launcher.cjs', url, '--profile', 'work', '--keep-alive', '--header', 'X-Team:blue'],
+    env: {},
   })
 })
 
-describe('a secret', () => {
-  it.each([
-    ['--header', 'Authorization: Bearer s3cret'],
-    ['--header', 'authorization:Bearer-s3cret'],
-    ['--header', 'Proxy-Authorization: s3cret'],
-    ['--header', 'Cookie: a=s3cret'],
-    ['--header', 'X-Api-Key: s3cret'],
-    ['--header', 'apikey:s3cret'],
-    ['--header', 'X-Auth-Token:s3cret'],
-    ['--token', 's3cret'],
-    ['--static-oauth-client-info', '{"client_id":"a","client_secret":"s3cret"}'],
-    ['--static-oauth-client-info', '{"client_id":"a","client_secret":"s3cret"'],
-    ['--proxy', 'http://u:s3cret@proxy.example'],
-    ['--authorize-param', 'access_token=s3cret'],
-    ['--resource', 'https://a.example/?key=s3cret'],
-  ])('a secret is refused in a flag: %s %s', (flag, value) => {
-    const error = thrownBy(() => launch([{ flag, value }]))
-    expect(error?.fault).toBe('secret')
-    expect(inspect(error)).not.toContain('s3cret')
-    expect(error?.message).toContain(flag)
-  })
+it('the command of an entry passes on the folder of the store, and no secrets', () => {
+  const environment = {
+    DRAWBRIDGE_HOME: '/h',
+    DRAWBRIDGE_TOKEN: 't',
+    DRAWBRIDGE_KEY: 'k',
+    HOME: '/x',
+  }
+  expect(launch([], url, environment).env).toEqual({ DRAWBRIDGE_HOME: '/h' })
+})
 
-  it.each([
-    'https://u:s3cret@a.example/mcp',
-    'https://u@a.example/mcp',
-    'https://a.example/mcp?api_key=s3cret',
-    'https://a.example/mcp?access_token=s3cret',
-  ])('a secret is refused in the URL %s', (serverUrl) => {
-    const error = thrownBy(() => launch([], serverUrl))
-    expect(error?.fault).toBe('secret')
-    expect(error?.message).not.toContain('s3cret')
+it.each([
+  ['--header', 'X-Team: two words'],
+  ['--scope', 'a b'],
+  ['--ca', '/my files/ca.pem'],
+  ['--profile', 'a\tb'],
+])('the command of an entry refuses a blank in an argument: %s %s', (flag, value) => {
+  expect(thrownBy(() => launch([{ flag, value }]))).toMatchObject({
+    fault: 'usage',
+    nextStep: expect.stringContaining('config.json') as string,
   })
+})
 
-  it.each([
-    ['--header', 'X-Team:blue'],
-    ['--static-oauth-client-info', '{"client_id":"a"}'],
-    ['--static-oauth-client-info', '@/home/ada/client.json'],
-    ['--authorize-param', 'audience=api'],
-    ['--resource', 'https://a.example/mcp?tenant=1'],
-    ['--proxy', 'http://proxy.example:3128'],
-  ])('no secret is found in a harmless flag: %s %s', (flag, value) => {
-    expect(launch([{ flag, value }]).args).toContain(value)
-  })
+it.each([
+  ['--header', 'Authorization: Bearer s3cret'],
+  ['--header', 'authorization:Bearer-s3cret'],
+  ['--header', 'Proxy-Authorization: s3cret'],
+  ['--header', 'Cookie: a=s3cret'],
+  ['--header', 'X-Api-Key: s3cret'],
+  ['--header', 'apikey:s3cret'],
+  ['--header', 'X-Auth-Token:s3cret'],
+  ['--token', 's3cret'],
+  ['--static-oauth-client-info', '{"client_id":"a","client_secret":"s3cret"}'],
+  ['--static-oauth-client-info', '{"client_id":"a","client_secret":"s3cret"'],
+  ['--proxy', 'http://u:s3cret@proxy.example'],
+  ['--authorize-param', 'access_token=s3cret'],
+  ['--resource', 'https://a.example/?key=s3cret'],
+])('a secret is refused in a flag: %s %s', (flag, value) => {
+  const error = thrownBy(() => launch([{ flag, value }]))
+  expect(error?.fault).toBe('secret')
+  expect(inspect(error)).not.toContain('s3cret')
+  expect(error?.message).toContain(flag)
+})
+
+it.each([
+  'https://u:s3cret@a.example/mcp',
+  'https://u@a.example/mcp',
+  'https://a.example/mcp?api_key=s3cret',
+  'https://a.example/mcp?access_token=s3cret',
+])('a secret is refused in the URL %s', (serverUrl) => {
+  const error = thrownBy(() => launch([], serverUrl))
+  expect(error?.fault).toBe('secret')
+  expect(error?.message).not.toContain('s3cret')
+})
+
+it.each([
+  ['--header', 'X-Team:blue'],
+  ['--static-oauth-client-info', '{"client_id":"a"}'],
+  ['--static-oauth-client-info', '@/home/ada/client.json'],
+  ['--authorize-param', 'audience=api'],
+  ['--resource', 'https://a.example/mcp?tenant=1'],
+  ['--proxy', 'http://proxy.example:3128'],
+])('no secret is found in a harmless flag: %s %s', (flag, value) => {
+  expect(launch([{ flag, value }]).args).toContain(value)
 })
 
 describe('a temporary path', () => {
@@ -148,39 +144,37 @@ describe('the name of a server', () => {
   )
 })
 
-describe('readOwnEntry', () => {
-  it.each([
-    [
-      { command: 'node', args: ['/usr/lib/node_modules/mcp-drawbridge/launcher.cjs', url, '--keep-alive'] },
-      url,
-    ],
-    [
-      {
-        command: String.raw`C:\node.exe`,
-        args: [String.raw`C:\npm\node_modules\mcp-drawbridge\launcher.cjs`, url],
-      },
-      url,
-    ],
-    [{ type: 'local', command: ['node', '/project/bridge/launcher.cjs', url] }, url],
-    [{ command: 'npx', args: ['-y', 'mcp-drawbridge@1.2.3', url] }, url],
-    [{ command: 'drawbridge', args: [url] }, url],
-    [{ command: String.raw`C:\npm\drawbridge.cmd`, args: [] }, undefined],
-    [{ command: 'node', args: ['/anywhere/launcher.cjs', url] }, url],
-    [{ command: 'drawbridge', args: [url, '--keep-alive', '--profile', 'work'] }, url, 'work'],
-    [{ command: ['drawbridge', url, '--profile', 'a', '--profile=b=c'] }, url, 'b=c'],
-    [{ command: 'drawbridge', args: [url, '--profile'] }, url],
-  ])('readOwnEntry recognizes %j', (entry, serverUrl, profile?: string) => {
-    expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toEqual({ serverUrl, profile })
-  })
+it.each([
+  [
+    { command: 'node', args: ['/usr/lib/node_modules/mcp-drawbridge/launcher.cjs', url, '--keep-alive'] },
+    url,
+  ],
+  [
+    {
+      command: String.raw`C:\node.exe`,
+      args: [String.raw`C:\npm\node_modules\mcp-drawbridge\launcher.cjs`, url],
+    },
+    url,
+  ],
+  [{ type: 'local', command: ['node', '/project/bridge/launcher.cjs', url] }, url],
+  [{ command: 'npx', args: ['-y', 'mcp-drawbridge@1.2.3', url] }, url],
+  [{ command: 'drawbridge', args: [url] }, url],
+  [{ command: String.raw`C:\npm\drawbridge.cmd`, args: [] }, undefined],
+  [{ command: 'node', args: ['/anywhere/launcher.cjs', url] }, url],
+  [{ command: 'drawbridge', args: [url, '--keep-alive', '--profile', 'work'] }, url, 'work'],
+  [{ command: ['drawbridge', url, '--profile', 'a', '--profile=b=c'] }, url, 'b=c'],
+  [{ command: 'drawbridge', args: [url, '--profile'] }, url],
+])('readOwnEntry recognizes %j', (entry, serverUrl, profile?: string) => {
+  expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toEqual({ serverUrl, profile })
+})
 
-  it.each([
-    [{ command: 'npx', args: ['-y', 'mcp-remote', 'https://example.com/drawbridge'] }],
-    [{ command: 'node', args: ['/x/other/launcher.cjs', url] }],
-    [{ command: 'drawbridge-server', args: [] }],
-    [{ url: 'https://drawbridge.example/mcp' }],
-    ['drawbridge'],
-    [undefined],
-  ])('readOwnEntry ignores %j', (entry) => {
-    expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toBeUndefined()
-  })
+it.each([
+  [{ command: 'npx', args: ['-y', 'mcp-remote', 'https://example.com/drawbridge'] }],
+  [{ command: 'node', args: ['/x/other/launcher.cjs', url] }],
+  [{ command: 'drawbridge-server', args: [] }],
+  [{ url: 'https://drawbridge.example/mcp' }],
+  ['drawbridge'],
+  [undefined],
+])('readOwnEntry ignores %j', (entry) => {
+  expect(readOwnEntry(entry, '/anywhere/launcher.cjs')).toBeUndefined()
 })

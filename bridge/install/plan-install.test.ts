@@ -183,35 +183,33 @@ describe.each(jsonClients)('install for %s', (_, client) => {
   })
 })
 
-describe('install for codex', () => {
-  const codex = findClient('codex')
+const codex = findClient('codex')
 
-  it('install for codex leaves the file to the user, as it is TOML', () => {
-    fixture.file(codex, '[mcp_servers.app]\n')
-    expect(fixture.plan(codex)).toMatchObject({
-      change: 'add',
-      command: undefined,
-      write: 'it is TOML, which is not edited here',
-    })
-    expect(thrownBy(() => uninstallPlan(codex, 'app'))).toMatchObject({
-      fault: 'unsupported',
-      nextStep: 'Remove the table [mcp_servers.app] from it by hand.',
-    })
+it('install for codex leaves the file to the user, as it is TOML', () => {
+  fixture.file(codex, '[mcp_servers.app]\n')
+  expect(fixture.plan(codex)).toMatchObject({
+    change: 'add',
+    command: undefined,
+    write: 'it is TOML, which is not edited here',
   })
+  expect(thrownBy(() => uninstallPlan(codex, 'app'))).toMatchObject({
+    fault: 'unsupported',
+    nextStep: 'Remove the table [mcp_servers.app] from it by hand.',
+  })
+})
 
-  it('install for codex has a table to paste, with a path of Windows and variables', () => {
-    const launch = {
-      command: String.raw`C:\node.exe`,
-      args: ['a"b', '\u007F'],
-      env: { DRAWBRIDGE_HOME: 'D:\\' },
-    }
-    expect(snippetOf(codex, 'app', codex.entry(launch))).toBe(
-      String.raw`[mcp_servers.app]
+it('install for codex has a table to paste, with a path of Windows and variables', () => {
+  const launch = {
+    command: String.raw`C:\node.exe`,
+    args: ['a"b', '\u007F'],
+    env: { DRAWBRIDGE_HOME: 'D:\\' },
+  }
+  expect(snippetOf(codex, 'app', codex.entry(launch))).toBe(
+    String.raw`[mcp_servers.app]
 command = "C:\\node.exe"
 args = ["a\"b", "\u007F"]
 env = { DRAWBRIDGE_HOME = "D:\\" }`,
-    )
-  })
+  )
 })
 
 describe('the file of a client', () => {
@@ -296,21 +294,19 @@ describe('the file of a client', () => {
   })
 })
 
-describe('the variables of an entry', () => {
-  const gemini = findClient('gemini')
+const gemini = findClient('gemini')
 
-  it('the variables of an entry keep the user’s own, and lose ours when it is no longer set', () => {
-    const withHome = { ...launchSample, env: { DRAWBRIDGE_HOME: '/srv' } }
-    const path = fixture.file(gemini)
-    writePlan(fixture.plan(gemini, { launch: withHome }), now)
-    writeFileSync(
-      path,
-      readFileSync(path, 'utf8').replace('"DRAWBRIDGE_HOME"', '"MINE": "1", "DRAWBRIDGE_HOME"'),
-    )
-    writePlan(fixture.plan(gemini), now)
-    expect(entryIn(gemini, path)).toMatchObject({ env: { MINE: '1' } })
-    expect(readFileSync(path, 'utf8')).not.toContain('DRAWBRIDGE_HOME')
-  })
+it('the variables of an entry keep the user’s own, and lose ours when it is no longer set', () => {
+  const withHome = { ...launchSample, env: { DRAWBRIDGE_HOME: '/srv' } }
+  const path = fixture.file(gemini)
+  writePlan(fixture.plan(gemini, { launch: withHome }), now)
+  writeFileSync(
+    path,
+    readFileSync(path, 'utf8').replace('"DRAWBRIDGE_HOME"', '"MINE": "1", "DRAWBRIDGE_HOME"'),
+  )
+  writePlan(fixture.plan(gemini), now)
+  expect(entryIn(gemini, path)).toMatchObject({ env: { MINE: '1' } })
+  expect(readFileSync(path, 'utf8')).not.toContain('DRAWBRIDGE_HOME')
 })
 
 describe('uninstall', () => {

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { quoteServerError, quoteServerText, redactSecrets } from './server-text.ts'
 
 it('a quoted text is printable ASCII on one line, whatever a server writes', () => {
@@ -32,18 +32,16 @@ it('a long text is cut when it is quoted', () => {
   expect(quoteServerText('x'.repeat(1_000_000)).length).toBeLessThan(400)
 })
 
-describe('a secret', () => {
-  it.each<[secret: string, text: string, expected: string]>([
-    ['hunter22', 'xhunter22x', 'x[secret]x'],
-    ['hunter2', 'client_secret%3Dhunter2%26x', 'client_secret%3D[secret]%26x'],
-    ['$&$&', 'x$&$&x', 'x[secret]x'],
-    ['is', 'The secret is what it is', 'The secret is what it is'],
-    ['', 'abc', 'abc'],
-  ])('redactSecrets replaces the secret %s in "%s"', (secret, text, expected) => {
-    expect(redactSecrets(text, [secret], '[secret]')).toBe(expected)
-  })
+it.each<[secret: string, text: string, expected: string]>([
+  ['hunter22', 'xhunter22x', 'x[secret]x'],
+  ['hunter2', 'client_secret%3Dhunter2%26x', 'client_secret%3D[secret]%26x'],
+  ['$&$&', 'x$&$&x', 'x[secret]x'],
+  ['is', 'The secret is what it is', 'The secret is what it is'],
+  ['', 'abc', 'abc'],
+])('redactSecrets replaces the secret %s in "%s"', (secret, text, expected) => {
+  expect(redactSecrets(text, [secret], '[secret]')).toBe(expected)
+})
 
-  it('redactSecrets leaves nothing of a secret that contains another one', () => {
-    expect(redactSecrets('x long-secret-1 x', ['secret', 'long-secret-1'], '*')).toBe('x * x')
-  })
+it('redactSecrets leaves nothing of a secret that contains another one', () => {
+  expect(redactSecrets('x long-secret-1 x', ['secret', 'long-secret-1'], '*')).toBe('x * x')
 })

@@ -95,63 +95,61 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
 
 const gone = 'reset: the computer slept while https://x.example worked, and the connection is gone'
 
-describe('the watchdog', () => {
-  it('the watchdog pings after 12 s of silence, and fails the call 5 s later', async () => {
-    const times = createTimes()
-    const call = times.call('a')
-    await times.pass(11)
-    expect(times.pings).toHaveLength(0)
-    await times.pass(1)
-    expect(times.pings).toHaveLength(1)
-    await times.pass(4)
-    expect(times.failed).toEqual([])
-    await times.pass(1)
-    expect(times.failed).toEqual([
-      'a, body_timeout: https://x.example has been silent for 12 s, and does not answer a ping',
-    ])
-    expect(call.abort.signal.aborted).toBe(true)
-  })
+it('the watchdog pings after 12 s of silence, and fails the call 5 s later', async () => {
+  const times = createTimes()
+  const call = times.call('a')
+  await times.pass(11)
+  expect(times.pings).toHaveLength(0)
+  await times.pass(1)
+  expect(times.pings).toHaveLength(1)
+  await times.pass(4)
+  expect(times.failed).toEqual([])
+  await times.pass(1)
+  expect(times.failed).toEqual([
+    'a, body_timeout: https://x.example has been silent for 12 s, and does not answer a ping',
+  ])
+  expect(call.abort.signal.aborted).toBe(true)
+})
 
-  it('the watchdog goes on after an answered ping, and pings again', async () => {
-    const times = createTimes()
-    times.call('a')
-    await times.pass(12)
-    times.pings[0]?.answer()
-    await times.pass(11)
-    expect(times.pings).toHaveLength(1)
-    await times.pass(2)
-    expect(times.pings).toHaveLength(2)
-    expect(times.failed).toEqual([])
-  })
+it('the watchdog goes on after an answered ping, and pings again', async () => {
+  const times = createTimes()
+  times.call('a')
+  await times.pass(12)
+  times.pings[0]?.answer()
+  await times.pass(11)
+  expect(times.pings).toHaveLength(1)
+  await times.pass(2)
+  expect(times.pings).toHaveLength(2)
+  expect(times.failed).toEqual([])
+})
 
-  it('the watchdog spares a call that got a message meanwhile, and a subscription', async () => {
-    const times = createTimes()
-    const talking = times.call('talking')
-    times.call('listening', 'subscriptions/listen')
-    times.call('silent')
-    await times.pass(12)
-    await times.pass(1)
-    times.hear(talking)
-    await times.pass(5)
-    expect(times.failed).toHaveLength(1)
-    expect(times.failed[0]).toMatch(/^silent,/)
-  })
+it('the watchdog spares a call that got a message meanwhile, and a subscription', async () => {
+  const times = createTimes()
+  const talking = times.call('talking')
+  times.call('listening', 'subscriptions/listen')
+  times.call('silent')
+  await times.pass(12)
+  await times.pass(1)
+  times.hear(talking)
+  await times.pass(5)
+  expect(times.failed).toHaveLength(1)
+  expect(times.failed[0]).toMatch(/^silent,/)
+})
 
-  it('the watchdog does not blame the server for a late token', async () => {
-    const times = createTimes()
-    times.withoutToken()
-    times.call('a')
-    await times.pass(60)
-    expect(times.pings).toHaveLength(1)
-    expect(times.failed).toEqual([])
-  })
+it('the watchdog does not blame the server for a late token', async () => {
+  const times = createTimes()
+  times.withoutToken()
+  times.call('a')
+  await times.pass(60)
+  expect(times.pings).toHaveLength(1)
+  expect(times.failed).toEqual([])
+})
 
-  it('the watchdog is off with 0', async () => {
-    const times = createTimes({ watchdogMs: 0 })
-    times.call('a')
-    await times.pass(100)
-    expect(times.pings).toHaveLength(0)
-  })
+it('the watchdog is off with 0', async () => {
+  const times = createTimes({ watchdogMs: 0 })
+  times.call('a')
+  await times.pass(100)
+  expect(times.pings).toHaveLength(0)
 })
 
 it('an idle connection is pinged at the configured interval', async () => {

@@ -334,36 +334,34 @@ describe('evidence of the revision', () => {
   })
 })
 
-describe('HTTP+SSE', () => {
-  it.each(['http-first', 'sse-first', 'sse-only'] as const)(
-    'an HTTP+SSE server serves a 2025 client with %s',
-    async (transport) => {
-      const { sseUrl: url } = await startServer({ transport: 'sse' })
-      const rig = startProxy({ url }, { transport })
-      expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
-      expect((await rig.ask('tools/list'))['result'].tools).toHaveLength(1)
-      expect(rig.memory()).toMatchObject({ era: 'legacy', transport: 'sse' })
-    },
-  )
-
-  it('an HTTP+SSE server makes a 2026 client fall back', async () => {
+it.each(['http-first', 'sse-first', 'sse-only'] as const)(
+  'an HTTP+SSE server serves a 2025 client with %s',
+  async (transport) => {
     const { sseUrl: url } = await startServer({ transport: 'sse' })
-    const rig = startProxy({ url })
-    expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
+    const rig = startProxy({ url }, { transport })
     expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
-  })
+    expect((await rig.ask('tools/list'))['result'].tools).toHaveLength(1)
+    expect(rig.memory()).toMatchObject({ era: 'legacy', transport: 'sse' })
+  },
+)
 
-  it('HTTP+SSE is not tried with http-only', async () => {
-    const to = await startServer({ transport: 'sse' })
-    const rig = startProxy({ url: to.sseUrl }, { transport: 'http-only' })
-    expect((await initialize(rig))['error'].data.fault).toBe('not_found')
-    expect(to.received.every(({ method }) => method === 'POST')).toBe(true)
-  })
+it('an HTTP+SSE server makes a 2026 client fall back', async () => {
+  const { sseUrl: url } = await startServer({ transport: 'sse' })
+  const rig = startProxy({ url })
+  expect((await rig.ask('server/discover', claims()))['error']).toMatchObject(unsupported)
+  expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
+})
 
-  it('HTTP+SSE gives way to Streamable HTTP with sse-first', async () => {
-    const rig = startProxy(await startServer({ streamStatus: 405 }), { transport: 'sse-first' })
-    expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
-  })
+it('HTTP+SSE is not tried with http-only', async () => {
+  const to = await startServer({ transport: 'sse' })
+  const rig = startProxy({ url: to.sseUrl }, { transport: 'http-only' })
+  expect((await initialize(rig))['error'].data.fault).toBe('not_found')
+  expect(to.received.every(({ method }) => method === 'POST')).toBe(true)
+})
+
+it('HTTP+SSE gives way to Streamable HTTP with sse-first', async () => {
+  const rig = startProxy(await startServer({ streamStatus: 405 }), { transport: 'sse-first' })
+  expect((await initialize(rig))['result'].serverInfo.name).toBe('remote')
 })
 
 it('a server that is down is an error, whatever is remembered of it', async () => {

@@ -194,23 +194,21 @@ const bodyOf = (message: unknown) => ({
   } as const,
 })
 
-describe('errorResponse', () => {
-  it.each(['refused', 'not_found'] as const)(
-    'errorResponse reads the JSON-RPC error in the body of a failure: %s',
-    (fault) => {
-      expect(errorResponse(new TransportError(fault, 'HTTP 4xx', bodyOf(errorBody)))).toEqual(errorBody)
-    },
-  )
+it.each(['refused', 'not_found'] as const)(
+  'errorResponse reads the JSON-RPC error in the body of a failure: %s',
+  (fault) => {
+    expect(errorResponse(new TransportError(fault, 'HTTP 4xx', bodyOf(errorBody)))).toEqual(errorBody)
+  },
+)
 
-  it.each([
-    ['a sign-in that is needed', new TransportError('sign_in_needed', 'Sign in', bodyOf(errorBody))],
-    ['no body', new TransportError('refused', 'HTTP 400')],
-    [
-      'a body with a result',
-      new TransportError('refused', 'HTTP 400', bodyOf({ jsonrpc: '2.0', id: 1, result: {} })),
-    ],
-    ['another failure', new Error('cut')],
-  ])('errorResponse finds no error in %s', (_, failure) => {
-    expect(errorResponse(failure)).toBeUndefined()
-  })
+it.each([
+  ['a sign-in that is needed', new TransportError('sign_in_needed', 'Sign in', bodyOf(errorBody))],
+  ['no body', new TransportError('refused', 'HTTP 400')],
+  [
+    'a body with a result',
+    new TransportError('refused', 'HTTP 400', bodyOf({ jsonrpc: '2.0', id: 1, result: {} })),
+  ],
+  ['another failure', new Error('cut')],
+])('errorResponse finds no error in %s', (_, failure) => {
+  expect(errorResponse(failure)).toBeUndefined()
 })

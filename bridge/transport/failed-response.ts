@@ -82,6 +82,7 @@ export function isTokenRefusal(response: HttpResponse): boolean {
   return challengesOf(response).some((challenge) => challenge.params.get('error') === 'insufficient_scope')
 }
 
+/** Parses the header `WWW-Authenticate` of a response; empty without one. */
 export function challengesOf(response: HttpResponse): Refusal['challenges'] {
   const header = response.headers['www-authenticate']
   return parseWwwAuthenticate(Array.isArray(header) ? header.join(', ') : (header ?? ''))

@@ -651,99 +651,97 @@ describe('a lost session', () => {
   })
 })
 
-describe('the GET stream', () => {
-  it('a cut GET stream comes back with the id of its last message', async () => {
-    await open()
-    await until(() => server.streams.size === 1)
-    for (const stream of server.streams) stream.write(`id: s1\n${notice('tools/list_changed')}`)
-    await until(() => harness.unsolicited.length === 1)
-    const cutAt = performance.now()
-    for (const stream of server.streams) stream.destroy()
-    await until(() => server.streams.size === 0)
-    await until(() => server.streams.size === 1)
-    const again = server.received.at(-1)
-    expect(again?.headers['last-event-id']).toBe('s1')
-    const waited = (again?.at ?? 0) - cutAt
-    expect(waited).toBeGreaterThan(950)
-    expect(Math.max(...harness.sleeps)).toBeLessThan(3000)
-    for (const stream of server.streams) stream.write(notice('prompts/list_changed'))
-    await until(() => harness.unsolicited.length === 2)
-  })
+it('a cut GET stream comes back with the id of its last message', async () => {
+  await open()
+  await until(() => server.streams.size === 1)
+  for (const stream of server.streams) stream.write(`id: s1\n${notice('tools/list_changed')}`)
+  await until(() => harness.unsolicited.length === 1)
+  const cutAt = performance.now()
+  for (const stream of server.streams) stream.destroy()
+  await until(() => server.streams.size === 0)
+  await until(() => server.streams.size === 1)
+  const again = server.received.at(-1)
+  expect(again?.headers['last-event-id']).toBe('s1')
+  const waited = (again?.at ?? 0) - cutAt
+  expect(waited).toBeGreaterThan(950)
+  expect(Math.max(...harness.sleeps)).toBeLessThan(3000)
+  for (const stream of server.streams) stream.write(notice('prompts/list_changed'))
+  await until(() => harness.unsolicited.length === 2)
+})
 
-  it('the GET stream keeps its last id through a stream without events', async () => {
-    await open()
-    await until(() => server.streams.size === 1)
-    const [first] = server.streams
-    first?.end(`retry: 20\nid: s1\n${notice('tools/list_changed')}`)
-    await until(() => server.streams.size === 1 && !server.streams.has(first!))
-    const [second] = server.streams
-    second?.end()
-    await until(() => server.streams.size === 1 && !server.streams.has(second!))
-    const gets = server.received.filter(({ method }) => method === 'GET')
-    expect(gets.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 's1', 's1'])
-  })
+it('the GET stream keeps its last id through a stream without events', async () => {
+  await open()
+  await until(() => server.streams.size === 1)
+  const [first] = server.streams
+  first?.end(`retry: 20\nid: s1\n${notice('tools/list_changed')}`)
+  await until(() => server.streams.size === 1 && !server.streams.has(first!))
+  const [second] = server.streams
+  second?.end()
+  await until(() => server.streams.size === 1 && !server.streams.has(second!))
+  const gets = server.received.filter(({ method }) => method === 'GET')
+  expect(gets.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 's1', 's1'])
+})
 
-  it('the GET stream resumes with any id that fits in a header', async () => {
-    const ids = ['plain', 'a\u0001b', 'ключ', '', 'next', 'x'.repeat(300_000)]
-    const given = [...ids]
-    server.settings.handle = ({ method, events }) => {
-      if (method !== 'GET') return false
-      const id = given.shift()
-      const stream = events()
-      if (id === undefined) stream.write(': open\n\n')
-      else stream.end(`retry: 20\nid: ${id}\n${notice('message')}`)
-      return true
-    }
-    await open()
-    const gets = (): Received[] => server.received.filter(({ method }) => method === 'GET')
-    await until(() => gets().length > ids.length)
-    const key = Buffer.from('ключ').toString('latin1')
-    const sent = gets().map(({ headers }) => headers['last-event-id'])
-    expect(sent).toEqual([undefined, 'plain', 'plain', key, key, 'next', 'next'])
-  })
+it('the GET stream resumes with any id that fits in a header', async () => {
+  const ids = ['plain', 'a\u0001b', 'ключ', '', 'next', 'x'.repeat(300_000)]
+  const given = [...ids]
+  server.settings.handle = ({ method, events }) => {
+    if (method !== 'GET') return false
+    const id = given.shift()
+    const stream = events()
+    if (id === undefined) stream.write(': open\n\n')
+    else stream.end(`retry: 20\nid: ${id}\n${notice('message')}`)
+    return true
+  }
+  await open()
+  const gets = (): Received[] => server.received.filter(({ method }) => method === 'GET')
+  await until(() => gets().length > ids.length)
+  const key = Buffer.from('ключ').toString('latin1')
+  const sent = gets().map(({ headers }) => headers['last-event-id'])
+  expect(sent).toEqual([undefined, 'plain', 'plain', key, key, 'next', 'next'])
+})
 
-  it('the GET stream waits before it comes back, even if the server asks for no delay', async () => {
-    server.settings.handle = (request) => {
-      if (request.method !== 'GET') return false
-      request.events('retry: 0\nid: 1\n\n')
-      request.response.end()
-      return true
-    }
-    await open()
-    await until(() => server.received.length > 8)
-    const gets = server.received.filter(({ method }) => method === 'GET')
-    expect((gets.at(-1)?.at ?? 0) - (gets[0]?.at ?? 0)).toBeGreaterThan(15 * (gets.length - 1))
-  })
+it('the GET stream waits before it comes back, even if the server asks for no delay', async () => {
+  server.settings.handle = (request) => {
+    if (request.method !== 'GET') return false
+    request.events('retry: 0\nid: 1\n\n')
+    request.response.end()
+    return true
+  }
+  await open()
+  await until(() => server.received.length > 8)
+  const gets = server.received.filter(({ method }) => method === 'GET')
+  expect((gets.at(-1)?.at ?? 0) - (gets[0]?.at ?? 0)).toBeGreaterThan(15 * (gets.length - 1))
+})
 
-  it('the GET stream notices a lost session', async () => {
-    await open()
-    await until(() => server.streams.size === 1)
-    server.dropSessions()
-    for (const stream of server.streams) stream.end('retry: 20\n\n')
-    await until(() => server.counters.sessionsOpen === 1 && server.streams.size === 1)
-    expect(server.log().filter((method) => method === 'initialize')).toHaveLength(2)
-  })
+it('the GET stream notices a lost session', async () => {
+  await open()
+  await until(() => server.streams.size === 1)
+  server.dropSessions()
+  for (const stream of server.streams) stream.end('retry: 20\n\n')
+  await until(() => server.counters.sessionsOpen === 1 && server.streams.size === 1)
+  expect(server.log().filter((method) => method === 'initialize')).toHaveLength(2)
+})
 
-  it('a GET stream that the server refuses is not opened again, after 404 neither', async () => {
-    server.settings.streamStatus = 404
-    await open()
-    await until(() => harness.notes.some((note) => note.startsWith('no GET stream')))
-    expect(await exchange(transport, call(1))).toHaveLength(1)
-    expect(server.log().filter((method) => method === 'GET' || method === 'initialize')).toHaveLength(2)
-  })
+it('a GET stream that the server refuses is not opened again, after 404 neither', async () => {
+  server.settings.streamStatus = 404
+  await open()
+  await until(() => harness.notes.some((note) => note.startsWith('no GET stream')))
+  expect(await exchange(transport, call(1))).toHaveLength(1)
+  expect(server.log().filter((method) => method === 'GET' || method === 'initialize')).toHaveLength(2)
+})
 
-  it('the GET stream opens after the sign-in that it needed', async () => {
-    server.settings.handle = (request) => {
-      if (request.method !== 'GET' || request.headers.authorization === 'Bearer good') return false
-      request.response.writeHead(401).end()
-      return true
-    }
-    await open()
-    await until(() => harness.refusals.length === 1)
-    harness.token = 'good'
-    await exchange(transport, call(1))
-    await until(() => server.streams.size === 1)
-  })
+it('the GET stream opens after the sign-in that it needed', async () => {
+  server.settings.handle = (request) => {
+    if (request.method !== 'GET' || request.headers.authorization === 'Bearer good') return false
+    request.response.writeHead(401).end()
+    return true
+  }
+  await open()
+  await until(() => harness.refusals.length === 1)
+  harness.token = 'good'
+  await exchange(transport, call(1))
+  await until(() => server.streams.size === 1)
 })
 
 describe('closing', () => {

@@ -12,83 +12,79 @@ const withId = (id: string | string[] | undefined): HttpResponse => ({
 })
 const result = (value: object, id = 1): WireMessage => toWireMessage({ jsonrpc: '2.0', id, result: value })
 
-describe('a session', () => {
-  it.each([
-    ['abc', true],
-    ['a b\tc~', true],
-    ['', true],
-    ['sch\u00F6n', false],
-    ['a\u007F', false],
-    [undefined, true],
-  ])('the session id %j can be sent back: %s', (id, usable) => {
-    expect(hasUsableSessionId(withId(id))).toBe(usable)
-  })
+it.each([
+  ['abc', true],
+  ['a b\tc~', true],
+  ['', true],
+  ['sch\u00F6n', false],
+  ['a\u007F', false],
+  [undefined, true],
+])('the session id %j can be sent back: %s', (id, usable) => {
+  expect(hasUsableSessionId(withId(id))).toBe(usable)
+})
 
-  it.each<
-    [what: string, id: string | string[] | undefined, answer: WireMessage | undefined, headers: object]
-  >([
-    [
-      'both are sent from then on',
-      's1',
-      result({ protocolVersion: '2025-11-25' }),
-      { 'MCP-Session-Id': 's1', 'MCP-Protocol-Version': '2025-11-25' },
-    ],
-    [
-      'without an id',
-      undefined,
-      result({ protocolVersion: '2025-11-25' }),
-      { 'MCP-Protocol-Version': '2025-11-25' },
-    ],
-    [
-      'with an empty one',
-      '',
-      result({ protocolVersion: '2025-11-25' }),
-      { 'MCP-Protocol-Version': '2025-11-25' },
-    ],
-    ['without a revision', 's1', result({}), { 'MCP-Session-Id': 's1' }],
-    ['with a revision that is no text', 's1', result({ protocolVersion: 7 }), { 'MCP-Session-Id': 's1' }],
-    [
-      'with one that no header can hold',
-      's1',
-      result({ protocolVersion: 'a\r\nb: c' }),
-      { 'MCP-Session-Id': 's1' },
-    ],
-    [
-      'with one that is too long',
-      's1',
-      result({ protocolVersion: 'a'.repeat(65) }),
-      { 'MCP-Session-Id': 's1' },
-    ],
-    [
-      'with a long one',
-      's1',
-      result({ protocolVersion: 'a'.repeat(64) }),
-      { 'MCP-Session-Id': 's1', 'MCP-Protocol-Version': 'a'.repeat(64) },
-    ],
-    ['without an answer', 's1', undefined, { 'MCP-Session-Id': 's1' }],
-  ])('the headers of an opened session: %s', (_what, id, answer, headers) => {
-    const lower = (of: object): object =>
-      Object.fromEntries(Object.entries(of).map(([name, value]) => [name.toLowerCase(), value as unknown]))
-    const opened = openedSession(withId(id), answer)
-    expect(lower(opened.headers)).toEqual(lower(headers))
-    expect(opened.id).toBe(id === '' ? undefined : id)
-  })
+it.each<[what: string, id: string | string[] | undefined, answer: WireMessage | undefined, headers: object]>([
+  [
+    'both are sent from then on',
+    's1',
+    result({ protocolVersion: '2025-11-25' }),
+    { 'MCP-Session-Id': 's1', 'MCP-Protocol-Version': '2025-11-25' },
+  ],
+  [
+    'without an id',
+    undefined,
+    result({ protocolVersion: '2025-11-25' }),
+    { 'MCP-Protocol-Version': '2025-11-25' },
+  ],
+  [
+    'with an empty one',
+    '',
+    result({ protocolVersion: '2025-11-25' }),
+    { 'MCP-Protocol-Version': '2025-11-25' },
+  ],
+  ['without a revision', 's1', result({}), { 'MCP-Session-Id': 's1' }],
+  ['with a revision that is no text', 's1', result({ protocolVersion: 7 }), { 'MCP-Session-Id': 's1' }],
+  [
+    'with one that no header can hold',
+    's1',
+    result({ protocolVersion: 'a\r\nb: c' }),
+    { 'MCP-Session-Id': 's1' },
+  ],
+  [
+    'with one that is too long',
+    's1',
+    result({ protocolVersion: 'a'.repeat(65) }),
+    { 'MCP-Session-Id': 's1' },
+  ],
+  [
+    'with a long one',
+    's1',
+    result({ protocolVersion: 'a'.repeat(64) }),
+    { 'MCP-Session-Id': 's1', 'MCP-Protocol-Version': 'a'.repeat(64) },
+  ],
+  ['without an answer', 's1', undefined, { 'MCP-Session-Id': 's1' }],
+])('the headers of an opened session: %s', (_what, id, answer, headers) => {
+  const lower = (of: object): object =>
+    Object.fromEntries(Object.entries(of).map(([name, value]) => [name.toLowerCase(), value as unknown]))
+  const opened = openedSession(withId(id), answer)
+  expect(lower(opened.headers)).toEqual(lower(headers))
+  expect(opened.id).toBe(id === '' ? undefined : id)
+})
 
-  const unknownMethod = toWireMessage({ jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no' } })
-  it.each<[status: number, text: string, answer: WireMessage | undefined, lost: boolean]>([
-    [404, '', undefined, true],
-    [404, '', toWireMessage({ jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'no' } }), true],
-    [404, '', unknownMethod, false],
-    [400, 'No valid session ID provided', undefined, true],
-    [400, 'Bad Request', undefined, false],
-    [400, 'Bad Request', unknownMethod, false],
-    [500, 'session', undefined, false],
-    [403, '', undefined, false],
-  ])('a session is lost with %i %j: %#', (status, text, answer, lost) => {
-    const refused = { status, text, answer, error: undefined }
-    expect(isSessionLost(refused, { id: 's1', headers: {} })).toBe(lost)
-    expect(isSessionLost(refused, { id: undefined, headers: {} })).toBe(false)
-  })
+const unknownMethod = toWireMessage({ jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no' } })
+it.each<[status: number, text: string, answer: WireMessage | undefined, lost: boolean]>([
+  [404, '', undefined, true],
+  [404, '', toWireMessage({ jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'no' } }), true],
+  [404, '', unknownMethod, false],
+  [400, 'No valid session ID provided', undefined, true],
+  [400, 'Bad Request', undefined, false],
+  [400, 'Bad Request', unknownMethod, false],
+  [500, 'session', undefined, false],
+  [403, '', undefined, false],
+])('a session is lost with %i %j: %#', (status, text, answer, lost) => {
+  const refused = { status, text, answer, error: undefined }
+  expect(isSessionLost(refused, { id: 's1', headers: {} })).toBe(lost)
+  expect(isSessionLost(refused, { id: undefined, headers: {} })).toBe(false)
 })
 
 describe('the messages replayed in a new session', () => {

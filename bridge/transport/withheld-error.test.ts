@@ -1,5 +1,5 @@
 import { jsonRpcError, toWireMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { answeredError, withholdError } from './withheld-error.ts'
 
 const request = toWireMessage({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
@@ -25,30 +25,28 @@ async function sent(
   return { delivered, withheld }
 }
 
-describe('withholdError', () => {
-  it('withholdError delivers notifications and the result, and withholds nothing then', async () => {
-    expect(await sent([progress, result])).toEqual({ delivered: [progress, result], withheld: undefined })
-  })
+it('withholdError delivers notifications and the result, and withholds nothing then', async () => {
+  expect(await sent([progress, result])).toEqual({ delivered: [progress, result], withheld: undefined })
+})
 
-  it('withholdError withholds a JSON-RPC error, and delivers it when it is released', async () => {
-    const { delivered, withheld } = await sent([progress, error])
-    expect(delivered).toEqual([progress])
-    expect(withheld?.failure).toMatchObject({ fault: 'refused', status: 400, response: error })
-    await withheld?.release()
-    expect(delivered).toEqual([progress, error])
-  })
+it('withholdError withholds a JSON-RPC error, and delivers it when it is released', async () => {
+  const { delivered, withheld } = await sent([progress, error])
+  expect(delivered).toEqual([progress])
+  expect(withheld?.failure).toMatchObject({ fault: 'refused', status: 400, response: error })
+  await withheld?.release()
+  expect(delivered).toEqual([progress, error])
+})
 
-  it('withholdError withholds a failure, and rejects with it when it is released', async () => {
-    const failure = new Error('cut')
-    const { withheld } = await sent([], failure)
-    expect(withheld?.failure).toBe(failure)
-    await expect(withheld?.release()).rejects.toBe(failure)
-  })
+it('withholdError withholds a failure, and rejects with it when it is released', async () => {
+  const failure = new Error('cut')
+  const { withheld } = await sent([], failure)
+  expect(withheld?.failure).toBe(failure)
+  await expect(withheld?.release()).rejects.toBe(failure)
+})
 
-  it('withholdError withholds the responses that the caller chooses', async () => {
-    expect((await sent([error], undefined, () => false)).delivered).toEqual([error])
-    expect((await sent([progress, result], undefined, () => true)).delivered).toEqual([progress])
-  })
+it('withholdError withholds the responses that the caller chooses', async () => {
+  expect((await sent([error], undefined, () => false)).delivered).toEqual([error])
+  expect((await sent([progress, result], undefined, () => true)).delivered).toEqual([progress])
 })
 
 it('an error that came with 200 becomes a failure without a status', () => {

@@ -105,22 +105,20 @@ describe('cookies', () => {
   })
 })
 
-describe('the page', () => {
-  it('the browser reads the page by a function in the tab', async () => {
-    const view = { cookies: [{ name: 'a', value: 'b' }], entries: [] }
-    const execute = provide('scripting.executeScript', async () => [{ frameId: 0, result: view }])
-    expect(await createBrowser().page(page, ['session'])).toEqual(view)
-    expect(execute.mock.calls[0]?.[0]).toMatchObject({ target: { tabId: 7 }, args: [['session']] })
-  })
+it('the browser reads the page by a function in the tab', async () => {
+  const view = { cookies: [{ name: 'a', value: 'b' }], entries: [] }
+  const execute = provide('scripting.executeScript', async () => [{ frameId: 0, result: view }])
+  expect(await createBrowser().page(page, ['session'])).toEqual(view)
+  expect(execute.mock.calls[0]?.[0]).toMatchObject({ target: { tabId: 7 }, args: [['session']] })
+})
 
-  it.each([
-    ['the browser does not let anyone in', () => Promise.reject(new Error('Cannot access contents'))],
-    ['the script came to nothing', () => Promise.resolve([{ frameId: 0 }])],
-    ['there is no frame', () => Promise.resolve([])],
-  ])('the browser reports the page as refused when %s', async (_when, execute) => {
-    provide('scripting.executeScript', execute)
-    expect(await createBrowser().page(page, [])).toBe('refused')
-  })
+it.each([
+  ['the browser does not let anyone in', () => Promise.reject(new Error('Cannot access contents'))],
+  ['the script came to nothing', () => Promise.resolve([{ frameId: 0 }])],
+  ['there is no frame', () => Promise.resolve([])],
+])('the browser reports the page as refused when %s', async (_when, execute) => {
+  provide('scripting.executeScript', execute)
+  expect(await createBrowser().page(page, [])).toBe('refused')
 })
 
 describe('permissions', () => {
@@ -155,47 +153,43 @@ describe('permissions', () => {
   )
 })
 
-describe('an intent', () => {
-  it('an intent is taken once, and passed to the browser before the first await', async () => {
-    const set = vi.spyOn(fakeBrowser.storage.session, 'set')
-    const browser = createBrowser()
-    browser.setIntent({ kind: 'test', tabId: 7 })
-    expect(set).toHaveBeenCalledOnce()
-    expect(await browser.takeIntent()).toMatchObject({ kind: 'test', tabId: 7 })
-    expect(await browser.takeIntent()).toBeUndefined()
-  })
-
-  it('an intent expires after a minute', async () => {
-    vi.useFakeTimers({ now: 1_000_000, toFake: ['Date'] })
-    const browser = createBrowser()
-    browser.setIntent({ kind: 'read', tabId: 0 })
-    vi.setSystemTime(1_059_999)
-    expect(await browser.takeIntent()).toMatchObject({ kind: 'read', tabId: 0 })
-    browser.setIntent({ kind: 'read', tabId: 0 })
-    vi.setSystemTime(1_119_999)
-    expect(await browser.takeIntent()).toBeUndefined()
-  })
+it('an intent is taken once, and passed to the browser before the first await', async () => {
+  const set = vi.spyOn(fakeBrowser.storage.session, 'set')
+  const browser = createBrowser()
+  browser.setIntent({ kind: 'test', tabId: 7 })
+  expect(set).toHaveBeenCalledOnce()
+  expect(await browser.takeIntent()).toMatchObject({ kind: 'test', tabId: 7 })
+  expect(await browser.takeIntent()).toBeUndefined()
 })
 
-describe('settings', () => {
-  it('settings are stored for the next start, and empty at first', async () => {
-    const browser = createBrowser()
-    expect(await browser.loadSettings()).toEqual({ version: 1, profiles: [] })
-    const profile = {
-      id: 'a',
-      label: 'Staging',
-      appUrl: 'https://app.example.com',
-      baseUrl: 'https://mcp.example.com',
-      cookieName: undefined,
-    }
-    await browser.saveSettings({ version: 1, profiles: [profile] })
-    expect((await createBrowser().loadSettings()).profiles).toEqual([profile])
-  })
+it('an intent expires after a minute', async () => {
+  vi.useFakeTimers({ now: 1_000_000, toFake: ['Date'] })
+  const browser = createBrowser()
+  browser.setIntent({ kind: 'read', tabId: 0 })
+  vi.setSystemTime(1_059_999)
+  expect(await browser.takeIntent()).toMatchObject({ kind: 'read', tabId: 0 })
+  browser.setIntent({ kind: 'read', tabId: 0 })
+  vi.setSystemTime(1_119_999)
+  expect(await browser.takeIntent()).toBeUndefined()
+})
 
-  it('damaged settings do not keep the popup from opening', async () => {
-    await fakeBrowser.storage.local.set({ settings: { version: 'x', profiles: 7 } })
-    expect(await createBrowser().loadSettings()).toEqual({ version: 1, profiles: [] })
-  })
+it('settings are stored for the next start, and empty at first', async () => {
+  const browser = createBrowser()
+  expect(await browser.loadSettings()).toEqual({ version: 1, profiles: [] })
+  const profile = {
+    id: 'a',
+    label: 'Staging',
+    appUrl: 'https://app.example.com',
+    baseUrl: 'https://mcp.example.com',
+    cookieName: undefined,
+  }
+  await browser.saveSettings({ version: 1, profiles: [profile] })
+  expect((await createBrowser().loadSettings()).profiles).toEqual([profile])
+})
+
+it('damaged settings do not keep the popup from opening', async () => {
+  await fakeBrowser.storage.local.set({ settings: { version: 'x', profiles: 7 } })
+  expect(await createBrowser().loadSettings()).toEqual({ version: 1, profiles: [] })
 })
 
 describe('a change of the session', () => {
@@ -264,31 +258,29 @@ it('a timer calls back once, unless it was cancelled', () => {
   expect([first.mock.calls.length, second.mock.calls.length]).toEqual([1, 0])
 })
 
-describe('the browser of the settings page', () => {
-  it('the browser of the settings page lists allowed sites and revokes a permission', async () => {
-    provide('permissions.getAll', async () => ({ origins: ['https://app.example.com/*'], permissions: [] }))
-    const remove = provide('permissions.remove', async () => true)
-    const browser = createSettingsBrowser()
-    expect(await browser.allowed()).toEqual(['https://app.example.com/*'])
-    await browser.forget(['https://app.example.com/*'])
-    expect(remove).toHaveBeenCalledExactlyOnceWith({ origins: ['https://app.example.com/*'] })
-  })
+it('the browser of the settings page lists allowed sites and revokes a permission', async () => {
+  provide('permissions.getAll', async () => ({ origins: ['https://app.example.com/*'], permissions: [] }))
+  const remove = provide('permissions.remove', async () => true)
+  const browser = createSettingsBrowser()
+  expect(await browser.allowed()).toEqual(['https://app.example.com/*'])
+  await browser.forget(['https://app.example.com/*'])
+  expect(remove).toHaveBeenCalledExactlyOnceWith({ origins: ['https://app.example.com/*'] })
+})
 
-  it('the browser of the settings page returns to the tab and closes the settings page', async () => {
-    const app = await fakeBrowser.tabs.create({ url: 'https://app.example.com/' })
-    const own = await fakeBrowser.tabs.create({ url: 'chrome-extension://x/options.html', active: true })
-    provide('tabs.getCurrent', async () => own)
-    const remove = provide('tabs.remove', async () => {})
-    expect(await createSettingsBrowser().returnTo(app.id ?? -1)).toBe(true)
-    const tabs = await fakeBrowser.tabs.query({})
-    expect(tabs.find((tab: { id?: number }) => tab.id === app.id)?.active).toBe(true)
-    expect(remove).toHaveBeenCalledExactlyOnceWith(own.id)
-  })
+it('the browser of the settings page returns to the tab and closes the settings page', async () => {
+  const app = await fakeBrowser.tabs.create({ url: 'https://app.example.com/' })
+  const own = await fakeBrowser.tabs.create({ url: 'chrome-extension://x/options.html', active: true })
+  provide('tabs.getCurrent', async () => own)
+  const remove = provide('tabs.remove', async () => {})
+  expect(await createSettingsBrowser().returnTo(app.id ?? -1)).toBe(true)
+  const tabs = await fakeBrowser.tabs.query({})
+  expect(tabs.find((tab: { id?: number }) => tab.id === app.id)?.active).toBe(true)
+  expect(remove).toHaveBeenCalledExactlyOnceWith(own.id)
+})
 
-  it('the browser of the settings page keeps the settings page open when the tab is gone', async () => {
-    provide('tabs.update', () => Promise.reject(new Error('No tab with id')))
-    const remove = provide('tabs.remove', async () => {})
-    expect(await createSettingsBrowser().returnTo(99)).toBe(false)
-    expect(remove).not.toHaveBeenCalled()
-  })
+it('the browser of the settings page keeps the settings page open when the tab is gone', async () => {
+  provide('tabs.update', () => Promise.reject(new Error('No tab with id')))
+  const remove = provide('tabs.remove', async () => {})
+  expect(await createSettingsBrowser().returnTo(99)).toBe(false)
+  expect(remove).not.toHaveBeenCalled()
 })

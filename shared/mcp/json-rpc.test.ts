@@ -88,75 +88,68 @@ test.each([
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-describe('readMessage', () => {
-  it.each([
-    ['{"jsonrpc":"2.0","id":1,"method":"a"}', { kind: 'request', id: 1, method: 'a' }],
-    ['{"jsonrpc":"2.0","id":"x","method":"a","params":{}}', { kind: 'request', id: 'x', method: 'a' }],
-    ['{"method":"a","jsonrpc":"2.0"}', { kind: 'notification', method: 'a' }],
-    ['{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":""}}', { kind: 'response', id: 2, isError: true }],
-    ['{"jsonrpc":"2.0","result":{"id":3,"method":"x"},"id":4}', { kind: 'response', id: 4, isError: false }],
-    ['{"jsonrpc":"2.0","id":1,"method":"a","id":2,"method":"b"}', { kind: 'request', id: 2, method: 'b' }],
-    [
-      String.raw`{"jsonrpc":"2.0","\u0069d":7,"m\u0065thod":"\u0061"}`,
-      { kind: 'request', id: 7, method: 'a' },
-    ],
-    [' [1,{}] ', { kind: 'batch' }],
-    ['{"jsonrpc":"2.0","id":1e999,"method":"a"}', { kind: 'invalid', id: undefined }],
-    ['{"jsonrpc":"2.0","id":8,"method":"a","params":[]}', { kind: 'invalid', id: 8 }],
-    ['{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}', { kind: 'invalid', id: undefined }],
-    ['', { kind: 'invalid', id: undefined, reason: 'not valid JSON in UTF-8' }],
-    ['{"jsonrpc":"2.0","method":"a\nb"}', { kind: 'invalid', reason: 'not valid JSON in UTF-8' }],
-  ])('readMessage: %s', (text, expected) => {
-    expect(readMessage(bytes(text)).envelope).toMatchObject(expected)
-    expect(readMessageText(text).envelope).toMatchObject(expected)
-  })
-
-  it('readMessage drops a byte order mark', () => {
-    const { envelope, text } = readMessage(bytes('\u{feff}{"jsonrpc":"2.0","method":"a"}'))
-    expect([envelope.kind, text]).toEqual(['notification', '{"jsonrpc":"2.0","method":"a"}'])
-  })
-
-  it('readMessage rejects invalid UTF-8, in small and large messages', () => {
-    for (const length of [10, 100_000]) {
-      const text = bytes(`{"jsonrpc":"2.0","id":1,"method":"${'a'.repeat(length)}"}`)
-      expect(readMessage(text).envelope.kind).toBe('request')
-      text[text.length - 4] = 0xff
-      expect(readMessage(text).envelope).toMatchObject({ kind: 'invalid', reason: 'not valid JSON in UTF-8' })
-    }
-  })
-
-  it('readMessage finds the id at the end of a large message, however deeply the rest is nested', () => {
-    const deep = '['.repeat(200_000) + ']'.repeat(200_000)
-    const text = `{"jsonrpc":"2.0","result":{"id":1,"x":${deep}},"id":99}`
-    expect(readMessageText(text).envelope).toEqual({ kind: 'response', id: 99, isError: false })
-    expect(readMessageText(text.replace(']]', '],]')).envelope.kind).toBe('invalid')
-  })
-
-  it('readMessage turns line breaks between tokens into spaces, so that the message is one line', () => {
-    const { text } = readMessageText('{"jsonrpc":"2.0",\r\n"method":"a"\n}')
-    expect(text).toBe('{"jsonrpc":"2.0",  "method":"a" }')
-  })
+it.each([
+  ['{"jsonrpc":"2.0","id":1,"method":"a"}', { kind: 'request', id: 1, method: 'a' }],
+  ['{"jsonrpc":"2.0","id":"x","method":"a","params":{}}', { kind: 'request', id: 'x', method: 'a' }],
+  ['{"method":"a","jsonrpc":"2.0"}', { kind: 'notification', method: 'a' }],
+  ['{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":""}}', { kind: 'response', id: 2, isError: true }],
+  ['{"jsonrpc":"2.0","result":{"id":3,"method":"x"},"id":4}', { kind: 'response', id: 4, isError: false }],
+  ['{"jsonrpc":"2.0","id":1,"method":"a","id":2,"method":"b"}', { kind: 'request', id: 2, method: 'b' }],
+  [String.raw`{"jsonrpc":"2.0","\u0069d":7,"m\u0065thod":"\u0061"}`, { kind: 'request', id: 7, method: 'a' }],
+  [' [1,{}] ', { kind: 'batch' }],
+  ['{"jsonrpc":"2.0","id":1e999,"method":"a"}', { kind: 'invalid', id: undefined }],
+  ['{"jsonrpc":"2.0","id":8,"method":"a","params":[]}', { kind: 'invalid', id: 8 }],
+  ['{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}', { kind: 'invalid', id: undefined }],
+  ['', { kind: 'invalid', id: undefined, reason: 'not valid JSON in UTF-8' }],
+  ['{"jsonrpc":"2.0","method":"a\nb"}', { kind: 'invalid', reason: 'not valid JSON in UTF-8' }],
+])('readMessage: %s', (text, expected) => {
+  expect(readMessage(bytes(text)).envelope).toMatchObject(expected)
+  expect(readMessageText(text).envelope).toMatchObject(expected)
 })
 
-describe('batch', () => {
-  it('a batch is split into its messages, of which some may be invalid', () => {
-    const batch = readMessageText(
-      '[ {"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0", "method":"b"},7,[{}]]',
-    )
-    const parts = splitBatch(batch)
-    expect(parts.map(({ text }) => text)).toEqual([
-      '{"jsonrpc":"2.0","id":1,"method":"a"}',
-      '{"jsonrpc":"2.0","method":"b"}',
-      '7',
-      '[{}]',
-    ])
-    expect(parts.map((part) => part.envelope.kind)).toEqual(['request', 'notification', 'invalid', 'invalid'])
-    expect(requestIds(batch).size).toBe(1)
-  })
+it('readMessage drops a byte order mark', () => {
+  const { envelope, text } = readMessage(bytes('\u{feff}{"jsonrpc":"2.0","method":"a"}'))
+  expect([envelope.kind, text]).toEqual(['notification', '{"jsonrpc":"2.0","method":"a"}'])
+})
 
-  it('a batch of more than ten thousand messages counts as empty', () => {
-    expect(splitBatch(readMessageText(`[${'1,'.repeat(10_000)}1]`))).toEqual([])
-  })
+it('readMessage rejects invalid UTF-8, in small and large messages', () => {
+  for (const length of [10, 100_000]) {
+    const text = bytes(`{"jsonrpc":"2.0","id":1,"method":"${'a'.repeat(length)}"}`)
+    expect(readMessage(text).envelope.kind).toBe('request')
+    text[text.length - 4] = 0xff
+    expect(readMessage(text).envelope).toMatchObject({ kind: 'invalid', reason: 'not valid JSON in UTF-8' })
+  }
+})
+
+it('readMessage finds the id at the end of a large message, however deeply the rest is nested', () => {
+  const deep = '['.repeat(200_000) + ']'.repeat(200_000)
+  const text = `{"jsonrpc":"2.0","result":{"id":1,"x":${deep}},"id":99}`
+  expect(readMessageText(text).envelope).toEqual({ kind: 'response', id: 99, isError: false })
+  expect(readMessageText(text.replace(']]', '],]')).envelope.kind).toBe('invalid')
+})
+
+it('readMessage turns line breaks between tokens into spaces, so that the message is one line', () => {
+  const { text } = readMessageText('{"jsonrpc":"2.0",\r\n"method":"a"\n}')
+  expect(text).toBe('{"jsonrpc":"2.0",  "method":"a" }')
+})
+
+it('a batch is split into its messages, of which some may be invalid', () => {
+  const batch = readMessageText(
+    '[ {"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0", "method":"b"},7,[{}]]',
+  )
+  const parts = splitBatch(batch)
+  expect(parts.map(({ text }) => text)).toEqual([
+    '{"jsonrpc":"2.0","id":1,"method":"a"}',
+    '{"jsonrpc":"2.0","method":"b"}',
+    '7',
+    '[{}]',
+  ])
+  expect(parts.map((part) => part.envelope.kind)).toEqual(['request', 'notification', 'invalid', 'invalid'])
+  expect(requestIds(batch).size).toBe(1)
+})
+
+it('a batch of more than ten thousand messages counts as empty', () => {
+  expect(splitBatch(readMessageText(`[${'1,'.repeat(10_000)}1]`))).toEqual([])
 })
 
 describe('wire messages', () => {

@@ -17,17 +17,15 @@ test('a code has status 400 unless its specification names another', () => {
   expect(new OAuthError('invalid_grant', 'x').status).toBe(400)
 })
 
-describe('OAuthError', () => {
-  it('an OAuthError takes another status from the caller', () => {
-    expect(new OAuthError('temporarily_unavailable', 'slow down', { status: 429 }).status).toBe(429)
-  })
+it('an OAuthError takes another status from the caller', () => {
+  expect(new OAuthError('temporarily_unavailable', 'slow down', { status: 429 }).status).toBe(429)
+})
 
-  it('an OAuthError keeps its cause for the log, out of the body', () => {
-    const cause = new Error('private')
-    const error = new OAuthError('server_error', 'try again', { cause })
-    expect(error.cause).toBe(cause)
-    expect(JSON.stringify(oauthErrorBody(error))).not.toContain('private')
-  })
+it('an OAuthError keeps its cause for the log, out of the body', () => {
+  const cause = new Error('private')
+  const error = new OAuthError('server_error', 'try again', { cause })
+  expect(error.cause).toBe(cause)
+  expect(JSON.stringify(oauthErrorBody(error))).not.toContain('private')
 })
 
 describe('OAuth 2.1 3.2.4, RFC 6749 5.2: error_description has the characters of RFC 6749 section 5.2 only', () => {

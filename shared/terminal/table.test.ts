@@ -33,19 +33,17 @@ describe('a list of definitions', () => {
   })
 })
 
-describe('a paragraph', () => {
-  it('a paragraph is folded at its width', () => {
-    expect(paragraph('one two three', 7)).toBe('one two\nthree')
-    expect(paragraph('one two three')).toBe('one two three')
-  })
+it('a paragraph is folded at its width', () => {
+  expect(paragraph('one two three', 7)).toBe('one two\nthree')
+  expect(paragraph('one two three')).toBe('one two three')
+})
 
-  it.each([
-    [undefined, 100],
-    [0, 100],
-    [20, 40],
-    [80, 80],
-    [300, 100],
-  ])('a paragraph on a terminal of %s columns is %d wide', (columns, width) => {
-    expect(lineWidth(columns)).toBe(width)
-  })
+it.each([
+  [undefined, 100],
+  [0, 100],
+  [20, 40],
+  [80, 80],
+  [300, 100],
+])('a paragraph on a terminal of %s columns is %d wide', (columns, width) => {
+  expect(lineWidth(columns)).toBe(width)
 })

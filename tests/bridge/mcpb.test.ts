@@ -38,39 +38,37 @@ function unpack(archive: Buffer, target: string): void {
   }
 }
 
-describe('an archive', () => {
-  it.each(['', '/a', 'a/', '../a', 'a/../b', './a', String.raw`a\b`, 'a//b'])(
-    'an archive has no file %j',
-    (name) => {
-      expect(() => zipArchive([{ name, content: Buffer.alloc(0) }])).toThrow(RangeError)
-    },
+it.each(['', '/a', 'a/', '../a', 'a/../b', './a', String.raw`a\b`, 'a//b'])(
+  'an archive has no file %j',
+  (name) => {
+    expect(() => zipArchive([{ name, content: Buffer.alloc(0) }])).toThrow(RangeError)
+  },
+)
+
+it('an archive is the same for the same files, and smaller than they are', () => {
+  const entries: ZipEntry[] = [{ name: 'a', content: Buffer.alloc(10_000, 'x') }]
+  expect(zipArchive(entries)).toEqual(zipArchive(entries))
+  expect(zipArchive(entries).length).toBeLessThan(300)
+})
+
+it('an archive can be read by unzip', () => {
+  const file = join(folder, 'a.mcpb')
+  writeFileSync(
+    file,
+    zipArchive([
+      { name: 'stored', content: Buffer.from('a') },
+      { name: 'deep/packed.txt', content: Buffer.alloc(1000, 'b'), isExecutable: true },
+    ]),
   )
-
-  it('an archive is the same for the same files, and smaller than they are', () => {
-    const entries: ZipEntry[] = [{ name: 'a', content: Buffer.alloc(10_000, 'x') }]
-    expect(zipArchive(entries)).toEqual(zipArchive(entries))
-    expect(zipArchive(entries).length).toBeLessThan(300)
-  })
-
-  it('an archive can be read by unzip', () => {
-    const file = join(folder, 'a.mcpb')
-    writeFileSync(
-      file,
-      zipArchive([
-        { name: 'stored', content: Buffer.from('a') },
-        { name: 'deep/packed.txt', content: Buffer.alloc(1000, 'b'), isExecutable: true },
-      ]),
-    )
-    try {
-      execFileSync('unzip', ['-q', file, '-d', join(folder, 'out')], { stdio: 'pipe' })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
-      throw error
-    }
-    expect(readFileSync(join(folder, 'out', 'stored'), 'utf8')).toBe('a')
-    expect(readFileSync(join(folder, 'out', 'deep', 'packed.txt'), 'utf8')).toBe('b'.repeat(1000))
-    expect(statSync(join(folder, 'out', 'deep', 'packed.txt')).mode % 0o1000).toBe(0o755)
-  })
+  try {
+    execFileSync('unzip', ['-q', file, '-d', join(folder, 'out')], { stdio: 'pipe' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  expect(readFileSync(join(folder, 'out', 'stored'), 'utf8')).toBe('a')
+  expect(readFileSync(join(folder, 'out', 'deep', 'packed.txt'), 'utf8')).toBe('b'.repeat(1000))
+  expect(statSync(join(folder, 'out', 'deep', 'packed.txt')).mode % 0o1000).toBe(0o755)
 })
 
 describe('the manifest', () => {
@@ -127,7 +125,7 @@ describe('the manifest', () => {
 describe('native parts of the keychain', () => {
   const lockfile = readFileSync(join(root, 'package-lock.json'), 'utf8')
 
-  it('locks native parts for every system of desktop clients, all of one version', () => {
+  it('the lockfile has native parts for every system of desktop clients, all of one version', () => {
     const { version } = lockedPackage(lockfile, 'keytar')
     for (const name of desktopParts) {
       expect(lockedPackage(lockfile, name)).toMatchObject({ version, integrity: /^sha512-/ })
@@ -135,7 +133,7 @@ describe('native parts of the keychain', () => {
     expect(() => lockedPackage(lockfile, '@napi-rs/keyring-plan9')).toThrow('npm install')
   })
 
-  it('unpacks native parts only if they match the lockfile', () => {
+  it('native parts are unpacked only if they match the lockfile', () => {
     const source = join(folder, 'source')
     mkdirSync(source)
     writeFileSync(join(source, 'package.json'), '{"name":"part","version":"1.0.0"}')

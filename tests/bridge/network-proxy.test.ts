@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { type Certificates, makeCertificates } from '../support/bridge/http/certificate-fixture.ts'
 import { serveProxy, type TestProxy } from '../support/bridge/http/proxy-fixture.ts'
 import type { BridgeOptions } from '../support/bridge/process/bridge-child.ts'
@@ -37,32 +37,30 @@ const ways: Readonly<Record<string, (scene: Scene) => BridgeOptions>> = {
   }),
 }
 
-describe('a proxy with a password', () => {
-  it.each(Object.keys(ways))(
-    'a proxy with a password named by %s carries everything, and its password is in no output and no file',
-    (way) =>
-      staged(async (stage) => {
-        const scene = await setScene(stage)
-        const options = ways[way]?.(scene) ?? {}
-        const given = new Set(stage.files().keys())
-        const bridge = stage.bridge('https://mcp.test/mcp', {
-          ...options,
-          flags: [...(options.flags ?? []), '--debug'],
-        })
-        expect(await bridge.initialize()).toHaveProperty('result.serverInfo.name', 'remote')
-        expect(await bridge.ask('tools/list')).toHaveProperty('result.tools')
-        expect(await bridge.call('echo', { text: 'through' })).toBe('through')
-        expect(new Set(scene.proxy.lines)).toEqual(new Set(['CONNECT mcp.test:443']))
-        bridge.endInput()
-        expect(await bridge.over).toMatchObject({ code: 0 })
+it.each(Object.keys(ways))(
+  'a proxy with a password named by %s carries everything, and its password is in no output and no file',
+  (way) =>
+    staged(async (stage) => {
+      const scene = await setScene(stage)
+      const options = ways[way]?.(scene) ?? {}
+      const given = new Set(stage.files().keys())
+      const bridge = stage.bridge('https://mcp.test/mcp', {
+        ...options,
+        flags: [...(options.flags ?? []), '--debug'],
+      })
+      expect(await bridge.initialize()).toHaveProperty('result.serverInfo.name', 'remote')
+      expect(await bridge.ask('tools/list')).toHaveProperty('result.tools')
+      expect(await bridge.call('echo', { text: 'through' })).toBe('through')
+      expect(new Set(scene.proxy.lines)).toEqual(new Set(['CONNECT mcp.test:443']))
+      bridge.endInput()
+      expect(await bridge.over).toMatchObject({ code: 0 })
 
-        const written = [...stage.files()].filter(([name]) => !given.has(name))
-        expect(written.some(([name]) => name.includes('logs/'))).toBe(true)
-        const everything = [bridge.stderr(), JSON.stringify(bridge.messages), ...written.flat()].join('\n')
-        const encoded = Buffer.from(credentials).toString('base64')
-        for (const form of [password, encodeURIComponent(password), encoded, 'somebody']) {
-          expect(everything).not.toContain(form)
-        }
-      })(),
-  )
-})
+      const written = [...stage.files()].filter(([name]) => !given.has(name))
+      expect(written.some(([name]) => name.includes('logs/'))).toBe(true)
+      const everything = [bridge.stderr(), JSON.stringify(bridge.messages), ...written.flat()].join('\n')
+      const encoded = Buffer.from(credentials).toString('base64')
+      for (const form of [password, encodeURIComponent(password), encoded, 'somebody']) {
+        expect(everything).not.toContain(form)
+      }
+    })(),
+)

@@ -44,31 +44,29 @@ function startLongServer(
 const callsOf = (server: Remote): number =>
   server.received.filter(({ body }) => body['method'] === 'tools/call').length
 
-describe('megabytes', () => {
-  it.each([
-    ['legacy', 'legacy'],
-    ['legacy', 'modern'],
-    ['modern', 'modern'],
-  ] as const)(
-    'megabytes of a %s client and a %s server arrive unchanged, and memory stays bounded',
-    (client, era) =>
-      staged(async (stage) => {
-        const text = longText(10 * megabyte)
-        const server = await startLongServer(stage, era, text)
-        const bridge = stage.bridge(server.url)
-        if (client === 'modern') bridge.speakModern()
-        else await bridge.initialize()
-        expect(digest(await bridge.call('long'))).toBe(digest(text))
-        if (client === era) expect(peakMegabytes(bridge)).toBeLessThan(180)
-        const half = text.slice(0, text.length / 2)
-        await bridge.call('take', { text: half, after: 1 })
-        const sent = server.received.findLast(({ body }) => body['method'] === 'tools/call')
-        const params = sent?.body['params'] as { arguments: Record<string, unknown> } | undefined
-        expect(digest(params?.arguments['text'])).toBe(digest(half))
-        expect(params?.arguments['after']).toBe(1)
-      })(),
-  )
-})
+it.each([
+  ['legacy', 'legacy'],
+  ['legacy', 'modern'],
+  ['modern', 'modern'],
+] as const)(
+  'megabytes of a %s client and a %s server arrive unchanged, and memory stays bounded',
+  (client, era) =>
+    staged(async (stage) => {
+      const text = longText(10 * megabyte)
+      const server = await startLongServer(stage, era, text)
+      const bridge = stage.bridge(server.url)
+      if (client === 'modern') bridge.speakModern()
+      else await bridge.initialize()
+      expect(digest(await bridge.call('long'))).toBe(digest(text))
+      if (client === era) expect(peakMegabytes(bridge)).toBeLessThan(180)
+      const half = text.slice(0, text.length / 2)
+      await bridge.call('take', { text: half, after: 1 })
+      const sent = server.received.findLast(({ body }) => body['method'] === 'tools/call')
+      const params = sent?.body['params'] as { arguments: Record<string, unknown> } | undefined
+      expect(digest(params?.arguments['text'])).toBe(digest(half))
+      expect(params?.arguments['after']).toBe(1)
+    })(),
+)
 
 describe('backpressure', () => {
   it(

@@ -98,14 +98,12 @@ describe('the answer to the client', () => {
   })
 })
 
-describe('PKCE', () => {
-  it('OAuth 2.1 7.5.2: PKCE is required of a client with a secret, too', async () => {
-    const { client_id: id } = await drawbridge.register({ token_endpoint_auth_method: 'client_secret_post' })
-    const { url } = await drawbridge.browser().visit(drawbridge.authorizeUrl(id, { code_challenge: '' }))
-    expect(url.origin + url.pathname).toBe(redirectUri)
-    expect(url.searchParams.get('error')).toBe('invalid_request')
-    expect(url.searchParams.has('code')).toBe(false)
-  })
+it('OAuth 2.1 7.5.2: PKCE is required of a client with a secret, too', async () => {
+  const { client_id: id } = await drawbridge.register({ token_endpoint_auth_method: 'client_secret_post' })
+  const { url } = await drawbridge.browser().visit(drawbridge.authorizeUrl(id, { code_challenge: '' }))
+  expect(url.origin + url.pathname).toBe(redirectUri)
+  expect(url.searchParams.get('error')).toBe('invalid_request')
+  expect(url.searchParams.has('code')).toBe(false)
 })
 
 describe('the redemption', () => {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { variableOf } from '@drawbridge/shared/settings/setting.ts'
 import { settings } from '../../server/config/setting-table.ts'
 import { parseSecretKeySource, parseStore } from '../../server/config/store-address.ts'
@@ -27,41 +27,39 @@ const compose = readYaml('deploy/compose.yaml') as {
 }
 const { drawbridge, postgres } = compose.services
 
-describe('deploy/compose.yaml', () => {
-  it('deploy/compose.yaml sets existing variables to valid values', () => {
-    const known: readonly string[] = settings.map(variableOf)
-    for (const name of Object.keys(drawbridge.environment)) expect(known).toContain(name)
-    const store = drawbridge.environment['DRAWBRIDGE_STORE']?.replace(/\$\{[^}]*\}/, 'secret') ?? ''
-    expect(parseStore(store)).toMatchObject({ kind: 'postgres' })
-    expect(new URL(store)).toMatchObject({
-      hostname: 'postgres',
-      username: postgres.environment['POSTGRES_USER'],
-      pathname: `/${postgres.environment['POSTGRES_DB']}`,
-    })
-    expect(parseSecretKeySource(drawbridge.environment['DRAWBRIDGE_SECRET_KEYS'] ?? '')).toEqual({
-      kind: 'file',
-      path: '/run/secrets/secret-keys',
-    })
+it('deploy/compose.yaml sets existing variables to valid values', () => {
+  const known: readonly string[] = settings.map(variableOf)
+  for (const name of Object.keys(drawbridge.environment)) expect(known).toContain(name)
+  const store = drawbridge.environment['DRAWBRIDGE_STORE']?.replace(/\$\{[^}]*\}/, 'secret') ?? ''
+  expect(parseStore(store)).toMatchObject({ kind: 'postgres' })
+  expect(new URL(store)).toMatchObject({
+    hostname: 'postgres',
+    username: postgres.environment['POSTGRES_USER'],
+    pathname: `/${postgres.environment['POSTGRES_DB']}`,
   })
+  expect(parseSecretKeySource(drawbridge.environment['DRAWBRIDGE_SECRET_KEYS'] ?? '')).toEqual({
+    kind: 'file',
+    path: '/run/secrets/secret-keys',
+  })
+})
 
-  it('deploy/compose.yaml holds no secret', () => {
-    expect(postgres.environment['POSTGRES_PASSWORD']).toMatch(/^\$\{POSTGRES_PASSWORD:\?/)
-    expect(drawbridge.secrets).toEqual(Object.keys(compose.secrets))
-  })
+it('deploy/compose.yaml holds no secret', () => {
+  expect(postgres.environment['POSTGRES_PASSWORD']).toMatch(/^\$\{POSTGRES_PASSWORD:\?/)
+  expect(drawbridge.secrets).toEqual(Object.keys(compose.secrets))
+})
 
-  it('deploy/compose.yaml brings the files that settings name, at the paths of every other recipe', () => {
-    expect(drawbridge.volumes).toEqual(['./config:/etc/drawbridge:ro'])
-  })
+it('deploy/compose.yaml brings the files that settings name, at the paths of every other recipe', () => {
+  expect(drawbridge.volumes).toEqual(['./config:/etc/drawbridge:ro'])
+})
 
-  it('deploy/compose.yaml waits for the database, and gives it a volume', () => {
-    expect(drawbridge.depends_on).toEqual({ postgres: { condition: 'service_healthy' } })
-    expect(postgres.healthcheck?.test.join(' ')).toContain('pg_isready')
-    expect(postgres.volumes?.[0]?.split(':')[0]).toBe(Object.keys(compose.volumes)[0])
-  })
+it('deploy/compose.yaml waits for the database, and gives it a volume', () => {
+  expect(drawbridge.depends_on).toEqual({ postgres: { condition: 'service_healthy' } })
+  expect(postgres.healthcheck?.test.join(' ')).toContain('pg_isready')
+  expect(postgres.volumes?.[0]?.split(':')[0]).toBe(Object.keys(compose.volumes)[0])
+})
 
-  it('deploy/compose.yaml gives the program few privileges, on this computer alone, and time to drain', () => {
-    expect(drawbridge).toMatchObject({ read_only: true, cap_drop: ['ALL'], ports: ['127.0.0.1:8787:8787'] })
-    expect(Number.parseInt(drawbridge.stop_grace_period, 10)).toBeGreaterThan(30)
-    expect(existsSync(join(root, 'deploy', drawbridge.build ?? '', 'Dockerfile'))).toBe(true)
-  })
+it('deploy/compose.yaml gives the program few privileges, on this computer alone, and time to drain', () => {
+  expect(drawbridge).toMatchObject({ read_only: true, cap_drop: ['ALL'], ports: ['127.0.0.1:8787:8787'] })
+  expect(Number.parseInt(drawbridge.stop_grace_period, 10)).toBeGreaterThan(30)
+  expect(existsSync(join(root, 'deploy', drawbridge.build ?? '', 'Dockerfile'))).toBe(true)
 })

@@ -28,31 +28,29 @@ const copies = (
       return { from, sources: words.slice(0, -1), target: words.at(-1) ?? '' }
     })
 
-describe('the image', () => {
-  it('the image builds in two stages, the last without sources and npm packages', () => {
-    expect(stageStarts).toHaveLength(2)
-    expect(copies(final).flatMap(({ sources }) => sources)).toEqual([
-      '/src/server/launcher.cjs',
-      '/src/server/dist/',
-      'LICENSE',
-    ])
-    expect(final.join('\n')).not.toMatch(/npm |apt|curl/)
-  })
+it('the image builds in two stages, the last without sources and npm packages', () => {
+  expect(stageStarts).toHaveLength(2)
+  expect(copies(final).flatMap(({ sources }) => sources)).toEqual([
+    '/src/server/launcher.cjs',
+    '/src/server/dist/',
+    'LICENSE',
+  ])
+  expect(final.join('\n')).not.toMatch(/npm |apt|curl/)
+})
 
-  it('the image runs without privileges, stops by SIGTERM, and has a health check', () => {
-    for (const line of ['USER 1000:1000', 'STOPSIGNAL SIGTERM', 'EXPOSE 8787', 'VOLUME /data'])
-      expect(final).toContain(line)
-    expect(final.some((line) => line.startsWith('HEALTHCHECK ') && line.includes('/healthz'))).toBe(true)
-  })
+it('the image runs without privileges, stops by SIGTERM, and has a health check', () => {
+  for (const line of ['USER 1000:1000', 'STOPSIGNAL SIGTERM', 'EXPOSE 8787', 'VOLUME /data'])
+    expect(final).toContain(line)
+  expect(final.some((line) => line.startsWith('HEALTHCHECK ') && line.includes('/healthz'))).toBe(true)
+})
 
-  it('the image is labelled with the version of the packages', () => {
-    const labels = final.find((line) => line.startsWith('LABEL ')) ?? ''
-    const { version } = JSON.parse(read('server/package.json')) as { version: string }
-    const { name } = JSON.parse(read('server.json')) as { name: string }
-    expect(labels).toContain(`io.modelcontextprotocol.server.name="${name}"`)
-    expect(labels).toContain('org.opencontainers.image.licenses="MIT"')
-    expect(final).toContain(`ARG VERSION=${version}`)
-  })
+it('the image is labelled with the version of the packages', () => {
+  const labels = final.find((line) => line.startsWith('LABEL ')) ?? ''
+  const { version } = JSON.parse(read('server/package.json')) as { version: string }
+  const { name } = JSON.parse(read('server.json')) as { name: string }
+  expect(labels).toContain(`io.modelcontextprotocol.server.name="${name}"`)
+  expect(labels).toContain('org.opencontainers.image.licenses="MIT"')
+  expect(final).toContain(`ARG VERSION=${version}`)
 })
 
 describe('the steps of the Dockerfile, run in a folder', () => {

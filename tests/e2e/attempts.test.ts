@@ -1,4 +1,4 @@
-import { beforeAll, afterAll, describe, expect, it } from 'vitest'
+import { beforeAll, afterAll, expect, it } from 'vitest'
 import type { AttemptFacts } from '../../server/core/attempts/attempt-list.ts'
 import { readAttempts } from './attempt-facts.ts'
 import { MemoryOAuthProvider } from './memory-oauth-provider.ts'
@@ -189,38 +189,36 @@ beforeAll(async () => {
   }, 'the attempts in the store')
 })
 
-describe('attempts', () => {
-  it('attempts list the steps of a client that connects as one attempt', () => {
-    const [attempt, ...more] = attemptsOf('whole')
-    expect(more).toEqual([])
-    expect(attempt).toMatchObject({ client: 'whole', result: 'connected' })
-    expect(attempt && walked(attempt)).toBe(`${untilCode} token first_call list`)
-    expect(attempt?.advice).toBeUndefined()
-  })
+it('attempts list the steps of a client that connects as one attempt', () => {
+  const [attempt, ...more] = attemptsOf('whole')
+  expect(more).toEqual([])
+  expect(attempt).toMatchObject({ client: 'whole', result: 'connected' })
+  expect(attempt && walked(attempt)).toBe(`${untilCode} token first_call list`)
+  expect(attempt?.advice).toBeUndefined()
+})
 
-  it('attempts find an attempt by the request id of a refusal', async () => {
-    const refused = [
-      await server.fetch(`${server.baseUrl}/oauth/authorize?client_id=nobody`),
-      await server.fetch(`${server.baseUrl}/oauth/callback?code=x&state=y`),
-      await server.fetch(`${server.baseUrl}/oauth/register`, { method: 'POST', body: '{}' }),
-      await server.fetch(`${server.baseUrl}/oauth/token`, { method: 'POST' }),
-      await server.fetch(`${server.baseUrl}/oauth/device_authorization`, { method: 'POST' }),
-    ]
-    const ids = refused.map(({ status, headers }) => {
-      expect(status).toBeGreaterThanOrEqual(400)
-      return headers.get('x-request-id')
-    })
-    await until(async () => {
-      const steps = (await readAttempts(server)).flatMap((attempt) => attempt.steps)
-      return ids.every((id) => steps.some((step) => step.request_id === id))
-    }, 'the attempts')
-    expect(await readAttempts(server, ['--request', ids[0] ?? ''])).toHaveLength(1)
+it('attempts find an attempt by the request id of a refusal', async () => {
+  const refused = [
+    await server.fetch(`${server.baseUrl}/oauth/authorize?client_id=nobody`),
+    await server.fetch(`${server.baseUrl}/oauth/callback?code=x&state=y`),
+    await server.fetch(`${server.baseUrl}/oauth/register`, { method: 'POST', body: '{}' }),
+    await server.fetch(`${server.baseUrl}/oauth/token`, { method: 'POST' }),
+    await server.fetch(`${server.baseUrl}/oauth/device_authorization`, { method: 'POST' }),
+  ]
+  const ids = refused.map(({ status, headers }) => {
+    expect(status).toBeGreaterThanOrEqual(400)
+    return headers.get('x-request-id')
   })
+  await until(async () => {
+    const steps = (await readAttempts(server)).flatMap((attempt) => attempt.steps)
+    return ids.every((id) => steps.some((step) => step.request_id === id))
+  }, 'the attempts')
+  expect(await readAttempts(server, ['--request', ids[0] ?? ''])).toHaveLength(1)
+})
 
-  it.each(stories)('attempts show when %s', (what, _, expected, advice) => {
-    const [attempt, ...more] = attemptsOf(what)
-    expect(more).toEqual([])
-    expect(attempt && walked(attempt)).toBe(expected)
-    expect(attempt).toMatchObject({ result: 'failed', advice: expect.stringMatching(advice) })
-  })
+it.each(stories)('attempts show when %s', (what, _, expected, advice) => {
+  const [attempt, ...more] = attemptsOf(what)
+  expect(more).toEqual([])
+  expect(attempt && walked(attempt)).toBe(expected)
+  expect(attempt).toMatchObject({ result: 'failed', advice: expect.stringMatching(advice) })
 })

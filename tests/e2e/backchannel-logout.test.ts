@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Browser } from '../support/server/browser.ts'
 import { oidcAccount, oidcClient, type OidcServer, startOidcServer } from '../support/server/oidc-server.ts'
 import { freePort } from '../support/server/free-port.ts'
@@ -49,51 +49,47 @@ async function connect(browser: Browser): Promise<Tokens> {
 
 const statusOf = ({ access_token: token }: Tokens): Promise<number> => statusOfCall(server, token)
 
-describe('a person who signs out at a real OpenID provider', () => {
-  it('a person who signs out at a real OpenID provider loses the connections of that sign-in at once, and no others', async () => {
-    const [browser, other] = [openBrowser(), openBrowser()]
-    const [tokens, kept] = [await connect(browser), await connect(other)]
-    expect(await statusOf(tokens)).toBe(200)
-    const page = await browser.visit(`${id.issuer}/session/end`)
-    await browser.submit(page, 'xsrf', { logout: 'yes' })
-    // The provider notifies the server before it responds to the browser.
-    expect(await statusOf(tokens)).toBe(401)
-    expect(await statusOf(kept)).toBe(200)
-    const refreshed = await client.refresh(tokens.refresh_token)
-    expect(await refreshed.json()).toMatchObject({ error: 'invalid_grant' })
-  })
+it('a person who signs out at a real OpenID provider loses the connections of that sign-in at once, and no others', async () => {
+  const [browser, other] = [openBrowser(), openBrowser()]
+  const [tokens, kept] = [await connect(browser), await connect(other)]
+  expect(await statusOf(tokens)).toBe(200)
+  const page = await browser.visit(`${id.issuer}/session/end`)
+  await browser.submit(page, 'xsrf', { logout: 'yes' })
+  // The provider notifies the server before it responds to the browser.
+  expect(await statusOf(tokens)).toBe(401)
+  expect(await statusOf(kept)).toBe(200)
+  const refreshed = await client.refresh(tokens.refresh_token)
+  expect(await refreshed.json()).toMatchObject({ error: 'invalid_grant' })
 })
 
-describe('the endpoint', () => {
-  const send = (token: string): Promise<Response> =>
-    postForm(server, '/oauth/backchannel_logout', { logout_token: token })
+const send = (token: string): Promise<Response> =>
+  postForm(server, '/oauth/backchannel_logout', { logout_token: token })
 
-  const notice = (members: Record<string, unknown>): Promise<string> => {
-    const now = Math.floor(Date.now() / 1000)
-    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
-    const claims = {
-      iss: id.issuer,
-      aud: oidcClient.id,
-      iat: now,
-      exp: now + 120,
-      sub: oidcAccount.sub,
-      events,
-    }
-    return id.sign({ ...claims, ...members }, { typ: 'logout+jwt' })
+const notice = (members: Record<string, unknown>): Promise<string> => {
+  const now = Math.floor(Date.now() / 1000)
+  const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+  const claims = {
+    iss: id.issuer,
+    aud: oidcClient.id,
+    iat: now,
+    exp: now + 120,
+    sub: oidcAccount.sub,
+    events,
   }
+  return id.sign({ ...claims, ...members }, { typ: 'logout+jwt' })
+}
 
-  it('the endpoint for logout notices ends all connections of a person once for each notice', async () => {
-    const tokens = await connect(openBrowser())
-    const token = await notice({ jti: 'one' })
-    const answer = await send(token)
-    expect([answer.status, answer.headers.get('cache-control'), await answer.text()]).toEqual([
-      200,
-      'no-store',
-      '',
-    ])
-    expect(await statusOf(tokens)).toBe(401)
-    const again = await connect(openBrowser())
-    expect((await send(token)).status).toBe(200)
-    expect(await statusOf(again)).toBe(200)
-  })
+it('the endpoint for logout notices ends all connections of a person once for each notice', async () => {
+  const tokens = await connect(openBrowser())
+  const token = await notice({ jti: 'one' })
+  const answer = await send(token)
+  expect([answer.status, answer.headers.get('cache-control'), await answer.text()]).toEqual([
+    200,
+    'no-store',
+    '',
+  ])
+  expect(await statusOf(tokens)).toBe(401)
+  const again = await connect(openBrowser())
+  expect((await send(token)).status).toBe(200)
+  expect(await statusOf(again)).toBe(200)
 })

@@ -168,40 +168,38 @@ describe('what says who calls', () => {
   })
 })
 
-describe('a hostile upstream', () => {
-  it('a hostile upstream that challenges and sets cookies is asked once, and makes no client sign in again', async () => {
-    answer = ({ json }) =>
-      json(
-        401,
-        {},
-        { 'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/"', 'set-cookie': 'a=1' },
-      )
-    const { status, headers } = await send()
-    expect([status, headers.get('set-cookie'), headers.get('www-authenticate')]).toEqual([502, null, null])
-    expect(upstream.received).toHaveLength(1)
-  })
+it('a hostile upstream that challenges and sets cookies is asked once, and makes no client sign in again', async () => {
+  answer = ({ json }) =>
+    json(
+      401,
+      {},
+      { 'www-authenticate': 'Bearer resource_metadata="http://127.0.0.1:1/"', 'set-cookie': 'a=1' },
+    )
+  const { status, headers } = await send()
+  expect([status, headers.get('set-cookie'), headers.get('www-authenticate')]).toEqual([502, null, null])
+  expect(upstream.received).toHaveLength(1)
+})
 
-  it('a session of a hostile upstream is usable by its own user alone, and its own id stays hidden', async () => {
-    const id = 'session-4711-of-the-upstream'
-    answer = ({ json, body }) =>
-      json(200, { jsonrpc: '2.0', id: body['id'], result: {} }, { 'mcp-session-id': id })
-    const opened = await send({}, tokenOfAda, { method: 'initialize', params: {} })
-    const sealed = opened.headers.get('mcp-session-id') ?? ''
-    expect(JSON.stringify([...opened.headers]) + (await opened.text())).not.toContain(id)
-    const again = await send({ 'mcp-session-id': sealed })
-    expect([again.status, again.headers.get('mcp-session-id')]).toEqual([200, sealed])
-    expect(upstream.received.map(({ headers }) => headers['mcp-session-id'])).toEqual([undefined, id])
-    for (const method of ['POST', 'GET', 'DELETE']) {
-      const headers = { authorization: `Bearer ${tokenOfEve}`, 'mcp-session-id': sealed }
-      const refused =
-        method === 'POST'
-          ? await send(headers, tokenOfEve)
-          : await server.fetch(server.mcpUrl, {
-              method,
-              headers: { ...headers, accept: 'text/event-stream' },
-            })
-      expect([method, refused.status]).toEqual([method, 404])
-    }
-    expect(upstream.received).toHaveLength(2)
-  })
+it('a session of a hostile upstream is usable by its own user alone, and its own id stays hidden', async () => {
+  const id = 'session-4711-of-the-upstream'
+  answer = ({ json, body }) =>
+    json(200, { jsonrpc: '2.0', id: body['id'], result: {} }, { 'mcp-session-id': id })
+  const opened = await send({}, tokenOfAda, { method: 'initialize', params: {} })
+  const sealed = opened.headers.get('mcp-session-id') ?? ''
+  expect(JSON.stringify([...opened.headers]) + (await opened.text())).not.toContain(id)
+  const again = await send({ 'mcp-session-id': sealed })
+  expect([again.status, again.headers.get('mcp-session-id')]).toEqual([200, sealed])
+  expect(upstream.received.map(({ headers }) => headers['mcp-session-id'])).toEqual([undefined, id])
+  for (const method of ['POST', 'GET', 'DELETE']) {
+    const headers = { authorization: `Bearer ${tokenOfEve}`, 'mcp-session-id': sealed }
+    const refused =
+      method === 'POST'
+        ? await send(headers, tokenOfEve)
+        : await server.fetch(server.mcpUrl, {
+            method,
+            headers: { ...headers, accept: 'text/event-stream' },
+          })
+    expect([method, refused.status]).toEqual([method, 404])
+  }
+  expect(upstream.received).toHaveLength(2)
 })

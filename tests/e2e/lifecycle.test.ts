@@ -46,28 +46,26 @@ async function beginRequest(bodyLength: number): Promise<RawConnection> {
   return connection
 }
 
-describe('SIGTERM', () => {
-  it('SIGTERM lets a running request end, refuses new ones, and exits with 0', async () => {
-    server = await startServer()
-    const body = JSON.stringify({ redirect_uris: ['http://127.0.0.1/callback'] })
-    const idle = await Promise.all([connect(), connect()])
-    const { socket, received } = await beginRequest(body.length)
+it('SIGTERM lets a running request end, refuses new ones, and exits with 0', async () => {
+  server = await startServer()
+  const body = JSON.stringify({ redirect_uris: ['http://127.0.0.1/callback'] })
+  const idle = await Promise.all([connect(), connect()])
+  const { socket, received } = await beginRequest(body.length)
 
-    const ended = server.kill('SIGTERM')
-    expect(await server.waitForEvent('stopping')).toMatchObject({ signal: 'SIGTERM' })
-    await until(connectionIsRefused, 'a refused connection')
-    socket.write(body)
-    await until(
-      () => received().includes('"client_id"'),
-      () => `the answer to the running request; so far: ${received()}`,
-    )
-    expect(received()).toContain('HTTP/1.1 201 Created')
-    const before = Date.now()
-    expect(await ended).toEqual({ code: 0, signal: null })
-    // Clients keep their connections alive, which must not delay the server.
-    expect(Date.now() - before).toBeLessThan(5000)
-    for (const connection of [socket, ...idle.map((each) => each.socket)]) connection.destroy()
-  })
+  const ended = server.kill('SIGTERM')
+  expect(await server.waitForEvent('stopping')).toMatchObject({ signal: 'SIGTERM' })
+  await until(connectionIsRefused, 'a refused connection')
+  socket.write(body)
+  await until(
+    () => received().includes('"client_id"'),
+    () => `the answer to the running request; so far: ${received()}`,
+  )
+  expect(received()).toContain('HTTP/1.1 201 Created')
+  const before = Date.now()
+  expect(await ended).toEqual({ code: 0, signal: null })
+  // Clients keep their connections alive, which must not delay the server.
+  expect(Date.now() - before).toBeLessThan(5000)
+  for (const connection of [socket, ...idle.map((each) => each.socket)]) connection.destroy()
 })
 
 describe('the end behind a load balancer', () => {
@@ -93,30 +91,28 @@ describe('the end behind a load balancer', () => {
   })
 })
 
-describe('a second signal', () => {
-  it.each([
-    ['SIGTERM', 143],
-    ['SIGINT', 130],
-  ] as const)('a second signal %s ends the process at once with %i', async (signal, code) => {
-    server = await startServer()
-    const { socket } = await beginRequest(9)
-    const ended = server.kill('SIGTERM')
-    await server.waitForEvent('stopping')
-    await new Promise((resolve) => setTimeout(resolve, 700))
-    const before = Date.now()
-    void server.kill(signal)
-    expect(await ended).toEqual({ code, signal: null })
-    expect(Date.now() - before).toBeLessThan(5000)
-    socket.destroy()
-  })
+it.each([
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const)('a second signal %s ends the process at once with %i', async (signal, code) => {
+  server = await startServer()
+  const { socket } = await beginRequest(9)
+  const ended = server.kill('SIGTERM')
+  await server.waitForEvent('stopping')
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  const before = Date.now()
+  void server.kill(signal)
+  expect(await ended).toEqual({ code, signal: null })
+  expect(Date.now() - before).toBeLessThan(5000)
+  socket.destroy()
+})
 
-  it('a Ctrl-C that npm passes on again does not count as a second signal', async () => {
-    server = await startServer()
-    const { socket } = await beginRequest(9)
-    const ended = server.kill('SIGINT')
-    void server.kill('SIGINT')
-    await server.waitForEvent('stopping')
-    socket.destroy()
-    expect(await ended).toEqual({ code: 0, signal: null })
-  })
+it('a Ctrl-C that npm passes on again does not count as a second signal', async () => {
+  server = await startServer()
+  const { socket } = await beginRequest(9)
+  const ended = server.kill('SIGINT')
+  void server.kill('SIGINT')
+  await server.waitForEvent('stopping')
+  socket.destroy()
+  expect(await ended).toEqual({ code: 0, signal: null })
 })

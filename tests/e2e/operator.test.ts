@@ -67,26 +67,24 @@ describe('a server with METRICS_LISTEN', () => {
   })
 })
 
-describe('doctor', () => {
-  interface Facts {
-    ok: boolean
-    checks: { name: string; state: string; message: string }[]
-  }
+interface Facts {
+  ok: boolean
+  checks: { name: string; state: string; message: string }[]
+}
 
-  async function doctor(
-    settings: ServerSettings = {},
-  ): Promise<Facts & { code: number | null; state: (name: string) => string | undefined }> {
-    const { code, stdout } = await runCommand(server, ['doctor', '--json'], { settings })
-    const facts = JSON.parse(stdout) as Facts
-    return { ...facts, code, state: (name) => facts.checks.find((check) => check.name === name)?.state }
-  }
+async function doctor(
+  settings: ServerSettings = {},
+): Promise<Facts & { code: number | null; state: (name: string) => string | undefined }> {
+  const { code, stdout } = await runCommand(server, ['doctor', '--json'], { settings })
+  const facts = JSON.parse(stdout) as Facts
+  return { ...facts, code, state: (name) => facts.checks.find((check) => check.name === name)?.state }
+}
 
-  it('doctor beside a running server finds everything in order', async () => {
-    const { code, ok, checks, state } = await doctor()
-    expect(checks.filter((check) => check.state !== 'ok').map(({ name }) => name)).toEqual([])
-    expect([code, ok, state('base-url'), state('provider')]).toEqual([0, true, 'ok', 'ok'])
-    expect(checks.find(({ name }) => name === 'store')?.message).toContain('a server is running')
-  })
+it('doctor beside a running server finds everything in order', async () => {
+  const { code, ok, checks, state } = await doctor()
+  expect(checks.filter((check) => check.state !== 'ok').map(({ name }) => name)).toEqual([])
+  expect([code, ok, state('base-url'), state('provider')]).toEqual([0, true, 'ok', 'ok'])
+  expect(checks.find(({ name }) => name === 'store')?.message).toContain('a server is running')
 })
 
 describe('grants, beside a running server', () => {

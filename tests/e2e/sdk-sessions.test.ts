@@ -143,44 +143,42 @@ describe('@modelcontextprotocol/client, revision 2026-07-28', () => {
   })
 })
 
-describe('open streams', () => {
-  it('open streams end when the grant is revoked', { timeout: 60_000 }, async () => {
-    const [first, second] = [await connect(), await connect()]
-    const old = await open2025(first, 'first')
-    const stream = await server.fetch(server.mcpUrl, {
-      headers: {
-        authorization: `Bearer ${second.access_token}`,
-        accept: 'text/event-stream',
-        'mcp-session-id': await rawSession(second),
-      },
-    })
-    const { client: listening } = await open2026(first)
-    const { client: bystander } = await open2026(ada)
-    const ended = await listening.listen({ toolsListChanged: true })
-    const goesOn = await bystander.listen({ toolsListChanged: true })
-    expect((await client.revoke(first.refresh_token)).status).toBe(200)
-    expect((await client.revoke(second.refresh_token)).status).toBe(200)
-    const began = Date.now()
-    expect(await ended.closed).toBe('graceful')
-    // Reads to the end.
-    await stream.text()
-    expect(Date.now() - began).toBeLessThan(streamEndMs)
-    expect(await Promise.race([goesOn.closed, Promise.resolve('open')])).toBe('open')
-    await Promise.all(
-      [old.client.close(), listening.close(), bystander.close()].map((end) => end.catch(() => {})),
-    )
+it('open streams end when the grant is revoked', { timeout: 60_000 }, async () => {
+  const [first, second] = [await connect(), await connect()]
+  const old = await open2025(first, 'first')
+  const stream = await server.fetch(server.mcpUrl, {
+    headers: {
+      authorization: `Bearer ${second.access_token}`,
+      accept: 'text/event-stream',
+      'mcp-session-id': await rawSession(second),
+    },
   })
+  const { client: listening } = await open2026(first)
+  const { client: bystander } = await open2026(ada)
+  const ended = await listening.listen({ toolsListChanged: true })
+  const goesOn = await bystander.listen({ toolsListChanged: true })
+  expect((await client.revoke(first.refresh_token)).status).toBe(200)
+  expect((await client.revoke(second.refresh_token)).status).toBe(200)
+  const began = Date.now()
+  expect(await ended.closed).toBe('graceful')
+  // Reads to the end.
+  await stream.text()
+  expect(Date.now() - began).toBeLessThan(streamEndMs)
+  expect(await Promise.race([goesOn.closed, Promise.resolve('open')])).toBe('open')
+  await Promise.all(
+    [old.client.close(), listening.close(), bystander.close()].map((end) => end.catch(() => {})),
+  )
+})
 
-  it('open streams do not delay the end of the server, and end politely', async () => {
-    const { client } = await open2026(ada)
-    const subscription = await client.listen({ toolsListChanged: true })
-    const began = Date.now()
-    const exit = server.kill('SIGTERM')
-    expect(await subscription.closed).toBe('graceful')
-    expect(await exit).toEqual({ code: 0, signal: null })
-    expect(Date.now() - began).toBeLessThan(underLoad(3500))
-    await client.close()
-  })
+it('open streams do not delay the end of the server, and end politely', async () => {
+  const { client } = await open2026(ada)
+  const subscription = await client.listen({ toolsListChanged: true })
+  const began = Date.now()
+  const exit = server.kill('SIGTERM')
+  expect(await subscription.closed).toBe('graceful')
+  expect(await exit).toEqual({ code: 0, signal: null })
+  expect(Date.now() - began).toBeLessThan(underLoad(3500))
+  await client.close()
 })
 
 /** Opens a session; returns only its id. */

@@ -74,26 +74,24 @@ const dense: Record<string, (id: string) => string> = {
     `{"jsonrpc":"2.0","id":${id},"error":{"code":1,"message":"m","data":[${'[],'.repeat((40 * megabyte) / 3)}0]}}`,
 }
 
-describe('an answer of 40 MB', () => {
-  it.each(Object.keys(dense))(
-    'an answer of 40 MB that is %s ends its call by name, and memory stays bounded',
-    (name) =>
-      staged(async (stage) => {
-        const { answer, peak } = await asked(stage, 'tools/call', dense[name] ?? String)
-        expect(errorOf(answer).data).toMatchObject({ code: 'server_too_large' })
-        expect(peak).toBeLessThan(300)
-      })(),
-  )
-
-  it('an answer of 40 MB that is one long text is passed on', () =>
+it.each(Object.keys(dense))(
+  'an answer of 40 MB that is %s ends its call by name, and memory stays bounded',
+  (name) =>
     staged(async (stage) => {
-      const text = 'y'.repeat(40 * megabyte)
-      const { answer } = await asked(
-        stage,
-        'tools/call',
-        (id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${text}"}]}}`,
-      )
-      const { content } = answer['result'] as { content: { text: string }[] }
-      expect(content[0]?.text.length).toBe(text.length)
-    })())
-})
+      const { answer, peak } = await asked(stage, 'tools/call', dense[name] ?? String)
+      expect(errorOf(answer).data).toMatchObject({ code: 'server_too_large' })
+      expect(peak).toBeLessThan(300)
+    })(),
+)
+
+it('an answer of 40 MB that is one long text is passed on', () =>
+  staged(async (stage) => {
+    const text = 'y'.repeat(40 * megabyte)
+    const { answer } = await asked(
+      stage,
+      'tools/call',
+      (id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${text}"}]}}`,
+    )
+    const { content } = answer['result'] as { content: { text: string }[] }
+    expect(content[0]?.text.length).toBe(text.length)
+  })())

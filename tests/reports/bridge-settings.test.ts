@@ -88,26 +88,24 @@ describe('a setting that cannot be read', () => {
   )
 })
 
-describe('credentials of a proxy with a bare percent sign', () => {
-  it.each(['HTTP_PROXY', 'HTTPS_PROXY', '--proxy'])(
-    'credentials of a proxy with a bare percent sign are sent as curl does: %s',
-    (name) =>
-      staged(async (stage) => {
-        const { port: targetPort } = await stage.remote()
-        const proxy = await serveProxy({ targetPort, credentials: 'jo:100%sure' })
-        const address = `http://jo:100%sure@127.0.0.1:${proxy.port}`
-        const url = `${name === 'HTTPS_PROXY' ? 'https' : 'http'}://mcp.company.example/mcp`
-        const flags = ['--allow-http', '--retry', 'off']
-        const given = name.startsWith('--')
-          ? { flags: [...flags, name, address] }
-          : { flags, environment: { [name]: address } }
-        const { opened } = await openBridge(stage, url, given)
-        expect(proxy.credentials[0]).toBe('jo:100%sure')
-        // There is no TLS beyond the tunnel.
-        if (name !== 'HTTPS_PROXY') expect(opened).toHaveProperty('result')
-      })(),
-  )
-})
+it.each(['HTTP_PROXY', 'HTTPS_PROXY', '--proxy'])(
+  'credentials of a proxy with a bare percent sign are sent as curl does: %s',
+  (name) =>
+    staged(async (stage) => {
+      const { port: targetPort } = await stage.remote()
+      const proxy = await serveProxy({ targetPort, credentials: 'jo:100%sure' })
+      const address = `http://jo:100%sure@127.0.0.1:${proxy.port}`
+      const url = `${name === 'HTTPS_PROXY' ? 'https' : 'http'}://mcp.company.example/mcp`
+      const flags = ['--allow-http', '--retry', 'off']
+      const given = name.startsWith('--')
+        ? { flags: [...flags, name, address] }
+        : { flags, environment: { [name]: address } }
+      const { opened } = await openBridge(stage, url, given)
+      expect(proxy.credentials[0]).toBe('jo:100%sure')
+      // There is no TLS beyond the tunnel.
+      if (name !== 'HTTPS_PROXY') expect(opened).toHaveProperty('result')
+    })(),
+)
 
 describe.concurrent('a setting that is only used at a sign-in', () => {
   const loginWith = async (stage: Stage, ...flags: string[]): Promise<string> => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { FlagReader } from '../../config/setting-argument.ts'
 import { commandName } from '../command.ts'
 import { createProgram } from './command-line.ts'
@@ -22,17 +22,15 @@ function longest(text: string): number {
   return Math.max(...lines.map((line) => line.length))
 }
 
-describe('the help', () => {
-  it.each([40, 60, 80, 100])('the help fits a terminal of %d columns', (width) => {
-    for (const name of ['', ...commandTable.map(commandName)])
-      expect(longest(helpOf(name, width))).toBeLessThanOrEqual(width)
-  })
+it.each([40, 60, 80, 100])('the help fits a terminal of %d columns', (width) => {
+  for (const name of ['', ...commandTable.map(commandName)])
+    expect(longest(helpOf(name, width))).toBeLessThanOrEqual(width)
+})
 
-  it('the help names both forms of a switch, and how to get help', () => {
-    const help = helpOf('', 100)
-    expect(help).toMatch(/^ {2}--open, --no-open {2}/m)
-    expect(help).toMatch(/^ {2}--proxy <url>, --no-proxy {2}/m)
-    expect(help).toMatch(/^ {2}-h, --help +Print this/m)
-    expect(help).toMatch(/^ {2}-V, --version +Print the version/m)
-  })
+it('the help names both forms of a switch, and how to get help', () => {
+  const help = helpOf('', 100)
+  expect(help).toMatch(/^ {2}--open, --no-open {2}/m)
+  expect(help).toMatch(/^ {2}--proxy <url>, --no-proxy {2}/m)
+  expect(help).toMatch(/^ {2}-h, --help +Print this/m)
+  expect(help).toMatch(/^ {2}-V, --version +Print the version/m)
 })

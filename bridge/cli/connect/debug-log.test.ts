@@ -4,23 +4,21 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createDebugLog, redact } from './debug-log.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 
-describe('a redacted line', () => {
-  it.each([
-    ['Authorization: Bearer abc.def-1', 'Authorization: Bearer [redacted]'],
-    ['got eyJhbGciOi.eyJzdWIi.c2ln back', 'got [redacted] back'],
-    ['https://a/cb?code=abc&state=def&x=1', 'https://a/cb?code=[redacted]&state=[redacted]&x=1'],
-    ['{"refresh_token":"abc def","n":1}', '{"refresh_token":[redacted],"n":1}'],
-    ['client_secret: abc', 'client_secret: [redacted]'],
-    ['proxy http://me:pass@proxy:1/', 'proxy http://[redacted]@proxy:1/'],
-    ['401 from https://mcp.example.com, sign-in needed', '401 from https://mcp.example.com, sign-in needed'],
-  ])('a redacted line shows %s as %s', (text, expected) => {
-    expect(redact(text, [])).toBe(expected)
-  })
+it.each([
+  ['Authorization: Bearer abc.def-1', 'Authorization: Bearer [redacted]'],
+  ['got eyJhbGciOi.eyJzdWIi.c2ln back', 'got [redacted] back'],
+  ['https://a/cb?code=abc&state=def&x=1', 'https://a/cb?code=[redacted]&state=[redacted]&x=1'],
+  ['{"refresh_token":"abc def","n":1}', '{"refresh_token":[redacted],"n":1}'],
+  ['client_secret: abc', 'client_secret: [redacted]'],
+  ['proxy http://me:pass@proxy:1/', 'proxy http://[redacted]@proxy:1/'],
+  ['401 from https://mcp.example.com, sign-in needed', '401 from https://mcp.example.com, sign-in needed'],
+])('a redacted line shows %s as %s', (text, expected) => {
+  expect(redact(text, [])).toBe(expected)
+})
 
-  it('a redacted line contains no known secret', () => {
-    expect(redact('a hunter22 b hunter22', ['hunter22'])).toBe('a [redacted] b [redacted]')
-    expect(redact('abc', ['', 'b'])).toBe('abc')
-  })
+it('a redacted line contains no known secret', () => {
+  expect(redact('a hunter22 b hunter22', ['hunter22'])).toBe('a [redacted] b [redacted]')
+  expect(redact('abc', ['', 'b'])).toBe('abc')
 })
 
 describe('the debug log', () => {

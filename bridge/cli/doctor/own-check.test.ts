@@ -38,25 +38,23 @@ describe('doctor, on this computer', () => {
   })
 })
 
-describe('the exit code of doctor', () => {
-  const { failed, signInNeeded, unreachable } = exitCode
-  const of = (state: FindingState, exit?: ExitCode): Finding => ({
-    name: 'x',
-    state,
-    message: '',
-    ...(exit !== undefined && { exit }),
-  })
+const { failed, signInNeeded, unreachable } = exitCode
+const of = (state: FindingState, exit?: ExitCode): Finding => ({
+  name: 'x',
+  state,
+  message: '',
+  ...(exit !== undefined && { exit }),
+})
 
-  it.each<[(ExitCode | undefined)[], number]>([
-    [[], 0],
-    [[signInNeeded], 3],
-    [[signInNeeded, signInNeeded], 3],
-    [[failed, signInNeeded], 1],
-    [[undefined, signInNeeded], 1],
-    [[unreachable, signInNeeded], 4],
-    [[failed, unreachable], 4],
-    [[undefined], 1],
-  ])('the exit code of doctor for failures with the codes %j is %d', (exits, code) => {
-    expect(exitCodeOf([of('ok'), of('warn'), ...exits.map((exit) => of('fail', exit))])).toBe(code)
-  })
+it.each<[(ExitCode | undefined)[], number]>([
+  [[], 0],
+  [[signInNeeded], 3],
+  [[signInNeeded, signInNeeded], 3],
+  [[failed, signInNeeded], 1],
+  [[undefined, signInNeeded], 1],
+  [[unreachable, signInNeeded], 4],
+  [[failed, unreachable], 4],
+  [[undefined], 1],
+])('the exit code of doctor for failures with the codes %j is %d', (exits, code) => {
+  expect(exitCodeOf([of('ok'), of('warn'), ...exits.map((exit) => of('fail', exit))])).toBe(code)
 })

@@ -144,34 +144,32 @@ describe('a failed command', () => {
   })
 })
 
-describe('the JSON-RPC error of a failure', () => {
-  it('the JSON-RPC error of a failure has the next step, and a code for programs', () => {
-    const error = new TransportError('rate_limited', 'the server got too many requests', {
-      status: 429,
-      retryAfterSeconds: 7,
-    })
-    expect(rpcFailure(error, { serverUrl })).toEqual({
-      code: -32_603,
-      message: 'The server got too many requests. Wait as long as it says, and try again.',
-      data: {
-        code: 'server_rate_limited',
-        next_step: 'Wait as long as it says, and try again.',
-        status: 429,
-        retry_after_seconds: 7,
-      },
-    })
+it('the JSON-RPC error of a failure has the next step, and a code for programs', () => {
+  const error = new TransportError('rate_limited', 'the server got too many requests', {
+    status: 429,
+    retryAfterSeconds: 7,
   })
+  expect(rpcFailure(error, { serverUrl })).toEqual({
+    code: -32_603,
+    message: 'The server got too many requests. Wait as long as it says, and try again.',
+    data: {
+      code: 'server_rate_limited',
+      next_step: 'Wait as long as it says, and try again.',
+      status: 429,
+      retry_after_seconds: 7,
+    },
+  })
+})
 
-  it('the JSON-RPC error of a failure names origin and issuer if they are known', () => {
-    const network = new NetworkError('dns', 'https://mcp.example.com', 'no address', { sent: false })
-    expect(rpcFailure(network, { serverUrl }).data).toMatchObject({ origin: 'https://mcp.example.com' })
-    const oauth = new OAuthFailure('unavailable', 'later', {
-      issuer: 'https://as.example',
-      retryAfterSeconds: 3,
-    })
-    expect(rpcFailure(oauth, { serverUrl }).data).toMatchObject({
-      issuer: 'https://as.example',
-      retry_after_seconds: 3,
-    })
+it('the JSON-RPC error of a failure names origin and issuer if they are known', () => {
+  const network = new NetworkError('dns', 'https://mcp.example.com', 'no address', { sent: false })
+  expect(rpcFailure(network, { serverUrl }).data).toMatchObject({ origin: 'https://mcp.example.com' })
+  const oauth = new OAuthFailure('unavailable', 'later', {
+    issuer: 'https://as.example',
+    retryAfterSeconds: 3,
+  })
+  expect(rpcFailure(oauth, { serverUrl }).data).toMatchObject({
+    issuer: 'https://as.example',
+    retry_after_seconds: 3,
   })
 })

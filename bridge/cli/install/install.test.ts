@@ -96,153 +96,149 @@ const argsOf = async (words: readonly string[], given: RunOptions = {}): Promise
   return (JSON.parse(out) as { entry: { args: string[] } }).entry.args
 }
 
-describe('install', () => {
-  it('install writes the entry, shows it, and says what comes next', async () => {
-    const { code, notes, out } = await run(['cursor', url, '--profile', 'work'])
-    expect(code).toBe(0)
-    expect(cursorEntries()).toEqual({
-      'example-com': {
-        type: 'stdio',
-        command: place.node,
-        args: [place.launcher, url, '--profile', 'work'],
-      },
-    })
-    expect(notes).toContain(`"command": "${place.node}"`)
-    expect(notes).toContain(`drawbridge login ${url} --profile work`)
-    expect(notes).toContain(`Cursor has the new entry example-com in ${cursorFile()}.`)
-    expect(out).toBe('')
-    const changed = await run(['cursor', url])
-    expect(changed.notes).toContain(`Cursor has the changed entry example-com in ${cursorFile()}.`)
-    const { notes: same } = await run(['cursor', url], { answer: 'n\n' })
-    expect(same).toBe(`Cursor has this entry already, as example-com in ${cursorFile()}.`)
+it('install writes the entry, shows it, and says what comes next', async () => {
+  const { code, notes, out } = await run(['cursor', url, '--profile', 'work'])
+  expect(code).toBe(0)
+  expect(cursorEntries()).toEqual({
+    'example-com': {
+      type: 'stdio',
+      command: place.node,
+      args: [place.launcher, url, '--profile', 'work'],
+    },
   })
+  expect(notes).toContain(`"command": "${place.node}"`)
+  expect(notes).toContain(`drawbridge login ${url} --profile work`)
+  expect(notes).toContain(`Cursor has the new entry example-com in ${cursorFile()}.`)
+  expect(out).toBe('')
+  const changed = await run(['cursor', url])
+  expect(changed.notes).toContain(`Cursor has the changed entry example-com in ${cursorFile()}.`)
+  const { notes: same } = await run(['cursor', url], { answer: 'n\n' })
+  expect(same).toBe(`Cursor has this entry already, as example-com in ${cursorFile()}.`)
+})
 
-  it('install names the flag to leave out for a client without project files', async () => {
-    const { error } = await run(['windsurf', url], { options: { project: true } })
-    expect(error).toMatchObject({ exit: 2, nextStep: 'Leave out --project.' })
-  })
+it('install names the flag to leave out for a client without project files', async () => {
+  const { error } = await run(['windsurf', url], { options: { project: true } })
+  expect(error).toMatchObject({ exit: 2, nextStep: 'Leave out --project.' })
+})
 
-  it('install accepts a name, and writes the file of a project', async () => {
-    const { notes } = await run(['cursor', url], { options: { name: 'mine', project: true } })
-    expect(notes).toContain('The entry has paths of this computer')
-    expect(readFileSync(join(home, 'project', '.cursor', 'mcp.json'), 'utf8')).toContain('"mine"')
-  })
+it('install accepts a name, and writes the file of a project', async () => {
+  const { notes } = await run(['cursor', url], { options: { name: 'mine', project: true } })
+  expect(notes).toContain('The entry has paths of this computer')
+  expect(readFileSync(join(home, 'project', '.cursor', 'mcp.json'), 'utf8')).toContain('"mine"')
+})
 
-  it.each<[answer: string, code: number, options?: CommandOptions]>([
-    ['\n', 0],
-    ['y\n', 0],
-    ['n\n', 1],
-    ['what?\n', 1],
-    ['', 1],
-    ['', 0, { yes: true }],
-  ])('install asks on a terminal unless told not to: %j', async (answer, code, options = {}) => {
-    const result = await run(['cursor', url], { answer, options })
-    expect(result.code).toBe(code)
-    expect(result.notes.includes('Make this change? [Y/n]')).toBe(options.yes !== true)
-    expect(existsSync(cursorFile())).toBe(code === 0)
-  })
+it.each<[answer: string, code: number, options?: CommandOptions]>([
+  ['\n', 0],
+  ['y\n', 0],
+  ['n\n', 1],
+  ['what?\n', 1],
+  ['', 1],
+  ['', 0, { yes: true }],
+])('install asks on a terminal unless told not to: %j', async (answer, code, options = {}) => {
+  const result = await run(['cursor', url], { answer, options })
+  expect(result.code).toBe(code)
+  expect(result.notes.includes('Make this change? [Y/n]')).toBe(options.yes !== true)
+  expect(existsSync(cursorFile())).toBe(code === 0)
+})
 
-  it('install replaces a foreign entry only with --force or after a yes', async () => {
-    const theirs = { 'example-com': { command: 'npx', args: ['mcp-remote', url, 's3cret'] } }
-    writeCursor(theirs)
-    const refused = await run(['cursor', url], { options: { yes: true } })
-    expect(refused.error).toMatchObject({ exit: 1, nextStep: expect.stringContaining('--force') as string })
-    expect(refused.notes).not.toContain('s3cret')
-    expect((await run(['cursor', url], { answer: '\n', options: { yes: true } })).code).toBe(1)
-    expect(cursorEntries()).toEqual(theirs)
-    expect((await run(['cursor', url], { answer: 'yes\n' })).code).toBe(0)
-    expect(cursorEntries()['example-com']?.command).toBe(place.node)
-    writeCursor(theirs)
-    const forced = await run(['cursor', url], { options: { force: true } })
-    expect(forced.notes).toContain(
-      `Cursor has the entry example-com in ${cursorFile()}, in place of another.`,
-    )
-  })
+it('install replaces a foreign entry only with --force or after a yes', async () => {
+  const theirs = { 'example-com': { command: 'npx', args: ['mcp-remote', url, 's3cret'] } }
+  writeCursor(theirs)
+  const refused = await run(['cursor', url], { options: { yes: true } })
+  expect(refused.error).toMatchObject({ exit: 1, nextStep: expect.stringContaining('--force') as string })
+  expect(refused.notes).not.toContain('s3cret')
+  expect((await run(['cursor', url], { answer: '\n', options: { yes: true } })).code).toBe(1)
+  expect(cursorEntries()).toEqual(theirs)
+  expect((await run(['cursor', url], { answer: 'yes\n' })).code).toBe(0)
+  expect(cursorEntries()['example-com']?.command).toBe(place.node)
+  writeCursor(theirs)
+  const forced = await run(['cursor', url], { options: { force: true } })
+  expect(forced.notes).toContain(`Cursor has the entry example-com in ${cursorFile()}, in place of another.`)
+})
 
-  it('install shows the entry and writes nothing with --dry-run', async () => {
-    const { out, code } = await run(['cursor', url], { options: { dryRun: true } })
-    expect(code).toBe(0)
-    expect(out).toContain('"example-com": {')
-    expect(existsSync(cursorFile())).toBe(false)
-  })
+it('install shows the entry and writes nothing with --dry-run', async () => {
+  const { out, code } = await run(['cursor', url], { options: { dryRun: true } })
+  expect(code).toBe(0)
+  expect(out).toContain('"example-com": {')
+  expect(existsSync(cursorFile())).toBe(false)
+})
 
-  it('install prints what to paste with --print, from a package cache too', async () => {
-    const launcher = '/home/ada/.npm/_npx/1/node_modules/mcp-drawbridge/launcher.cjs'
-    const { out, notes } = await run(['codex', url], { options: { print: true }, place: { launcher } })
-    expect(out).toBe(`[mcp_servers.example-com]\ncommand = "${place.node}"\nargs = ["${launcher}", "${url}"]`)
-    expect(notes).toContain(join(home, '.codex', 'config.toml'))
-    expect(notes).toContain('which may be cleared')
-  })
+it('install prints what to paste with --print, from a package cache too', async () => {
+  const launcher = '/home/ada/.npm/_npx/1/node_modules/mcp-drawbridge/launcher.cjs'
+  const { out, notes } = await run(['codex', url], { options: { print: true }, place: { launcher } })
+  expect(out).toBe(`[mcp_servers.example-com]\ncommand = "${place.node}"\nargs = ["${launcher}", "${url}"]`)
+  expect(notes).toContain(join(home, '.codex', 'config.toml'))
+  expect(notes).toContain('which may be cleared')
+})
 
-  it('install prints one object with --json', async () => {
-    const { out, notes } = await run(['cursor', url], { json: true })
-    expect(JSON.parse(out)).toEqual({
-      ok: true,
-      did: 'added',
-      client: 'cursor',
-      name: 'example-com',
-      file: cursorFile(),
-      command: null,
-      backup: null,
-      entry: { type: 'stdio', command: place.node, args: [place.launcher, url] },
-      snippet: null,
-    })
-    expect(notes).toBe('')
+it('install prints one object with --json', async () => {
+  const { out, notes } = await run(['cursor', url], { json: true })
+  expect(JSON.parse(out)).toEqual({
+    ok: true,
+    did: 'added',
+    client: 'cursor',
+    name: 'example-com',
+    file: cursorFile(),
+    command: null,
+    backup: null,
+    entry: { type: 'stdio', command: place.node, args: [place.launcher, url] },
+    snippet: null,
   })
+  expect(notes).toBe('')
+})
 
-  it('install refuses to install from a package cache without --force', async () => {
-    const launcher = '/home/ada/.npm/_npx/1/node_modules/mcp-drawbridge/launcher.cjs'
-    const { error } = await run(['cursor', url], { place: { launcher } })
-    expect(error).toMatchObject({
-      exit: 1,
-      nextStep: expect.stringContaining('Install the bridge (npm ') as string,
-    })
-    const shown = await run(['cursor', url], { place: { launcher }, options: { dryRun: true } })
-    expect(shown).toMatchObject({ code: 0, notes: expect.stringContaining('which may be cleared') as string })
-    expect(existsSync(cursorFile())).toBe(false)
-    expect((await run(['cursor', url], { place: { launcher }, options: { force: true } })).code).toBe(0)
+it('install refuses to install from a package cache without --force', async () => {
+  const launcher = '/home/ada/.npm/_npx/1/node_modules/mcp-drawbridge/launcher.cjs'
+  const { error } = await run(['cursor', url], { place: { launcher } })
+  expect(error).toMatchObject({
+    exit: 1,
+    nextStep: expect.stringContaining('Install the bridge (npm ') as string,
   })
+  const shown = await run(['cursor', url], { place: { launcher }, options: { dryRun: true } })
+  expect(shown).toMatchObject({ code: 0, notes: expect.stringContaining('which may be cleared') as string })
+  expect(existsSync(cursorFile())).toBe(false)
+  expect((await run(['cursor', url], { place: { launcher }, options: { force: true } })).code).toBe(0)
+})
 
-  it('install prints what to paste if a file is invalid', async () => {
-    mkdirSync(dirname(cursorFile()))
-    writeFileSync(cursorFile(), '{')
-    const { error, notes } = await run(['cursor', url])
-    expect(error).toMatchObject({ exit: 1, message: expect.stringContaining('not valid JSON') as string })
-    expect(notes).toContain('To paste by hand:')
-    expect(readFileSync(cursorFile(), 'utf8')).toBe('{')
-  })
+it('install prints what to paste if a file is invalid', async () => {
+  mkdirSync(dirname(cursorFile()))
+  writeFileSync(cursorFile(), '{')
+  const { error, notes } = await run(['cursor', url])
+  expect(error).toMatchObject({ exit: 1, message: expect.stringContaining('not valid JSON') as string })
+  expect(notes).toContain('To paste by hand:')
+  expect(readFileSync(cursorFile(), 'utf8')).toBe('{')
+})
 
-  it('install lists the clients if none is named', async () => {
-    const { code, out, notes } = await run([])
-    expect(code).toBe(0)
-    expect(out).toMatch(/^ *cursor +Cursor$/m)
-    expect(out.split('\n')).toHaveLength(clients.length)
-    expect(notes).toBe('drawbridge install <client> <url>')
-    const { clients: listed } = JSON.parse((await run([], { json: true })).out) as { clients: object[] }
-    expect(listed).toContainEqual({ id: 'cursor', title: 'Cursor' })
-  })
+it('install lists the clients if none is named', async () => {
+  const { code, out, notes } = await run([])
+  expect(code).toBe(0)
+  expect(out).toMatch(/^ *cursor +Cursor$/m)
+  expect(out.split('\n')).toHaveLength(clients.length)
+  expect(notes).toBe('drawbridge install <client> <url>')
+  const { clients: listed } = JSON.parse((await run([], { json: true })).out) as { clients: object[] }
+  expect(listed).toContainEqual({ id: 'cursor', title: 'Cursor' })
+})
 
-  it.each([
-    [['cursor', url, '--header', 'Authorization: Bearer s3cret'], 'plain text'],
-    [['cursor', 'https://u:s3cret@a.example/mcp'], 'plain text'],
-    [['cursor', url, '--header', 'X-A: b c'], 'blank'],
-    [['atom', url], 'not a known client'],
-  ])('install refuses %j', async (words, message) => {
-    const { error, notes } = await run(words)
-    expect(error).toMatchObject({ exit: 2, message: expect.stringContaining(message) as string })
-    expect(`${String(error?.message)}${String(error?.nextStep)}${notes}`).not.toContain('s3cret')
-    expect(existsSync(cursorFile())).toBe(false)
-  })
+it.each([
+  [['cursor', url, '--header', 'Authorization: Bearer s3cret'], 'plain text'],
+  [['cursor', 'https://u:s3cret@a.example/mcp'], 'plain text'],
+  [['cursor', url, '--header', 'X-A: b c'], 'blank'],
+  [['atom', url], 'not a known client'],
+])('install refuses %j', async (words, message) => {
+  const { error, notes } = await run(words)
+  expect(error).toMatchObject({ exit: 2, message: expect.stringContaining(message) as string })
+  expect(`${String(error?.message)}${String(error?.nextStep)}${notes}`).not.toContain('s3cret')
+  expect(existsSync(cursorFile())).toBe(false)
+})
 
-  it.each([
-    [['cursor']],
-    [['cursor', 'ftp://a.example']],
-    [['cursor', url, '--what']],
-    [['cursor', url, '--retry', 'soon']],
-    [['cursor', url, '1', '2']],
-  ])('install refuses a wrong command line as a connection does: %j', async (words) => {
-    await expect(run(words)).rejects.toThrow(ConfigError)
-  })
+it.each([
+  [['cursor']],
+  [['cursor', 'ftp://a.example']],
+  [['cursor', url, '--what']],
+  [['cursor', url, '--retry', 'soon']],
+  [['cursor', url, '1', '2']],
+])('install refuses a wrong command line as a connection does: %j', async (words) => {
+  await expect(run(words)).rejects.toThrow(ConfigError)
 })
 
 describe('the command line of an entry', () => {

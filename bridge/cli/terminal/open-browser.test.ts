@@ -5,48 +5,46 @@ import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { browserUrl, openShownLink } from './open-browser.ts'
 
-describe('browserUrl', () => {
-  it.each([
-    ['https://as.example/authorize?a=1&b=2', 'https://as.example/authorize?a=1&b=2'],
-    ['HTTPS://AS.example', 'https://as.example/'],
-    ["https://as.example/$(calc)?a='b'`c`", 'https://as.example/%24%28calc%29?a=%27b%27%60c%60'],
-    ['http://127.0.0.1:1/x y', 'http://127.0.0.1:1/x%20y'],
-  ])('browserUrl opens %s as %s', (text, url) => {
-    expect(browserUrl(text)).toBe(url)
-  })
+it.each([
+  ['https://as.example/authorize?a=1&b=2', 'https://as.example/authorize?a=1&b=2'],
+  ['HTTPS://AS.example', 'https://as.example/'],
+  ["https://as.example/$(calc)?a='b'`c`", 'https://as.example/%24%28calc%29?a=%27b%27%60c%60'],
+  ['http://127.0.0.1:1/x y', 'http://127.0.0.1:1/x%20y'],
+])('browserUrl opens %s as %s', (text, url) => {
+  expect(browserUrl(text)).toBe(url)
+})
 
-  it.each([
-    'file:///etc/passwd',
-    'javascript:alert(1)',
-    'vbscript:x',
-    'ms-settings:x',
-    'C:\\Windows\\calc.exe',
-    '-a Calculator',
-    '',
-    'https://user:password@as.example/',
-    'a:$(calc)',
-  ])('browserUrl refuses %s', (text) => {
-    expect(browserUrl(text)).toBeUndefined()
-  })
+it.each([
+  'file:///etc/passwd',
+  'javascript:alert(1)',
+  'vbscript:x',
+  'ms-settings:x',
+  'C:\\Windows\\calc.exe',
+  '-a Calculator',
+  '',
+  'https://user:password@as.example/',
+  'a:$(calc)',
+])('browserUrl refuses %s', (text) => {
+  expect(browserUrl(text)).toBeUndefined()
+})
 
-  it('browserUrl contains no character that is special to a shell', () => {
-    assertProperty(
-      property(
-        constantFrom('https://as.example', 'http://127.0.0.1:1/', 'https://'),
-        string(),
-        (start, junk) => {
-          const made = browserUrl(start + junk)
-          if (made !== undefined) expect(made).toMatch(/^https?:\/\/[^\s"$'()`<>\\^|]*$/)
-        },
-      ),
-    )
-  })
+it('browserUrl contains no character that is special to a shell', () => {
+  assertProperty(
+    property(
+      constantFrom('https://as.example', 'http://127.0.0.1:1/', 'https://'),
+      string(),
+      (start, junk) => {
+        const made = browserUrl(start + junk)
+        if (made !== undefined) expect(made).toMatch(/^https?:\/\/[^\s"$'()`<>\\^|]*$/)
+      },
+    ),
+  )
+})
 
-  it('browserUrl keeps the meaning of a URL for the server', () => {
-    const made = new URL(browserUrl("https://as.example/a?redirect_uri=http%3A%2F%2F127.0.0.1&x=('$')") ?? '')
-    expect(made.searchParams.get('redirect_uri')).toBe('http://127.0.0.1')
-    expect(made.searchParams.get('x')).toBe("('$')")
-  })
+it('browserUrl keeps the meaning of a URL for the server', () => {
+  const made = new URL(browserUrl("https://as.example/a?redirect_uri=http%3A%2F%2F127.0.0.1&x=('$')") ?? '')
+  expect(made.searchParams.get('redirect_uri')).toBe('http://127.0.0.1')
+  expect(made.searchParams.get('x')).toBe("('$')")
 })
 
 describe('openBrowser on Linux', () => {

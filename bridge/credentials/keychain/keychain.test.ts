@@ -57,48 +57,46 @@ const configOf = (keychainTimeoutMs: number): CredentialsConfig => ({
   keychainTimeoutMs,
 })
 
-describe('a keychain', () => {
-  it.each<[keyof typeof natives, string, string]>([
-    ['absent', 'keychain_absent', 'its native part is not installed'],
-    ['mute', 'keychain_locked', 'no answer in 1 s'],
-    ['crashing', 'keychain_failed', 'it crashed (SIGSEGV)'],
-    ['forgetful', 'keychain_failed', 'what was written cannot be read'],
-    ['ending', 'keychain_failed', 'without a word'],
-    ['odd', 'keychain_failed', 'Something odd'],
-  ])('a keychain that is %s is %s, and the key is in a file', async (native, fault, detail) => {
-    const child = childWith(native)
-    // Only the one that never responds has to time out.
-    const config = configOf(native === 'mute' ? 1000 : 20_000)
-    const probed = await child.ask({ do: 'probe', config })
-    expect(probed).toMatchObject({ fault, message: expect.stringContaining(detail) })
-    await child.ask({ do: 'open', config })
-    const { announced } = await child.ask({ do: 'prepare' })
-    expect(announced).toEqual([expect.stringContaining('The keychain cannot be used')])
-    expect(await child.ask({ do: 'backend' })).toMatchObject({ value: 'file' })
-  })
+it.each<[keyof typeof natives, string, string]>([
+  ['absent', 'keychain_absent', 'its native part is not installed'],
+  ['mute', 'keychain_locked', 'no answer in 1 s'],
+  ['crashing', 'keychain_failed', 'it crashed (SIGSEGV)'],
+  ['forgetful', 'keychain_failed', 'what was written cannot be read'],
+  ['ending', 'keychain_failed', 'without a word'],
+  ['odd', 'keychain_failed', 'Something odd'],
+])('a keychain that is %s is %s, and the key is in a file', async (native, fault, detail) => {
+  const child = childWith(native)
+  // Only the one that never responds has to time out.
+  const config = configOf(native === 'mute' ? 1000 : 20_000)
+  const probed = await child.ask({ do: 'probe', config })
+  expect(probed).toMatchObject({ fault, message: expect.stringContaining(detail) })
+  await child.ask({ do: 'open', config })
+  const { announced } = await child.ask({ do: 'prepare' })
+  expect(announced).toEqual([expect.stringContaining('The keychain cannot be used')])
+  expect(await child.ask({ do: 'backend' })).toMatchObject({ value: 'file' })
+})
 
-  it('a keychain that hangs is given up after the time limit, in this process and in a child', async () => {
-    const config = configOf(1000)
-    const { home } = config
-    mkdirSync(join(home, 'credentials'), { recursive: true, mode: 0o700 })
-    const index = { version: 1, backend: 'keychain', kid: '0123456789abcdef' }
-    writeFileSync(join(home, 'credentials', 'index.json'), JSON.stringify(index), { mode: 0o600 })
-    mkdirSync(join(home, 'credentials', 'records'), { mode: 0o700 })
-    const record = { v: 1, kid: index.kid, gen: 1, alg: 'A256GCM', nonce: 'A'.repeat(16), ct: 'A'.repeat(64) }
-    const id = 'a'.repeat(64)
-    writeFileSync(join(home, 'credentials', 'records', `${id}.json`), JSON.stringify(record), { mode: 0o600 })
-    const child = childWith('mute')
-    await child.ask({ do: 'open', config })
-    // The failure is kept for a while: the second read takes no time.
-    for (const limitMs of [8000, 900]) {
-      const startedAt = performance.now()
-      expect(await child.ask({ do: 'read', id })).toMatchObject({ fault: 'keychain_locked' })
-      expect(performance.now() - startedAt).toBeLessThan(limitMs)
-    }
-    const endedAt = performance.now()
-    await child.stop()
-    expect(performance.now() - endedAt).toBeLessThan(5000)
-  })
+it('a keychain that hangs is given up after the time limit, in this process and in a child', async () => {
+  const config = configOf(1000)
+  const { home } = config
+  mkdirSync(join(home, 'credentials'), { recursive: true, mode: 0o700 })
+  const index = { version: 1, backend: 'keychain', kid: '0123456789abcdef' }
+  writeFileSync(join(home, 'credentials', 'index.json'), JSON.stringify(index), { mode: 0o600 })
+  mkdirSync(join(home, 'credentials', 'records'), { mode: 0o700 })
+  const record = { v: 1, kid: index.kid, gen: 1, alg: 'A256GCM', nonce: 'A'.repeat(16), ct: 'A'.repeat(64) }
+  const id = 'a'.repeat(64)
+  writeFileSync(join(home, 'credentials', 'records', `${id}.json`), JSON.stringify(record), { mode: 0o600 })
+  const child = childWith('mute')
+  await child.ask({ do: 'open', config })
+  // The failure is kept for a while: the second read takes no time.
+  for (const limitMs of [8000, 900]) {
+    const startedAt = performance.now()
+    expect(await child.ask({ do: 'read', id })).toMatchObject({ fault: 'keychain_locked' })
+    expect(performance.now() - startedAt).toBeLessThan(limitMs)
+  }
+  const endedAt = performance.now()
+  await child.stop()
+  expect(performance.now() - endedAt).toBeLessThan(5000)
 })
 
 describe('a message of a keychain', () => {

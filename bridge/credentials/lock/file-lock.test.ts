@@ -68,77 +68,75 @@ const elapsed = async (work: Promise<unknown>): Promise<number> => {
   return performance.now() - startedAt
 }
 
-describe('a lock', () => {
-  it('a lock admits one holder at a time, within a process too', async () => {
-    const { lock, another, names } = place()
-    let inside = 0
-    let most = 0
-    const work = async (): Promise<void> => {
-      inside += 1
-      most = Math.max(most, inside)
-      await systemRuntime.sleep(5)
-      inside -= 1
+it('a lock admits one holder at a time, within a process too', async () => {
+  const { lock, another, names } = place()
+  let inside = 0
+  let most = 0
+  const work = async (): Promise<void> => {
+    inside += 1
+    most = Math.max(most, inside)
+    await systemRuntime.sleep(5)
+    inside -= 1
+  }
+  const locks = [lock, lock, lock, another()]
+  await Promise.all(locks.map((each) => each('a', { waitMs: 10_000 }, work)))
+  expect(most).toBe(1)
+  expect(names()).toEqual(['a.4'])
+})
+
+it('a lock of another name is independent', async () => {
+  const { lock } = place()
+  const answer = await lock('a', { waitMs: 0 }, () => lock('a.b', { waitMs: 0 }, async () => 'both'))
+  expect(answer).toBe('both')
+})
+
+it('a lock is released when the work fails', async () => {
+  const { lock } = place()
+  const failing = lock('a', { waitMs: 0 }, () => Promise.reject(new Error('no')))
+  await expect(failing).rejects.toThrow('no')
+  expect(await lock('a', { waitMs: 0 }, async () => 1)).toBe(1)
+})
+
+it('a lock that stays held is reported as busy after the wait', async () => {
+  const { lock, another } = place()
+  await lock('a', { waitMs: 0 }, async () => {
+    for (const other of [lock, another()]) {
+      const waiting = other('a', { waitMs: 120 }, async () => 1)
+      await expect(waiting).rejects.toMatchObject({ name: 'CredentialError', fault: 'busy' })
     }
-    const locks = [lock, lock, lock, another()]
-    await Promise.all(locks.map((each) => each('a', { waitMs: 10_000 }, work)))
-    expect(most).toBe(1)
-    expect(names()).toEqual(['a.4'])
   })
+})
 
-  it('a lock of another name is independent', async () => {
-    const { lock } = place()
-    const answer = await lock('a', { waitMs: 0 }, () => lock('a.b', { waitMs: 0 }, async () => 'both'))
-    expect(answer).toBe('both')
+it('waiting for a lock ends when the caller has an answer or cancels', async () => {
+  const { lock, another } = place()
+  let asked = 0
+  await lock('a', { waitMs: 0 }, async () => {
+    const instead = async (): Promise<number | undefined> => (++asked < 4 ? undefined : 42)
+    expect(await another()('a', { waitMs: 10_000, instead }, async () => 1)).toBe(42)
+    const failing = (): Promise<undefined> => Promise.reject(new Error('gave up'))
+    const waiting = lock('a', { waitMs: 10_000, instead: failing }, async () => undefined)
+    await expect(waiting).rejects.toThrow('gave up')
   })
+  expect(asked).toBe(4)
+})
 
-  it('a lock is released when the work fails', async () => {
-    const { lock } = place()
-    const failing = lock('a', { waitMs: 0 }, () => Promise.reject(new Error('no')))
-    await expect(failing).rejects.toThrow('no')
-    expect(await lock('a', { waitMs: 0 }, async () => 1)).toBe(1)
-  })
+it('a lock is not taken with a number below the current one', async () => {
+  const { lock, path, names } = place()
+  await lock('a', { waitMs: 0 }, async () => undefined)
+  writeFileSync(path('a.3'), 'free')
+  // As seen by a process that looked before, and was suspended since.
+  const parse = vi.spyOn(Math, 'max').mockReturnValueOnce(1)
+  onTestFinished(() => parse.mockRestore())
+  const taken = lock('a', { waitMs: 0 }, async () => names())
+  await expect(taken).rejects.toMatchObject({ fault: 'busy' })
+  expect(names()).toEqual(['a.1', 'a.3'])
+  expect(await lock('a', { waitMs: 0 }, async () => names())).toEqual(['a.4'])
+})
 
-  it('a lock that stays held is reported as busy after the wait', async () => {
-    const { lock, another } = place()
-    await lock('a', { waitMs: 0 }, async () => {
-      for (const other of [lock, another()]) {
-        const waiting = other('a', { waitMs: 120 }, async () => 1)
-        await expect(waiting).rejects.toMatchObject({ name: 'CredentialError', fault: 'busy' })
-      }
-    })
-  })
-
-  it('waiting for a lock ends when the caller has an answer or cancels', async () => {
-    const { lock, another } = place()
-    let asked = 0
-    await lock('a', { waitMs: 0 }, async () => {
-      const instead = async (): Promise<number | undefined> => (++asked < 4 ? undefined : 42)
-      expect(await another()('a', { waitMs: 10_000, instead }, async () => 1)).toBe(42)
-      const failing = (): Promise<undefined> => Promise.reject(new Error('gave up'))
-      const waiting = lock('a', { waitMs: 10_000, instead: failing }, async () => undefined)
-      await expect(waiting).rejects.toThrow('gave up')
-    })
-    expect(asked).toBe(4)
-  })
-
-  it('a lock is not taken with a number below the current one', async () => {
-    const { lock, path, names } = place()
-    await lock('a', { waitMs: 0 }, async () => undefined)
-    writeFileSync(path('a.3'), 'free')
-    // As seen by a process that looked before, and was suspended since.
-    const parse = vi.spyOn(Math, 'max').mockReturnValueOnce(1)
-    onTestFinished(() => parse.mockRestore())
-    const taken = lock('a', { waitMs: 0 }, async () => names())
-    await expect(taken).rejects.toMatchObject({ fault: 'busy' })
-    expect(names()).toEqual(['a.1', 'a.3'])
-    expect(await lock('a', { waitMs: 0 }, async () => names())).toEqual(['a.4'])
-  })
-
-  it('a lock fails in a folder that cannot be written', async () => {
-    const folder = createPrivateFolder('/proc/drawbridge', 'locks', () => undefined)
-    const taken = createFileLock(folder, systemRuntime)('a', { waitMs: 0 }, async () => 1)
-    await expect(taken).rejects.toMatchObject({ fault: 'not_writable' })
-  })
+it('a lock fails in a folder that cannot be written', async () => {
+  const folder = createPrivateFolder('/proc/drawbridge', 'locks', () => undefined)
+  const taken = createFileLock(folder, systemRuntime)('a', { waitMs: 0 }, async () => 1)
+  await expect(taken).rejects.toMatchObject({ fault: 'not_writable' })
 })
 
 describe('locks of several processes', () => {

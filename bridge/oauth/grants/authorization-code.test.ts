@@ -166,109 +166,105 @@ describe('a server that accepts only localhost', () => {
   })
 })
 
-describe('the issuer in the response', () => {
-  it.each<[resource: string, metadata: string, iss: string, isTaken: boolean]>([
-    ['', '/', '', true],
-    ['', '/', '/', true],
-    ['/', '', '', true],
-    ['/', '', '/', true],
-    ['/', '/', '', false],
-    ['', '/', '/tenant', false],
-  ])(
-    'the issuer in the response is one of its spellings in the metadata: resource "%s", server "%s", response "%s": %s',
-    async (asked, named, iss, isTaken) => {
-      server.places = { resource: (origin) => ({ authorization_servers: [`${origin}${asked}`] }) }
-      server.metadata = { issuer: `${server.origin}${named}` }
-      server.response = { iss: `${server.origin}${iss}` }
-      const signedIn = signIn(server.serverUrl)
-      if (isTaken) await signedIn
-      else await expect(signedIn).rejects.toMatchObject({ fault: 'issuer_mismatch' })
-      expect(server.requests('/token')).toHaveLength(isTaken ? 1 : 0)
-    },
-  )
+it.each<[resource: string, metadata: string, iss: string, isTaken: boolean]>([
+  ['', '/', '', true],
+  ['', '/', '/', true],
+  ['/', '', '', true],
+  ['/', '', '/', true],
+  ['/', '/', '', false],
+  ['', '/', '/tenant', false],
+])(
+  'the issuer in the response is one of its spellings in the metadata: resource "%s", server "%s", response "%s": %s',
+  async (asked, named, iss, isTaken) => {
+    server.places = { resource: (origin) => ({ authorization_servers: [`${origin}${asked}`] }) }
+    server.metadata = { issuer: `${server.origin}${named}` }
+    server.response = { iss: `${server.origin}${iss}` }
+    const signedIn = signIn(server.serverUrl)
+    if (isTaken) await signedIn
+    else await expect(signedIn).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+    expect(server.requests('/token')).toHaveLength(isTaken ? 1 : 0)
+  },
+)
 
-  it('the issuer in the response may be one that the person accepts, which the login remembers', async () => {
-    const other = server.origin.replace('127.0.0.1', 'localhost')
-    server.metadata = { issuer: other }
-    server.response = { iss: other }
-    const { credential } = await signIn(server.serverUrl, { acceptIssuer: other })
-    expect(credential).toMatchObject({ issuer: other, acceptedAt: server.origin })
-  })
+it('the issuer in the response may be one that the person accepts, which the login remembers', async () => {
+  const other = server.origin.replace('127.0.0.1', 'localhost')
+  server.metadata = { issuer: other }
+  server.response = { iss: other }
+  const { credential } = await signIn(server.serverUrl, { acceptIssuer: other })
+  expect(credential).toMatchObject({ issuer: other, acceptedAt: server.origin })
 })
 
-describe('the response', () => {
-  it.each<[name: string, advertised: boolean | undefined, iss: string | undefined, isTaken: boolean]>([
-    ['iss-supported', true, 'ISSUER', true],
-    ['iss-not-advertised', undefined, undefined, true],
-    ['not sent, said so', false, undefined, true],
-    ['sent though not advertised', undefined, 'ISSUER', true],
-    ['iss-supported-missing', true, undefined, false],
-    ['iss-wrong-issuer', true, 'https://evil.example', false],
-    ['iss-unexpected', undefined, 'https://evil.example', false],
-    ['iss-normalized', true, 'ISSUER/', false],
-    ['empty', undefined, '', false],
-  ])(
-    'the response with the issuer %s is accepted or refused before the code is redeemed',
-    async (_name, advertised, iss, isTaken) => {
-      server.metadata = { authorization_response_iss_parameter_supported: advertised }
-      server.response = { iss: iss?.replace('ISSUER', server.issuer) }
-      const signedIn = signIn(server.serverUrl)
-      if (isTaken) {
-        await signedIn
-        expect(server.requests('/token')).toHaveLength(1)
-      } else {
-        await expect(signedIn).rejects.toMatchObject({ fault: 'issuer_mismatch' })
-        expect(server.requests('/token')).toEqual([])
-      }
-    },
-  )
-
-  it('a response of another issuer is not quoted', async () => {
-    server.response = {
-      iss: 'https://evil.example',
-      code: undefined,
-      error: 'call-0800-evil',
-      error_description: 'Send money',
+it.each<[name: string, advertised: boolean | undefined, iss: string | undefined, isTaken: boolean]>([
+  ['iss-supported', true, 'ISSUER', true],
+  ['iss-not-advertised', undefined, undefined, true],
+  ['not sent, said so', false, undefined, true],
+  ['sent though not advertised', undefined, 'ISSUER', true],
+  ['iss-supported-missing', true, undefined, false],
+  ['iss-wrong-issuer', true, 'https://evil.example', false],
+  ['iss-unexpected', undefined, 'https://evil.example', false],
+  ['iss-normalized', true, 'ISSUER/', false],
+  ['empty', undefined, '', false],
+])(
+  'the response with the issuer %s is accepted or refused before the code is redeemed',
+  async (_name, advertised, iss, isTaken) => {
+    server.metadata = { authorization_response_iss_parameter_supported: advertised }
+    server.response = { iss: iss?.replace('ISSUER', server.issuer) }
+    const signedIn = signIn(server.serverUrl)
+    if (isTaken) {
+      await signedIn
+      expect(server.requests('/token')).toHaveLength(1)
+    } else {
+      await expect(signedIn).rejects.toMatchObject({ fault: 'issuer_mismatch' })
+      expect(server.requests('/token')).toEqual([])
     }
-    const trial = beginTrial(server.serverUrl)
-    const arriving = visit((await trial.prompt).url)
-    const failure: unknown = await trial.done.catch((error: unknown) => error)
-    expect(String(failure)).not.toMatch(/0800|money|evil/)
-    expect((await arriving).html).not.toMatch(/0800|money|evil/)
-  })
+  },
+)
 
-  it.each([
-    ['access_denied', 'access_denied', 200],
-    ['invalid_scope', 'scope_refused', 502],
-    ['unauthorized_client', 'client_refused', 502],
-    ['temporarily_unavailable', 'unavailable', 502],
-    ['invalid_target', 'refused', 502],
-    ['__proto__', 'refused', 502],
-  ])('the error %s in the response is the fault %s', async (error, fault, status) => {
-    server.response = { iss: server.issuer, code: undefined, error, error_description: 'Because\n"so"' }
-    const trial = beginTrial(server.serverUrl)
-    const arriving = visit((await trial.prompt).url)
-    await expect(trial.done).rejects.toMatchObject({ name: 'OAuthFailure', fault })
-    await expect(trial.done).rejects.toThrow(String.raw`"Because\n\"so\""`)
-    expect((await arriving).status).toBe(status)
-    expect(server.requests('/token')).toEqual([])
-  })
+it('a response of another issuer is not quoted', async () => {
+  server.response = {
+    iss: 'https://evil.example',
+    code: undefined,
+    error: 'call-0800-evil',
+    error_description: 'Send money',
+  }
+  const trial = beginTrial(server.serverUrl)
+  const arriving = visit((await trial.prompt).url)
+  const failure: unknown = await trial.done.catch((error: unknown) => error)
+  expect(String(failure)).not.toMatch(/0800|money|evil/)
+  expect((await arriving).html).not.toMatch(/0800|money|evil/)
+})
 
-  it('a response without a code is a refusal', async () => {
-    server.response = { iss: server.issuer, code: undefined }
-    await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'refused' })
-  })
+it.each([
+  ['access_denied', 'access_denied', 200],
+  ['invalid_scope', 'scope_refused', 502],
+  ['unauthorized_client', 'client_refused', 502],
+  ['temporarily_unavailable', 'unavailable', 502],
+  ['invalid_target', 'refused', 502],
+  ['__proto__', 'refused', 502],
+])('the error %s in the response is the fault %s', async (error, fault, status) => {
+  server.response = { iss: server.issuer, code: undefined, error, error_description: 'Because\n"so"' }
+  const trial = beginTrial(server.serverUrl)
+  const arriving = visit((await trial.prompt).url)
+  await expect(trial.done).rejects.toMatchObject({ name: 'OAuthFailure', fault })
+  await expect(trial.done).rejects.toThrow(String.raw`"Because\n\"so\""`)
+  expect((await arriving).status).toBe(status)
+  expect(server.requests('/token')).toEqual([])
+})
 
-  it('a response that is forged, early or malformed ends nothing', async () => {
-    const trial = beginTrial(server.serverUrl)
-    const { url } = await trial.prompt
-    const callback = redirectUriOf(url)
-    for (const query of ['', '?error=access_denied', '?code=1&state=wrong', '?error=x&state=wrong']) {
-      expect((await visit(callback + query)).status).toBe(400)
-    }
-    expect((await visit(url)).status).toBe(200)
-    expect((await trial.done).tokens?.accessToken).toMatch(/^remote-secret-at-/)
-  })
+it('a response without a code is a refusal', async () => {
+  server.response = { iss: server.issuer, code: undefined }
+  await expect(signIn(server.serverUrl)).rejects.toMatchObject({ fault: 'refused' })
+})
+
+it('a response that is forged, early or malformed ends nothing', async () => {
+  const trial = beginTrial(server.serverUrl)
+  const { url } = await trial.prompt
+  const callback = redirectUriOf(url)
+  for (const query of ['', '?error=access_denied', '?code=1&state=wrong', '?error=x&state=wrong']) {
+    expect((await visit(callback + query)).status).toBe(400)
+  }
+  expect((await visit(url)).status).toBe(200)
+  expect((await trial.done).tokens?.accessToken).toMatch(/^remote-secret-at-/)
 })
 
 describe('redeeming', () => {

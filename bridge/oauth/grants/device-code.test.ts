@@ -34,73 +34,71 @@ function begin(
   return beginTrial(server.serverUrl, { grant: 'device_code', ...changes }, request, runtime)
 }
 
-describe('a device', () => {
-  it('a device grant shows the code, and polls until the tokens arrive', async () => {
-    const runtime = createTestRuntime()
-    serve([pending, pending])
-    const trial = begin({ runtime })
-    expect(await trial.prompt).toMatchObject({
-      kind: 'device',
-      url: `${server.origin}/enter`,
-      completeUrl: `${server.origin}/enter?code=ABCD-EFGH`,
-      userCode: 'ABCD-EFGH',
-      askedBy: new URL(server.origin).host,
-    })
-    const credential = await trial.done
-    expect(runtime.slept).toEqual([5000, 5000, 5000])
-    expect(credential.tokens?.accessToken).toMatch(/^remote-secret-at-/)
-    const { clientId } = credential.client
-    expect(Object.fromEntries(server.requests('/device')[0]?.form ?? [])).toEqual({
-      client_id: clientId,
-      resource: server.serverUrl,
-    })
-    expect(Object.fromEntries(server.requests('/token')[0]?.form ?? [])).toEqual({
-      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-      device_code: 'd3vice',
-      client_id: clientId,
-      resource: server.serverUrl,
-    })
-    expect(server.requests('/authorize')).toEqual([])
+it('a device grant shows the code, and polls until the tokens arrive', async () => {
+  const runtime = createTestRuntime()
+  serve([pending, pending])
+  const trial = begin({ runtime })
+  expect(await trial.prompt).toMatchObject({
+    kind: 'device',
+    url: `${server.origin}/enter`,
+    completeUrl: `${server.origin}/enter?code=ABCD-EFGH`,
+    userCode: 'ABCD-EFGH',
+    askedBy: new URL(server.origin).host,
   })
+  const credential = await trial.done
+  expect(runtime.slept).toEqual([5000, 5000, 5000])
+  expect(credential.tokens?.accessToken).toMatch(/^remote-secret-at-/)
+  const { clientId } = credential.client
+  expect(Object.fromEntries(server.requests('/device')[0]?.form ?? [])).toEqual({
+    client_id: clientId,
+    resource: server.serverUrl,
+  })
+  expect(Object.fromEntries(server.requests('/token')[0]?.form ?? [])).toEqual({
+    grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+    device_code: 'd3vice',
+    client_id: clientId,
+    resource: server.serverUrl,
+  })
+  expect(server.requests('/authorize')).toEqual([])
+})
 
-  it('a device grant polls more slowly on request, and after lost requests', async () => {
-    const runtime = createTestRuntime()
-    const later: Reply = { status: 429, headers: { 'retry-after': '30' } }
-    serve([error('slow_down'), pending, { status: 502, body: 'bad gateway' }, later])
-    await begin({ runtime }).done
-    expect(runtime.slept).toEqual([5000, 10_000, 10_000, 15_000, 30_000])
-  })
+it('a device grant polls more slowly on request, and after lost requests', async () => {
+  const runtime = createTestRuntime()
+  const later: Reply = { status: 429, headers: { 'retry-after': '30' } }
+  serve([error('slow_down'), pending, { status: 502, body: 'bad gateway' }, later])
+  await begin({ runtime }).done
+  expect(runtime.slept).toEqual([5000, 10_000, 10_000, 15_000, 30_000])
+})
 
-  it.each<[error: string, fault: string]>([
-    ['access_denied', 'access_denied'],
-    ['expired_token', 'expired'],
-    ['invalid_grant', 'refused'],
-    ['invalid_client', 'client_refused'],
-  ])('a device grant ends with %s', async (code, fault) => {
-    serve([pending, error(code)])
-    await expect(begin().done).rejects.toMatchObject({ name: 'OAuthFailure', fault })
-  })
+it.each<[error: string, fault: string]>([
+  ['access_denied', 'access_denied'],
+  ['expired_token', 'expired'],
+  ['invalid_grant', 'refused'],
+  ['invalid_client', 'client_refused'],
+])('a device grant ends with %s', async (code, fault) => {
+  serve([pending, error(code)])
+  await expect(begin().done).rejects.toMatchObject({ name: 'OAuthFailure', fault })
+})
 
-  it('a device grant ends when its code expires', async () => {
-    serve(Array<Reply>(100).fill(pending), { expires_in: 12 })
-    await expect(begin().done).rejects.toMatchObject({ fault: 'expired' })
-    expect(server.requests('/token').length).toBeLessThanOrEqual(2)
-  })
+it('a device grant ends when its code expires', async () => {
+  serve(Array<Reply>(100).fill(pending), { expires_in: 12 })
+  await expect(begin().done).rejects.toMatchObject({ fault: 'expired' })
+  expect(server.requests('/token').length).toBeLessThanOrEqual(2)
+})
 
-  it('a device grant ends when the user gives up', async () => {
-    serve(Array<Reply>(100_000).fill(pending), { expires_in: 86_000 })
-    const trial = begin()
-    await trial.prompt
-    trial.cancel()
-    await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
-  })
+it('a device grant ends when the user gives up', async () => {
+  serve(Array<Reply>(100_000).fill(pending), { expires_in: 86_000 })
+  const trial = begin()
+  await trial.prompt
+  trial.cancel()
+  await expect(trial.done).rejects.toMatchObject({ fault: 'cancelled' })
+})
 
-  it('a device grant survives a server that is down for a while', async () => {
-    const runtime = createTestRuntime()
-    serve([{ isCut: true }, pending])
-    await begin({ runtime }).done
-    expect(server.requests('/token')).toHaveLength(3)
-  })
+it('a device grant survives a server that is down for a while', async () => {
+  const runtime = createTestRuntime()
+  serve([{ isCut: true }, pending])
+  await begin({ runtime }).done
+  expect(server.requests('/token')).toHaveLength(3)
 })
 
 describe('what starts a device', () => {

@@ -533,35 +533,33 @@ describe('clocks', () => {
   })
 })
 
-describe('signing out', () => {
-  type Revoke = Parameters<typeof signOut>[2]
-  const revokeAtServer: Revoke = (credential) =>
-    revokeTokens(credential, loginConfig(server.origin), { http: createTestHttp(), runtime: systemRuntime })
-  const leave = async (revoke = revokeAtServer): Promise<object> => {
-    const { credential: _credential, ...report } = await signOut(store, id, revoke)
-    return report
-  }
+type Revoke = Parameters<typeof signOut>[2]
+const revokeAtServer: Revoke = (credential) =>
+  revokeTokens(credential, loginConfig(server.origin), { http: createTestHttp(), runtime: systemRuntime })
+const leave = async (revoke = revokeAtServer): Promise<object> => {
+  const { credential: _credential, ...report } = await signOut(store, id, revoke)
+  return report
+}
 
-  it.each<[string, Revoke, boolean | undefined]>([
-    ['the server has no way to', async () => undefined, undefined],
-    ['the server refuses', async () => false, false],
-    ['the server is gone', () => Promise.reject(new Error('gone')), false],
-  ])('signing out forgets the login even when %s', async (_what, revoke, revoked) => {
-    await signedIn()
-    expect(await leave(revoke)).toEqual({ found: true, readable: true, revoked })
-    expect(await store.read(id)).toBeUndefined()
-  })
+it.each<[string, Revoke, boolean | undefined]>([
+  ['the server has no way to', async () => undefined, undefined],
+  ['the server refuses', async () => false, false],
+  ['the server is gone', () => Promise.reject(new Error('gone')), false],
+])('signing out forgets the login even when %s', async (_what, revoke, revoked) => {
+  await signedIn()
+  expect(await leave(revoke)).toEqual({ found: true, readable: true, revoked })
+  expect(await store.read(id)).toBeUndefined()
+})
 
-  it('signing out waits for a renewal under way', async () => {
-    await expired()
-    server.beforeTokenAnswer = () => systemRuntime.sleep(300)
-    const login = create()
-    const renewing = login.authorization()
-    await expect.poll(() => server.counters.refreshesOk).toBe(1)
-    const signedOut = leave()
-    expect(await renewing).toMatch(/^Bearer remote-secret-at-/)
-    expect(await signedOut).toEqual({ found: true, readable: true, revoked: true })
-  })
+it('signing out waits for a renewal under way', async () => {
+  await expired()
+  server.beforeTokenAnswer = () => systemRuntime.sleep(300)
+  const login = create()
+  const renewing = login.authorization()
+  await expect.poll(() => server.counters.refreshesOk).toBe(1)
+  const signedOut = leave()
+  expect(await renewing).toMatch(/^Bearer remote-secret-at-/)
+  expect(await signedOut).toEqual({ found: true, readable: true, revoked: true })
 })
 
 describe('client credentials', () => {

@@ -66,136 +66,134 @@ const faultOf = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof OAuthFailure ? error.fault : String(error)),
   )
 
-describe('a sign-in', () => {
-  it('a sign-in shows its link, stores the login and leaves no notice', async () => {
-    const who = person()
-    const one = login(who)
-    const pending = one.signIn()
-    expect(await pending.prompt).toEqual({ kind: 'browser', url: expect.stringContaining('/authorize') })
-    expect(statSync(notice()).mode & 0o777).toBe(0o600)
-    who.answer()
-    await pending.done
-    expect(existsSync(notice())).toBe(false)
-    expect(await one.authorization()).toMatch(/^Bearer remote-secret-at-/)
-    expect(await one.state()).toMatchObject({ kind: 'signed_in', canRefresh: true })
-  })
+it('a sign-in shows its link, stores the login and leaves no notice', async () => {
+  const who = person()
+  const one = login(who)
+  const pending = one.signIn()
+  expect(await pending.prompt).toEqual({ kind: 'browser', url: expect.stringContaining('/authorize') })
+  expect(statSync(notice()).mode & 0o777).toBe(0o600)
+  who.answer()
+  await pending.done
+  expect(existsSync(notice())).toBe(false)
+  expect(await one.authorization()).toMatch(/^Bearer remote-secret-at-/)
+  expect(await one.state()).toMatchObject({ kind: 'signed_in', canRefresh: true })
+})
 
-  it('one process has one sign-in at a time', async () => {
-    const who = person()
-    const one = login(who)
-    expect(one.signIn()).toBe(one.signIn())
-    await one.signIn().prompt
-    who.answer()
-    await one.signIn().done
-    expect(who.asked).toBe(1)
-  })
+it('one process has one sign-in at a time', async () => {
+  const who = person()
+  const one = login(who)
+  expect(one.signIn()).toBe(one.signIn())
+  await one.signIn().prompt
+  who.answer()
+  await one.signIn().done
+  expect(who.asked).toBe(1)
+})
 
-  it('a cancelled sign-in ends at once, and can be started again', async () => {
-    const who = person()
-    const one = login(who)
-    const first = one.signIn()
-    await first.prompt
-    first.cancel()
-    expect(await faultOf(first.done)).toBe('cancelled')
-    const second = one.signIn()
-    expect(await second.prompt).not.toHaveProperty('followed')
-    await expect.poll(() => who.asked).toBe(2)
-    who.answer()
-    await second.done
-    expect(server.requests('/sign-in')).toHaveLength(1)
-  })
+it('a cancelled sign-in ends at once, and can be started again', async () => {
+  const who = person()
+  const one = login(who)
+  const first = one.signIn()
+  await first.prompt
+  first.cancel()
+  expect(await faultOf(first.done)).toBe('cancelled')
+  const second = one.signIn()
+  expect(await second.prompt).not.toHaveProperty('followed')
+  await expect.poll(() => who.asked).toBe(2)
+  who.answer()
+  await second.done
+  expect(server.requests('/sign-in')).toHaveLength(1)
+})
 
-  it('a sign-in cancelled at the end of the process leaves nothing behind', async () => {
-    const slow = person()
-    slow.wait = async (signal) => {
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      // As a listener that closes.
-      await systemRuntime.sleep(100)
-      signal.throwIfAborted()
-    }
-    const one = login(slow)
-    const pending = one.signIn()
-    await pending.prompt
-    pending.cancel()
-    await one.settle()
-    expect(existsSync(notice())).toBe(false)
-    expect(await faultOf(pending.prompt)).toBe('none')
-  })
+it('a sign-in cancelled at the end of the process leaves nothing behind', async () => {
+  const slow = person()
+  slow.wait = async (signal) => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    // As a listener that closes.
+    await systemRuntime.sleep(100)
+    signal.throwIfAborted()
+  }
+  const one = login(slow)
+  const pending = one.signIn()
+  await pending.prompt
+  pending.cancel()
+  await one.settle()
+  expect(existsSync(notice())).toBe(false)
+  expect(await faultOf(pending.prompt)).toBe('none')
+})
 
-  it('a sign-in that fails while its link is written leaves the failure, not the link', async () => {
-    const store = open()
-    const { notices } = store
-    const kinds: unknown[] = []
-    const slow = {
-      ...notices,
-      read: notices.read.bind(notices),
-      remove: notices.remove.bind(notices),
-      async post(name: string, text: string) {
-        const { kind } = JSON.parse(text) as { kind: string }
-        if (kind === 'prompt') await systemRuntime.sleep(100)
-        await notices.post(name, text)
-        kinds.push(kind)
-      },
-    }
-    const declined = new OAuthFailure('access_denied', 'The user declined.')
-    const ports = loginPorts({
-      origin: server.origin,
-      store: Object.assign(Object.create(store) as CredentialStore, { notices: slow }),
-      person: () => Promise.reject(declined),
-    })
-    const pending = new Login(loginConfig(server.origin), ports).signIn()
-    expect(await faultOf(pending.done)).toBe('access_denied')
-    expect(kinds).toEqual(['prompt', 'failed'])
-    expect(readFileSync(notice(), 'utf8')).toContain('"kind":"failed"')
+it('a sign-in that fails while its link is written leaves the failure, not the link', async () => {
+  const store = open()
+  const { notices } = store
+  const kinds: unknown[] = []
+  const slow = {
+    ...notices,
+    read: notices.read.bind(notices),
+    remove: notices.remove.bind(notices),
+    async post(name: string, text: string) {
+      const { kind } = JSON.parse(text) as { kind: string }
+      if (kind === 'prompt') await systemRuntime.sleep(100)
+      await notices.post(name, text)
+      kinds.push(kind)
+    },
+  }
+  const declined = new OAuthFailure('access_denied', 'The user declined.')
+  const ports = loginPorts({
+    origin: server.origin,
+    store: Object.assign(Object.create(store) as CredentialStore, { notices: slow }),
+    person: () => Promise.reject(declined),
   })
+  const pending = new Login(loginConfig(server.origin), ports).signIn()
+  expect(await faultOf(pending.done)).toBe('access_denied')
+  expect(kinds).toEqual(['prompt', 'failed'])
+  expect(readFileSync(notice(), 'utf8')).toContain('"kind":"failed"')
+})
 
-  it('no sign-in is needed if another process has signed in since the refusal', async () => {
-    const who = person()
-    const one = login(who)
-    await one.refused({ status: 401, used: undefined, challenges: [] })
-    await open().write(id, loginCredential(server.origin, server.issue()))
-    const pending = one.signIn()
-    await pending.done
-    expect(await faultOf(pending.prompt)).toBe('cancelled')
-    expect(who.asked).toBe(0)
-    expect(await one.authorization()).toMatch(/^Bearer remote-secret-at-/)
-  })
+it('no sign-in is needed if another process has signed in since the refusal', async () => {
+  const who = person()
+  const one = login(who)
+  await one.refused({ status: 401, used: undefined, challenges: [] })
+  await open().write(id, loginCredential(server.origin, server.issue()))
+  const pending = one.signIn()
+  await pending.done
+  expect(await faultOf(pending.prompt)).toBe('cancelled')
+  expect(who.asked).toBe(0)
+  expect(await one.authorization()).toMatch(/^Bearer remote-secret-at-/)
+})
 
-  it('a sign-in that the user asks for is a new one', async () => {
-    const before = loginCredential(server.origin, server.issue(), { generation: 7 })
-    await open().write(id, before)
-    const who = person()
-    const pending = login(who).signIn()
-    await pending.prompt
-    who.answer()
-    await pending.done
-    const after = await open().read(id)
-    expect(after).toMatchObject({ generation: 8 })
-    expect(after?.signInId).not.toBe(before.signInId)
-  })
+it('a sign-in that the user asks for is a new one', async () => {
+  const before = loginCredential(server.origin, server.issue(), { generation: 7 })
+  await open().write(id, before)
+  const who = person()
+  const pending = login(who).signIn()
+  await pending.prompt
+  who.answer()
+  await pending.done
+  const after = await open().read(id)
+  expect(after).toMatchObject({ generation: 8 })
+  expect(after?.signInId).not.toBe(before.signInId)
+})
 
-  it('a sign-in replaces an unreadable login', async () => {
-    await open().write(id, loginCredential(server.origin, server.issue()))
-    writeFileSync(join(home, 'credentials', 'records', `${id}.json`), '{"v":9}')
-    const who = person()
-    const one = login(who)
-    expect(await faultOf(one.authorization())).toContain('newer')
-    const pending = one.signIn()
-    await pending.prompt
-    who.answer()
-    await pending.done
-    expect(await one.authorization()).toMatch(/^Bearer remote-secret-at-/)
-  })
+it('a sign-in replaces an unreadable login', async () => {
+  await open().write(id, loginCredential(server.origin, server.issue()))
+  writeFileSync(join(home, 'credentials', 'records', `${id}.json`), '{"v":9}')
+  const who = person()
+  const one = login(who)
+  expect(await faultOf(one.authorization())).toContain('newer')
+  const pending = one.signIn()
+  await pending.prompt
+  who.answer()
+  await pending.done
+  expect(await one.authorization()).toMatch(/^Bearer remote-secret-at-/)
+})
 
-  it('a sign-in is not begun if its login could not be stored', async () => {
-    await open().write(id, loginCredential(server.origin, server.issue()))
-    rmSync(join(home, 'credentials', 'key'))
-    const who = person()
-    const pending = login(who).signIn()
-    await expect(pending.done).rejects.toMatchObject({ fault: 'key_missing' })
-    await expect(pending.prompt).rejects.toMatchObject({ fault: 'key_missing' })
-    expect(who.asked).toBe(0)
-  })
+it('a sign-in is not begun if its login could not be stored', async () => {
+  await open().write(id, loginCredential(server.origin, server.issue()))
+  rmSync(join(home, 'credentials', 'key'))
+  const who = person()
+  const pending = login(who).signIn()
+  await expect(pending.done).rejects.toMatchObject({ fault: 'key_missing' })
+  await expect(pending.prompt).rejects.toMatchObject({ fault: 'key_missing' })
+  expect(who.asked).toBe(0)
 })
 
 describe('who follows a sign-in', () => {

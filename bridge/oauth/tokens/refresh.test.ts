@@ -370,27 +370,25 @@ describe('when the stored login changed while the request was under way', () => 
   })
 })
 
-describe('nothing is sent', () => {
-  it.each<[what: string, before: Credential, changes: Partial<RefreshTurn>, credential: unknown]>([
-    [
-      'after a refusal',
-      { ...used, signInNeeded: 'invalid_grant' },
-      {},
-      expect.objectContaining({ signInNeeded: 'invalid_grant' }),
-    ],
-    [
-      'without a refresh token',
-      { ...used, tokens: { accessToken: 'access 1', issuedAt: 0 } },
-      {},
-      expect.anything(),
-    ],
-    ['when tokens were refused too often', used, { maySend: () => false }, undefined],
-  ])('nothing is sent %s: the user signs in', async (_what, before, changes, credential) => {
-    stored = before
-    expect(await refresh(before, changes)).toEqual({ kind: 'sign_in_needed', credential })
-    expect(sent).toEqual([])
-    expect(stored).toBe(before)
-  })
+it.each<[what: string, before: Credential, changes: Partial<RefreshTurn>, credential: unknown]>([
+  [
+    'after a refusal',
+    { ...used, signInNeeded: 'invalid_grant' },
+    {},
+    expect.objectContaining({ signInNeeded: 'invalid_grant' }),
+  ],
+  [
+    'without a refresh token',
+    { ...used, tokens: { accessToken: 'access 1', issuedAt: 0 } },
+    {},
+    expect.anything(),
+  ],
+  ['when tokens were refused too often', used, { maySend: () => false }, undefined],
+])('nothing is sent %s: the user signs in', async (_what, before, changes, credential) => {
+  stored = before
+  expect(await refresh(before, changes)).toEqual({ kind: 'sign_in_needed', credential })
+  expect(sent).toEqual([])
+  expect(stored).toBe(before)
 })
 
 it('while another process has the lock, what it stores is taken without the lock', async () => {

@@ -145,36 +145,34 @@ describe('refused', () => {
   })
 })
 
-describe('unavailable', () => {
-  it.each<[status: number, json: unknown]>([
-    [200, undefined],
-    [200, []],
-    [200, {}],
-    [200, { access_token: '' }],
-    [200, { access_token: 7 }],
-    [200, { access_token: 'two words' }],
-    [200, { access_token: 'a\r\nX-Header: b' }],
-    [400, undefined],
-    [401, undefined],
-    [403, { message: 'Forbidden' }],
-    [404, { message: 'Not found' }],
-    [302, {}],
-    [302, { access_token: 'a' }],
-    [300, { access_token: 'a' }],
-    [404, { access_token: 'a' }],
-    [429, { error: 'invalid_grant' }],
-    [500, { error: 'invalid_grant' }],
-    [503, undefined],
-    [400, { error: 'temporarily_unavailable' }],
-    [400, { error: 'server_error' }],
-  ])('the response %i %j means that the server is unavailable', (status, json) => {
-    expect(read(json, { status })).toMatchObject({ kind: 'unavailable', sent: true })
-  })
+it.each<[status: number, json: unknown]>([
+  [200, undefined],
+  [200, []],
+  [200, {}],
+  [200, { access_token: '' }],
+  [200, { access_token: 7 }],
+  [200, { access_token: 'two words' }],
+  [200, { access_token: 'a\r\nX-Header: b' }],
+  [400, undefined],
+  [401, undefined],
+  [403, { message: 'Forbidden' }],
+  [404, { message: 'Not found' }],
+  [302, {}],
+  [302, { access_token: 'a' }],
+  [300, { access_token: 'a' }],
+  [404, { access_token: 'a' }],
+  [429, { error: 'invalid_grant' }],
+  [500, { error: 'invalid_grant' }],
+  [503, undefined],
+  [400, { error: 'temporarily_unavailable' }],
+  [400, { error: 'server_error' }],
+])('the response %i %j means that the server is unavailable', (status, json) => {
+  expect(read(json, { status })).toMatchObject({ kind: 'unavailable', sent: true })
+})
 
-  it('an unavailable server names the time to wait', () => {
-    const answer = read(undefined, { status: 503, headers: { 'retry-after': '11' } })
-    expect(answer).toMatchObject({ retryAfterSeconds: 11 })
-  })
+it('an unavailable server names the time to wait', () => {
+  const answer = read(undefined, { status: 503, headers: { 'retry-after': '11' } })
+  expect(answer).toMatchObject({ retryAfterSeconds: 11 })
 })
 
 it('any response gives a token that fits in a header, or none, and throws nothing', () => {

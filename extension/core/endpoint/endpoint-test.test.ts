@@ -184,44 +184,42 @@ describe('a server of 2026-07-28', () => {
   )
 })
 
-describe('a refusal', () => {
-  const challenge =
-    'Basic realm="x", Bearer resource_metadata="https://a.example", error="invalid_token", error_description="It ended."'
-  const reason = { error: 'invalid_token', description: 'It ended.' }
+const challenge =
+  'Basic realm="x", Bearer resource_metadata="https://a.example", error="invalid_token", error_description="It ended."'
+const reason = { error: 'invalid_token', description: 'It ended.' }
 
-  test.each([
-    [401, 'a challenge', { 'www-authenticate': challenge }, reason],
-    [403, 'a challenge', { 'www-authenticate': challenge }, reason],
-    [401, 'none, or one that CORS hides', {}, { error: undefined, description: undefined }],
-  ])('the connection test reports a refusal with %d and %s', async (status, _what, headers, facts) => {
-    const browser = browserWith(() => ({ status, headers }))
-    expect(await testEndpoint(browser, baseUrl, token)).toEqual({ kind: 'refused', status, ...facts })
-    expect(browser.world.requests).toHaveLength(1)
-  })
+test.each([
+  [401, 'a challenge', { 'www-authenticate': challenge }, reason],
+  [403, 'a challenge', { 'www-authenticate': challenge }, reason],
+  [401, 'none, or one that CORS hides', {}, { error: undefined, description: undefined }],
+])('the connection test reports a refusal with %d and %s', async (status, _what, headers, facts) => {
+  const browser = browserWith(() => ({ status, headers }))
+  expect(await testEndpoint(browser, baseUrl, token)).toEqual({ kind: 'refused', status, ...facts })
+  expect(browser.world.requests).toHaveLength(1)
+})
 
-  it('the connection test reports the refusal of tools/list alone, as for a missing scope', async () => {
-    const headers = { 'www-authenticate': 'Bearer error="insufficient_scope"' }
-    const browser = browserWith((call) =>
-      call.method === 'tools/list' ? { status: 403, headers } : legacyServer(call),
-    )
-    expect(await testEndpoint(browser, baseUrl, token)).toMatchObject({
-      kind: 'refused',
-      error: 'insufficient_scope',
-    })
+it('the connection test reports the refusal of tools/list alone, as for a missing scope', async () => {
+  const headers = { 'www-authenticate': 'Bearer error="insufficient_scope"' }
+  const browser = browserWith((call) =>
+    call.method === 'tools/list' ? { status: 403, headers } : legacyServer(call),
+  )
+  expect(await testEndpoint(browser, baseUrl, token)).toMatchObject({
+    kind: 'refused',
+    error: 'insufficient_scope',
   })
+})
 
-  it('the connection test shows a refusal as one shortened line without the token', async () => {
-    const description = `\u202E${token} ${token.slice(5)} <b>${'x'.repeat(1000)}`
-    const headers = { 'www-authenticate': `Bearer error="e", error_description="${description}"` }
-    const result = await testEndpoint(
-      browserWith(() => ({ status: 401, headers })),
-      baseUrl,
-      token,
-    )
-    const text = result.kind === 'refused' ? String(result.description) : ''
-    expect(text.startsWith('\uFFFD… ')).toBe(true)
-    expect(text).toHaveLength(501)
-  })
+it('the connection test shows a refusal as one shortened line without the token', async () => {
+  const description = `\u202E${token} ${token.slice(5)} <b>${'x'.repeat(1000)}`
+  const headers = { 'www-authenticate': `Bearer error="e", error_description="${description}"` }
+  const result = await testEndpoint(
+    browserWith(() => ({ status: 401, headers })),
+    baseUrl,
+    token,
+  )
+  const text = result.kind === 'refused' ? String(result.description) : ''
+  expect(text.startsWith('\uFFFD… ')).toBe(true)
+  expect(text).toHaveLength(501)
 })
 
 describe('what is not MCP', () => {

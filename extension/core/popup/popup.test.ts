@@ -573,23 +573,21 @@ test('the popup opens every linked client of the table, with the server’s name
   expect(browser.world.openedTabs.join(' ')).not.toContain(token)
 })
 
-describe('settings', () => {
-  it('the settings open with a new profile on a page without one', async () => {
-    const url = 'https://app.example.com/path?secret'
-    const unknown = await open({ tabs: [newTab({ url })] })
-    await unknown.popup.act({ kind: 'settings' })
-    expect(unknown.browser.world.openedSettings).toEqual(['new=https%3A%2F%2Fapp.example.com&tab=1'])
-    const known = await open({ tabs: [newTab({ url })], settings })
-    await known.popup.act({ kind: 'settings' })
-    expect(known.browser.world.openedSettings).toEqual([''])
-  })
+it('the settings open with a new profile on a page without one', async () => {
+  const url = 'https://app.example.com/path?secret'
+  const unknown = await open({ tabs: [newTab({ url })] })
+  await unknown.popup.act({ kind: 'settings' })
+  expect(unknown.browser.world.openedSettings).toEqual(['new=https%3A%2F%2Fapp.example.com&tab=1'])
+  const known = await open({ tabs: [newTab({ url })], settings })
+  await known.popup.act({ kind: 'settings' })
+  expect(known.browser.world.openedSettings).toEqual([''])
+})
 
-  it('changed settings count at the next reading', async () => {
-    const { browser, popup, ready } = await open({ cookies: sessionCookies(token) })
-    browser.world.settings = settings
-    await popup.act({ kind: 'read-again' })
-    expect(ready().profile.server).toBe('https://mcp.example.com/mcp')
-  })
+it('changed settings count at the next reading', async () => {
+  const { browser, popup, ready } = await open({ cookies: sessionCookies(token) })
+  browser.world.settings = settings
+  await popup.act({ kind: 'read-again' })
+  expect(ready().profile.server).toBe('https://mcp.example.com/mcp')
 })
 
 describe('the end', () => {

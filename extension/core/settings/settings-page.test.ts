@@ -61,115 +61,111 @@ async function open(
   return { memory, page, views, view, profiles: () => view() as ProfilesView, returned }
 }
 
-describe('the list of profiles', () => {
-  it('the list of profiles says what is allowed for each', async () => {
-    const { profiles } = await open('', { allowed: new Set(originPatterns('https://notes.example.com')) })
-    expect(profiles()).toEqual({
-      kind: 'profiles',
-      profiles: [
-        {
-          ...notes,
-          app: { host: 'notes.example.com', state: 'allowed' },
-          server: { host: 'mcp.example.com', state: 'not-allowed' },
-        },
-      ],
-      otherSites: [],
-      form: undefined,
-      deleting: undefined,
-      notice: { kind: 'none' },
-    })
-  })
-
-  it('the list of profiles has allowed hosts without a profile, each once', async () => {
-    const { profiles, page, memory } = await open('', {
-      allowed: new Set([
-        ...originPatterns('https://notes.example.com'),
-        ...originPatterns('http://localhost'),
-        'https://*/*',
-      ]),
-    })
-    expect(profiles().otherSites).toEqual(['*', 'localhost'])
-    await page.act({ kind: 'take-back-site', host: 'localhost' })
-    expect(profiles().otherSites).toEqual(['*'])
-    expect(profiles().notice).toEqual({ kind: 'taken-back', host: 'localhost' })
-    expect([...memory.world.allowed]).toEqual([...originPatterns('https://notes.example.com'), 'https://*/*'])
-  })
-
-  it('the list of profiles asks for a site in the click, and reports the answer', async () => {
-    const { profiles, page, memory } = await open('')
-    void page.act({ kind: 'allow', purpose: 'test', id: 'notes' })
-    expect(memory.world.questions).toEqual([
-      { patterns: originPatterns('https://mcp.example.com'), purpose: 'test' },
-    ])
-    await page.act({ kind: 'allow', purpose: 'read', id: 'notes' })
-    expect(profiles().notice).toEqual({ kind: 'allowed', host: 'notes.example.com' })
-    expect(profiles().profiles[0]?.app.state).toBe('allowed')
-    memory.world.answer = 'deny'
-    await page.act({ kind: 'allow', purpose: 'read', id: 'notes' })
-    expect(profiles().notice).toEqual({ kind: 'refused', host: 'notes.example.com' })
-  })
-
-  it('the list of profiles revokes a permission, and says so when the browser keeps it', async () => {
-    const { profiles, page, memory } = await open('', {
-      allowed: new Set(originPatterns('https://notes.example.com')),
-    })
-    await page.act({ kind: 'take-back', purpose: 'read', id: 'notes' })
-    expect(profiles().notice).toEqual({ kind: 'taken-back', host: 'notes.example.com' })
-    expect(profiles().profiles[0]?.app.state).toBe('not-allowed')
-    for (const pattern of originPatterns('https://notes.example.com')) memory.world.allowed.add(pattern)
-    memory.world.allowed.delete = () => false
-    await page.act({ kind: 'take-back', purpose: 'read', id: 'notes' })
-    expect(profiles().notice).toEqual({ kind: 'kept', host: 'notes.example.com' })
-  })
-
-  it('the list of profiles deletes a profile only after confirmation', async () => {
-    const { profiles, page, memory } = await open('')
-    await page.act({ kind: 'delete', id: 'notes' })
-    expect(profiles().deleting).toEqual({ id: 'notes', label: 'Notes' })
-    await page.act({ kind: 'cancel' })
-    expect(profiles().deleting).toBeUndefined()
-    await page.act({ kind: 'confirm-delete' })
-    expect(memory.world.settings.profiles).toEqual([notes])
-    await page.act({ kind: 'delete', id: 'notes' })
-    await page.act({ kind: 'confirm-delete' })
-    expect(memory.world.settings.profiles).toEqual([])
-    expect(profiles().notice).toEqual({ kind: 'deleted', label: 'Notes' })
+it('the list of profiles says what is allowed for each', async () => {
+  const { profiles } = await open('', { allowed: new Set(originPatterns('https://notes.example.com')) })
+  expect(profiles()).toEqual({
+    kind: 'profiles',
+    profiles: [
+      {
+        ...notes,
+        app: { host: 'notes.example.com', state: 'allowed' },
+        server: { host: 'mcp.example.com', state: 'not-allowed' },
+      },
+    ],
+    otherSites: [],
+    form: undefined,
+    deleting: undefined,
+    notice: { kind: 'none' },
   })
 })
 
-describe('the form', () => {
-  it('the form adds a normalised profile to those that another page stored meanwhile', async () => {
-    const { profiles, page, memory } = await open('', { settings: { version: 1, profiles: [] } })
-    await page.act({ kind: 'add' })
-    expect(profiles().form).toMatchObject({
-      isNew: true,
-      draft: { id: expect.stringMatching(/./), appUrl: '' },
-    })
-    memory.world.settings = { version: 1, profiles: [notes] }
-    await page.act({ kind: 'save', draft })
-    const saved = {
-      id: 'new-1',
-      label: 'app.example.com',
-      appUrl: 'https://app.example.com',
-      baseUrl: 'https://mcp.example.com',
-      cookieName: undefined,
-    }
-    expect(memory.world.settings.profiles).toEqual([notes, saved])
-    expect(profiles().form).toBeUndefined()
-    expect(profiles().notice).toEqual({ kind: 'saved', label: 'app.example.com' })
+it('the list of profiles has allowed hosts without a profile, each once', async () => {
+  const { profiles, page, memory } = await open('', {
+    allowed: new Set([
+      ...originPatterns('https://notes.example.com'),
+      ...originPatterns('http://localhost'),
+      'https://*/*',
+    ]),
   })
+  expect(profiles().otherSites).toEqual(['*', 'localhost'])
+  await page.act({ kind: 'take-back-site', host: 'localhost' })
+  expect(profiles().otherSites).toEqual(['*'])
+  expect(profiles().notice).toEqual({ kind: 'taken-back', host: 'localhost' })
+  expect([...memory.world.allowed]).toEqual([...originPatterns('https://notes.example.com'), 'https://*/*'])
+})
 
-  it('the form keeps faulty input', async () => {
-    const { profiles, page, memory } = await open('')
-    await page.act({ kind: 'add' })
-    const wrong = { ...draft, appUrl: 'notes', baseUrl: 'http://mcp.example.com' }
-    await page.act({ kind: 'save', draft: wrong })
-    expect(profiles().form).toMatchObject({
-      draft: wrong,
-      faults: { appUrl: 'not-a-url', baseUrl: 'not-secure' },
-    })
-    expect(memory.world.settings.profiles).toEqual([notes])
+it('the list of profiles asks for a site in the click, and reports the answer', async () => {
+  const { profiles, page, memory } = await open('')
+  void page.act({ kind: 'allow', purpose: 'test', id: 'notes' })
+  expect(memory.world.questions).toEqual([
+    { patterns: originPatterns('https://mcp.example.com'), purpose: 'test' },
+  ])
+  await page.act({ kind: 'allow', purpose: 'read', id: 'notes' })
+  expect(profiles().notice).toEqual({ kind: 'allowed', host: 'notes.example.com' })
+  expect(profiles().profiles[0]?.app.state).toBe('allowed')
+  memory.world.answer = 'deny'
+  await page.act({ kind: 'allow', purpose: 'read', id: 'notes' })
+  expect(profiles().notice).toEqual({ kind: 'refused', host: 'notes.example.com' })
+})
+
+it('the list of profiles revokes a permission, and says so when the browser keeps it', async () => {
+  const { profiles, page, memory } = await open('', {
+    allowed: new Set(originPatterns('https://notes.example.com')),
   })
+  await page.act({ kind: 'take-back', purpose: 'read', id: 'notes' })
+  expect(profiles().notice).toEqual({ kind: 'taken-back', host: 'notes.example.com' })
+  expect(profiles().profiles[0]?.app.state).toBe('not-allowed')
+  for (const pattern of originPatterns('https://notes.example.com')) memory.world.allowed.add(pattern)
+  memory.world.allowed.delete = () => false
+  await page.act({ kind: 'take-back', purpose: 'read', id: 'notes' })
+  expect(profiles().notice).toEqual({ kind: 'kept', host: 'notes.example.com' })
+})
+
+it('the list of profiles deletes a profile only after confirmation', async () => {
+  const { profiles, page, memory } = await open('')
+  await page.act({ kind: 'delete', id: 'notes' })
+  expect(profiles().deleting).toEqual({ id: 'notes', label: 'Notes' })
+  await page.act({ kind: 'cancel' })
+  expect(profiles().deleting).toBeUndefined()
+  await page.act({ kind: 'confirm-delete' })
+  expect(memory.world.settings.profiles).toEqual([notes])
+  await page.act({ kind: 'delete', id: 'notes' })
+  await page.act({ kind: 'confirm-delete' })
+  expect(memory.world.settings.profiles).toEqual([])
+  expect(profiles().notice).toEqual({ kind: 'deleted', label: 'Notes' })
+})
+
+it('the form adds a normalised profile to those that another page stored meanwhile', async () => {
+  const { profiles, page, memory } = await open('', { settings: { version: 1, profiles: [] } })
+  await page.act({ kind: 'add' })
+  expect(profiles().form).toMatchObject({
+    isNew: true,
+    draft: { id: expect.stringMatching(/./), appUrl: '' },
+  })
+  memory.world.settings = { version: 1, profiles: [notes] }
+  await page.act({ kind: 'save', draft })
+  const saved = {
+    id: 'new-1',
+    label: 'app.example.com',
+    appUrl: 'https://app.example.com',
+    baseUrl: 'https://mcp.example.com',
+    cookieName: undefined,
+  }
+  expect(memory.world.settings.profiles).toEqual([notes, saved])
+  expect(profiles().form).toBeUndefined()
+  expect(profiles().notice).toEqual({ kind: 'saved', label: 'app.example.com' })
+})
+
+it('the form keeps faulty input', async () => {
+  const { profiles, page, memory } = await open('')
+  await page.act({ kind: 'add' })
+  const wrong = { ...draft, appUrl: 'notes', baseUrl: 'http://mcp.example.com' }
+  await page.act({ kind: 'save', draft: wrong })
+  expect(profiles().form).toMatchObject({
+    draft: wrong,
+    faults: { appUrl: 'not-a-url', baseUrl: 'not-secure' },
+  })
+  expect(memory.world.settings.profiles).toEqual([notes])
 })
 
 describe('opened to allow one site', () => {

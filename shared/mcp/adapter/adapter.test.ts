@@ -64,54 +64,52 @@ it('a JSON-RPC error in the body of a 4xx counts as the response', async () => {
   expect(await client.response(1)).toMatchObject({ error: { code: -32_602, message: 'No' } })
 })
 
-describe('initialize', () => {
-  it.each([
-    ['2024-11-05', '2024-11-05'],
-    ['2025-11-25', '2025-11-25'],
-    ['2026-07-28', '2025-11-25'],
-    ['tomorrow', '2025-11-25'],
-  ])('an initialize for %s is answered with %s', async (asked, answered) => {
-    const { initialize } = setUp()
-    expect(await initialize({}, asked)).toMatchObject({ result: { protocolVersion: answered } })
-  })
+it.each([
+  ['2024-11-05', '2024-11-05'],
+  ['2025-11-25', '2025-11-25'],
+  ['2026-07-28', '2025-11-25'],
+  ['tomorrow', '2025-11-25'],
+])('an initialize for %s is answered with %s', async (asked, answered) => {
+  const { initialize } = setUp()
+  expect(await initialize({}, asked)).toMatchObject({ result: { protocolVersion: answered } })
+})
 
-  it('the result of initialize is made from the discovery', async () => {
-    const { initialize } = setUp({ capabilities: everything, rest: { instructions: 'Be kind.' } })
-    const { tasks: _, novelty: __, extensions: ___, ...capabilities } = everything
-    expect(await initialize()).toEqual({
-      jsonrpc: '2.0',
-      id: 'init',
-      result: {
-        protocolVersion: '2025-11-25',
-        capabilities: { ...capabilities, extensions: { 'io.modelcontextprotocol/ui': {} } },
-        serverInfo: { name: 'far', version: '7' },
-        instructions: 'Be kind.',
-      },
-    })
+it('the result of initialize is made from the discovery', async () => {
+  const { initialize } = setUp({ capabilities: everything, rest: { instructions: 'Be kind.' } })
+  const { tasks: _, novelty: __, extensions: ___, ...capabilities } = everything
+  expect(await initialize()).toEqual({
+    jsonrpc: '2.0',
+    id: 'init',
+    result: {
+      protocolVersion: '2025-11-25',
+      capabilities: { ...capabilities, extensions: { 'io.modelcontextprotocol/ui': {} } },
+      serverInfo: { name: 'far', version: '7' },
+      instructions: 'Be kind.',
+    },
   })
+})
 
-  it('initialize takes serverInfo from the body of older servers, or does without', async () => {
-    const old = setUp({ discovered: { serverInfo: { name: 'body', version: '1' } } })
-    expect(await old.initialize()).toMatchObject({ result: { serverInfo: { name: 'body', version: '1' } } })
-    expect(old.server.all).toEqual([])
-    const none = setUp({ discovered: {} })
-    expect(await none.initialize()).toMatchObject({
-      result: { capabilities: {}, serverInfo: { name: 'unknown', version: '0' } },
-    })
+it('initialize takes serverInfo from the body of older servers, or does without', async () => {
+  const old = setUp({ discovered: { serverInfo: { name: 'body', version: '1' } } })
+  expect(await old.initialize()).toMatchObject({ result: { serverInfo: { name: 'body', version: '1' } } })
+  expect(old.server.all).toEqual([])
+  const none = setUp({ discovered: {} })
+  expect(await none.initialize()).toMatchObject({
+    result: { capabilities: {}, serverInfo: { name: 'unknown', version: '0' } },
   })
+})
 
-  it('initialize fails with the discovery, and asks again the next time', async () => {
-    const { send, client, server } = setUp()
-    let fails = true
-    const request = server.request.bind(server)
-    server.request = (message, options) =>
-      fails ? Promise.reject(new Error('no route')) : request(message, options)
-    await send({ id: 1, method: 'initialize' })
-    expect(await client.response(1)).toMatchObject({ error: { message: 'no route' } })
-    fails = false
-    await send({ id: 2, method: 'initialize' })
-    expect(await client.response(2)).toHaveProperty('result')
-  })
+it('initialize fails with the discovery, and asks again the next time', async () => {
+  const { send, client, server } = setUp()
+  let fails = true
+  const request = server.request.bind(server)
+  server.request = (message, options) =>
+    fails ? Promise.reject(new Error('no route')) : request(message, options)
+  await send({ id: 1, method: 'initialize' })
+  expect(await client.response(1)).toMatchObject({ error: { message: 'no route' } })
+  fails = false
+  await send({ id: 2, method: 'initialize' })
+  expect(await client.response(2)).toHaveProperty('result')
 })
 
 describe('requests', () => {

@@ -59,54 +59,52 @@ async function buildAsReviewer(): Promise<void> {
   await npm('run', 'zip', '-w', 'extension')
 }
 
-describe('the packages', () => {
-  it('the packages are the same, byte for byte, when a reviewer follows the documented steps', async () => {
-    await buildAsReviewer()
-    for (const name of archives) {
-      const [own, rebuilt] = [first, join(reviewer, 'dist/extension')].map((folder) =>
-        readFileSync(join(folder, name)),
-      )
-      expect(own?.length).toBeGreaterThan(1000)
-      expect(own?.equals(rebuilt ?? Buffer.alloc(0)), name).toBe(true)
-    }
-  }, 120_000)
+it('the packages are the same, byte for byte, when a reviewer follows the documented steps', async () => {
+  await buildAsReviewer()
+  for (const name of archives) {
+    const [own, rebuilt] = [first, join(reviewer, 'dist/extension')].map((folder) =>
+      readFileSync(join(folder, name)),
+    )
+    expect(own?.length).toBeGreaterThan(1000)
+    expect(own?.equals(rebuilt ?? Buffer.alloc(0)), name).toBe(true)
+  }
+}, 120_000)
 
-  it.each(browsers)('the packages of %s hold only files of the build', (browser) => {
-    const archive = filesIn(first, `drawbridge-0.1.0-${browser}.zip`)
-    const built = filesOf(browser, '**/*.*')
-    expect(archive.map(([name]) => name).sort()).toEqual(built.sort())
-    for (const [name, content] of archive) expect(content.toString(), name).toBe(textOf(browser, name))
-    expect(built.filter((name) => !/\.(?:html|js|json|png)$/.test(name))).toEqual([])
-  })
+it.each(browsers)('the packages of %s hold only files of the build', (browser) => {
+  const archive = filesIn(first, `drawbridge-0.1.0-${browser}.zip`)
+  const built = filesOf(browser, '**/*.*')
+  expect(archive.map(([name]) => name).sort()).toEqual(built.sort())
+  for (const [name, content] of archive) expect(content.toString(), name).toBe(textOf(browser, name))
+  expect(built.filter((name) => !/\.(?:html|js|json|png)$/.test(name))).toEqual([])
+})
 
-  it('the packages of the sources hold everything needed to build them, and nothing else', () => {
-    const archive = filesIn(first, archives[2] ?? '')
-    const isSource = (path: string): boolean => !/\.test\.ts$|node_modules/.test(path)
-    const sources = globSync(['extension/**/*.*', 'shared/**/*.ts'], {
-      cwd: root,
-      exclude: ['**/node_modules'],
-    })
-    const expected = [
-      ...sources.map((path) => path.replaceAll('\\', '/')).filter(isSource),
-      'LICENSE',
-      'bridge/package.json',
-      'docs/extension.md',
-      'package-lock.json',
-      'package.json',
-      'server/package.json',
-      'shared/package.json',
-      'shared/tsconfig.json',
-      'tsconfig.base.json',
-    ]
-    expect(archive.map(([name]) => name).sort()).toEqual(expected.sort())
+it('the packages of the sources hold everything needed to build them, and nothing else', () => {
+  const archive = filesIn(first, archives[2] ?? '')
+  const isSource = (path: string): boolean => !/\.test\.ts$|node_modules/.test(path)
+  const sources = globSync(['extension/**/*.*', 'shared/**/*.ts'], {
+    cwd: root,
+    exclude: ['**/node_modules'],
   })
+  const expected = [
+    ...sources.map((path) => path.replaceAll('\\', '/')).filter(isSource),
+    'LICENSE',
+    'bridge/package.json',
+    'docs/extension.md',
+    'package-lock.json',
+    'package.json',
+    'server/package.json',
+    'shared/package.json',
+    'shared/tsconfig.json',
+    'tsconfig.base.json',
+  ]
+  expect(archive.map(([name]) => name).sort()).toEqual(expected.sort())
+})
 
-  it('the packages pass the linter of the add-on store without a message', async () => {
-    const linter = join(root, 'node_modules/addons-linter/bin/addons-linter')
-    const archive = join(first, archives[1] ?? '')
-    const { stdout } = await run(process.execPath, [linter, '--output', 'json', archive])
-    expect(JSON.parse(stdout)).toMatchObject({ errors: [], warnings: [], notices: [] })
-  })
+it('the packages pass the linter of the add-on store without a message', async () => {
+  const linter = join(root, 'node_modules/addons-linter/bin/addons-linter')
+  const archive = join(first, archives[1] ?? '')
+  const { stdout } = await run(process.execPath, [linter, '--output', 'json', archive])
+  expect(JSON.parse(stdout)).toMatchObject({ errors: [], warnings: [], notices: [] })
 })
 
 describe.each(browsers)('the manifest of %s', (browser) => {
