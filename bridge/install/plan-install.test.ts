@@ -337,7 +337,7 @@ describe('uninstall', () => {
     })
   })
 
-  it('uninstall refuses if there is no file', () => {
+  it('uninstall refuses if the file does not exist', () => {
     expect(thrownBy(() => uninstallPlan(cursor))?.fault).toBe('missing')
   })
 })

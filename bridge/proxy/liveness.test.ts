@@ -274,7 +274,7 @@ describe('a clock on the wall', () => {
     expect(times.reopened).toEqual([true])
   })
 
-  it('a wall clock set back, or corrected by seconds, is no sleep', async () => {
+  it('a wall clock set back, or corrected by seconds, does not count as a sleep', async () => {
     const times = createTimes()
     await times.pass(1)
     times.setClock(25)

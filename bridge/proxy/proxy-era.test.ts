@@ -208,7 +208,7 @@ const refuseModern =
   }
 
 describe('evidence of the revision', () => {
-  it.each([401, 403, 503, 500, 429])('a %d is no evidence of the revision', async (status) => {
+  it.each([401, 403, 503, 500, 429])('a %d tells nothing of the revision', async (status) => {
     const to = await startServer({
       era: 'modern',
       handle: ({ response }) => (response.writeHead(status).end(), true),
@@ -250,7 +250,7 @@ describe('evidence of the revision', () => {
     ['a web page', 'legacy', onCall(webPage), { data: { fault: 'no_mcp' } }],
     ['a web page', 'modern', onCall(webPage), { data: { fault: 'no_mcp' } }],
   ] as const)(
-    '%s is no evidence: the call of a %s client may have been executed, and is not repeated',
+    '%s tells nothing: the call of a %s client may have been executed, and is not repeated',
     async (_, client, handle, said) => {
       const to = await startServer({ era: 'both', handle })
       const rig = startProxy(to, { memory: modernMemory })

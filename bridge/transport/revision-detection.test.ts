@@ -63,7 +63,7 @@ it.each([
 })
 
 it.each([[new Error('x')], [network], [undefined], [new TransportError('sign_in_needed', 'x')]])(
-  'a failure without a response is no evidence: %s',
+  'a failure without a response tells nothing of the revision: %s',
   (error) => {
     expect(mayBeModern(error)).toBe(false)
     expect(mayBeSseServer(error)).toBe(false)
@@ -114,7 +114,7 @@ it.each<[what: string, answer: WireMessage, era: string | undefined]>([
   expect(eraByModernAnswer(answer, 'tools/list')).toBe(era)
 })
 
-it('a call answered by a 200 without JSON-RPC may have been executed, and is no evidence', () => {
+it('a call answered by a 200 without JSON-RPC may have been executed, and tells nothing of the revision', () => {
   expect(eraByModernFailure(failure('no_mcp', 200), 'tools/call')).toBeUndefined()
   expect(eraByModernFailure(failure('refused', 400), 'tools/call')).toBe('legacy')
   const none = new TransportError('refused', 'x')

@@ -54,7 +54,7 @@ it('known facts are not written again, except for a new date after an hour', asy
   expect(written).toEqual([{ ...before, at: 10_000 }])
 })
 
-describe('what the memory learns from a response', () => {
+describe('the memory after a response', () => {
   const seen: string[] = []
   const answered = async (
     remembered: RememberedServer,

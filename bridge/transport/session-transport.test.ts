@@ -314,7 +314,7 @@ describe('answers', () => {
     ['nested without end', ({ json }) => json(200, '['.repeat(400_000) + ']'.repeat(400_000)), 'no_mcp'],
     ['an empty batch', (request) => request.json(200, []), 'no_mcp'],
     [
-      'a batch with something that is no message',
+      'a batch with an invalid message',
       (request, id) => request.json(200, [{ jsonrpc: '2.0', id, result: {} }, 7]),
       'no_mcp',
     ],

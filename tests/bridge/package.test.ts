@@ -58,7 +58,7 @@ const packed = (name: string): string => readFileSync(join(installed, 'mcp-drawb
 const mayBePacked =
   /^(?:launcher\.cjs|package\.json|README\.md|LICENSE|dist\/(?:[\w-]+\.mjs(?:\.map)?|THIRD-PARTY-NOTICES\.txt))$/
 
-describe('the package, installed without what is optional', () => {
+describe('the package, installed without optional dependencies', () => {
   it('the package has no dependencies, and at most 100 files and 4 MB', () => {
     const all = files().filter(({ path }) => path !== '.package-lock.json')
     expect(readdirSync(installed).filter((name) => !name.startsWith('.'))).toEqual(['mcp-drawbridge'])
@@ -114,7 +114,7 @@ describe('the package, installed without what is optional', () => {
   )
 })
 
-describe('what the package says about itself', () => {
+describe('the README of the package', () => {
   const commandLine = async (...words: string[]): Promise<string> =>
     (await run(process.execPath, [launcher(), ...words], { env: { HOME: folder } })).stdout
 

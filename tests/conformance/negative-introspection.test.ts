@@ -30,7 +30,7 @@ const introspections: NegativeCase[] = [
     clientFails,
   ),
   row(
-    'RFC 7662 2.1: the token itself is no proof of a client',
+    'RFC 7662 2.1: the token itself does not authenticate a client',
     { ...introspect('{web_access_token}'), headers: { authorization: 'Bearer {web_access_token}' } },
     clientFails,
   ),
@@ -61,8 +61,8 @@ const introspections: NegativeCase[] = [
     'RFC 7662 2.2: an unknown token': 'unknown',
     'RFC 7662 2.2: an access token of another client, and not a word more': '{access_token}',
     'RFC 7662 2.2: a refresh token of another client, and not a word more': '{refresh_token}',
-    'RFC 7662 2.2: an authorization code is no token': '{web_code}',
-    'RFC 7662 2.2: a device code is no token': '{device_code}',
+    'RFC 7662 2.2: an authorization code is not a token': '{web_code}',
+    'RFC 7662 2.2: a device code is not a token': '{device_code}',
     'RFC 7662 2.2: a token of the provider is none of ours': 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.',
   }),
   row(

@@ -108,7 +108,7 @@ const metadata: NegativeCase[] = [
     },
   ),
   row(
-    'RFC 7591 3.2.1: what is not supported is not promised',
+    'RFC 7591 3.2.1: unsupported metadata is not promised',
     register({ grant_types: ['authorization_code', 'implicit'] }),
     {
       status: 201,

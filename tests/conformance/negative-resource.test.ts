@@ -144,9 +144,9 @@ const bearers: NegativeCase[] = [
       'RFC 6750 2.1: a comma between two tokens': 'Bearer {access_token}, Bearer x',
       'RFC 6750 2.1: another scheme': 'Basic {access_token}',
       'RFC 6750 2.1: the token without a scheme': '{access_token}',
-      'RFC 9700 4.14: a refresh token is no access token': 'Bearer {refresh_token}',
-      'OAuth 2.1 5.2: an authorization code is no access token': 'Bearer {code}',
-      'RFC 8628 3.4: a device code is no access token': 'Bearer {device_code}',
+      'RFC 9700 4.14: a refresh token is not an access token': 'Bearer {refresh_token}',
+      'OAuth 2.1 5.2: an authorization code is not an access token': 'Bearer {code}',
+      'RFC 8628 3.4: a device code is not an access token': 'Bearer {device_code}',
       'OAuth 2.1 5.2: an access token in another letter case': 'Bearer MCPA{access_token}',
       'OAuth 2.1 5.2: an access token with one character more': 'Bearer {access_token}x',
       'RFC 8725 3.2: a JWT without a signature':

@@ -185,7 +185,7 @@ describe('a client id metadata document', () => {
 })
 
 describe('a session id of the earlier revisions', () => {
-  it('MCP security Session-Hijacking: is no credential', async () => {
+  it('MCP security Session-Hijacking: a session id is not accepted as a credential', async () => {
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
     const response = await drawbridge.mcp(message, { 'mcp-session-id': 'A'.repeat(32) })
     expect(response.status).toBe(401)

@@ -90,7 +90,7 @@ describe('Spec 2: a request of 2026-07-28 that is refused, with its own id', () 
       call({ arguments: { region: 'eu' } }, { 'mcp-param-region': 'us' }),
     ],
     [
-      'MCP transport Custom-Headers: a header that is no base64',
+      'MCP transport Custom-Headers: a header that is not base64',
       call({ arguments: { region: 'eu' } }, { 'mcp-param-region': '=?base64?%?=' }),
     ],
     [

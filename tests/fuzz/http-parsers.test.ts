@@ -142,7 +142,7 @@ it('request heads: a path that is let in is the path that is served (RFC 9112 se
   expect(letIn).toBeGreaterThan(1000)
 })
 
-it('preflights: what is allowed cannot split the answer', () =>
+it('preflights: an allowed header cannot split the answer', () =>
   fuzz({
     make: (chance) => hostileHeader(chance, ['mcp-param-', 'authorization', ',', 'x', 'content-type']),
     work(list) {

@@ -214,7 +214,7 @@ describe.skipIf(isSkipped)('without a keychain that works', () => {
     expect(later.search()).toBe('')
   })
 
-  it('a keychain is absent when there is no session bus', async () => {
+  it('a keychain is absent without a session bus', async () => {
     const here = await session('none')
     const { DBUS_SESSION_BUS_ADDRESS: _bus, XDG_RUNTIME_DIR: _folder, ...environment } = here.environment
     const child = await open({ home: here.home, environment })

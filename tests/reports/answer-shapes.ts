@@ -90,7 +90,7 @@ export const answerShapes: AnswerShape[] = [
     -32_000,
   ],
   [
-    'an error with a code that is no integer',
+    'an error with a code that is not an integer',
     '{"jsonrpc":"2.0","id":ID,"error":{"code":1.5,"message":"No."}}\n',
     'No.',
     -32_603,
@@ -151,20 +151,15 @@ export const answerShapes: AnswerShape[] = [
     unreadable,
     -32_603,
   ],
+  ['invalid JSON in it', `{"jsonrpc":"2.0","id":ID,"result":{"content":[],"x":NaN}}\n`, unreadable, -32_603],
   [
-    'something that is no JSON in it',
-    `{"jsonrpc":"2.0","id":ID,"result":{"content":[],"x":NaN}}\n`,
-    unreadable,
-    -32_603,
-  ],
-  [
-    'something that is no JSON in it, the id first',
+    'invalid JSON in it, the id first',
     `{"id":ID,"jsonrpc":"2.0","result":{"x":undefined}}\n`,
     unreadable,
     -32_603,
   ],
   [
-    'something that is no JSON in it, the id last',
+    'invalid JSON in it, the id last',
     `{"result":{"x":Infinity},"id":ID,"jsonrpc":"2.0"}\n`,
     unreadable,
     -32_603,

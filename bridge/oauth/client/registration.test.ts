@@ -36,7 +36,7 @@ const supporting = (listed: string[] | undefined): RegistrationRequest['metadata
 
 const sent = (): unknown => JSON.parse(server.seen[0]?.text ?? '')
 
-describe('what is registered', () => {
+describe('the metadata of a registration', () => {
   it('a registration is of a native client for the authorization code grant', async () => {
     await ask({ scope: 'mcp offline_access' })
     expect(sent()).toEqual({

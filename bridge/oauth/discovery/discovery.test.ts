@@ -29,7 +29,7 @@ function find(
 
 const usedBefore = (issuer: string): Credential => loginAt({ origin: issuer })
 
-describe('what is asked for, and in which order', () => {
+describe('the requests of discovery, in order', () => {
   it.each<[name: string, OAuthServerPlaces, challengePath: string | undefined, asked: string[]]>([
     ['metadata-default: the challenge names the path form', {}, pathForm, [pathForm, oauthRoot]],
     [

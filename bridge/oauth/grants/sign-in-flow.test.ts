@@ -51,7 +51,7 @@ describe('a resource above the server', () => {
     expect(lines).toEqual([])
   })
 
-  it('the server itself is no resource above it, with or without a slash', async () => {
+  it('the server itself does not count as a resource above it, with or without a slash', async () => {
     server.places = { resource: (origin) => ({ resource: `${origin}/mcp/` }) }
     expect((await signIn(server.serverUrl)).lines).toEqual([])
   })

@@ -150,7 +150,7 @@ const interrupted: Credential = {
 }
 const quick = { runtime: { ...systemRuntime, sleep: async () => undefined } }
 
-describe('what is stored of a renewal', () => {
+describe('the stored result of a renewal', () => {
   it('the token is marked as spent before it is sent, and its successor is stored before it is used', async () => {
     let during: Credential | undefined
     const outcome = await refresh(used, {

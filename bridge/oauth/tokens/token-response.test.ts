@@ -202,7 +202,7 @@ it('any response gives a token that fits in a header, or none, and throws nothin
   )
 })
 
-describe('what a person is told', () => {
+describe('the message to the user', () => {
   const issuer = 'https://as.example'
 
   it.each([

@@ -222,7 +222,7 @@ it('the connection test shows a refusal as one shortened line without the token'
   expect(text).toHaveLength(501)
 })
 
-describe('what is not MCP', () => {
+describe('an endpoint that does not speak MCP', () => {
   test.each<[string, Answer, status?: number, detail?: string]>([
     ['a page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>App</h1>' }],
     ['no page', { status: 404, body: 'not found' }, 404],

@@ -75,7 +75,7 @@ describe('the first view', () => {
     expect(view()).toEqual({ kind: 'no-permission', host: 'app.example.com', incognito: true })
   })
 
-  it('the popup shows signed out, with the way to the app, if there is no session despite permission', async () => {
+  it('the popup shows signed out, with the way to the app, if it finds no session despite permission', async () => {
     const allowed = new Set([...appAllowed, 'https://example.com/*', 'http://example.com/*'])
     expect((await open({ allowed })).view()).toEqual({
       kind: 'signed-out',
@@ -413,7 +413,7 @@ describe('the ready screen', () => {
     }
   })
 
-  it('the popup copies nothing when there is no session', async () => {
+  it('the popup copies nothing without a session', async () => {
     const { browser, popup } = await open({ cookies: sessionCookies(jwt({ exp: now - 1 })) })
     await popup.act({ kind: 'copy', format: 'token' })
     expect(browser.world.clipboard).toBeUndefined()
