@@ -56,7 +56,7 @@ describe.each([
   afterAll(() => endpoint.close())
 
   it.each(wrong)(
-    'JSON-RPC 2.0 5.1: refuses %s with %j as alone, and serves the rest',
+    'JSON-RPC 2.0 5.1: a batch refuses %s with %j as alone, and serves the rest',
     async (method, params) => {
       const [alone] = await answersOf(endpoint, request(method, params, 2))
       const batch = [request('ping', {}, 1), request(method, params, 2), request('tools/list', {}, 3)]
@@ -71,13 +71,13 @@ describe.each([
     },
   )
 
-  it('answers a batch in which every request is wrong', async () => {
+  it('a batch in which every request is wrong is answered', async () => {
     const batch = [request('tools/call', {}, 1), request('tools/list', { cursor: 1 }, 2)]
     const answers = await answersOf(endpoint, batch)
     expect(answers.map(({ error }) => error?.code)).toEqual([-32602, -32602])
   })
 
-  it('records a refused call of a batch as failed, and one that runs as ok', async () => {
+  it('a refused call of a batch is recorded as failed, and one that runs as ok', async () => {
     const outcomes = new Set<unknown>()
     const calls = callsSample(callerSample, (_event, { outcome }) => void outcomes.add(outcome))
     const batch = [request('tools/call', { name: 1 }, 1), request('tools/call', { name: 'tool' }, 2)]
@@ -86,7 +86,7 @@ describe.each([
   })
 })
 
-it('refuses a wrong request in a batch of a session', async () => {
+it('a session refuses a wrong request in a batch', async () => {
   const endpoint = createSdkEndpoint(endpointConfigSample(sdkModule))
   const opened = await sendMessage(endpoint, callerSample, initialize())
   await opened.text()

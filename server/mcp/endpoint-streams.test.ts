@@ -92,7 +92,7 @@ describe.each<[string, () => ModuleEndpoint]>([
     const isStream = (response: Response): boolean =>
       response.headers.get('content-type') === 'text/event-stream'
 
-    it('is limited for each user, over all grants', async () => {
+    it('subscriptions/listen is limited for each user, over all grants', async () => {
       const first = readMessages(await listen(everything))
       await listen(everything)
       expect(await (await listen(everything, { ...ada(), grantId: 'grant-2' })).json()).toMatchObject({
@@ -104,12 +104,12 @@ describe.each<[string, () => ModuleEndpoint]>([
       expect(isStream(await listen(everything))).toBe(true)
     })
 
-    it('is bounded for many requests at once as well', async () => {
+    it('subscriptions/listen is bounded for many concurrent requests as well', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => listen(everything)))
       expect(answers.filter(isStream)).toHaveLength(2)
     })
 
-    it('is limited in total: only the user with the most streams makes room, with a closing result', async () => {
+    it('subscriptions/listen is limited in total: only the user with the most streams makes room, with a closing result', async () => {
       const first = readMessages(await listen(everything))
       await listen(everything)
       expect(isStream(await listen(everything, of('bob')))).toBe(true)
@@ -121,7 +121,7 @@ describe.each<[string, () => ModuleEndpoint]>([
       expect(isStream(await listen(everything, of('dee')))).toBe(false)
     })
 
-    it('gives its place back when it is refused or asks for nothing', async () => {
+    it('subscriptions/listen gives its place back when it is refused or requests no notifications', async () => {
       for (let time = 0; time < 3; time += 1) {
         expect(await (await listen(undefined)).json()).toMatchObject({
           error: { code: -32_602 },
@@ -131,7 +131,7 @@ describe.each<[string, () => ModuleEndpoint]>([
       expect(isStream(await listen(everything))).toBe(true)
     })
 
-    it('is refused when its filter is too long to keep', async () => {
+    it('subscriptions/listen is refused when its filter is too long to store', async () => {
       const resourceSubscriptions = Array.from({ length: 10_000 }, (_each, index) => `test://${index}`)
       const refused = await listen({ resourceSubscriptions })
       expect(refused.status).toBe(400)
@@ -142,7 +142,7 @@ describe.each<[string, () => ModuleEndpoint]>([
       ['the grant has ended', () => (live = false)],
       ['the token has run out', () => runtime.advance(600)],
     ])(
-      'MCP transport Subscriptions: ends, with its result, within 15 seconds after %s',
+      'MCP transport Subscriptions: subscriptions/listen ends, with its result, within 15 seconds after %s',
       async (_when, happen) => {
         const stream = readMessages(await listen(everything))
         await vi.advanceTimersByTimeAsync(2 * checkMs)
@@ -162,7 +162,7 @@ describe.each<[string, () => ModuleEndpoint]>([
       },
     )
 
-    it('goes on while the store is away', async () => {
+    it('subscriptions/listen goes on while the store is down', async () => {
       const stream = readMessages(await listen(everything))
       live = new StoreUnavailableError('away', { cause: undefined })
       await vi.advanceTimersByTimeAsync(2 * checkMs)
@@ -171,7 +171,7 @@ describe.each<[string, () => ModuleEndpoint]>([
       expect((await stream.next())?.message.method).toBe('notifications/tools/list_changed')
     })
 
-    it('is cut when its client leaves a megabyte unread, and others go on', async () => {
+    it('subscriptions/listen is cut when its client leaves a megabyte unread, and others go on', async () => {
       const lazy = readMessages(await listen(everything))
       const eager = readMessages(await listen(everything))
       // Each notice has some 200 bytes.
@@ -191,7 +191,7 @@ describe.each<[string, () => ModuleEndpoint]>([
       expect(left.length).toBeGreaterThan(1000)
     })
 
-    it('ends politely when the server drains, and no new one begins', async () => {
+    it('subscriptions/listen ends with a result when the server drains, and no new one begins', async () => {
       const stream = readMessages(await listen(everything))
       const call = await startCall()
       endpoint.endStreams()
@@ -206,7 +206,7 @@ describe.each<[string, () => ModuleEndpoint]>([
   })
 
   describe('a call of 2026-07-28 that streams', () => {
-    it('sends progress, then the result', async () => {
+    it('a call of 2026-07-28 that streams sends progress, then the result', async () => {
       const stream = await startCall()
       await settled()
       calls[0]?.progress()
@@ -223,7 +223,7 @@ describe.each<[string, () => ModuleEndpoint]>([
       ['closes the stream', (stream) => stream.cancel()],
       ['hangs up', (_stream, client) => client.abort()],
     ])(
-      'MCP transport Cancellation: is cancelled when the client %s (MCP 2026-07-28 cancellation)',
+      'MCP transport Cancellation: a call that streams is cancelled when the client %s (MCP 2026-07-28 cancellation)',
       async (_how, leave) => {
         const client = new AbortController()
         const records: unknown[] = []
@@ -244,7 +244,7 @@ describe.each<[string, () => ModuleEndpoint]>([
       },
     )
 
-    it('goes on when its token runs out', async () => {
+    it('a call that streams goes on when its token expires', async () => {
       const stream = await startCall()
       await settled()
       runtime.advance(600)
@@ -254,7 +254,7 @@ describe.each<[string, () => ModuleEndpoint]>([
       expect((await stream.rest()).at(-1)?.message.result).toMatchObject({ content: [{ text: 'done' }] })
     })
 
-    it('ends a quarter of an hour later: a token that has run out cannot tell whether its grant lives', async () => {
+    it('a call that streams ends a quarter of an hour after its token expired, as the grant can no longer be checked', async () => {
       const stream = await startCall()
       await settled()
       runtime.advance(600 + 900)
@@ -265,7 +265,7 @@ describe.each<[string, () => ModuleEndpoint]>([
     })
 
     it.each(['2026-07-28', '2025-11-25'])(
-      'ends, and the tool too, when the grant has ended (%s)',
+      'a call that streams ends, and the tool too, when the grant has ended (%s)',
       async (revision) => {
         const stream =
           revision === '2026-07-28'

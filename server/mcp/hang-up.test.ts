@@ -46,7 +46,7 @@ it.each<[string, object, string[]]>([
   ['at 2026-07-28 on a stream', { _meta: { ...meta, progressToken: 1 } }, [both, ...headers2026]],
   ['without a session at 2025-11-25', {}, [both]],
   ['without a session on a stream', { _meta: { progressToken: 1 } }, [both]],
-])('tells a tool that its client has disconnected: %s', async (_how, params, headers) => {
+])('a tool learns that its client has disconnected: %s', async (_how, params, headers) => {
   const body = JSON.stringify(request('tools/call', { name: 'wait', arguments: {}, ...params }))
   const socket = connect(listener.port, '127.0.0.1')
   socket.write(

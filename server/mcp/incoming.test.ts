@@ -27,7 +27,7 @@ it.each<[accept: string | undefined, body: unknown, read: string | null]>([
   expect(lenientHeaders(headers, body).get('accept')).toBe(read)
 })
 
-it('the version of 2026-07-28 is taken off a message of an earlier revision, and off no other', () => {
+it('the version of 2026-07-28 is removed from a message of an earlier revision, and from no other', () => {
   const headers = new Headers({ accept: both, 'mcp-protocol-version': '2026-07-28' })
   expect(lenientHeaders(headers, earlier).get('mcp-protocol-version')).toBeNull()
   expect(lenientHeaders(headers, later)).toBe(headers)

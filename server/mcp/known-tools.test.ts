@@ -5,7 +5,7 @@ let now = 0
 const nowMs = (): number => now
 const known = new KnownTools({ learnsFromCalls: false })
 
-it('asks for all pages when a name is unknown, once for all who wait, and not again at once', async () => {
+it('the tool catalogue requests all pages when a name is unknown, once for all callers, and not again at once', async () => {
   const asked: unknown[] = []
   const pages: Record<string, object> = {
     first: { tools: [{ name: 'a' }, 'rubbish'], nextCursor: 'second' },
@@ -34,7 +34,7 @@ it.each([
   ['that has no end', async () => ({ tools: [], nextCursor: 'more' })],
   ['that is none', async () => ({})],
   ['that fails', () => Promise.reject(new Error('No.'))],
-])('decides nothing about a name after a list %s', async (_, list) => {
+])('the tool catalogue decides nothing about a name after a list %s', async (_, list) => {
   const catalogue = new ToolCatalogue(known, list, nowMs)
   expect(await catalogue.knows('a')).toBeUndefined()
 })

@@ -111,11 +111,11 @@ describe.each(cases)('the %s endpoint at %s', (kind, revision) => {
   const call = (name: string, access: AccessAllowed = fullAccess): ReturnType<typeof send> =>
     send('tools/call', { name, arguments: { secret: 'argument' } }, access, revision)
 
-  it('lists everything to those whom no rule narrows', async () => {
+  it('an endpoint lists all tools to callers whom no rule limits', async () => {
     expect(await names(fullAccess)).toEqual(expect.arrayContaining(['list_notes', 'list_admin', 'add_note']))
   })
 
-  it('neither lists nor calls what a rule hides, and answers as if it did not exist', async () => {
+  it('an endpoint neither lists nor calls hidden tools, and answers as if they did not exist', async () => {
     const access = accessBy({ tools: { allow: ['list_*'], deny: ['*_admin'] } })
     expect(await names(access)).toEqual(kind === 'SDK' ? ['list_notes', 'list_more'] : ['list_notes'])
     expect((await call('list_notes', access)).answer.result).toBeDefined()
@@ -133,7 +133,7 @@ describe.each(cases)('the %s endpoint at %s', (kind, revision) => {
     expect(ran).toEqual(['list_notes'])
   })
 
-  it('nor what needs a scope that the rule does not give', async () => {
+  it('an endpoint neither lists nor calls tools that need a scope which the rule does not give', async () => {
     const access = accessBy({ scopes: ['mcp'] })
     expect(await names(access)).not.toContain('add_note')
     expect((await call('add_note', access)).answer.error?.message).toContain('There is no tool')
@@ -145,48 +145,56 @@ describe.each(cases)('the %s endpoint at %s', (kind, revision) => {
     ['list_notes', 'ok'],
     ['no', 'tool_error'],
     ['throw', 'failed'],
-  ])('records a call of %s as %s, once, and never its arguments or result', async (name, outcome) => {
-    const { records } = await call(name)
-    expect(records).toEqual([
-      [
-        'tool_called',
-        {
-          sub: 'ada',
-          client_id: 'mcpc_1',
-          grant_id: 'grant-1',
-          credential: 'access_token',
-          tool: name,
-          revision: undefined,
-          outcome,
-          duration_ms: 0,
-          request_bytes: 100,
-          response_bytes: expect.any(Number) as number,
-        },
-      ],
-    ])
-    expect(JSON.stringify(records)).not.toContain('argument')
-    expect(records[0]?.[1]['response_bytes']).toBeGreaterThan(20)
-  })
+  ])(
+    'an endpoint records a call of %s as %s, once, and never its arguments or result',
+    async (name, outcome) => {
+      const { records } = await call(name)
+      expect(records).toEqual([
+        [
+          'tool_called',
+          {
+            sub: 'ada',
+            client_id: 'mcpc_1',
+            grant_id: 'grant-1',
+            credential: 'access_token',
+            tool: name,
+            revision: undefined,
+            outcome,
+            duration_ms: 0,
+            request_bytes: 100,
+            response_bytes: expect.any(Number) as number,
+          },
+        ],
+      ])
+      expect(JSON.stringify(records)).not.toContain('argument')
+      expect(records[0]?.[1]['response_bytes']).toBeGreaterThan(20)
+    },
+  )
 
-  it('records a call of what it does not have as such', async () => {
+  it('an endpoint records a call of an unknown tool as such', async () => {
     const { records } = await call(`nothing ${'x'.repeat(500)}`)
     expect(records).toEqual([['tool_called', expect.objectContaining({ outcome: 'failed', unknown: true })]])
     expect(String(records[0]?.[1]['tool'])).toHaveLength(200)
   })
 
-  it.runIf(kind === 'SDK')('records what else is called, and what a registered tool throws', async () => {
-    expect((await call('fall')).records).toEqual([
-      ['tool_called', expect.objectContaining({ outcome: 'failed' })],
-    ])
-    const read = await send('resources/read', { uri: 'note://1' }, fullAccess, revision)
-    expect(read.records).toEqual([
-      ['resource_read', expect.objectContaining({ resource: 'note://1', outcome: 'ok' })],
-    ])
-    const missing = await send('resources/read', { uri: 'note://2?token=secret#x' }, fullAccess, revision)
-    expect(missing.records).toEqual([
-      ['resource_read', expect.objectContaining({ resource: 'note://2', outcome: 'failed' })],
-    ])
-    const got = await send('prompts/get', { name: 'greet' }, fullAccess, revision)
-    expect(got.records).toEqual([['prompt_got', expect.objectContaining({ prompt: 'greet', outcome: 'ok' })]])
-  })
+  it.runIf(kind === 'SDK')(
+    'an endpoint records other requests that it answers, and errors that a registered tool throws',
+    async () => {
+      expect((await call('fall')).records).toEqual([
+        ['tool_called', expect.objectContaining({ outcome: 'failed' })],
+      ])
+      const read = await send('resources/read', { uri: 'note://1' }, fullAccess, revision)
+      expect(read.records).toEqual([
+        ['resource_read', expect.objectContaining({ resource: 'note://1', outcome: 'ok' })],
+      ])
+      const missing = await send('resources/read', { uri: 'note://2?token=secret#x' }, fullAccess, revision)
+      expect(missing.records).toEqual([
+        ['resource_read', expect.objectContaining({ resource: 'note://2', outcome: 'failed' })],
+      ])
+      const got = await send('prompts/get', { name: 'greet' }, fullAccess, revision)
+      expect(got.records).toEqual([
+        ['prompt_got', expect.objectContaining({ prompt: 'greet', outcome: 'ok' })],
+      ])
+    },
+  )
 })

@@ -40,7 +40,7 @@ it.each<[what: string, given: unknown, taken: unknown]>([
   ],
   ['members of a batch', [call({ name: null })], [call({})]],
   ['nothing else', 'text', 'text'],
-])('leaves out null in %s', (_, given, taken) => {
+])('request parameters are read without null in %s', (_, given, taken) => {
   expect(dropNulls(given)).toEqual(taken)
   expect(JSON.stringify(dropNulls(given))).toBe(JSON.stringify(taken))
 })

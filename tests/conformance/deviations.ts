@@ -176,6 +176,6 @@ export const deviations: readonly Deviation[] = [
     what: 'Sessions of the revisions up to 2025-11-25 exist only with tools that ask their client something; without them GET and DELETE are 405.',
     why: 'Nothing is to be kept for anybody then, and any instance can answer.',
     off: '`asksClient` in the module of tools.',
-    test: ['server/mcp/sdk/sessions.test.ts', 'is needed for GET and DELETE: they are 405 without'],
+    test: ['server/mcp/sdk/sessions.test.ts', 'a session is needed for GET and DELETE: they are 405 without'],
   },
 ]

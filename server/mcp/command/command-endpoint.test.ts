@@ -44,7 +44,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     expect(shared.processes()).toEqual([])
   })
 
-  it('answers a client of an earlier revision without a session, unknown members included', async () => {
+  it('a command answers a client of an earlier revision without a session, unknown members included', async () => {
     expect(await client.call('echo', { value: 'a' }, 'id')).toEqual({
       jsonrpc: '2.0',
       id: 'id',
@@ -64,7 +64,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     })
   })
 
-  it.runIf(era === 'legacy')('names the versions that work to a client of 2026-07-28', async () => {
+  it.runIf(era === 'legacy')('a command names the versions that work to a client of 2026-07-28', async () => {
     const supported = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
     for (const method of [
       'server/discover',
@@ -83,7 +83,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
   })
 
   it.runIf(era === 'modern')(
-    'answers a client of 2026-07-28 with the members that the revision requires',
+    'a command answers a client of 2026-07-28 with the members that the revision requires',
     async () => {
       const result = await client.request2026('tools/call', { name: 'echo', arguments: { value: 'a' } })
       expect(result).toMatchObject({
@@ -114,7 +114,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     },
   )
 
-  it('opens a session under its own name and instructions, and ends it', async () => {
+  it('a command opens a session under its own name and instructions, and ends it', async () => {
     const session = await client.open()
     expect(session.initialized).toMatchObject({
       result: {
@@ -131,7 +131,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     expect(await gone.json()).toMatchObject({ id: 5, error: { code: -32_001 } })
   })
 
-  it('passes errors on with code and data', async () => {
+  it('a command passes errors on with code and data', async () => {
     const error = { code: -32_000, message: 'Refused.', data: { why: 'because' } }
     expect(await client.call('refuse')).toMatchObject({ error })
     if (era === 'modern')
@@ -139,7 +139,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     expect(await client.call('fail')).toMatchObject({ result: { isError: true } })
   })
 
-  it("reports a missing resource with the error code of the client's revision", async () => {
+  it("a command reports a missing resource with the error code of the client's revision", async () => {
     const error = { data: { uri: 'test://none' } }
     const earlier = await client.request('resources/read', error.data)
     expect(earlier).toMatchObject({ error: { ...error, code: -32_002 } })
@@ -148,7 +148,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     expect(of2026).toMatchObject({ error: { ...error, code: -32_602 } })
   })
 
-  it("reports progress with the token of the client's call", async () => {
+  it("a command reports progress with the token of the client's call", async () => {
     const params = { name: 'echo', arguments: { value: 'x' }, _meta: { progressToken: 'mine' } }
     const progress = (step: number): object => ({
       method: 'notifications/progress',
@@ -166,7 +166,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     }
   })
 
-  it('learns that a call is cancelled, and that a client has left', async () => {
+  it('a command learns that a call is cancelled, and that a client has left', async () => {
     const fixture = open(['--era', era])
     const client = fixture.client()
     const countsOf = async (of: Pick<CommandClient, 'call'>): Promise<unknown> =>
@@ -204,7 +204,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     await expect.poll(cancelledCalls).toBe(3)
   })
 
-  it('runs no call that was cancelled while its tools were listed', async () => {
+  it('a command runs no call that was cancelled while its tools were listed', async () => {
     const session = await open(['--era', era]).client().open()
     const calling = await session.post(hang)
     await session.post(cancelHang)
@@ -212,7 +212,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     await calling.body?.cancel()
   })
 
-  it('tells a session what has changed, until it unsubscribes', async () => {
+  it('a command tells a session about changes, until it unsubscribes', async () => {
     const session = await open(['--era', era]).client().open()
     const stream = await session.listen()
     const resource = { uri: 'test://one' }
@@ -229,7 +229,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     await stream.cancel()
   })
 
-  it('hands a session every other notification of its process, except of tasks', async () => {
+  it('a command sends a session every other notification of its process, except of tasks', async () => {
     const client = open(['--era', era]).client()
     const [session, other] = [await client.open(), await client.open()]
     const streams = [await session.listen(), await other.listen()] as const
@@ -243,7 +243,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     for (const stream of streams) await stream.cancel()
   })
 
-  it('gets the notifications of its session, except what is between the client and the door', async () => {
+  it('a command gets the notifications of its session, except those between the client and the server', async () => {
     const session = await open(['--era', era])
       .client()
       .open({ roots: { listChanged: true } })
@@ -256,7 +256,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     else expect(await told()).toContain('[]')
   })
 
-  it('reports changes of resources that the process before it was asked to watch', async () => {
+  it('a command reports changes of resources that the process before it was subscribed to', async () => {
     const session = await open(['--era', era]).client().open()
     const stream = await session.listen()
     for (const uri of ['test://one', 'test://two']) await session.request('resources/subscribe', { uri })
@@ -267,32 +267,35 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     await stream.cancel()
   })
 
-  it.runIf(era === 'modern')('tells each subscription of 2026-07-28 what it asked for', async () => {
-    const fixture = open(['--era', era])
-    const client = fixture.client()
-    const listen = async (notifications: object): Promise<MessageReader> => {
-      const { message, headers } = message2026('subscriptions/listen', { notifications })
-      const reader = readMessages(await client.post(message, headers))
-      expect((await reader.next())?.message.method).toBe('notifications/subscriptions/acknowledged')
-      return reader
-    }
-    const all = await listen({ toolsListChanged: true, resourceSubscriptions: ['test://two'] })
-    const one = await listen({ resourceSubscriptions: ['test://one'] })
-    for (const uri of ['test://other', 'test://one', 'test://two']) await client.call('touch', { uri })
-    await client.call('add_tool')
-    expect((await one.next())?.message.params).toMatchObject({ uri: 'test://one' })
-    expect((await all.next())?.message.params).toMatchObject({ uri: 'test://two' })
-    expect((await all.next())?.message.method).toBe('notifications/tools/list_changed')
-    await client.call('die')
-    await client.call('touch', { uri: 'test://one' })
-    expect((await one.next())?.message.params).toMatchObject({ uri: 'test://one' })
-    fixture.endpoint.endStreams()
-    expect((await one.rest()).map(({ message }) => message.result?.['resultType'])).toEqual(['complete'])
-    expect(await all.rest()).toHaveLength(1)
-  })
+  it.runIf(era === 'modern')(
+    'a command sends each subscription of 2026-07-28 the notifications that it requested',
+    async () => {
+      const fixture = open(['--era', era])
+      const client = fixture.client()
+      const listen = async (notifications: object): Promise<MessageReader> => {
+        const { message, headers } = message2026('subscriptions/listen', { notifications })
+        const reader = readMessages(await client.post(message, headers))
+        expect((await reader.next())?.message.method).toBe('notifications/subscriptions/acknowledged')
+        return reader
+      }
+      const all = await listen({ toolsListChanged: true, resourceSubscriptions: ['test://two'] })
+      const one = await listen({ resourceSubscriptions: ['test://one'] })
+      for (const uri of ['test://other', 'test://one', 'test://two']) await client.call('touch', { uri })
+      await client.call('add_tool')
+      expect((await one.next())?.message.params).toMatchObject({ uri: 'test://one' })
+      expect((await all.next())?.message.params).toMatchObject({ uri: 'test://two' })
+      expect((await all.next())?.message.method).toBe('notifications/tools/list_changed')
+      await client.call('die')
+      await client.call('touch', { uri: 'test://one' })
+      expect((await one.next())?.message.params).toMatchObject({ uri: 'test://one' })
+      fixture.endpoint.endStreams()
+      expect((await one.rest()).map(({ message }) => message.result?.['resultType'])).toEqual(['complete'])
+      expect(await all.rest()).toHaveLength(1)
+    },
+  )
 
   it.runIf(era === 'modern')(
-    'refuses arguments that differ from the headers that repeat them, once it has listed its tools',
+    'a command refuses arguments that differ from the headers that repeat them, once it has listed its tools',
     async () => {
       const fixture = open(['--era', era], {
         policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
@@ -310,7 +313,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     },
   )
 
-  it('sends log messages to the only open call, from its level on', async () => {
+  it('a command sends log messages to the only open call, from its level on', async () => {
     const client = open(['--era', era]).client()
     const session = await client.open()
     const log = (level: string): object => toolCall('log', { level, data: 1 }, level)
@@ -336,7 +339,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     })
   })
 
-  it('gets no request for tasks or events, which would outlive its call', async () => {
+  it('a command gets no request for tasks or events, which would outlive its call', async () => {
     const session = await client.open()
     for (const method of ['tasks/list', 'events/list']) {
       const answers = [session.request(method), client.request(method)]
@@ -345,7 +348,7 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     }
   })
 
-  it('keeps people apart when all of them share it, and gets no request with a lasting effect', async () => {
+  it('a shared command keeps people apart, and gets no request with a lasting effect', async () => {
     const fixture = open(['--era', era], { process: 'shared' })
     const [ada, eve] = [fixture.client(), fixture.client(callerOf('eve'))]
     const session = await ada.open({ elicitation: {} })
@@ -448,7 +451,7 @@ it('a shared process with a public tool serves callers who have not signed in, w
   }
 })
 
-it('a shared process lists sign_in for strangers from whom access rules hide tools, in every revision', async () => {
+it('a shared process lists sign_in for anonymous callers from whom access rules hide tools, in every revision', async () => {
   const publicTools = new Set(['echo'])
   const policy = { allow: ['*'], deny: [], publicTools, scopes: [] }
   const fixture = open([], { process: 'shared', policy })
@@ -474,7 +477,7 @@ describe('a tool that the policy or the access rules hide', () => {
     access: { ...fullAccess, scopes: ['mcp'], allowsTool: (name) => name !== 'hang' },
   })
 
-  it('is left out of lists, and a call of it is answered as one of an unknown tool', async () => {
+  it('a hidden tool is left out of lists, and a call of it is answered as one of an unknown tool', async () => {
     const fixture = open([], { policy })
     const client = fixture.client(reader)
     const first = await client.request('tools/list')
@@ -491,7 +494,7 @@ describe('a tool that the policy or the access rules hide', () => {
     expect(fixture.processes()).toHaveLength(1)
   })
 
-  it('is recorded as refused_rule, and every other call with its outcome', async () => {
+  it('a hidden tool is recorded as refused_rule, and every other call with its outcome', async () => {
     const fixture = open([], { policy })
     const client = fixture.client(reader)
     const has = (name: string): boolean | undefined =>
@@ -550,7 +553,7 @@ describe('a question of a process in the middle of a call', () => {
     ['legacy', 'ask'],
     ['both', 'ask'],
     ['modern', 'input'],
-  ])('of %s go to the session that declared it can be asked', async (era, tool) => {
+  ])('questions of a process of %s go to the session that declared support for them', async (era, tool) => {
     const fixture = open(['--era', era])
     const client = fixture.client()
     const asking = await client.open(elicitation)
@@ -568,7 +571,7 @@ describe('a question of a process in the middle of a call', () => {
     expect(fixture.processes()).toHaveLength(2)
   })
 
-  it('is refused with the reason where no client can be asked', async () => {
+  it('a question of a process is refused with the reason if the client does not support it', async () => {
     const client = open(['--era', 'legacy']).client()
     const reason = 'this process serves no session that can be asked'
     expect(JSON.stringify(await client.call('ask'))).toContain(reason)
@@ -576,7 +579,7 @@ describe('a question of a process in the middle of a call', () => {
     expect(JSON.stringify(await session.call('ask'))).toContain('the client has not declared it')
   })
 
-  it('of a process of 2026-07-28 is a result whose state belongs to one person', async () => {
+  it('a question of a process of 2026-07-28 is a result whose state belongs to one person', async () => {
     const fixture = open(['--era', 'modern'], { process: 'shared' })
     const client = fixture.client()
     const asked = await client.request2026('tools/call', { name: 'input' }, elicitation)
@@ -591,7 +594,7 @@ describe('a question of a process in the middle of a call', () => {
     })
   })
 
-  it('ends with its call', async () => {
+  it('a question of a process ends with its call', async () => {
     const client = open(['--era', 'legacy']).client()
     const session = await client.open(elicitation)
     const stream = readMessages(await session.post(toolCall('ask')))

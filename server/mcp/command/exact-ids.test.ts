@@ -20,11 +20,11 @@ describe('a message', () => {
     `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${big},"reason":"1.0"}}`,
     `{"jsonrpc":"2.0","id":${big},"result":{"id":1.0}}`,
     `[{"jsonrpc":"2.0","id":${big},"method":"x","params":{}},{"jsonrpc":"2.0","id":9007199254740992,"method":"y"},7]`,
-  ])('%s comes back as it was', async (message) => {
+  ])('the message %s comes back as it was', async (message) => {
     expect(await answered(message)).toBe(message)
   })
 
-  it('has texts in the place of ids and progress tokens that the SDK does not take, and nowhere else', () => {
+  it('a message has texts in the place of ids and progress tokens that the SDK does not take, and nowhere else', () => {
     const params = `{"id":${big},"requestId":${big},"progressToken":${big},"_meta":{"progressToken":9007199254740992}}`
     const read = ids.read(`{"jsonrpc":"2.0","id":${big},"method":"x","params":${params}}`) as {
       id: unknown
@@ -37,7 +37,7 @@ describe('a message', () => {
     expect(ids.read('{"method":"notifications/cancelled"}')).toEqual({ method: 'notifications/cancelled' })
   })
 
-  it('names the same request each time, so that it can be cancelled', () => {
+  it('a message names the same request each time, so that it can be cancelled', () => {
     const request = ids.read(`{"id":${big},"method":"x"}`)
     const cancelled = ids.read(`{"method":"notifications/cancelled","params":{"requestId":${big}}}`)
     expect((cancelled as { params: { requestId: unknown } }).params.requestId).toBe(
@@ -59,23 +59,23 @@ describe('a reply', () => {
       }),
       200,
     ],
-  ])('that is %s keeps status and headers, and has the numbers', async (_kind, reply, status) => {
+  ])('a reply that is %s keeps status and headers, and has the numbers', async (_kind, reply, status) => {
     const restored = (await ids.restore(reply)) as Response
     expect([restored.status, restored.headers.get('x-own')]).toEqual([status, '1'])
     expect(await restored.text()).toContain(`{"id":${big}}`)
   })
 
-  it('without a body stays without', async () => {
+  it('a reply without a body stays without', async () => {
     expect(await textOf(await ids.restore(new Response(null, { status: 202 })))).toBe('')
     expect(await textOf(await ids.restore({ status: 499, headers: {}, body: null }))).toBe('')
   })
 
-  it('with the stand-ins of another server stays as it is: they cannot be guessed', async () => {
+  it('a reply with the stand-ins of another server is unchanged, as they cannot be guessed', async () => {
     const body = JSON.stringify({ id })
     expect(await textOf(await new ExactIds(runtime).restore({ status: 200, headers: {}, body }))).toBe(body)
   })
 
-  it('ends its source when the client leaves a stream', async () => {
+  it('a reply ends its source when the client leaves a stream', async () => {
     let left = false
     const source = new ReadableStream({ cancel: () => void (left = true) })
     const stream = new Response(source, { headers: { 'content-type': 'text/event-stream' } })

@@ -60,7 +60,7 @@ describe.each([
   ['legacy', 'shared'],
   ['modern', 'shared'],
 ] as const)('%s, process: %s', (era, process) => {
-  it('never mixes calls with equal ids and progress tokens, and leaves nothing open', async () => {
+  it('concurrent calls with equal ids and progress tokens are never mixed, and leave nothing open', async () => {
     const fixture = open(['--era', era], { process, maxPerUser: 4 })
     const people = ['ada', 'bob'].map((name) => ({ name, client: fixture.client(callerOf(name)) }))
     const mixed: unknown[] = []

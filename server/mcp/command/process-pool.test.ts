@@ -39,7 +39,7 @@ const hang = toolCall('hang', {}, 'hang')
 
 // Much of it waits, so the tests do it at the same time.
 describe.concurrent('a process', () => {
-  it('is started once for each person, with the first call', async ({ expect }) => {
+  it('a process is started once for each person, with the first call', async ({ expect }) => {
     const fixture = open()
     expect(fixture.endpoint.processCount()).toBe(0)
     const [ada, bob] = [fixture.client(), fixture.client(callerOf('bob'))]
@@ -53,7 +53,7 @@ describe.concurrent('a process', () => {
     expect({ revision, sub }).toEqual({ revision: '2026-07-28', sub: expect.stringMatching(/^(?:ada|bob)$/) })
   })
 
-  it('gets only the declared variables of the environment, and no fact about a person in its arguments', async ({
+  it('a process gets only the declared variables of the environment, and no fact about a person in its arguments', async ({
     expect,
   }) => {
     const env = {
@@ -85,7 +85,7 @@ describe.concurrent('a process', () => {
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toMatch(/\bada\b|a@b|provider-token/)
   })
 
-  it('is shared by all people when the file says so', async ({ expect }) => {
+  it('a process is shared by all people when the file says so', async ({ expect }) => {
     const fixture = open(['--era', 'legacy'], { process: 'shared' })
     const [ada, bob] = [fixture.client(), fixture.client(callerOf('bob'))]
     const pids = [await about(ada), await about(bob)].map(({ pid }) => pid)
@@ -98,7 +98,7 @@ describe.concurrent('a process', () => {
     expect((await bob.post(hang, headers)).status).toBe(404)
   })
 
-  it('of a session gets exactly the capabilities that the client has declared, and ends with the session', async ({
+  it('a process of a session gets exactly the capabilities that the client has declared, and ends with the session', async ({
     expect,
   }) => {
     const fixture = open(['--era', 'legacy'])
@@ -118,7 +118,7 @@ describe.concurrent('a process', () => {
 })
 
 describe.concurrent('the limits of processes', () => {
-  it('end the process of a client that is gone, or else the one idle for the longest, and its session goes on with another', async ({
+  it('the limits of processes end the process of a client that has left, or else the one idle for the longest, and its session goes on with another', async ({
     expect,
   }) => {
     const fixture = open([], { maxPerUser: 2, startTimeoutSeconds: 3 })
@@ -154,7 +154,7 @@ describe.concurrent('the limits of processes', () => {
     await expect.poll(fixture.processes).toEqual([])
   })
 
-  it('end the process that has been idle for the longest', async ({ expect }) => {
+  it('the limits of processes end the process that has been idle for the longest', async ({ expect }) => {
     const fixture = open([], { maxPerUser: 2 })
     const client = fixture.client()
     const first = await client.open({ roots: {} })
@@ -168,7 +168,9 @@ describe.concurrent('the limits of processes', () => {
     expect((await about(first)).pid).toBe(kept.pid)
   })
 
-  it('let clients that arrive together wait for the starts of the others', async ({ expect }) => {
+  it('the limits of processes let clients that arrive together wait for the starts of the others', async ({
+    expect,
+  }) => {
     const fixture = open([], { ...smallServer, maxPerUser: 8, maxProcesses: 8 })
     const client = fixture.client()
     const sessions = await Promise.all([...Array(8).keys()].map(() => client.open({ elicitation: {} })))
@@ -177,7 +179,9 @@ describe.concurrent('the limits of processes', () => {
     expect(fixture.reported('upstream_full')).toEqual([])
   })
 
-  it('refuse a client if no process becomes free within start_timeout', async ({ expect }) => {
+  it('the limits of processes refuse a client if no process becomes free within start_timeout', async ({
+    expect,
+  }) => {
     const fixture = open([], { maxProcesses: 1, startTimeoutSeconds: 1 })
     const busy = fixture.client()
     const call = await (await busy.open({ roots: {} })).post(hang)
@@ -192,7 +196,7 @@ describe.concurrent('the limits of processes', () => {
     await call.body?.cancel()
   })
 
-  it('apply to all people together, too', async ({ expect }) => {
+  it('the limits of processes apply to all people together, too', async ({ expect }) => {
     const fixture = open(['--ignore', 'eof'], { maxProcesses: 2 })
     const people = ['a', 'b', 'c'].map((name) => fixture.client(callerOf(name)))
     let most = 0
@@ -215,7 +219,7 @@ describe.concurrent('the limits of processes', () => {
     return response.status
   }
 
-  it('apply to how often one person starts processes, and leave a process that was to be replaced', async ({
+  it('the limits of processes apply to how often one person starts processes, and leave a process that was to be replaced', async ({
     expect,
   }) => {
     const env = { TOKEN: [{ user: 'provider_token' }] } as const
@@ -289,7 +293,7 @@ describe.concurrent("the provider's token", () => {
   const withToken = (token: string, more: Partial<SignedInCaller> = {}): SignedInCaller =>
     callerOf('ada', { providerToken: () => token, ...more })
 
-  it('ends an idle process with the next call after it has changed', async ({ expect }) => {
+  it('a new token of the provider ends an idle process with the next call', async ({ expect }) => {
     const fixture = open([], { env })
     const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
     expect((await about(before)).env['TOKEN']).toBe('one')
@@ -298,14 +302,18 @@ describe.concurrent("the provider's token", () => {
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'replaced' }])
   })
 
-  it('that changes while a process starts is served by another one', async ({ expect }) => {
+  it('a token of the provider that changes while a process starts is served by another one', async ({
+    expect,
+  }) => {
     const fixture = open([], { ...smallServer, env })
     const former = about(fixture.client(withToken('one')))
     expect((await about(fixture.client(withToken('two')))).env['TOKEN']).toBe('two')
     await former
   })
 
-  it('leaves open calls to the process that has the former one', async ({ expect }) => {
+  it('a new token of the provider leaves open calls to the process that has the former one', async ({
+    expect,
+  }) => {
     const fixture = open([], { env })
     const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
     const { headers, post } = await before.open({ elicitation: {} })
@@ -334,7 +342,9 @@ describe.concurrent("the provider's token", () => {
     expect((await about(after)).pid).toBe(pid)
   })
 
-  it('gives each grant of a person a process, which share one otherwise', async ({ expect }) => {
+  it('a token of the provider gives each grant of a person a process, which share one otherwise', async ({
+    expect,
+  }) => {
     for (const [given, processes] of [
       [env, 2],
       [{}, 1],
@@ -352,7 +362,7 @@ describe.concurrent("the provider's token", () => {
     }
   })
 
-  it('makes a call fail if there is none', async ({ expect }) => {
+  it('a call fails if the process needs a token of the provider and there is none', async ({ expect }) => {
     const fixture = open([], { env })
     const providerToken = (): string => {
       throw new Error('The session is gone.')
@@ -376,7 +386,7 @@ describe.concurrent("the provider's token", () => {
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'idle' }])
   })
 
-  it('is masked in what a process writes to its error output', async ({ expect }) => {
+  it('a token of the provider is masked in the error output of a process', async ({ expect }) => {
     const fixture = open([], { env })
     await fixture.client(withToken('abc.def')).call('write', { value: 'token abc.def!\n' })
     await expect.poll(() => fixture.reported('upstream_stderr')).toMatchObject([{ line: 'token ***!' }])
@@ -384,7 +394,9 @@ describe.concurrent("the provider's token", () => {
 })
 
 describe.concurrent('a process that dies', () => {
-  it('fails every open call at once, and the next call starts another', async ({ expect }) => {
+  it('a process that dies fails every open call at once, and the next call starts another', async ({
+    expect,
+  }) => {
     const fixture = open()
     const client = fixture.client()
     const hanging = [client.post(request('tools/call', { name: 'hang', _meta: { progressToken: 1 } }, 2))]
@@ -406,7 +418,7 @@ describe.concurrent('a process that dies', () => {
       .toMatchObject([{ reason: 'exited', code: 3, signal: null }])
   })
 
-  it('during a session fails the calls of that session alone, and its next call starts another', async ({
+  it('a process that dies during a session fails the calls of that session alone, and its next call starts another', async ({
     expect,
   }) => {
     const client = open().client()
@@ -419,14 +431,14 @@ describe.concurrent('a process that dies', () => {
       expect(await each).toMatchObject({ result: {} })
   })
 
-  it('is followed by one with the same log level', async ({ expect }) => {
+  it('a process that dies is followed by one with the same log level', async ({ expect }) => {
     const session = await open(['--era', 'legacy']).client().open()
     await session.request('logging/setLevel', { level: 'error' })
     await session.call('die')
     expect(await about(session)).toMatchObject({ logLevel: 'error' })
   })
 
-  it('still delivers the answers that it has written', async ({ expect }) => {
+  it('a process that dies still delivers the answers that it has written', async ({ expect }) => {
     expect(await open().client().call('answer_and_die')).toMatchObject({
       result: { content: [{ text: 'last words' }] },
     })
@@ -438,7 +450,7 @@ describe.concurrent('a process that dies', () => {
     ['is no program', [], { command: 'no-such-program' }, 502, 'Correct the command'],
     ['is too slow', ['--silent', 'all'], { firstStartTimeoutSeconds: 1 }, 504, 'raise start_timeout'],
   ])(
-    'or does not start, because it %s, is an error with the next step',
+    'a process that does not start, because it %s, is an error with the next step',
     async ([, args, more, status, step], { expect }) => {
       const fixture = open(args, more)
       const response = await fixture.client().post(hang)
@@ -450,7 +462,7 @@ describe.concurrent('a process that dies', () => {
     },
   )
 
-  it('at server/discover is started again with initialize, as the next ones are at once', async ({
+  it('a process that dies at server/discover is started again with initialize, as the next ones are at once', async ({
     expect,
   }) => {
     const fixture = open(['--era', 'legacy', '--die', 'discover'])
@@ -460,7 +472,7 @@ describe.concurrent('a process that dies', () => {
     expect(fixture.reported('upstream_not_started')).toEqual([])
   })
 
-  it('three times within a minute is not started again for the rest of it, and its last error output is reported', async ({
+  it('a process that dies three times within a minute is not started again for the rest of it, and its last error output is reported', async ({
     expect,
   }) => {
     const fixture = open()
@@ -482,7 +494,9 @@ describe.concurrent('a process that dies', () => {
     expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
   })
 
-  it('is refused to the person whose calls end it, and started again for the others', async ({ expect }) => {
+  it('a process that dies is refused to the person whose calls end it, and started again for the others', async ({
+    expect,
+  }) => {
     const fixture = open([], { process: 'shared' })
     const [ada, bob] = [fixture.client(), fixture.client(callerOf('bob'))]
     for (let death = 0; death < 3; death += 1) {
@@ -500,7 +514,9 @@ describe.concurrent('a process that dies', () => {
     expect(await ada.call('echo', { value: 1 })).toMatchObject({ result: {} })
   })
 
-  it('at each start is reported with the last of its error output', async ({ expect }) => {
+  it('a process that dies at each start is reported with the last of its error output', async ({
+    expect,
+  }) => {
     const fixture = open([], { command: '/bin/sh', args: ['-c', 'echo "no database" >&2; exit 1'] })
     for (let death = 0; death < 3; death += 1) await fixture.client().post(hang)
     expect(fixture.reported('upstream_broken')).toMatchObject([{ sub: 'ada', stderr: 'no database\n' }])
@@ -513,7 +529,7 @@ it.concurrent('a process that is silent on server/discover gets initialize', asy
 })
 
 describe.concurrent('close', () => {
-  it('ends every process, and answers open calls', async ({ expect }) => {
+  it('close ends every process, and answers open calls', async ({ expect }) => {
     const fixture = open()
     const client = fixture.client()
     const call = client.call('hang')
@@ -525,7 +541,7 @@ describe.concurrent('close', () => {
     expect((await client.post(hang)).status).toBe(503)
   })
 
-  it('ends a process that is still starting', async ({ expect }) => {
+  it('close ends a process that is still starting', async ({ expect }) => {
     const fixture = open(['--silent', 'all'])
     const response = fixture.client().post(hang)
     await expect.poll(fixture.processes).toHaveLength(1)

@@ -51,7 +51,7 @@ it.each<[whose: string, isOwn: boolean, happens: (use: SlotUse) => void, seconds
 describe('a process becomes idle', () => {
   afterEach(() => vi.useRealTimers())
 
-  it('once its last call has been over for as long as it is kept', () => {
+  it('a process becomes idle once its last call has been over for the idle time', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const runtime = createFakeRuntime()
     const onIdle = vi.fn()
@@ -108,7 +108,7 @@ describe('the next process in a slot', () => {
       { userId: 'ada', sub: 'ada', declared: {}, serve: async () => {}, onUnused() {}, onIdle() {} },
     )
 
-  it('gets the last log level, and the subscriptions that have not ended', async () => {
+  it('the next process in a slot gets the last log level, and the subscriptions that have not ended', async () => {
     const [slot, next] = [createSlot(), createProcess()]
     slot.attach(createProcess().process)
     for (const level of ['info', 'error']) await slot.request('logging/setLevel', { level })
@@ -122,7 +122,7 @@ describe('the next process in a slot', () => {
   it.each<[what: string, uris: string[], repeated: number]>([
     ['1024', Array.from({ length: 1030 }, (_, index) => `a:${index}`), 1024],
     ['256 Ki characters of', ['a', 'b', 'c'].map((name) => name.repeat(100 * 1024)), 2],
-  ])('gets at most %s subscriptions', async (_what, uris, repeated) => {
+  ])('the next process in a slot gets at most %s subscriptions', async (_what, uris, repeated) => {
     const [slot, next] = [createSlot(), createProcess()]
     slot.attach(createProcess().process)
     for (const uri of uris) await slot.request('resources/subscribe', { uri })
@@ -130,7 +130,7 @@ describe('the next process in a slot', () => {
     expect(next.asked).toHaveLength(repeated)
   })
 
-  it('ends the sessions that began with another revision', () => {
+  it('the next process in a slot ends the sessions that began with another revision', () => {
     const slot = createSlot()
     const close = vi.fn<SlotClient['close']>()
     slot.sessions.add({ kind: 'session', send: async () => {}, log() {}, close })

@@ -21,7 +21,7 @@ describe('processes that die again and again', () => {
     return { runtime, limits, refusalOf }
   }
 
-  it('are not started for a minute after the third death during the calls of a person', () => {
+  it('processes that keep dying are not started for a minute after the third death during the calls of a person', () => {
     const { runtime, limits, refusalOf } = create()
     expect(limits.recordDeath('ada', 'ada')).toBe(false)
     runtime.advance(10)
@@ -40,7 +40,7 @@ describe('processes that die again and again', () => {
     expect(refusalOf('ada')).toBeUndefined()
   })
 
-  it('are counted against the last caller of a shared process', () => {
+  it('processes that keep dying are counted against the last caller of a shared process', () => {
     const { limits, refusalOf } = create()
     const shared = slotOf('everybody', true)
     for (let death = 0; death < 3; death += 1) limits.recordDeath('everybody', 'ada')
@@ -49,7 +49,7 @@ describe('processes that die again and again', () => {
     expect(limits.pauseBefore('everybody')).toBe(2)
   })
 
-  it('are started after a pause that grows', () => {
+  it('processes that keep dying are started after a pause that grows', () => {
     const { runtime, limits } = create()
     const pauses = [limits.pauseBefore('ada')]
     for (let death = 0; death < 5; death += 1) {
@@ -62,7 +62,7 @@ describe('processes that die again and again', () => {
     expect(limits.pauseBefore('ada')).toBe(0)
   })
 
-  it('are started thirty times for a person at once, and then every two seconds', () => {
+  it('processes that keep dying are started thirty times for a person at once, and then every two seconds', () => {
     const { runtime, refusalOf } = create()
     for (let start = 0; start < 30; start += 1) expect(refusalOf('ada')).toBeUndefined()
     expect(refusalOf('ada')).toBe(2)
@@ -83,8 +83,11 @@ it.each([
   [refusals.keepsEnding(12), 503, 12],
   [refusals.startsTooOften(2), 503, 2],
   [refusals.allInUse(), 503, 5],
-])('%s: %i, to be tried again after %s seconds, with the next step', (refusal, status, seconds) => {
-  expect(refusal).toMatchObject({ status, retryAfterSeconds: seconds })
-  expect(refusal.message).toMatch(/^[A-Z].*(try again|Try again|tell the operator).*\.$/)
-  if (seconds !== undefined && seconds > 1) expect(refusal.message).toContain(` ${seconds} s`)
-})
+])(
+  'a refused start says %s with status %i, to be tried again after %s seconds, with the next step',
+  (refusal, status, seconds) => {
+    expect(refusal).toMatchObject({ status, retryAfterSeconds: seconds })
+    expect(refusal.message).toMatch(/^[A-Z].*(try again|Try again|tell the operator).*\.$/)
+    if (seconds !== undefined && seconds > 1) expect(refusal.message).toContain(` ${seconds} s`)
+  },
+)

@@ -299,7 +299,7 @@ describe('the plain endpoint answers as the endpoint of the SDK does', () => {
     }
   })
 
-  it('MCP transport Base-Protocol: and that were requests good and bad, of all revisions', () => {
+  it('MCP transport Base-Protocol: the plain endpoint is compared on more than 50 good and bad requests of each status', () => {
     const many = [200, 202, 400, 404].map((status) => [status, (statuses.get(status) ?? 0) > 50])
     expect(many).toEqual([
       [200, true],

@@ -24,7 +24,7 @@ it.each<[identity: readonly IdentityForm[], headers: Record<string, string>]>([
       'x-forwarded-name': 'Ada  X-Role: KÃ¶nigin',
     },
   ],
-])('tells an upstream who is calling in the form %j only', async (identity, headers) => {
+])('caller headers tell an upstream who is calling in the form %j only', async (identity, headers) => {
   const ports = { identity, assertions: signs('assertion'), bearers: signs('bearer') }
   expect(await callerHeaders(ada, ports)).toEqual(headers)
 })

@@ -166,7 +166,7 @@ const empty = '{"jsonrpc":"2.0","id":1,"result":{}}'
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 describe('a message', () => {
-  it('and its response are passed on unchanged, to the letter', async () => {
+  it('a relayed message and its response are passed on unchanged, to the letter', async () => {
     const text =
       '{ "jsonrpc":"2.0", "id":1, "method":"ping", "params":{"n":12345678901234567890, "x":"\\u00e9"} }'
     const said = '{"result": {"n":98765432109876543210, "unknown":[1e400]}, "jsonrpc":"2.0","id":1}'
@@ -177,7 +177,7 @@ describe('a message', () => {
     expect(await response.text()).toBe(said)
   })
 
-  it('is passed on with the headers of MCP and none that identifies the client', async () => {
+  it('a relayed message is passed on with the headers of MCP and none that identifies the client', async () => {
     open({ headers: { 'x-api-key': 'key of the door' }, forward: ['accept-language'] })
     answerWith(empty)
     await send(ping, {
@@ -212,7 +212,7 @@ describe('a message', () => {
     })
   })
 
-  it('comes back without cookies, challenges and other headers that are not about it', async () => {
+  it('a relayed response comes without cookies, challenges and other headers that are not about it', async () => {
     answerWith(empty, {
       'set-cookie': 'a=1',
       'www-authenticate': 'Bearer',
@@ -228,14 +228,14 @@ describe('a message', () => {
     })
   })
 
-  it('that is a request gets an error for JSON that does not answer it', async () => {
+  it("a relayed request gets an error if the upstream's JSON does not answer it", async () => {
     for (const said of [resultOf(2, 'other'), '[]', 'null', '{"jsonrpc":"2.0"}']) {
       answerWith(said)
       await expectReply(send(ping), 502, { id: 1, error: {} })
     }
   })
 
-  it('that is a request is not answered by empty JSON', async () => {
+  it('a relayed request is not answered by empty JSON', async () => {
     answer = (response) => json(response, '', { 'content-length': '0' })
     expect((await send(ping)).status).toBe(502)
   })
@@ -260,16 +260,19 @@ describe('a message', () => {
     ['200 and a page', (response) => json(response, '<html>', { 'content-type': 'text/html' })],
     ['201 and an error', (response) => json(response, '{"error":"none"}', {}, 201)],
     ['200 and a stream without an end', (response) => events(response, ': open\n\n')],
-  ])('without a request gets 202 without a body if the upstream answers %s', async (_what, answers) => {
-    answer = answers
-    for (const text of ['{"jsonrpc":"2.0","method":"notifications/initialized"}', resultOf('q', 'yes')]) {
-      const response = await send(text)
-      expect([response.status, await response.text()]).toEqual([202, ''])
-    }
-    expect(reported).toEqual([])
-  })
+  ])(
+    'a relayed message without a request gets 202 without a body if the upstream answers %s',
+    async (_what, answers) => {
+      answer = answers
+      for (const text of ['{"jsonrpc":"2.0","method":"notifications/initialized"}', resultOf('q', 'yes')]) {
+        const response = await send(text)
+        expect([response.status, await response.text()]).toEqual([202, ''])
+      }
+      expect(reported).toEqual([])
+    },
+  )
 
-  it('of 2026-07-28 with headers that disagree is refused', async () => {
+  it('a relayed message of 2026-07-28 with headers that disagree is refused', async () => {
     answerWith(resultOf(1, 'done'))
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"at":{"region":"eu","zone":3}},${meta}}}`
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call' }
@@ -295,7 +298,7 @@ describe('a message', () => {
     expect((await send(notice, { headers })).status).toBe(400)
   })
 
-  it('of an earlier revision is passed on without the headers of 2026-07-28', async () => {
+  it('a relayed message of an earlier revision is passed on without the headers of 2026-07-28', async () => {
     answerWith(resultOf(1, 'done'))
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': 'delete_all', 'mcp-param-region': 'eu' }
     const text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}'
@@ -307,7 +310,7 @@ describe('a message', () => {
 })
 
 describe('a stream', () => {
-  it('is passed on event by event, with ids, types, comments and retry times', async () => {
+  it('a relayed stream is passed on event by event, with ids, types, comments and retry times', async () => {
     answer = (response) => {
       events(
         response,
@@ -325,7 +328,7 @@ describe('a stream', () => {
     expect(records).toMatchObject([{ event: 'tool_called', tool: 'slow', outcome: 'ok' }])
   })
 
-  it('is passed on at once, however long the rest takes', async () => {
+  it('a relayed stream is passed on at once, however long the rest takes', async () => {
     let finish = (): void => {}
     answer = (response) => {
       events(response, 'data: {"jsonrpc":"2.0","method":"x"}\n\n')
@@ -342,7 +345,7 @@ describe('a stream', () => {
     expect(records).toMatchObject([{ tool: 'slow', outcome: 'ok' }])
   })
 
-  it('that breaks off answers open requests with an error', async () => {
+  it('a relayed stream that breaks off answers open requests with an error', async () => {
     answer = (response) => {
       events(response, 'data: {"jsonrpc":"2.0","method":"x"}\n\n')
       setTimeout(() => response.destroy(), 20)
@@ -354,7 +357,7 @@ describe('a stream', () => {
     expect(records).toMatchObject([{ outcome: 'failed' }])
   })
 
-  it('that ends early with event ids can be resumed, so there is no error', async () => {
+  it('a relayed stream that ends early with event ids can be resumed, so there is no error', async () => {
     answer = (response) => {
       events(response, 'id: 1\ndata:\n\n')
       response.end()
@@ -366,7 +369,7 @@ describe('a stream', () => {
   it.each<[what: string, text: string, reason: string]>([
     ['of what is not JSON', 'data: {nonsense\n\n', 'bad_answer'],
     ['whose event does not end', `data: ${'x'.repeat(70_000)}`, 'too_large'],
-  ])('%s ends with an error', async (_what, text, reason) => {
+  ])('a relayed stream %s ends with an error', async (_what, text, reason) => {
     open({ maxBodyBytes: 65_536 })
     answer = (response) => events(response, text)
     expect(await (await send(call('slow'))).text()).toContain('"id":1,"error"')
@@ -374,7 +377,7 @@ describe('a stream', () => {
     await expect.poll(() => gone).toBe(1)
   })
 
-  it('may be longer than any of its events', async () => {
+  it('a relayed stream may be longer than the limit of an event', async () => {
     open({ maxBodyBytes: 65_536 })
     const event = `data: {"jsonrpc":"2.0","method":"${'x'.repeat(10_000)}"}\n\n`
     answer = (response) => {
@@ -387,7 +390,7 @@ describe('a stream', () => {
     expect(reported).toEqual([])
   })
 
-  it('ends at the upstream when the client leaves', async () => {
+  it('a relayed stream ends at the upstream when the client leaves', async () => {
     answer = (response) => events(response, 'data: {"jsonrpc":"2.0","method":"x"}\n\n')
     const response = await send(call('slow'))
     const reader = response.body?.getReader()
@@ -398,7 +401,7 @@ describe('a stream', () => {
     expect(reported).toEqual([])
   })
 
-  it('for notifications is requested with the last id, and ends when the server drains', async () => {
+  it('a relayed stream for notifications is requested with the last id, and ends when the server drains', async () => {
     answer = (response) => events(response, 'id: 8\ndata: {"jsonrpc":"2.0","method":"x"}\n\n')
     const response = await send(undefined, { method: 'GET', headers: { 'last-event-id': '7' } })
     expect(got[0]).toMatchObject({ method: 'GET', headers: { 'last-event-id': '7' } })
@@ -421,7 +424,7 @@ describe('a session', () => {
     }
   })
 
-  it("has a sealed id for the client, which leads to the upstream's id", async () => {
+  it("a relayed session has a sealed id for the client, which leads to the upstream's id", async () => {
     const id = await start(ada)
     expect(id).not.toContain('session of ada')
     const response = await send(ping, { headers: { 'mcp-session-id': id } })
@@ -439,16 +442,19 @@ describe('a session', () => {
     ["another client's", { ...ada, clientId: 'mcpc_2' }, (id) => id],
     ['a made up', ada, (id) => `${id}A`],
     ["the upstream's own", ada, () => 'session of ada'],
-  ])('%s is not found, without asking the upstream', async (_whose, caller, sealed) => {
-    const id = sealed(await start(ada))
-    await expectReply(send(ping, { caller, headers: { 'mcp-session-id': id } }), 404, {
-      id: 1,
-      error: { code: -32_001 },
-    })
-    expect(got).toHaveLength(1)
-  })
+  ])(
+    'a session id that the relay did not give the caller is not found, without asking the upstream: %s',
+    async (_whose, caller, sealed) => {
+      const id = sealed(await start(ada))
+      await expectReply(send(ping, { caller, headers: { 'mcp-session-id': id } }), 404, {
+        id: 1,
+        error: { code: -32_001 },
+      })
+      expect(got).toHaveLength(1)
+    },
+  )
 
-  it('that began without a sign-in continues for its client after the sign-in, and for no other', async () => {
+  it('a relayed session that began without a sign-in continues for its client after the sign-in, and for no other', async () => {
     const id = await start(anonymous)
     const headers = { 'mcp-session-id': id }
     expect((await send(ping, { caller: ada, headers })).status).toBe(200)
@@ -460,7 +466,7 @@ describe('a session', () => {
     expect((await send(ping, { caller: anonymous, headers: own })).status).toBe(404)
   })
 
-  it('that the upstream has forgotten is reported as not found', async () => {
+  it('a relayed session that the upstream has forgotten is reported as not found', async () => {
     const id = await start(ada)
     answer = (response) => response.writeHead(404).end('gone')
     await expectReply(send(ping, { headers: { 'mcp-session-id': id } }), 404, {
@@ -491,7 +497,7 @@ describe('policy', () => {
     ['in a batch', `[${list}]`, (text) => `[${text}]`],
     ['in an answer to something else', ping, (text) => text],
     ['in a message that has a method too', list, (text) => text.replace('{', '{"method":"x",')],
-  ])('removes hidden tools from a list %s', async (_where, asked, form) => {
+  ])('the relay removes hidden tools from a list %s', async (_where, asked, form) => {
     const said = form(listed('read', 'debug_x', 'delete_a'))
     const type = /^(?:id|data):/.test(said) ? 'text/event-stream' : 'application/json'
     answerWith(said, { 'content-type': type })
@@ -501,7 +507,7 @@ describe('policy', () => {
     )
   })
 
-  it("removes tools beyond the caller's scopes from a list, and knows all of them", async () => {
+  it("the relay removes tools beyond the caller's scopes from a list, and knows all of them", async () => {
     answerWith(listed('read', 'debug_x', 'delete_a'))
     const poor: SignedInCaller = {
       ...ada,
@@ -512,7 +518,7 @@ describe('policy', () => {
       expect(endpoint.has({ event: 'tool_called', field: 'tool', name })).toBe(true)
   })
 
-  it("adds security schemes if a tool is public, and keeps the upstream's own", async () => {
+  it("the relay adds security schemes if a tool is public, and keeps the upstream's own", async () => {
     await endpoint.close()
     open({ policy: { ...policy, publicTools: new Set(['read']) } })
     const tools = [{ name: 'read', _meta: { ui: 1 } }, { name: 'delete_a' }, { name: 'debug_x' }]
@@ -539,7 +545,7 @@ describe('policy', () => {
     ['nobody may see more', { tools: [{ name: 'read' }, { name: 'least' }] }, undefined, false],
     ['the operator hides the rest', { tools: [{ name: 'read' }, { name: 'debug_x' }] }, undefined, false],
   ])(
-    'offers anonymous callers a sign-in where rules hide tools from them: %s',
+    'the relay offers anonymous callers a sign-in where rules hide tools from them: %s',
     async (_, result, cursor, isOffered) => {
       await endpoint.close()
       const publicTools = new Set(['read'])
@@ -563,7 +569,7 @@ describe('policy', () => {
     },
   )
 
-  it('leaves a list without hidden tools unchanged, except that caches must not share it', async () => {
+  it('the relay leaves a list without hidden tools unchanged, except that caches must not share it', async () => {
     answerWith(` ${listed('read')}`)
     expect(await (await send(list)).text()).toBe(` ${listed('read')}`)
     answerWith('{"jsonrpc":"2.0","id":1,"result":{"tools":[],"cacheScope":"public","ttlMs":9}}')
@@ -573,7 +579,7 @@ describe('policy', () => {
     expect(await (await send(read)).json()).toMatchObject({ result: { cacheScope: 'private' } })
   })
 
-  it('reports hidden tools as unknown, alone and in a batch', async () => {
+  it('the relay reports hidden tools as unknown, alone and in a batch', async () => {
     const caller: SignedInCaller = {
       ...ada,
       access: { kind: 'allowed', scopes: undefined, allowsTool: (name) => name !== 'secret' },
@@ -595,7 +601,7 @@ describe('policy', () => {
     ])
   })
 
-  it('records how calls end', async () => {
+  it('the relay records how calls end', async () => {
     answer = (response, { body }) =>
       json(
         response,
@@ -633,7 +639,7 @@ describe('policy', () => {
   })
 })
 
-it('does not report a tool as unknown before the first page was read', async () => {
+it('the relay does not report a tool as unknown before the first page was read', async () => {
   answer = (response, { body }) =>
     json(
       response,
@@ -652,7 +658,7 @@ describe('streams', () => {
   const openOne = (how: 'GET' | 'listen', caller: Caller = ada): Promise<Response> =>
     how === 'GET' ? send(undefined, { method: 'GET', caller }) : send(listen, { headers, caller })
 
-  it('are limited to 64 per user, counted before the upstream is asked, until they end', async () => {
+  it('relayed streams are limited to 64 per user, counted before the upstream is asked, until they end', async () => {
     answer = (response, { body }) => {
       if (body.includes('quick')) return json(response, resultOf(1, 'no stream'))
       events(response, ': open\n\n')
@@ -671,7 +677,7 @@ describe('streams', () => {
     expect((await openOne('listen')).status).toBe(200)
   })
 
-  it.each(['subscriptions/listen', 'initialize'])('refuse a long %s', async (method) => {
+  it.each(['subscriptions/listen', 'initialize'])('relayed streams refuse a long %s', async (method) => {
     const text = `{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"pad":"${'x'.repeat(65_536)}"}}`
     answerWith(resultOf(7, 'served'))
     await expectReply(send(text), 400, { id: 7 })
@@ -696,7 +702,7 @@ describe('a task', () => {
     answerWith('{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"task-1","status":"working"}}')
   })
 
-  it('has an id that only its user can use, and that is always the same', async () => {
+  it('a relayed task has an id that only its user can use, and that is always the same', async () => {
     const id = await start()
     expect([id === 'task-1', await start()]).toEqual([false, id])
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
@@ -724,14 +730,17 @@ describe('a task', () => {
     ['subscriptions/listen', '"notifications":{"taskIds":[1]}'],
     ['subscriptions/listen', '"notifications":{"taskIds":"task-1"}'],
     ['subscriptions/listen', '"notifications":{"taskIds":{"0":"task-1"}}'],
-  ])('cannot be named by a value that a server may read as its id: %s with %s', async (method, params) => {
-    got = []
-    const response = await send(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}}}`)
-    expect(await response.json()).toMatchObject({ error: { code: -32_602 } })
-    expect(got).toEqual([])
-  })
+  ])(
+    'a relayed task cannot be named by a value that a server may read as its id: %s with %s',
+    async (method, params) => {
+      got = []
+      const response = await send(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}}}`)
+      expect(await response.json()).toMatchObject({ error: { code: -32_602 } })
+      expect(got).toEqual([])
+    },
+  )
 
-  it('is found by a key that another instance has just started to use', async () => {
+  it('a relayed task is found by a key that another instance has just started to use', async () => {
     const keys = [sampleKey('k', 1)]
     const added = [sampleKey('new', 2), ...keys]
     const refresh = (): void => void keys.unshift(...added.slice(0, 1))
@@ -739,7 +748,7 @@ describe('a task', () => {
     expect(new TaskIds({ keys: () => keys, refresh }).own(given, ada)).toBe('task-1')
   })
 
-  it('is named by that id in filters, lists, notifications and `_meta`', async () => {
+  it('a relayed task is named by that id in filters, lists, notifications and `_meta`', async () => {
     const id = await start()
     const filter = (name: string): string =>
       `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["${name}"]}}}`
@@ -787,7 +796,7 @@ describe('the id of a task', () => {
     return made.result.taskId
   }
 
-  it('is replaced where a message names a task, and in no name, argument or header of a call', async () => {
+  it('the id of a task is replaced where a message names a task, and in no name, argument or header of a call', async () => {
     const id = await start('delete')
     const claims = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -802,7 +811,7 @@ describe('the id of a task', () => {
     expect(got[1]?.body).toBe(batch.replace(`-task":{"taskId":"${id}"`, '-task":{"taskId":"delete"'))
   })
 
-  it("that the client named itself, and that is not the upstream's, comes back unchanged", async () => {
+  it("the id of a task that the client chose, and that is not the upstream's, comes back unchanged", async () => {
     answer = (response, { body }) => {
       const { params } = JSON.parse(body) as { params: { _meta: object } }
       json(response, JSON.stringify({ jsonrpc: '2.0', id: 1, result: { content: [], _meta: params._meta } }))
@@ -819,7 +828,7 @@ describe('the id of a task', () => {
       })
   })
 
-  it('is marked in the filter that the upstream acknowledges', async () => {
+  it('the id of a task is marked in the filter that the upstream acknowledges', async () => {
     const id = await start('task-1')
     const acknowledged =
       '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"taskIds":["task-1"]}}}'
@@ -833,7 +842,7 @@ describe('the id of a task', () => {
 })
 
 describe('events', () => {
-  it('do not reach the upstream, alone or in a batch', async () => {
+  it('events do not reach the upstream, alone or in a batch', async () => {
     const text = '{"jsonrpc":"2.0","id":1,"method":"events/subscribe"}'
     const refusal = { id: 1, error: { code: -32_601 } }
     expect(await (await send(text)).json()).toMatchObject(refusal)
@@ -841,7 +850,7 @@ describe('events', () => {
     expect(got).toEqual([])
   })
 
-  it('are not offered', async () => {
+  it('events are not offered by the relay', async () => {
     const capabilities = {
       tools: {},
       events: { webhook: {} },
@@ -870,21 +879,24 @@ const codings: Record<string, [coding: string, encode: (text: string) => Buffer]
 }
 
 describe('an upstream that answers', () => {
-  it.each(Object.keys(codings))('with unrequested %s: passes JSON and events on decoded', async (name) => {
-    const [coding, encode] = codings[name] ?? ['', Buffer.from]
-    const said = resultOf(1, 'größer'.repeat(1000))
-    for (const type of ['application/json', 'text/event-stream']) {
-      answer = (response) => {
-        response.writeHead(200, { 'content-type': type, 'content-encoding': coding })
-        response.end(encode(type === 'application/json' ? said : `data: ${said}\n\n`))
+  it.each(Object.keys(codings))(
+    'an upstream that answers with unrequested %s has its JSON and events passed on decoded',
+    async (name) => {
+      const [coding, encode] = codings[name] ?? ['', Buffer.from]
+      const said = resultOf(1, 'größer'.repeat(1000))
+      for (const type of ['application/json', 'text/event-stream']) {
+        answer = (response) => {
+          response.writeHead(200, { 'content-type': type, 'content-encoding': coding })
+          response.end(encode(type === 'application/json' ? said : `data: ${said}\n\n`))
+        }
+        const response = await send(ping)
+        expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
+        expect((await response.text()).replace('data: ', '').trim()).toBe(said)
       }
-      const response = await send(ping)
-      expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
-      expect((await response.text()).replace('data: ', '').trim()).toBe(said)
-    }
-  })
+    },
+  )
 
-  it('with a few compressed bytes that exceed the limit once decompressed: the call fails', async () => {
+  it('an upstream that answers with a few compressed bytes that exceed the limit once decompressed fails the call', async () => {
     open({ maxBodyBytes: 1_000_000 })
     const bomb = gzipSync(Buffer.alloc(50_000_000))
     answer = (response) => {
@@ -894,7 +906,7 @@ describe('an upstream that answers', () => {
     expect(reported).toMatchObject([{ event: 'upstream_failed', reason: 'too_large' }])
   })
 
-  it('with bytes that are not compressed as the header says: the call fails', async () => {
+  it('an upstream that answers with bytes that are not compressed as the header says fails the call', async () => {
     answer = (response) => json(response, empty, { 'content-encoding': 'br' })
     await expectReply(send(ping), 502, { id: 1 })
     expect(reported).toMatchObject([{ event: 'upstream_failed', reason: 'broken' }])
@@ -906,7 +918,7 @@ describe('an upstream that answers', () => {
     ['a byte order mark within an event', 'text/event-stream', `data: \uFEFF${empty}\n\n`],
     ['CR alone as line ends', 'text/event-stream', `event: message\rdata: ${empty}\r\r`],
     ['CRLF as line ends', 'text/event-stream', `event: message\r\ndata: ${empty}\r\n\r\n`],
-  ])('with %s: the client gets the message as soon as it is there', async (_what, type, text) => {
+  ])('an upstream that answers with %s: the client gets the message at once', async (_what, type, text) => {
     // A stream that stays open has to give its last event all the same.
     answer = (response) => {
       response.writeHead(200, { 'content-type': type })
@@ -934,7 +946,7 @@ describe('a redirect of the upstream', () => {
       path === '/mcp?tenant=1' ? response.writeHead(status, { location }).end() : json(response, empty)
 
   it.each([307, 308])(
-    'with %i within its origin is followed with the same method, headers and message',
+    'a redirect of the upstream with %i within its origin is followed with the same method, headers and message',
     async (status) => {
       answer = moved(status, '/mcp/?tenant=1')
       await expectReply(send(ping, { headers: { 'mcp-protocol-version': '2025-11-25' } }), 200, { id: 1 })
@@ -946,7 +958,7 @@ describe('a redirect of the upstream', () => {
     },
   )
 
-  it('is followed three times at most', async () => {
+  it('a redirect of the upstream is followed three times at most', async () => {
     answer = (response, { path }) => response.writeHead(307, { location: `${path}/` }).end()
     await expectReply(send(ping), 502, { id: 1 })
     expect(got).toHaveLength(4)
@@ -962,7 +974,7 @@ describe('a redirect of the upstream', () => {
     ['that may make a GET of it', 301, () => '/mcp/'],
     ['to the same address', 307, () => '/mcp?tenant=1'],
     ['without an address', 307, () => ''],
-  ])('%s is not followed', async (_what, status, location) => {
+  ])('a redirect of the upstream is not followed: %s', async (_what, status, location) => {
     const { origin } = new URL(url)
     answer = moved(status, location(origin))
     await expectReply(send(ping), 502, { id: 1 })
@@ -979,23 +991,26 @@ describe('an upstream that fails', () => {
     [429, 429, []],
     [503, 503, []],
     [400, 400, []],
-  ])('with %i is %i for the client, without a challenge', async (status, sent, events) => {
-    answer = (response) => {
-      response.writeHead(status, { 'www-authenticate': 'Bearer', 'retry-after': '9', location: '/x' })
-      response.end('<html>')
-    }
-    const response = await send(call('read', 'x'))
-    expect([response.status, await response.json()]).toMatchObject([
-      sent,
-      { id: 'x', error: { code: -32_603 } },
-    ])
-    expect(response.headers.get('www-authenticate')).toBeNull()
-    expect(response.headers.get('retry-after')).toBe(sent === status && events.length === 0 ? '9' : null)
-    expect(reported).toEqual(events)
-    expect(records).toMatchObject([{ outcome: 'failed' }])
-  })
+  ])(
+    'an upstream that fails with %i is %i for the client, without a challenge',
+    async (status, sent, events) => {
+      answer = (response) => {
+        response.writeHead(status, { 'www-authenticate': 'Bearer', 'retry-after': '9', location: '/x' })
+        response.end('<html>')
+      }
+      const response = await send(call('read', 'x'))
+      expect([response.status, await response.json()]).toMatchObject([
+        sent,
+        { id: 'x', error: { code: -32_603 } },
+      ])
+      expect(response.headers.get('www-authenticate')).toBeNull()
+      expect(response.headers.get('retry-after')).toBe(sent === status && events.length === 0 ? '9' : null)
+      expect(reported).toEqual(events)
+      expect(records).toMatchObject([{ outcome: 'failed' }])
+    },
+  )
 
-  it('with 403 makes an anonymous caller sign in, and the connect page promises nothing', async () => {
+  it('an upstream that fails with 403 makes an anonymous caller sign in, and the connect page promises nothing', async () => {
     const refuse = (response: ServerResponse): unknown => response.writeHead(403).end()
     answer = refuse
     await expect(send(ping, { caller: anonymous })).rejects.toBeInstanceOf(SignInNeededError)
@@ -1024,7 +1039,7 @@ describe('an upstream that fails', () => {
     ['it closes the connection', (response) => response.destroy(), true],
     ['it answers', (response) => json(response, empty), false],
     ['it knows no such revision', (response) => json(response, empty, {}, 400), false],
-  ])('is tried without a sign-in at startup: %s', async (_, answers, refuses) => {
+  ])('an upstream is tried without a sign-in at startup: %s', async (_, answers, refuses) => {
     answer = answers
     await endpoint.tryAnonymous()
     expect(endpoint.refusesAnonymous()).toBe(refuses)
@@ -1059,15 +1074,18 @@ describe('an upstream that fails', () => {
       'broken',
     ],
     ['does not answer', () => {}, 504, 'timeout'],
-  ])('because it %s gives an error with the id', async (_what, answers, status, reason) => {
-    open({ timeoutSeconds: 1, maxBodyBytes: 1_000_000 })
-    answer = answers
-    await expectReply(send(call('read', 'x')), status, { id: 'x', error: { code: -32_603 } })
-    expect(reported).toMatchObject([{ event: 'upstream_failed', reason }])
-    if (reason !== 'bad_answer') await expect.poll(() => gone).toBe(1)
-  })
+  ])(
+    'an upstream that fails because it %s gives an error with the id',
+    async (_what, answers, status, reason) => {
+      open({ timeoutSeconds: 1, maxBodyBytes: 1_000_000 })
+      answer = answers
+      await expectReply(send(call('read', 'x')), status, { id: 'x', error: { code: -32_603 } })
+      expect(reported).toMatchObject([{ event: 'upstream_failed', reason }])
+      if (reason !== 'bad_answer') await expect.poll(() => gone).toBe(1)
+    },
+  )
 
-  it('that is not there', async () => {
+  it('an upstream that is down gives an error with the id', async () => {
     url = `http://127.0.0.1:${await freePort()}/mcp`
     open({})
     await expectReply(send(ping), 502, { id: 1 })
@@ -1075,7 +1093,7 @@ describe('an upstream that fails', () => {
     await expect(endpoint.ping()).rejects.toThrow('unreachable')
   })
 
-  it('is not reported when a client has disconnected, and not called without an identity', async () => {
+  it('an upstream that fails is not reported when a client has disconnected, and not called without an identity', async () => {
     answer = () => {}
     const leaving = new AbortController()
     const sent = send(call('read'), { signal: leaving.signal })

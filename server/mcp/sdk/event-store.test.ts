@@ -19,7 +19,7 @@ async function replay(store: ReturnType<typeof createEventStore>, after: string)
 }
 
 describe('the event store of a session (MCP 2025-11-25 resumability)', () => {
-  it('replays events in order, those of the same stream alone', async () => {
+  it('the event store replays events in order, only those of the same stream', async () => {
     const store = createEventStore({ events: 10, bytes: 10_000 })
     const first = await store.storeEvent('a', logged('1'))
     await store.storeEvent('b', logged('2'))
@@ -35,14 +35,17 @@ describe('the event store of a session (MCP 2025-11-25 resumability)', () => {
   it.each<[string, { events: number; bytes: number }]>([
     ['number', { events: 2, bytes: 10_000 }],
     ['bytes', { events: 10, bytes: 2 * JSON.stringify(logged('1')).length }],
-  ])('drops the oldest beyond its limit of %s, and replays the rest', async (_limit, limits) => {
-    const store = createEventStore(limits)
-    const first = await store.storeEvent('a', logged('1'))
-    for (const text of ['2', '3', '4']) await store.storeEvent('a', logged(text))
-    expect((await replay(store, first)).map((sent) => (sent as string[])[1])).toEqual(['3', '4'])
-  })
+  ])(
+    'the event store drops the oldest beyond its limit of %s, and replays the rest',
+    async (_limit, limits) => {
+      const store = createEventStore(limits)
+      const first = await store.storeEvent('a', logged('1'))
+      for (const text of ['2', '3', '4']) await store.storeEvent('a', logged(text))
+      expect((await replay(store, first)).map((sent) => (sent as string[])[1])).toEqual(['3', '4'])
+    },
+  )
 
-  it('keeps no event over its limits, nor anything before it on its stream', async () => {
+  it('the event store keeps no event over its limits, nor anything before it on its stream', async () => {
     const store = createEventStore({ events: 10, bytes: 2 * JSON.stringify(logged('1')).length })
     const other = await store.storeEvent('b', logged('1'))
     const before = await store.storeEvent('a', logged('2'))
@@ -54,7 +57,7 @@ describe('the event store of a session (MCP 2025-11-25 resumability)', () => {
   })
 
   it.each(['', '1', '1_b', 'x_a', '1_a_', `1_${'a'.repeat(200)}`, '99999999999999999_a'])(
-    'refuses the id %j, which it has not given',
+    'the event store refuses the id %j, which it has not given',
     async (id) => {
       const store = createEventStore({ events: 10, bytes: 10_000 })
       await store.storeEvent('a', logged('1'))

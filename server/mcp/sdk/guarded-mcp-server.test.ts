@@ -69,7 +69,7 @@ describe.each([
   ['2025-11-25', [...calls, ownHandler]],
 ] as const)('what registered code throws (%s)', (revision, given) => {
   it.each(given)(
-    'in %s goes to the log, and the client reads the next step instead',
+    'an error that code throws in %s goes to the log, and the client reads the next step instead',
     async (_what, ...call) => {
       const [text, ...reported] = await answerTo(...call, revision)
       expect(text).toContain('failed on the server. Try again')
@@ -96,7 +96,7 @@ function endpointWith(run: (signal: AbortSignal) => Promise<never>): {
 it.each([
   ['ProtocolError', new ProtocolError(-32602, 'Choose another year.')],
   ['SdkError', new SdkError(SdkErrorCode.RequestTimeout, 'Choose another year.')],
-])('sends the client the message of a %s that a tool throws, and logs nothing', async (_name, error) => {
+])('the client reads the message of a %s that a tool throws, and nothing is logged', async (_name, error) => {
   const { endpoint, reported } = endpointWith(() => Promise.reject(error))
   const response = await sendMessage(endpoint, callerSample, toolCall('tool'))
   expect(await response.text()).toContain('Choose another year.')
@@ -104,7 +104,7 @@ it.each([
   await endpoint.close()
 })
 
-it('logs no error of a tool whose call the client has cancelled', async () => {
+it('an error of a tool whose call the client has cancelled is not logged', async () => {
   const client = new AbortController()
   const failing = createSignal()
   const { endpoint, reported } = endpointWith(async (signal) => {

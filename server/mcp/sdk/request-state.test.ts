@@ -23,7 +23,7 @@ function call(params: Record<string, unknown> = {}, method = 'tools/call'): Inco
 }
 
 describe('the state of a request that waits for input (MCP 2026-07-28 multi round-trip requests)', () => {
-  it('comes back, with another id, the answers and itself in the request, and members in any order', () => {
+  it('the state of a request comes back, with another id, the answers and itself in the request, and members in any order', () => {
     const state = { step: 2, secret: 'kept' }
     const sealed = codec.seal(state, call())
     expect(sealed).not.toContain('kept')
@@ -42,7 +42,7 @@ describe('the state of a request that waits for input (MCP 2026-07-28 multi roun
     ['other arguments', call({ arguments: { a: 2, b: [{ c: 2 }] } })],
     ['another method', call({}, 'prompts/get')],
     ['no request', { ...call(), body: undefined }],
-  ])('MCP transport MRTR: is refused from %s', (_from, incoming) => {
+  ])('MCP transport MRTR: the state of a request is refused from %s', (_from, incoming) => {
     const sealed = codec.seal('state', call())
     expect(() => codec.open(sealed, incoming)).toThrow(RangeError)
   })
@@ -53,12 +53,12 @@ describe('the state of a request that waits for input (MCP 2026-07-28 multi roun
     ['empty', () => ''],
     ['made up', () => 'a.AAAA'],
     ['sealed for another use', () => sealer.seal('{"state":1,"until":2000000}', 'another use')],
-  ])('MCP transport MRTR: is refused when it is %s', (_how, change) => {
+  ])('MCP transport MRTR: the state of a request is refused when it is %s', (_how, change) => {
     const sealed = codec.seal('state', call())
     expect(() => codec.open(change(sealed), call())).toThrow(RangeError)
   })
 
-  it('is refused after ten minutes', () => {
+  it('the state of a request is refused after ten minutes', () => {
     const later = createFakeRuntime(1_000_000)
     const codec = new RequestStateCodec(sealer, later)
     const sealed = codec.seal('state', call())

@@ -64,7 +64,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-it('MCP transport Subscriptions: acknowledges first, then sends what was asked for, each with the id of the request', async () => {
+it('MCP transport Subscriptions: subscriptions/listen acknowledges first, then sends the requested notifications, each with the id of the request', async () => {
   const notifications = { toolsListChanged: true, resourceSubscriptions: ['test://watched'] }
   const stream = readMessages(await send2026(endpoint, ada(), 'subscriptions/listen', { notifications }))
   const meta = { 'io.modelcontextprotocol/subscriptionId': 1 }
@@ -117,7 +117,7 @@ describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
     return result.requestState
   }
 
-  it('goes on with the state that was sealed, at another instance too', async () => {
+  it('a request with input_required goes on with the state that was sealed, at another instance too', async () => {
     const requestState = await ask()
     const other = createSdkEndpoint({ ...endpointConfigSample(createModule()), runtime })
     const response = await round({ ...answers, requestState }, ada(), other)
@@ -125,7 +125,7 @@ describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
     await other.close()
   })
 
-  it("MCP transport MRTR: refuses another user's state", async () => {
+  it("MCP transport MRTR: a request with input_required refuses another user's state", async () => {
     const requestState = await ask()
     const eve = { ...ada(), user: { ...ada().user, id: 'https://provider#eve' } }
     expect(await (await round({ ...answers, requestState }, eve)).json()).toMatchObject({
@@ -135,7 +135,7 @@ describe('input_required (MCP 2026-07-28 multi round-trip requests)', () => {
 })
 
 describe('what is announced', () => {
-  it('MCP transport Discovery: is made good: without sessions there are no notices and no logs up to 2025-11-25', async () => {
+  it('MCP transport Discovery: the announced capabilities are true: without sessions there are no notices and no logs up to 2025-11-25', async () => {
     const { result } = (await (await sendMessage(endpoint, ada(), initialize())).json()) as {
       result: { capabilities: object }
     }
@@ -146,7 +146,7 @@ describe('what is announced', () => {
     expect(endpoint.methods).toEqual(['POST'])
   })
 
-  it('at 2026-07-28 announces notifications, unless there are none to send', async () => {
+  it('an endpoint of 2026-07-28 announces notifications, unless there are none to send', async () => {
     const { result } = (await (await send2026(endpoint, ada(), 'server/discover')).json()) as {
       result: { capabilities: object }
     }

@@ -132,7 +132,7 @@ async function waitForCalls(count: number): Promise<void> {
 }
 
 describe('a session of the revisions up to 2025-11-25', () => {
-  it('MCP security Session-Hijacking: begins with initialize, has an id that cannot be guessed, and ends with DELETE', async () => {
+  it('MCP security Session-Hijacking: a session begins with initialize, has an id that cannot be guessed, and ends with DELETE', async () => {
     const [id, other] = [await open(), await open()]
     expect(id).toMatch(/^[\w-]{32}$/)
     expect(other).not.toBe(id)
@@ -148,7 +148,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
     ['another user', eve],
     ['another grant of the same user', { ...ada, grantId: 'grant-2' }],
     ['the session of the provider', { ...ada, grantId: undefined, credential: 'provider_token' }],
-  ])('is unknown to %s, by every method (MCP security best practices)', async (_who, caller) => {
+  ])('a session is unknown to %s, by every method (MCP security best practices)', async (_who, caller) => {
     const id = await open()
     const answers = [
       await inSession(id, request('tools/list'), caller),
@@ -160,27 +160,27 @@ describe('a session of the revisions up to 2025-11-25', () => {
     expect(await isOpen(id)).toBe(true)
   })
 
-  it('is not needed for a bare message', async () => {
+  it('a session is not needed for a bare message', async () => {
     const response = await sendMessage(endpoint, ada, toolCall('plain'))
     expect(await response.json()).toMatchObject({ result: { content: [{ text: 'plain ada' }] } })
     expect(response.headers.get('mcp-session-id')).toBeNull()
   })
 
-  it('is needed for GET and DELETE: they are 405 without', async () => {
+  it('a session is needed for GET and DELETE: they are 405 without', async () => {
     for (const method of ['GET', 'DELETE']) {
       const response = await sendMessage(endpoint, ada, undefined, { method })
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
     }
   })
 
-  it('is not opened by an initialize that is none', async () => {
+  it('a session is not opened by an invalid initialize', async () => {
     const response = await sendMessage(endpoint, ada, request('initialize', { protocolVersion: 7 }))
     expect(response.headers.get('mcp-session-id')).toBeNull()
     expect(await response.json()).toMatchObject({ error: { code: -32_602 } })
     for (const id of [await open(), await open()]) expect(await isOpen(id)).toBe(true)
   })
 
-  it('lets a tool ask the client while it runs', async () => {
+  it('a session lets a tool ask the client while it runs', async () => {
     const id = await open()
     const stream = readMessages(await inSession(id, toolCall('ask')))
     const question = await stream.next()
@@ -204,7 +204,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
     expect(JSON.stringify((await stream.rest()).at(-1)?.message.result)).toContain(answered)
   })
 
-  it('calls with the credential of each request, not of the one that opened it', async () => {
+  it('a session makes calls with the credential of each request, not of the one that opened it', async () => {
     const id = await open()
     const first = inSession(id, toolCall('whose', {}, 1), { ...ada, providerToken: () => 'token 1' })
     const second = inSession(id, toolCall('whose', {}, 2), { ...ada, providerToken: () => 'token 2' })
@@ -214,7 +214,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
     expect(await Promise.all(streams.map(textOf))).toEqual(['token 1', 'token 2'])
   })
 
-  it('cancels a call when the client says so', async () => {
+  it('a session cancels a call when the client says so', async () => {
     const id = await open()
     readMessages(await inSession(id, toolCall('whose', {}, 5)))
     await waitForCalls(1)
@@ -225,7 +225,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
 })
 
 describe('notices of a session', () => {
-  it('come on its one GET stream: changed lists, and resources that it subscribed to', async () => {
+  it('notices of a session come on its one GET stream: changed lists, and resources that it subscribed to', async () => {
     const [id, other] = [await open(), await open(eve)]
     const stream = readMessages(await listen(id))
     expect((await listen(id)).status).toBe(409)
@@ -251,7 +251,7 @@ describe('notices of a session', () => {
   it.each<[string, number, (index: number) => string]>([
     ['more than 256 resources', 256, (index) => `test://${index}`],
     ['more than 64 KiB of URIs', 6, (index) => `test://${index}${'x'.repeat(10_000)}`],
-  ])('are not for %s', async (_what, most, uriOf) => {
+  ])('notices of a session are not for %s', async (_what, most, uriOf) => {
     const id = await open()
     const subscribe = async (index: number): Promise<object> =>
       (
@@ -263,7 +263,7 @@ describe('notices of a session', () => {
     expect(await subscribe(0)).toHaveProperty('result')
   })
 
-  it('MCP transport Earlier-Revisions: that a client missed are sent again after the last one that it saw', async () => {
+  it('MCP transport Earlier-Revisions: notices that a client missed are sent again after the last one that it saw', async () => {
     const id = await open()
     const stream = readMessages(await listen(id))
     endpoint.notify.toolsChanged()
@@ -278,7 +278,7 @@ describe('notices of a session', () => {
     expect((await listen(id, ada, { 'last-event-id': '1_made-up' })).status).toBe(400)
   })
 
-  it('the answer of a call whose stream broke off is there too', async () => {
+  it('notices that are sent again include the answer of a call whose stream broke off', async () => {
     const id = await open()
     const response = await inSession(id, toolCall('whose'))
     const [text = ''] = /id: \S+/.exec(await firstChunk(response)) ?? []
@@ -291,7 +291,7 @@ describe('notices of a session', () => {
 })
 
 describe('how many sessions there are', () => {
-  it('is bounded for each user: the one idle for longest ends', async () => {
+  it('sessions are limited for each user: the one idle for longest ends', async () => {
     const first = await open()
     runtime.advance(1)
     const second = await open()
@@ -302,14 +302,14 @@ describe('how many sessions there are', () => {
     expect([await isOpen(first), await isOpen(second), await isOpen(third)]).toEqual([true, false, true])
   })
 
-  it('is bounded for many that are opened at once, too', async () => {
+  it('sessions are limited for many that are opened at once, too', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => sendMessage(endpoint, ada, opening)))
     const opened = answers.map(({ headers }) => headers.get('mcp-session-id')).filter((id) => id !== null)
     const open = await Promise.all(opened.map((id) => isOpen(id)))
     expect(open.filter(Boolean)).toHaveLength(2)
   })
 
-  it('has no room for one that opens with more than is worth keeping', async () => {
+  it('a session whose initialize is too large to store is not opened', async () => {
     const clientInfo = { name: 'x'.repeat(70_000), version: '1' }
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
     const large = request('initialize', params, 0)
@@ -318,14 +318,14 @@ describe('how many sessions there are', () => {
     expect(await refused.json()).toMatchObject({ id: 0, error: { code: -32_602 } })
   })
 
-  it('is bounded for all: the one idle for longest ends, after those that listen to nothing', async () => {
+  it('sessions are limited in total: the one idle for longest ends, after those that listen to nothing', async () => {
     const [first, second] = [await open(), await open(people[0])]
     readMessages(await listen(first))
     for (const caller of people.slice(1)) await open(caller)
     expect([await isOpen(first), await isOpen(second, people[0])]).toEqual([true, false])
   })
 
-  it('is bounded for all: the user with the most gives one up, with its call if need be, so that nobody locks the others out', async () => {
+  it('sessions are limited in total: the user with the most gives one up, with its call if needed, so that no user locks the others out', async () => {
     for (const id of [await open(), await open()]) readMessages(await inSession(id, toolCall('whose')))
     await waitForCalls(2)
     for (const caller of people.slice(0, 3)) expect(await open(caller)).not.toBe('')
@@ -339,7 +339,7 @@ describe('how many sessions there are', () => {
     expect(refused.status).toBe(503)
   })
 
-  it('never costs a call that runs: there is 503 instead', async () => {
+  it('the limit of sessions never ends a call that runs: it answers 503 instead', async () => {
     for (const id of [await open(), await open()]) readMessages(await inSession(id, toolCall('whose')))
     await waitForCalls(2)
     const refused = await sendMessage(endpoint, ada, opening)
@@ -348,7 +348,7 @@ describe('how many sessions there are', () => {
     expect(await open(eve)).not.toBe('')
   })
 
-  it('MCP security Session-Hijacking: counts none that is idle for half an hour', async () => {
+  it('MCP security Session-Hijacking: the limit of sessions counts none that is idle for half an hour', async () => {
     const id = await open()
     runtime.advance(1799)
     expect(await isOpen(id)).toBe(true)

@@ -29,7 +29,7 @@ async function call(
   return { text: content?.type === 'text' ? content.text : '', isError: result.isError === true }
 }
 
-it('MCP auth Access-Token-Privilege-Restriction: call the web app as the user, and nothing else', async () => {
+it('MCP auth Access-Token-Privilege-Restriction: the notes tools call the web app as the user, and nothing else', async () => {
   const seen: string[] = []
   await call('delete_note', { id: 'a_b-9' }, async (request) => {
     seen.push(request.method, request.url, request.headers.get('authorization') ?? '')
@@ -60,7 +60,7 @@ it.each<[string, () => Promise<Response>, RegExp]>([
   expect(result.text).toMatch(text)
 })
 
-it('a token that cannot be had is not put down to the web app', async () => {
+it('a token that cannot be had is not reported as a fault of the web app', async () => {
   const caller: SignedInCaller = {
     ...callerSample,
     providerToken: () => {
@@ -72,7 +72,7 @@ it('a token that cannot be had is not put down to the web app', async () => {
   expect(reported).toHaveLength(1)
 })
 
-it('whoami names who has no address by their id', async () => {
+it('whoami names a user without an address by their id', async () => {
   expect(await call('whoami', {}, () => Promise.reject(new Error('not called')))).toEqual({
     text: 'You are ada.',
     isError: false,

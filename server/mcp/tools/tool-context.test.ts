@@ -21,7 +21,7 @@ async function sent(input: string, init?: RequestInit): Promise<Request> {
 
 describe('the token of the user', () => {
   it.each([`${providerOrigin}:443/`, '/rest/v1/notes', 'a', '', '/a//b', String.raw`/a\b`])(
-    'goes to %s, the session provider, with the API key',
+    'the token of the user goes to %s, the session provider, with the API key',
     async (input) => {
       const { headers, url } = await sent(input)
       expect(new URL(url).origin).toBe(providerOrigin)
@@ -35,10 +35,13 @@ describe('the token of the user', () => {
     'http://ref.provider.example/',
     'https://ref.provider.example:8443/',
     'https://sub.ref.provider.example/',
-  ])('MCP security Token-Passthrough: does not go to %s, and neither does the API key', async (input) => {
-    const { headers } = await sent(input)
-    expect([headers.get('authorization'), headers.get('apikey')]).toEqual([null, null])
-  })
+  ])(
+    'MCP security Token-Passthrough: the token of the user does not go to %s, and neither does the API key',
+    async (input) => {
+      const { headers } = await sent(input)
+      expect([headers.get('authorization'), headers.get('apikey')]).toEqual([null, null])
+    },
+  )
 
   it.each([
     '//elsewhere.example/rest/v1/notes',
@@ -47,18 +50,18 @@ describe('the token of the user', () => {
     '/\t/elsewhere.example/',
     '//user@elsewhere.example',
     '//ref.provider.example:8443/',
-  ])('and nothing else goes to %j, which only looks like a path', async (input) => {
+  ])('the token of the user and the API key do not go to %j, which only looks like a path', async (input) => {
     await expect(sent(input)).rejects.toThrow('leads to another host')
   })
 
-  it('MCP security Token-Passthrough: follows no redirect', async () => {
+  it('MCP security Token-Passthrough: a request with the token of the user follows no redirect', async () => {
     expect((await sent('/a')).redirect).toBe('error')
     expect((await sent('/a', { redirect: 'follow' })).redirect).toBe('error')
     expect((await sent('/a', { redirect: 'manual' })).redirect).toBe('manual')
     expect((await sent('https://elsewhere.example/')).redirect).toBe('follow')
   })
 
-  it('gives way to one that the tool sends itself', async () => {
+  it('the token of the user gives way to one that the tool sends itself', async () => {
     const headers = { Authorization: 'Bearer own', apikey: 'own-key' }
     const request = await sent('/a', { headers })
     expect([request.headers.get('authorization'), request.headers.get('apikey')]).toEqual([

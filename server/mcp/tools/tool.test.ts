@@ -49,14 +49,14 @@ describe.each([
   ['JSON Schema', asJsonSchema],
   ['Standard Schema of a library', asZod],
 ])('arguments against %s (MCP tools, input validation)', (_kind, inputSchema) => {
-  it('that fit go to the tool', async () => {
+  it('arguments that fit go to the tool', async () => {
     const { got, text } = await callTool({ inputSchema }, { to: 3 })
     expect(got).toEqual([expect.objectContaining({ to: 3 })])
     expect(text).toBe('Done.')
   })
 
   it.each([[{}], [{ to: 0 }], [{ to: '3' }], [{ to: 1, more: 1 }], [undefined], ['text'], [[1]]])(
-    'MCP transport Tools: %j never reaches it, and the model learns why',
+    'MCP transport Tools: arguments of %j never reach the tool, and the model learns why',
     async (input) => {
       const { got, result, text, reported } = await callTool({ inputSchema }, input)
       expect([got, reported]).toEqual([[], []])
@@ -65,12 +65,12 @@ describe.each([
     },
   )
 
-  it('with members that there are not are told which', async () => {
+  it('arguments with unknown members are refused by name', async () => {
     const { text } = await callTool({ inputSchema }, { to: 1, more: 1, even_more: 2 })
     expect(text).toMatch(/more.*even_more/)
   })
 
-  it('are described to clients as JSON Schema of an object', () => {
+  it('arguments are described to clients as JSON Schema of an object', () => {
     const { listing } = prepareTool({ name: 'a', inputSchema, call: () => '' }, () => {})
     expect(listing.inputSchema).toMatchObject({ type: 'object', properties: { to: { minimum: 1 } } })
   })
@@ -116,7 +116,7 @@ describe('what a tool answers (MCP tools, results)', () => {
       { structuredContent: { a: 1 }, content: [{ type: 'text', text: '{"a":1}' }] },
     ],
     ['something that takes time', Promise.resolve('Later.'), { content: [{ type: 'text', text: 'Later.' }] }],
-  ])('%s', async (_name, answer, result) => {
+  ])('a tool that answers %s', async (_name, answer, result) => {
     expect((await callTool({ answer: () => answer })).result).toEqual(result)
   })
 
@@ -126,7 +126,7 @@ describe('what a tool answers (MCP tools, results)', () => {
     ['content that is not a list', { content: 'text' }],
     ['content of an unknown type', { content: [{ type: 'film' }] }],
     ['structured content that is a list', { content: [], structuredContent: [1] }],
-  ])('%s is a failure of the server, reported to the log', async (_name, answer) => {
+  ])('a tool that answers %s is a failure of the server, reported to the log', async (_name, answer) => {
     const { result, text, reported } = await callTool({ answer: () => answer })
     expect(result.isError).toBe(true)
     expect(text).toMatch(/^The tool failed on the server/)
@@ -155,14 +155,14 @@ describe('what a tool answers (MCP tools, results)', () => {
 
 describe('what a tool throws', () => {
   const secret = new Error('password=hunter2 at db.internal')
-  it('is said to the log and not to the client', async () => {
+  it('an error that a tool throws is logged and not sent to the client', async () => {
     const { result, reported } = await callTool({ answer: () => Promise.reject(secret) })
     expect(JSON.stringify(result)).not.toMatch(/hunter2|db\.internal/)
     expect(result.isError).toBe(true)
     expect(reported).toEqual([['sample', secret]])
   })
 
-  it('is not a failure when the client had cancelled', async () => {
+  it('an error that a tool throws is not a failure when the client had cancelled', async () => {
     const { reported } = await callTool({ answer: () => Promise.reject(secret) }, {}, AbortSignal.abort())
     expect(reported).toEqual([])
   })

@@ -6,7 +6,9 @@ afterAll(async () => expect(await end()).toEqual([]))
 
 // Stopping waits, so the tests do it at the same time.
 describe.concurrent('stopping', () => {
-  it('ends the input, after 2 s sends SIGTERM, and after 3 s more SIGKILL', async ({ expect }) => {
+  it('stopping a process ends the input, after 2 s sends SIGTERM, and after 3 s more SIGKILL', async ({
+    expect,
+  }) => {
     const ignored = [[], ['--ignore', 'eof'], ['--ignore', 'eof', '--ignore', 'term']]
     const stopped = ignored.map(async (args): Promise<Record<string, unknown>> => {
       const fixture = open(args)
@@ -26,7 +28,7 @@ describe.concurrent('stopping', () => {
     expect(killed?.seconds).toBeGreaterThan(4.9)
   })
 
-  it('ends what the process has started, also when that dies by itself', async ({ expect }) => {
+  it('stopping a process ends its children, also when it dies by itself', async ({ expect }) => {
     const fixture = open()
     const client = fixture.client()
     await client.call('grandchild')
@@ -36,7 +38,7 @@ describe.concurrent('stopping', () => {
     await expect.poll(fixture.processes, { timeout: 20_000 }).toEqual([])
   })
 
-  it('ends the child of a shell', async ({ expect }) => {
+  it('stopping a process ends the child of a shell', async ({ expect }) => {
     const { command, args } = upstreamSample()
     const line = [command, ...args].map((each) => `'${each}'`).join(' ')
     const fixture = open([], { command: '/bin/sh', args: ['-c', `${line} "$@"; true`, 'sh'] })
@@ -48,7 +50,7 @@ describe.concurrent('stopping', () => {
 })
 
 describe.concurrent('output', () => {
-  it('that is not JSON-RPC is logged, up to a bound, and skipped', async ({ expect }) => {
+  it('output that is not JSON-RPC is logged, up to a bound, and skipped', async ({ expect }) => {
     const fixture = open(['--rubbish', 'yes'])
     const client = fixture.client()
     expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
@@ -65,7 +67,7 @@ describe.concurrent('output', () => {
   })
 
   it.each(['before', 'behind'])(
-    'with an answer of more than 16 MB, its id %s the result, fails that call alone',
+    'output with an answer of more than 16 MB, its id %s the result, fails that call alone',
     async (place) => {
       const fixture = open()
       const client = fixture.client()
@@ -84,13 +86,13 @@ describe.concurrent('output', () => {
     },
   )
 
-  it('with an answer of more than 16 MB that has no line end fails that call', async ({ expect }) => {
+  it('output with an answer of more than 16 MB that has no line end fails that call', async ({ expect }) => {
     const client = open().client()
     expect((await client.call('long_line', { place: 'unended' })).error?.message).toMatch(/too long/)
     expect(await client.call('echo', { value: 'c' })).toMatchObject({ result: {} })
   })
 
-  it('that is closed ends the process', async ({ expect }) => {
+  it('output that is closed ends the process', async ({ expect }) => {
     const fixture = open(['--ignore', 'eof'])
     expect((await fixture.client().call('close_output')).error?.message).toMatch(/ended during the call/)
     await expect.poll(() => fixture.reported('upstream_ended')).toMatchObject([{ reason: 'exited' }])
@@ -118,7 +120,7 @@ it.concurrent('error output goes to the log alone, cut and no more than 20 lines
 })
 
 describe.concurrent('input', () => {
-  it('is not written while the process does not read it, and cancelled calls take no answer', async ({
+  it('input is not written while the process does not read it, and cancelled calls take no answer', async ({
     expect,
   }) => {
     const fixture = open()
@@ -140,7 +142,7 @@ describe.concurrent('input', () => {
     await fixture.close()
   })
 
-  it('that is closed ends a process that lives on, with its calls, and the next one is served', async ({
+  it('input that is closed ends a process that lives on, with its calls, and the next one is served', async ({
     expect,
   }) => {
     const fixture = open(['--ignore', 'eof'])
@@ -154,7 +156,7 @@ describe.concurrent('input', () => {
     expect(await client.call('echo', { value: 1 })).toMatchObject({ result: {} })
   })
 
-  it('that waits for too long ends the process', async ({ expect }) => {
+  it('input that waits for too long ends the process', async ({ expect }) => {
     const fixture = open()
     const client = fixture.client()
     await client.call('stop_reading')
@@ -169,7 +171,7 @@ describe.concurrent('input', () => {
     ])
   })
 
-  it('carries large messages both ways', async ({ expect }) => {
+  it('input and output carry large messages', async ({ expect }) => {
     const value = 'ü'.repeat(1024 * 1024)
     const client = open().client()
     const answers = await Promise.all(

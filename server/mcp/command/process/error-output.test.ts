@@ -17,7 +17,7 @@ function linesOf(chunks: readonly string[]): { lines: string[]; tail: string } {
 
 describe('a secret in error output', () => {
   it.each([2048 - 6, 2048 - secret.length, 2047, 2048, 0])(
-    'that begins at character %i is masked in the log whole',
+    'a secret in error output that begins at character %i is masked in the log whole',
     (at) => {
       const { lines, tail } = linesOf([`${'x'.repeat(at)}${secret} and more\n`])
       for (let length = 4; length <= secret.length; length += 1)
@@ -25,7 +25,7 @@ describe('a secret in error output', () => {
     },
   )
 
-  it('that arrives in pieces is masked too', () => {
+  it('a secret in error output that arrives in pieces is masked', () => {
     expect(linesOf(['a provider-', 'token-of-ada b\n']).lines).toEqual(['a *** b'])
   })
 })

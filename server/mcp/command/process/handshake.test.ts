@@ -40,7 +40,7 @@ async function meet(
 }
 
 describe('a process is known', () => {
-  it('by server/discover, when that is tried first and answered', async () => {
+  it('a process that answers server/discover, tried first, is used by it', async () => {
     const { found, sent, params } = await meet(
       { 'server/discover': discovery, initialize: initialized },
       'modern',
@@ -64,7 +64,7 @@ describe('a process is known', () => {
     ['refuses', undefined],
     ['does not answer', null],
     ['answers with something else', { tools: [] }],
-  ])('by initialize, when it %s server/discover', async (_what, answer) => {
+  ])('a process that %s server/discover is used by initialize', async (_what, answer) => {
     const { found, sent, params } = await meet(
       { 'server/discover': answer, initialize: initialized },
       'modern',
@@ -79,19 +79,19 @@ describe('a process is known', () => {
     expect(found.serverInfo).toEqual(initialized.serverInfo)
   })
 
-  it('by initialize, when that is tried first and answered', async () => {
+  it('a process that answers initialize, tried first, is used by it', async () => {
     const { found, sent } = await meet({ 'server/discover': discovery, initialize: initialized }, 'legacy')
     expect(sent).toEqual(['initialize', 'notifications/initialized'])
     expect(found.era).toBe('legacy')
   })
 
-  it('by server/discover, when it does not answer initialize, which was tried first', async () => {
+  it('a process that does not answer initialize, tried first, is used by server/discover', async () => {
     const { found, sent } = await meet({ initialize: null, 'server/discover': discovery }, 'legacy')
     expect(sent).toEqual(['initialize', 'server/discover'])
     expect(found.era).toBe('modern')
   })
 
-  it('by server/discover after all, when it refuses initialize', async () => {
+  it('a process that refuses initialize is used by server/discover', async () => {
     const { found, sent } = await meet({ 'server/discover': discovery }, 'legacy')
     expect(sent).toEqual(['initialize', 'server/discover'])
     expect(found.era).toBe('modern')
@@ -104,7 +104,7 @@ describe('a process is known', () => {
       { name: 7, version: 1, title: 'T' },
       { name: 'unknown', version: '0', title: 'T' },
     ],
-  ])('although it %s', async (_what, serverInfo, shown) => {
+  ])('a process is used although it %s', async (_what, serverInfo, shown) => {
     const { found } = await meet({ initialize: { ...initialized, serverInfo } }, 'legacy')
     expect(found.serverInfo).toEqual(shown)
     expect(found.presentation['serverInfo']).toEqual(shown)

@@ -22,7 +22,7 @@ const receive = (message: object): boolean =>
 const halfAnHour = 30 * 60 * 1000
 
 describe('a request', () => {
-  it('has an id and a progress token of its own', async () => {
+  it('a request to a process has an id and a progress token of its own', async () => {
     const heard: unknown[] = []
     const onMessage = ({ params }: JsonRpcNotification): void => void heard.push(params?.['progress'])
     const params = { _meta: { progressToken: 'x', other: 1 } }
@@ -43,13 +43,13 @@ describe('a request', () => {
     expect(heard).toEqual([2])
   })
 
-  it('gets no progress token that its client has not given', () => {
+  it('a request to a process has no progress token if its client gave none', () => {
     void connection.request('tools/call', { _meta: { other: 1 } })
     expect(sent).toMatchObject([{ params: { _meta: { other: 1 } } }])
     expect(JSON.stringify(sent)).not.toContain('progressToken')
   })
 
-  it('is cancelled at the process by its own id', async () => {
+  it('a request to a process is cancelled there by its own id', async () => {
     const controller = new AbortController()
     const answer = connection.request('tools/call', {}, { signal: controller.signal })
     controller.abort()
@@ -59,7 +59,7 @@ describe('a request', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('for initialize is not cancelled at the process, but ends for the client', async () => {
+  it('a request for initialize is not cancelled at the process, but ends for the client', async () => {
     const controller = new AbortController()
     const answer = connection.request('initialize', {}, { signal: controller.signal })
     controller.abort(new RangeError('the reason'))
@@ -67,20 +67,20 @@ describe('a request', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('is not sent if its client has left already', async () => {
+  it('a request is not sent to the process if its client has left already', async () => {
     const signal = AbortSignal.abort(new RangeError('the reason'))
     await expect(connection.request('tools/call', {}, { signal })).rejects.toThrow('the reason')
     expect(sent).toEqual([])
   })
 
-  it('rejects with an error if it is cancelled with some other reason', async () => {
+  it('a request to a process rejects with an error if it is cancelled with some other reason', async () => {
     const controller = new AbortController()
     const answer = connection.request('tools/call', {}, { signal: controller.signal })
     controller.abort('no error')
     await expect(answer).rejects.toThrow('The call was cancelled.')
   })
 
-  it('delays settled() until it has ended, unless it is lasting', async () => {
+  it('a request to a process delays settled() until it has ended, unless it is lasting', async () => {
     await connection.settled()
     const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
     void connection.request('subscriptions/listen', {}, { isLasting: true }).catch(() => {})
@@ -97,7 +97,7 @@ describe('a request', () => {
     await settled
   })
 
-  it('for a subscription is not given up, however silent it is', async () => {
+  it('a request for a subscription is not given up, however long the process is silent', async () => {
     const settled = vi.fn()
     void connection.request('subscriptions/listen', {}, { isLasting: true }).then(settled, settled)
     await vi.advanceTimersByTimeAsync(10 * halfAnHour)
@@ -105,7 +105,7 @@ describe('a request', () => {
     expect(sent).toHaveLength(1)
   })
 
-  it('whose answer cannot be read fails with the given text, or a default one', async () => {
+  it('a request whose answer cannot be read fails with the given text, or a default one', async () => {
     const [one, other] = [1, 2].map(() => connection.request('tools/call', {}))
     connection.failAnswer(1, 'It is too large.')
     connection.failAnswer(2)
@@ -117,7 +117,7 @@ describe('a request', () => {
     })
   })
 
-  it('is given up after half an hour of silence', async () => {
+  it('a request to a process is given up after half an hour of silence', async () => {
     const settled = vi.fn()
     const answer = connection.request('tools/call', { _meta: { progressToken: 1 } }).catch(settled)
     vi.advanceTimersByTime(halfAnHour - 1)
@@ -130,7 +130,7 @@ describe('a request', () => {
     expect(sent.at(-1)).toMatchObject({ method: 'notifications/cancelled' })
   })
 
-  it('fails with the connection, and at once after that', async () => {
+  it('a request to a process fails with the connection, and at once after that', async () => {
     const answer = connection.request('tools/call', {})
     connection.fail(new Error('It is over.'))
     await expect(answer).rejects.toThrow('It is over.')
@@ -143,7 +143,7 @@ describe('an answer that names no request', () => {
   const unnamed = { id: null, error: { code: -32_603, message: 'No.' } }
   const failed = { code: -32_603, message: expect.stringContaining('cannot be read') }
 
-  it('fails the only one that is open, and no later one', async () => {
+  it('an answer that names no request fails the only one that is open, and no later one', async () => {
     const only = connection.request('tools/call', {})
     expect(receive(unnamed)).toBe(true)
     await expect(only).rejects.toMatchObject(failed)
@@ -153,7 +153,7 @@ describe('an answer that names no request', () => {
   })
 
   it.each([0, -1, 1.5, 9, 2 ** 60])(
-    'as it has the id %s, which none had, fails the only one that is open',
+    'an answer with the id %s, which no request had, fails the only open one',
     async (id) => {
       const only = connection.request('tools/call', {})
       expect(receive({ id, result: {} })).toBe(false)
@@ -162,7 +162,7 @@ describe('an answer that names no request', () => {
     },
   )
 
-  it('fails the one that is left of those that were open when the others have answers of their own', async () => {
+  it('an answer that names no request fails the one that is left of those that were open when the others have answers of their own', async () => {
     const requests = [1, 2, 3].map(() => connection.request('tools/call', {}))
     receive({ result: { of: 'somebody' } })
     const later = connection.request('tools/call', {})
@@ -177,7 +177,7 @@ describe('an answer that names no request', () => {
     ])
   })
 
-  it('fails as many as there are such answers', async () => {
+  it('as many requests fail as there are answers that name no request', async () => {
     const requests = [1, 2, 3].map(() => connection.request('tools/call', {}))
     receive(unnamed)
     receive(unnamed)
@@ -186,7 +186,7 @@ describe('an answer that names no request', () => {
     await expect(requests[2]).rejects.toMatchObject(failed)
   })
 
-  it('fails a call whatever lasting requests are open beside it, and leaves those', async () => {
+  it('an answer that names no request fails a call whatever lasting requests are open, and leaves those', async () => {
     const settled = vi.fn()
     void connection.request('subscriptions/listen', {}, { isLasting: true }).then(settled, settled)
     const call = connection.request('tools/call', {})
@@ -195,7 +195,7 @@ describe('an answer that names no request', () => {
     expect(settled).not.toHaveBeenCalled()
   })
 
-  it('counts once: two later calls need two more of them', async () => {
+  it('an answer that names no request counts once: two later calls need two more of them', async () => {
     const first = connection.request('tools/call', {})
     receive(unnamed)
     await expect(first).rejects.toMatchObject(failed)
@@ -206,7 +206,7 @@ describe('an answer that names no request', () => {
     expect(await others[0]).toEqual({ of: 2 })
   })
 
-  it('is dropped when no request is open, and never fails a lasting one', async () => {
+  it('an answer that names no request is dropped when no request is open, and never fails a lasting one', async () => {
     receive(unnamed)
     const settled = vi.fn()
     void connection.request('subscriptions/listen', {}, { isLasting: true }).then(settled, settled)
@@ -217,7 +217,7 @@ describe('an answer that names no request', () => {
     expect(settled).not.toHaveBeenCalled()
   })
 
-  it('is taken for that of a notification, if no method was found and no later request was answered', async () => {
+  it('an answer that names no request is attributed to a notification if no method was found and no later request was answered', async () => {
     const unknown = { id: null, error: { code: -32_601, message: 'Method not found' } }
     connection.notify('notifications/initialized', {})
     const first = connection.request('tools/call', {})
@@ -234,7 +234,7 @@ describe('an answer without an id that says that no method was found', () => {
   const unknown = { id: null, error: { code: -32_601, message: 'Method not found' } }
   const failed = { code: -32_603, message: expect.stringContaining('cannot be read') }
 
-  it('is taken for that of the last notification, if no request after it was answered', async () => {
+  it('an answer without an id that says that no method was found is attributed to the last notification, if no request after it was answered', async () => {
     connection.notify('notifications/initialized', {})
     const first = connection.request('tools/call', {})
     receive({ id: 1, result: {} })
@@ -246,7 +246,7 @@ describe('an answer without an id that says that no method was found', () => {
     expect(await second).toEqual({ of: 2 })
   })
 
-  it('fails a request if requests after the notification have been answered', async () => {
+  it('an answer without an id that says that no method was found fails a request if requests after the notification have been answered', async () => {
     const [first, second] = [connection.request('tools/call', {}), connection.request('tools/call', {})]
     connection.notify('notifications/roots/list_changed', {})
     const third = connection.request('tools/call', {})
@@ -257,7 +257,7 @@ describe('an answer without an id that says that no method was found', () => {
     await expect(second).rejects.toMatchObject(failed)
   })
 
-  it('fails a request if the error is another one', async () => {
+  it('an answer without an id fails a request if the error is another one', async () => {
     connection.notify('notifications/initialized', {})
     const only = connection.request('tools/call', {})
     receive({ id: null, error: { code: -32_600, message: 'Invalid' } })
@@ -270,7 +270,7 @@ describe('the silence of a request', () => {
   const progress = (token: number): boolean =>
     receive({ method: 'notifications/progress', params: { progressToken: token, progress: 1 } })
 
-  it('is not broken by the progress of another', async () => {
+  it('the silence of a request is not broken by the progress of another', async () => {
     const settled = vi.fn()
     const silent = connection.request('tools/call', params).catch(settled)
     void connection.request('tools/call', params).catch(() => {})
@@ -282,7 +282,7 @@ describe('the silence of a request', () => {
     expect(sent.at(-1)).toMatchObject({ method: 'notifications/cancelled', params: { requestId: 1 } })
   })
 
-  it('ends with its answer: nothing is cancelled later', async () => {
+  it('the silence of a request ends with its answer: nothing is cancelled later', async () => {
     const answered = connection.request('tools/call', params)
     receive({ id: 1, result: {} })
     await answered
@@ -295,7 +295,7 @@ describe('a notification that names a subscription', () => {
   const subscriptionId = 'io.modelcontextprotocol/subscriptionId'
   const changed = 'notifications/tools/list_changed'
 
-  it('is for that lasting request alone, as it came', () => {
+  it('a notification that names a subscription is for that lasting request alone, unchanged', () => {
     const got: JsonRpcNotification[][] = [[], []]
     for (const each of got)
       void connection
@@ -307,7 +307,7 @@ describe('a notification that names a subscription', () => {
     expect(notified).toEqual([])
   })
 
-  it('is dropped if it names another request, or none that is open', () => {
+  it('a notification that names a subscription is dropped if it names another request, or none that is open', () => {
     const onMessage = vi.fn()
     void connection.request('tools/call', {}, { onMessage }).catch(() => {})
     for (const id of [1, 7]) receive({ method: changed, params: { _meta: { [subscriptionId]: id } } })
@@ -329,7 +329,7 @@ it('progress reaches its request whether its token comes back as a number or as 
   expect(heard).toEqual([1, 2].map((progress) => ({ progressToken: 'x', progress })))
 })
 
-it('a request of the process is answered as long as the process is there', () => {
+it('a request of the process is answered while the process lives', () => {
   receive({ id: 'a', method: 'roots/list' })
   receive({ id: 'b', method: 'ping' })
   expect(sent).toEqual([

@@ -21,7 +21,7 @@ afterEach(() => {
   }
 })
 
-it('a server that is killed leaves nothing after 3 s, whatever its processes ignore and have started', async () => {
+it('a server that is killed leaves no process after 3 s, whatever these ignore and have started', async () => {
   const mark = randomUUID()
   const processes = [
     ['echo'],

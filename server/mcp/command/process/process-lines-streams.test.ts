@@ -54,7 +54,7 @@ const good = '{"jsonrpc":"2.0","id":1,"result":{"of":1}}'
 const logged = "{'jsonrpc': '2.0', 'id': 1, 'result': {'of': 1}}"
 
 describe('an answer that is not JSON', () => {
-  it('gives way to the answer itself for 250 ms: some programs log what they answer', async () => {
+  it('an answer that is not JSON waits 250 ms for the answer itself, as some programs log their answers', async () => {
     const only = call()
     await say(`${logged}\n`)
     await vi.advanceTimersByTimeAsync(249)
@@ -63,7 +63,7 @@ describe('an answer that is not JSON', () => {
     expect([only.outcome, strays]).toEqual([{ of: 1 }, [logged]])
   })
 
-  it('fails its call after 250 ms', async () => {
+  it('an answer that is not JSON fails its call after 250 ms', async () => {
     const only = call()
     await say(`${logged}\n`)
     await vi.advanceTimersByTimeAsync(249)
@@ -90,19 +90,19 @@ it('an error without an id counts as one answer', async () => {
 })
 
 describe('an answer that belongs to no open request', () => {
-  it('fails the only open one if it has an id that none had', async () => {
+  it('an answer without an open request fails the only open one if it has an unknown id', async () => {
     const only = call()
     await say('{"jsonrpc":"2.0","id":9,"result":{}}\n')
     expect(only.outcome).toEqual(unreadable)
   })
 
-  it('is dropped if its request has been answered', async () => {
+  it('an answer without an open request is dropped if its request has been answered', async () => {
     const [first, second] = [call(), call()]
     await say(`${good}\n${good}\n`)
     expect([first.outcome, second.outcome]).toEqual([{ of: 1 }, 'open'])
   })
 
-  it('fails every open request that its line names', async () => {
+  it('an answer without an open request fails every open request that its line names', async () => {
     const [first, second, third] = [call(), call(), call()]
     await say(`${good}\n`)
     await say('{"jsonrpc":"2.0","id":1,"result":{}}{"jsonrpc":"2.0","id":2,"result":{}}\n')

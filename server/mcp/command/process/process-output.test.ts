@@ -18,7 +18,7 @@ describe('a line of a process', () => {
     '{"jsonrpc":"1.0","id":7}',
     '{"jsonrpc":"2.0","id":7,"method":"x",',
     '{"id":7,"name":"of a log",',
-  ])('%s is no message and no answer', (line) => {
+  ])('the line %s is no message and no answer', (line) => {
     expect(readOutput(line)).toEqual([{ message: undefined, isFaulty: true }])
   })
 
@@ -29,7 +29,7 @@ describe('a line of a process', () => {
     '{"jsonrpc":"2.0","id":9007199254740993,"method":"roots/list"}',
     '{"jsonrpc":"2.0","id":7,"result":{"a":[]}}',
     '{"jsonrpc":"2.0","id":7,"error":{"code":-5,"message":"No."}}',
-  ])('%s is read as it is', (line) => {
+  ])('the line %s is read unchanged', (line) => {
     const [read, ...others] = readOutput(line)
     expect(others).toEqual([])
     expect(read?.isFaulty).toBe(false)
@@ -37,7 +37,7 @@ describe('a line of a process', () => {
   })
 
   it.each(['{"jsonrpc":"2.0"}', '{"jsonrpc":"2.0","id":null}', '{"jsonrpc":"2.0","Id":7,"Result":{}}'])(
-    '%s is an answer that names no request',
+    'the line %s is an answer that names no request',
     (line) => {
       expect(readOutput(line)).toMatchObject([{ message: { id: null, error: {} }, isFaulty: true }])
     },
@@ -72,7 +72,7 @@ describe('a line of a process', () => {
     ['{"jsonrpc":"2.0","id":7,"result":[]}', { id: 7, error: unreadable }],
     ['{"jsonrpc":"2.0","id":"a7","result":{}}', { id: null, error: unreadable }],
     ['{"jsonrpc":"2.0","id":"7a","result":{}}', { id: null, error: unreadable }],
-  ])('%s is read as what is meant', (line, message) => {
+  ])('the line %s is read as it is meant', (line, message) => {
     const [read, ...others] = readOutput(line)
     expect(others).toEqual([])
     expect(JSON.parse(JSON.stringify(read?.message))).toEqual({ jsonrpc: '2.0', ...message })
@@ -82,7 +82,7 @@ describe('a line of a process', () => {
     ['ends too early', '{"jsonrpc":"2.0","id":7,"result":{', [7]],
     ['has two answers', '{"id":7,"result":{}}{"id":8,"result":{}}', [7, 8]],
     ['is nested too deeply', `{"id":7,"result":{"a":${'['.repeat(999)}${']'.repeat(999)}}}`, [7]],
-  ])('that %s fails the requests it names, as a guess', (_what, line, ids) => {
+  ])('a line that %s fails the requests it names, as a guess', (_what, line, ids) => {
     expect(readOutput(line)).toEqual(
       ids.map((id) => ({
         message: { jsonrpc: '2.0', id, error: unreadable },
@@ -92,12 +92,12 @@ describe('a line of a process', () => {
     )
   })
 
-  it('that is nested a thousand levels deep is read', () => {
+  it('a line that is nested a thousand levels deep is read', () => {
     const line = `{"id":7,"result":{"a":${'['.repeat(998)}${']'.repeat(998)}}}`
     expect(readOutput(line)).toMatchObject([{ message: { id: 7, result: {} }, isFaulty: false }])
   })
 
-  it('that has batches in a batch has their messages', () => {
+  it('a line that has batches in a batch has their messages', () => {
     const answer = '{"jsonrpc":"2.0","id":7,"result":{}}'
     expect(readOutput(`[[${answer}],[[${answer}]]]`)).toMatchObject([
       { message: { id: 7 } },
@@ -112,11 +112,11 @@ describe('a line of a process', () => {
     [false, '{"jsonrpc":"2.0","id":7,"result":{"a":{}}'],
     [false, '{"jsonrpc":"2.0","id":7,"result":{'],
     [false, '7'],
-  ])('without its end is whole: %s for %s', (whole, output) => {
+  ])('a line without its end is whole: %s for %s', (whole, output) => {
     expect(isWholeLine(output)).toBe(whole)
   })
 
-  it('that ends a call with an error of ours, or has an error that is no object, belongs into the log', () => {
+  it('a line that ends a call with an error of ours, or has an error that is no object, is logged', () => {
     const faults = ['"result":null', '"error":"No."', '"error":{}', '"result":{}'].map(
       (answer) => readOutput(`{"jsonrpc":"2.0","id":7,${answer}}`)[0]?.isFaulty,
     )
