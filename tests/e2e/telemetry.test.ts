@@ -144,6 +144,19 @@ describe.skipIf(!hasPythonPeers())('with a collector, the bridge and FastMCP', {
   })
 })
 
+it('a call at the server is one span at the collector, in the trace that its client names', async () => {
+  const collector = await startOtlpCollector()
+  const door = await startServer({}, { environment: collector.environment })
+  const { access_token: token } = await (await registerPlainClient(door)).connect(await createPerson(door))
+  const traceparent = `00-${'c'.repeat(32)}-${'1'.repeat(16)}-01`
+  const params = { name: 'whoami', arguments: {}, _meta: { traceparent } }
+  await postMcp(door, { method: 'tools/call', params }, { authorization: `Bearer ${token}` })
+  const { traceId, parentSpanId, kind } = await collector.span(isCall)
+  expect([traceId, parentSpanId, kind]).toEqual(['c'.repeat(32), '1'.repeat(16), server])
+  await door.close()
+  await collector.close()
+})
+
 it('a collector that never answers fails and delays no call, and the server reports once how much was lost', async () => {
   const collector = await startOtlpCollector({ isSilent: true })
   const queue = {

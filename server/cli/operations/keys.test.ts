@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
@@ -141,6 +141,17 @@ idle  0                opens  unused
         { kid: 'lost', role: 'missing', sessions: 1, in_use: true },
       ],
     })
+  })
+
+  it('keys list closes its store when it is done, and when it is refused', async () => {
+    const path = join(folder, 'other.db')
+    await openSqliteStore(path).close()
+    const settings = { STORE: `sqlite:${path}` }
+    await listKeys(commandLine(settings).input)
+    // SQLite removes it with the last connection.
+    expect(existsSync(`${path}-wal`)).toBe(false)
+    await failureOf(operate('keys remove', commandLine(settings), {}, { operands: ['none'] }))
+    expect(existsSync(`${path}-wal`)).toBe(false)
   })
 
   it('keys list counts a sign-in in progress as a use', async () => {

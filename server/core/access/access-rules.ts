@@ -63,7 +63,7 @@ export const fullAccess: AccessAllowed & { rule: undefined } = {
   allowsTool: undefined,
 }
 
-/** Returns whether a user is offered a tool. Other tools are neither listed nor callable. `scope` is required for every call. */
+/** Returns whether a user may see and call a tool: others are neither listed nor callable. `scope` is required for every call. */
 export function offersTool(
   { scopes, allowsTool }: AccessAllowed,
   name: string,

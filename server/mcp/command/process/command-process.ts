@@ -24,6 +24,7 @@ export type CommandEvent =
   | 'upstream_full'
   | 'upstream_unguarded'
 
+/** Why a process ends. */
 export type EndReason =
   | 'exited' // by itself, or by a fault of its own
   | 'not_started'
