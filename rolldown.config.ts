@@ -3,7 +3,7 @@ import { publishOutput } from './scripts/published-output.ts'
 import { thirdPartyNotices } from './scripts/third-party-notices.ts'
 
 const platform = 'node'
-// ES modules of packages that have both: only what is used of them is bundled.
+// Prefer ES modules where a package has both: their unused code is left out.
 const resolve = { mainFields: ['module', 'main'] }
 // Native and optional: loaded from beside the bundle when a key is read.
 const external = ['keytar']
@@ -48,7 +48,7 @@ export default defineConfig([
     },
   },
   {
-    // By itself: with a file in common it would load that of main, and so run a second bridge.
+    // Built separately: a chunk shared with main could start a second bridge.
     input: { 'keychain-helper': 'bridge/credentials/keychain/keychain-helper.ts' },
     platform,
     external,

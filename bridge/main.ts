@@ -4,7 +4,7 @@ import { decodeFileText } from '@drawbridge/shared/file-text.ts'
 import { runCommandLine } from './cli/command-line/command-line.ts'
 import { endProcess } from './cli/terminal/output.ts'
 
-// Without await: what is loaded later imports the file of the bundle that this is in, and would wait for its end for ever.
+// Do not await: chunks loaded later import the chunk of this file, and would wait forever for it to finish.
 void runCommandLine(process.argv.slice(2), {
   environment: process.env,
   homeFolder: homedir(),

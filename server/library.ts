@@ -39,7 +39,7 @@ export interface DrawbridgeOptions {
 
 /**
  * Creates a Drawbridge to mount in a server of your own. `config` has the settings of the command line as text, by
- * field name (`{ baseUrl: 'http://localhost:3000', store: 'sqlite:data/server.db' }`); what is left out has its
+ * field name (`{ baseUrl: 'http://localhost:3000', store: 'sqlite:data/server.db' }`); omitted fields have their
  * default. Logs JSON lines to stderr. Throws `ConfigError` with every field of an unknown name, every value that is not
  * one of its setting and every fault of the files that settings name; `ToolModuleError` with every fault of `tools`; or
  * what opening the store throws.

@@ -20,7 +20,7 @@ export function contentCodings(contentEncoding: string | undefined): string[] {
   return names.map((name) => name.trim().replace(/^x-/, '')).filter((name) => isCoding.has(name))
 }
 
-/** Others are no codings: servers write `utf-8` and `none` there, and send the body as it is. */
+/** Other names are not codings: servers write `utf-8` and `none` there, and send the body as it is. */
 const isCoding: ReadonlySet<string> = new Set(['gzip', 'deflate', 'br', 'zstd'])
 
 /** Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH and ZSTD_e_flush: gives what there is of a body whose end is missing, as browsers do. */

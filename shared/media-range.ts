@@ -14,7 +14,7 @@ export function readMediaRanges(accept: string | null): MediaRanges {
   return new Map(all.toSorted(([, one], [, other]) => one - other))
 }
 
-/** Returns the weight of a media type: that of the most specific range. 0: it is not accepted. */
+/** Returns the weight of a media type, from the most specific range; 0 if it is not accepted. */
 export function weightOf(ranges: MediaRanges, type: string): number {
   return ranges.get(type) ?? ranges.get(`${type.split('/')[0]}/*`) ?? ranges.get('*/*') ?? 0
 }

@@ -75,7 +75,7 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
     oauth: oauthConfig(serverUrl, values, port, surroundings),
     credentials: credentialsConfig(values, home),
     proxy: proxyConfig(serverUrl, values, fixed.headers),
-    /** A token from the environment or a header. With it there is no login, and nothing is stored. */
+    /** A token from the environment or a header. It replaces the login, and nothing is stored. */
     token: fixed.token,
     /** Source of `token`; `other_header`: an `Authorization` header without a bearer token. */
     fixedBy: fixed.by,

@@ -93,7 +93,7 @@ export function parseProxy(text: string): string {
   return url.href
 }
 
-/** Parses a parameter of the authorization request. Rejects those of the protocol. */
+/** Parses an additional parameter of the authorization request. Rejects parameters of the protocol itself. */
 export function parseAuthorizeParameter(text: string): readonly [name: string, value: string] {
   const [, name = '', value = ''] = /^([^=\s]+)=(.*)$/s.exec(text) ?? []
   if (name === '') throw new TypeError('expected name=value')

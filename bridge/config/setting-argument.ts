@@ -21,7 +21,7 @@ export class FlagReader {
   readonly #problems: string[] = []
   readonly #warnings: string[] = []
 
-  /** Adds the flags of all settings and of other bridges to `command`. `isShown`: its help lists those of settings. */
+  /** Adds the flags of all settings and of other bridges to `command`. `isShown`: its help lists the settings. */
   addFlags(command: Command, isShown: boolean): void {
     for (const setting of settings) {
       const { value, group, doc, defaultText, secret } = setting

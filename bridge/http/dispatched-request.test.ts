@@ -43,7 +43,7 @@ describe('a server that misbehaves', () => {
     expect(error).toMatchObject({ fault, sent: true, origin: server.origin })
     expect(error.message).toContain(`127.0.0.1:${server.port}`)
     expect(error.message).not.toContain('secret')
-    // A new connection that breaks is no race: the request must not have come twice.
+    // A new connection that breaks is not a race: the request must not arrive twice.
     expect(server.sockets).toHaveLength(1)
   })
 

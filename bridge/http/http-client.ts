@@ -10,7 +10,7 @@ export interface HttpRequest {
   body?: Uint8Array | string | undefined
   /** Ends the call, and the body of its response too. */
   signal?: AbortSignal | undefined
-  /** Longest pause within the body; 0 for no limit. Default: that of the client. */
+  /** Longest pause within the body; 0 for no limit. Default: the client's. */
   bodyTimeoutMs?: number | undefined
 }
 

@@ -29,7 +29,7 @@ async function serveOnce(seen: string[], atSecond: 'reset' | 'close'): Promise<T
   )
 }
 
-/** Answers, resets the connection when it is told to, and then wakes whoever waits for its `workerData`. */
+/** Answers, resets the connection when it is told to, and then wakes the thread that waits for its `workerData`. */
 const resettingServer = `
 const { createServer } = require('node:net')
 const { parentPort, workerData: isReset } = require('node:worker_threads')
@@ -75,7 +75,7 @@ describe('a kept connection that the server has closed', () => {
   )
 
   it('a kept connection that the server closed is replaced for a POST of which nothing was written', async () => {
-    // In a thread: it closes while this one does nothing else, so that nobody here can have seen it.
+    // In a thread: the connection closes while this thread is blocked, so the client cannot have noticed.
     const isReset = new Int32Array(new SharedArrayBuffer(4))
     const server = new Worker(resettingServer, { eval: true, workerData: isReset })
     try {

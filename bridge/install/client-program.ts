@@ -30,7 +30,7 @@ export const codexProgram: ClientProgram = {
   list: ['mcp', 'list', '--json'],
 }
 
-// Gemini CLI wants the command before `--`, and takes flags that it knows out of those of the server: `--header`, `--debug`.
+// Gemini CLI expects the command before `--`, or else it consumes arguments of the server that it has flags for: `--header`, `--debug`.
 export const geminiProgram: ClientProgram = {
   name: 'gemini',
   add: (name, launch) => {

@@ -155,7 +155,7 @@ function claudeDesktopFiles({ at, home, data, platform, environment, list, exist
   ]
 }
 
-/** Returns the first candidate that exists, or else the first. Throws {@link InstallError} if there is no such scope. */
+/** Returns the first candidate that exists, or else the first. Throws {@link InstallError} if the client lacks that scope. */
 export function clientFile(client: Client, scope: Scope, system: InstallSystem): string {
   const places = placesOf(system)
   if (scope === 'project') {

@@ -1,6 +1,6 @@
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
 
-/** The computer as an installer sees it. Paths are those of `platform`, so that each can be tested on any other. */
+/** The computer as an installer sees it. Paths have the form of `platform`, so each platform can be tested on any other. */
 export interface InstallSystem {
   platform: NodeJS.Platform
   home: string

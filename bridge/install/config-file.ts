@@ -8,7 +8,7 @@ export interface ConfigFile {
   path: string
   /** The file with the bytes: `path`, or the target of its symbolic link. */
   target: string
-  /** Undefined: there is no file yet. `isShared`: it has other hard links, or another owner than this process. */
+  /** Undefined if the file does not exist. `isShared`: it has other hard links, or another owner than this process. */
   found: { bytes: Buffer; mode: number; isShared: boolean } | undefined
   /** Without the byte order mark; empty if the file does not exist. */
   text: string

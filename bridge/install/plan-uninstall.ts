@@ -2,7 +2,7 @@ import { InstallError } from './install-error.ts'
 import { type OwnEntry, readOwnEntry } from './own-entry.ts'
 import { findServers, type Plan, type Target } from './plan-install.ts'
 
-/** Selects the entry to remove; without name and URL the only entry of ours. `launcher` is that of this process. */
+/** Selects the entry to remove; without name and URL the only entry of ours. `launcher` is the one of this process. */
 type EntryChoice = { name: string | undefined; serverUrl: string | undefined; launcher: string }
 
 /** Decides how to remove the one entry that starts the bridge; `own` is that entry. Throws {@link InstallError}. */

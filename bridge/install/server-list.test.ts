@@ -20,7 +20,7 @@ function written(text: string, value: typeof entry | undefined): string {
   return write('app', value)
 }
 
-/** Lists every member of a JSON value by its path, in order, but those of the entry `app`. */
+/** Lists every member of a JSON value by its path, in order, except in the entry `app`. */
 function others(value: unknown, path: readonly string[] = []): unknown[] {
   if (path.length === 2 && path.join('.') === 'mcpServers.app') return []
   if (typeof value !== 'object' || value === null) return [[path, value]]

@@ -14,7 +14,7 @@ import type { Remote } from '../../tests/support/remote/remote.ts'
 import type { Json } from '../../tests/support/remote/received.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 
-/** A server that serves whoever has signed in, and the sign-in. */
+/** Starts a proxy before a server that requires a sign-in, and a pending sign-in. */
 async function guarded(
   era: Era,
   { ports, prompt, ...options }: RigOptions & { prompt?: Parameters<typeof pendingSignIn>[0] } = {},

@@ -24,7 +24,7 @@ interface CreateOptions {
   failing?: string
 }
 
-/** A transport of the 2025 era whose server refuses some methods until somebody signs in. */
+/** A transport of the 2025 era whose server refuses some methods until the user signs in. */
 function create(
   refused: (method: string) => boolean,
   { opens = false, signIn, memory, failing, ...times }: CreateOptions = {},
@@ -147,7 +147,7 @@ describe('a call of a tool that is not public', () => {
     expect((await ask('tools/list'))['result'].real).toBe(true)
     let isOver = false
     const called = ask('tools/call', { name: 'who' }).finally(() => (isOver = true))
-    // Longer than a request waits that is no call.
+    // Longer than any request but a call waits.
     await new Promise((resolve) => void setTimeout(resolve, 100))
     expect(isOver).toBe(false)
     allow()

@@ -11,7 +11,7 @@ import { TransportError } from './transport.ts'
 import { answeredError } from './withheld-error.ts'
 
 /**
- * Judges a server by a failed request of 2026-07-28. Undefined is no evidence: a sign-in, an outage, a rate limit. Error codes of
+ * Judges a server by a failed request of 2026-07-28. Undefined means no evidence: a sign-in, an outage, a rate limit. Error codes of
  * 2026-07-28 prove that revision; any other 4xx, and a body other than JSON-RPC, means a 2025 server (MCP 2026-07-28 versioning).
  */
 export function eraByModernFailure(failure: unknown, method: string): McpEra | undefined {

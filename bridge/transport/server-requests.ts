@@ -9,7 +9,7 @@ import { TransportError, type TransportConfig, type TransportPorts } from './tra
 export interface ServerRequest extends HttpRequest {
   /** Its message, by which the retry policy decides whether it may reach the server twice. */
   what: Sendable
-  /** For all attempts together; by default that of the transport. */
+  /** Limits all attempts together. Default: the transport's. */
   retryMs?: number
 }
 

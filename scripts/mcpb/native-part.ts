@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const scope = '@napi-rs'
 
 /**
- * Native keychain modules of the universal extension: those of the systems that desktop clients support. Other
+ * Native keychain modules of the universal extension: one for each system that desktop clients support. Other
  * systems (musl, 32 bits, FreeBSD, RISC-V) use the bridge from npm.
  */
 export const desktopParts: readonly string[] = [

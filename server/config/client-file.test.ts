@@ -93,7 +93,7 @@ it.each<[rule: string, members: object, expected: object]>([
     { client_secret: secret, introspects: true },
     { introspects: true, redirectUris: redirect_uris },
   ],
-  ['registered members that nobody needs', { logo_uri: 'https://a.example/l', contacts: ['a'] }, {}],
+  ['registered members that are not used', { logo_uri: 'https://a.example/l', contacts: ['a'] }, {}],
 ])('%s', (_rule, members, expected) => {
   expect(clientsOf({ client_id: 'c', redirect_uris, ...members }).get('c')).toMatchObject(expected)
 })

@@ -21,7 +21,7 @@ export { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 export interface CheckedSettings {
   /** Complete: a faulty setting has its default. */
   config: ServerConfig
-  /** Sentences that name the setting and say what is expected. */
+  /** Sentences that name the setting and the expected value. */
   problems: readonly string[]
   /** Settings whose given text was refused. */
   unusable: ReadonlySet<keyof ServerConfig>

@@ -82,7 +82,7 @@ export const texts: z.ZodArray<z.ZodString> = list(text, { what: 'texts' })
 
 export const anyTexts: z.ZodArray<z.ZodString> = list(text, { what: 'texts', min: 0 })
 
-/** A text that `parse` converts. `parse` throws a `TypeError` that says what is expected. */
+/** A text that `parse` converts. `parse` throws a `TypeError` that names the expected value. */
 export function parsed<Value>(parse: (text: string) => Value): z.ZodType<Value, string> {
   return text.transform((given, context) => {
     try {

@@ -24,7 +24,7 @@ interface RequestObserver {
   requestStarted(): void
   /**
    * `endpoint` is a path of the table, with `*` for what follows a prefix, or `other`: clients cannot add names. The time ends when
-   * the response begins, so that of a stream is not included.
+   * the response begins, so the time of a stream is not included.
    */
   requestEnded(endpoint: string, status: number, seconds: number): void
 }

@@ -29,7 +29,7 @@ export interface FormRules {
 }
 
 /**
- * Returns what is wrong with a request beyond what Node refuses; undefined if nothing is. A server that reads a request differently
+ * Returns the fault of a request that Node accepts; undefined if it has none. A server that reads a request differently
  * from the proxy in front of it would serve what the proxy never let through (RFC 9112 section 11.2).
  */
 export function formFaultOf(

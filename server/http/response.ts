@@ -28,7 +28,7 @@ export function empty(status: number): TextResponse {
   return { status, headers: { ...noCache }, body: null }
 }
 
-/** Chooses the language of a page: that of its link's `ui_locales`, or of the browser. */
+/** Chooses the language of a page: from its link's `ui_locales`, or else from the browser. */
 export function pageLanguage(request: Request, languages: Languages): Language {
   const uiLocales = new URL(request.url).searchParams.get('ui_locales')
   return languages.choose(uiLocales, request.headers.get('accept-language'))

@@ -13,7 +13,7 @@ export function streamCheckPath(basePath: string): string {
 }
 
 /**
- * Writes two events, one second apart, and ends: whoever receives both at once has something in between that holds streams back.
+ * Writes two events, one second apart, and ends: a client that receives both at once is behind a proxy that buffers streams.
  * Open to anybody, because nothing else streams without a credential. It says nothing, and costs a timer: eight a second at most;
  * more are refused with 429, which load shedding counts.
  */
@@ -26,7 +26,7 @@ export function createStreamCheckEndpoint(basePath: string, { sleep }: Pick<Runt
       GET() {
         if (open >= maxStreams) return tooManyRequests('Too many streams are being checked.', 1)
         open += 1
-        // The place is held for the whole second, also when the client leaves: so nobody gets more than eight in one.
+        // Hold the slot for the whole second even if the client leaves, so that at most eight begin in one.
         const over = sleep(streamCheckMs).finally(() => void (open -= 1))
         return new Response(twoEvents(over), { headers: eventStreamHeaders })
       },

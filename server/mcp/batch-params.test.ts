@@ -41,7 +41,7 @@ const wrong: [method: string, params: object][] = [
   ['logging/setLevel', { level: 'loud' }],
 ]
 
-/** The member of an answer to a single request, or those of an answer to a batch, by their ids. */
+/** A member of the answer to a single request, or of each answer to a batch, by id. */
 async function answersOf(endpoint: ModuleEndpoint, body: unknown): Promise<Answer[]> {
   const response = await sendMessage(endpoint, callerSample, body)
   expect(response.headers.get('content-type')).toBe('application/json')

@@ -34,7 +34,7 @@ export interface McpEndpoint {
   methods: readonly string[]
   /**
    * `body` is the parsed JSON of `request`, a message or a batch, and undefined for methods other than POST; `text` is that JSON as it
-   * came. The stream of `request` is not read again. Records each of the `calls`, and says when those of a stream are over.
+   * came. The stream of `request` is not read again. Records each of the `calls`, and reports when a stream's calls are over.
    */
   handle(request: Request, body: unknown, caller: Caller, calls: IncomingCalls, text?: string): Promise<Reply>
   /** Returns whether the called item exists; undefined while unknown. */

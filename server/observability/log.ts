@@ -84,7 +84,7 @@ function errorFields(error: unknown): unknown {
   return { type, message: messageOf(error), ...('code' in error && { code: error.code }), stack }
 }
 
-/** Returns the error's message and those of its causes that it does not repeat. */
+/** Returns the error's message, and the messages of its causes that it does not repeat. */
 function messageOf({ message, cause }: Error): string {
   const reason = cause instanceof Error ? messageOf(cause) : ''
   return message.includes(reason) ? message : `${message}: ${reason}`

@@ -9,7 +9,7 @@ export interface Metrics {
   /** `endpoint` is one of a closed set of paths. */
   requestEnded(endpoint: string, status: number, seconds: number): void
   storeCall(operation: string, outcome: 'ok' | 'failed', seconds: number): void
-  /** `status` is undefined without a response. `method` is that of HTTP. */
+  /** `status` is undefined without a response. `method` is the HTTP method. */
   outgoingCall(target: string, status: number | undefined, seconds: number, method?: string): void
   /** Returns the response of `GET /metrics` in the text format of Prometheus. */
   render(): Promise<{ contentType: string; text: string }>
@@ -22,7 +22,7 @@ export interface MetricRow {
   help: string
 }
 
-/** Every metric of our own, by name; those of the process and of Node are collected as well. */
+/** Every metric of our own, by name. Process and Node metrics are collected as well. */
 export const metricTable = {
   drawbridge_http_request_duration_seconds: {
     type: 'histogram',

@@ -142,7 +142,7 @@ function faulty(problems: readonly string[]): ToolModuleReading {
 function open(tool: ToolDeclaration, report: ReportToolFailure): ToolDefinition | string[] {
   const opened = openMembers(tool, report)
   if (!Array.isArray(opened)) return opened
-  // The first fault hides those of the other members, so each is checked separately.
+  // The first fault hides faults of other members, so each member is checked separately.
   const { inputSchema, outputSchema, ...rest } = tool
   const minimal = { name: 'a', call: tool.call }
   const parts = [

@@ -44,7 +44,7 @@ export function createRequestContexts(
       address,
     }
     const report = nameTokenRefusals(reportTo(log, bindings), request.url, pathsOfTokens)
-    // The context in the message comes first: the headers may have that of a proxy in between.
+    // The context in the message comes first: the headers may carry a proxy's.
     const trace: RequestContext['trace'] = ({ message, traceparent }) => {
       bindings.trace_id = traceIdOf(traceparent) ?? bindings.trace_id
       return message

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 
-/** Returns the admin API's token from the text of its file. Throws a `TypeError` that says what is expected, without the text. */
+/** Returns the admin API's token from the text of its file. Throws a `TypeError` that names the expected form, without the text. */
 export function parseAdminToken(text: string): string {
   const token = text.replace(/\r?\n$/, '')
   if (!/^[\x21-\x7E]{32,}$/.test(token)) {

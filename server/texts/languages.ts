@@ -72,7 +72,7 @@ function bounded(preference: string | null): string {
   return preference === null || preference.length > maxPreferenceLength ? '' : preference
 }
 
-/** Returns the ranges of an `Accept-Language` header, best first, without those of weight 0. */
+/** Returns the ranges of an `Accept-Language` header, best first, without ranges of weight 0. */
 function rangesOf(header: string): string[] {
   return header
     .split(',')

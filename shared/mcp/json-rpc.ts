@@ -162,7 +162,7 @@ export interface WireMessage {
   envelope: Envelope
   /** The HTTP status of a response that arrived in the body of an error; undefined otherwise. */
   status?: number
-  /** The bridge made it for a server that requires a sign-in, so it is no evidence about the server. */
+  /** The bridge made it for a server that requires a sign-in, so it tells nothing about the server. */
   isStandIn?: true
 }
 

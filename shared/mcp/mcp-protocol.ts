@@ -45,7 +45,7 @@ export const mcpMetaKey = {
   progressToken: 'progressToken',
 } as const
 
-/** The error codes that MCP adds to those of JSON-RPC. */
+/** The error codes that MCP adds to JSON-RPC. */
 export const mcpErrorCode = {
   /** Header and body disagree, or a required header is missing (400). */
   headerMismatch: -32_020,

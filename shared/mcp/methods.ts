@@ -17,7 +17,7 @@ const clientRequests: ReadonlyMap<string, 'earlier' | 'revision_2026' | 'every'>
   ['logging/setLevel', 'earlier'],
 ])
 
-/** The other methods of every revision, those of tasks included. */
+/** The other methods of every revision, including tasks. */
 const otherMethods: ReadonlySet<string> = new Set([
   'tasks/get',
   'tasks/list',

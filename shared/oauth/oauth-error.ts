@@ -49,7 +49,7 @@ export class OAuthError extends Error {
   readonly code: OAuthErrorCode
   /** Addresses the client's developer; limited to the characters allowed in `error_description`. */
   readonly description: string
-  /** HTTP status: that of the code unless overridden (429 for `temporarily_unavailable`). */
+  /** HTTP status: the code's own unless overridden (429 for `temporarily_unavailable`). */
   readonly status: number
   /** Value of `Retry-After`; undefined if unknown. */
   readonly retryAfterSeconds: number | undefined

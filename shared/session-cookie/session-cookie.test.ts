@@ -44,7 +44,7 @@ describe('the vectors: jars left by the client libraries, and hand-made ones', (
     'the vector %s is read as specified',
     (_id, vector) => {
       expect(readVector(vector.cookies, vector.cookie_name)).toEqual(vector.expect)
-      // The same jar as a request header: parsing must not change what is read.
+      // The same jar as a request header: parsing must not change the result.
       const header = vector.cookies.map((cookie) => `${cookie.name}=${cookie.value}`).join('; ')
       expect(readVector(parseCookieHeader(header), vector.cookie_name)).toEqual(vector.expect)
     },

@@ -2,7 +2,7 @@
 export const variablePrefix = 'DRAWBRIDGE_'
 
 /**
- * Parses the text of a setting. Throws a `TypeError` whose message says what is expected but never repeats the text,
+ * Parses the text of a setting. Throws a `TypeError` whose message names the expected value but never repeats the text,
  * which may be a secret. `Source` is other input of the parser, such as files or variables.
  */
 export type ValueParser<Value, Source = void> = (text: string, source: Source) => Value

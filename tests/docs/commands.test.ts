@@ -111,7 +111,7 @@ describe('pages, each in a fresh clone with nothing of it in PATH', () => {
 
   beforeAll(async () => {
     server = await startServer()
-    // What is tested is this tree, committed or not, without what is built in it.
+    // Test this tree, committed or not, without its build output.
     const { stdout } = await promisify(execFile)('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
       cwd: root,
       maxBuffer: 64 * 1024 * 1024,

@@ -270,7 +270,7 @@ describe('doctor before a TLS server', () => {
     for (const server of servers) server.close()
   })
 
-  /** Starts a server with this certificate; behind it is no server of ours. */
+  /** Starts a server with this certificate; it does not run Drawbridge. */
   async function serve(identity: Identity): Promise<string> {
     const server = createServer(identity, (_, response) => void response.writeHead(404).end())
     servers.push(server)

@@ -60,7 +60,7 @@ export function secondFactorCases(stage: () => Stage): void {
     return step
   }
 
-  /** Proves the second factor; `session` is that of the first step. */
+  /** Proves the second factor; `session` comes from the first step. */
   async function proven(context: TestContext): Promise<{ session: ContractSession; full: ContractSession }> {
     const account = await enrolled(context)
     const { session } = await halfWay(account)

@@ -7,7 +7,7 @@ export type SocialWalk = { kind: 'returned'; params: URLSearchParams } | { kind:
 
 /**
  * Goes from the auth API through the social provider and back to `callbackUrl` like a browser, with redirects and
- * cookies. Stops at any page except that of the embedded provider's stand-in.
+ * cookies. Stops at any page except the stand-in of the embedded provider.
  */
 export async function walkSocialSignIn(
   start: string,

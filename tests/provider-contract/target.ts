@@ -34,7 +34,7 @@ export interface OpenTarget {
   /** A domain with single sign-on whose identity provider answers without a human; undefined: none is known. */
   ssoDomain: string | undefined
   levers: Levers | undefined
-  /** Opens where its mails arrive; returns why there is no such place. */
+  /** Opens where its mails arrive; returns the reason if it cannot. */
   openMailbox(): Promise<Mailbox | string>
   close(): Promise<void>
 }

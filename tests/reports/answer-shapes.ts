@@ -1,6 +1,6 @@
 /*
- * Answers that are not quite JSON-RPC, as people reported of gateways whose calls then never ended: those of an SDK for agents in Python, of
- * the MCP SDKs and of a gateway to databases.
+ * Answers that are not quite JSON-RPC. Gateways whose calls then never ended were reported for an agent SDK in Python,
+ * the MCP SDKs and a gateway to databases.
  */
 
 const content = '{"content":[{"type":"text","text":"fine"}]}'

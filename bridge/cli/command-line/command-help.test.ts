@@ -16,7 +16,7 @@ function helpOf(name: string, width: number): string {
   return printed.join('')
 }
 
-/** The longest line that is no command line, URL or name: those are not folded. */
+/** The longest line other than command lines, URLs and names, which are not folded. */
 function longest(text: string): number {
   const lines = text.split('\n').filter((line) => !/^Usage:|^ {2}\S|https?:/.test(line))
   return Math.max(...lines.map((line) => line.length))

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 const bridge = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Everything that is loaded before the first message can be sent: what is imported without `await` and is no type. */
+/** Every module loaded before the first message can be sent: imports without `await`, other than types. */
 function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>()
   const packages = new Set<string>()

@@ -6,7 +6,7 @@ import { type FailureContext, describeError } from '../failure/failure-text.ts'
 /** Creates the outcome of an error, with the next step and exit code of its failure. */
 export function failed(error: unknown, context: FailureContext): Outcome {
   const { sentences, nextStep, exit } = describeError(error, context)
-  // Without the advice to run this command, unless there is no other.
+  // Drop the advice to run doctor unless it is the only one.
   const fix = nextStep.replace(/(?<=[.;]) [^.;]*: drawbridge doctor .*$/, '')
   return fail(sentences.join(' '), fix, exit)
 }

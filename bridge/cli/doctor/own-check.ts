@@ -8,7 +8,7 @@ export interface OwnFacts {
   problems: readonly string[]
   warnings: readonly string[]
   given: ReturnType<typeof namesByOrigin>
-  /** `mode` is undefined if there is no such file. */
+  /** `mode` is undefined if the file does not exist. */
   file: { path: string; mode: number | undefined }
   platform: Surroundings['platform']
 }

@@ -16,7 +16,7 @@ import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } f
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
- * Prints the stored logins, all or those of one server. Makes no request, so a revoked login still looks
+ * Prints the stored logins of all servers, or of one. Makes no request, so a revoked login still looks
  * valid. Returns 3 if one needs a sign-in or none is stored, and 1 if one is unreadable for another reason.
  */
 export async function status(input: CommandInput): Promise<ExitCode> {

@@ -90,7 +90,7 @@ function documentClient(url: string, config: OAuthConfig, { metadata }: Discover
 }
 
 /**
- * Rejects a configured client at any issuer but its own, which is the configured one or that of the stored login: an attacker
+ * Rejects a configured client at any issuer but its own, which is the configured one or the stored login's: an attacker
  * who can change what a server names must not get its secret (MCP 2026-07-28 authorization, C5).
  */
 function refuseElsewhere(

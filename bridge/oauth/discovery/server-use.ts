@@ -91,7 +91,7 @@ export function noRegistration(metadata: AuthorizationServerMetadata): OAuthFail
 
 /**
  * Returns an endpoint that issues clients or device codes, unless it is unsafe or on another origin than the token endpoint:
- * combined with that of an honest server, a hostile one could issue a client that users trust there and get its token.
+ * a hostile endpoint combined with an honest server's could issue a client that users trust there, and get its token.
  */
 export function endpointBesideToken(
   metadata: AuthorizationServerMetadata,

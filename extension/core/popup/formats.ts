@@ -38,7 +38,7 @@ export type CopyFormat = (typeof withoutServer | typeof withServer)[number]
 
 /**
  * Returns the text to copy. Formats called `config-...`, and `test-vscode`, where VS Code prompts for it, never
- * contain the token. Shell lines are quoted for sh, and so for bash and zsh. `baseUrl` is that of the MCP server,
+ * contain the token. Shell lines are quoted for sh, and so for bash and zsh. `baseUrl` belongs to the MCP server,
  * for formats that need one.
  */
 export function formatText(

@@ -5,7 +5,7 @@ import type { Look } from '../session/tab-look.ts'
 
 /**
  * Returns the screen for a reading, or the usable session. Of several sessions, picks the one with the id `choice`,
- * or else that of the profile's cookie name, or else the only active one; otherwise the user has to choose. An empty
+ * or else the one with the profile's cookie name, or else the only active one; otherwise the user has to choose. An empty
  * `choice` means to show all. `waiting` belongs to the screen of an expired session. `now` is epoch seconds.
  */
 export function screenOf(

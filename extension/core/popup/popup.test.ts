@@ -129,7 +129,7 @@ describe('the first view', () => {
 
   it.each([
     ['none: the host, and no server', undefined, 'app.example.com', undefined, 3],
-    ['that of the settings', app, 'The app', 'https://mcp.example.com/mcp', 13],
+    ['the one of the settings', app, 'The app', 'https://mcp.example.com/mcp', 13],
   ])('the ready view shows the profile: %s', async (_case, profile, label, server, formats) => {
     const settings = { version: 1, profiles: profile ? [profile] : [] } as const
     const { ready } = await open({ cookies: sessionCookies(token), settings })

@@ -42,7 +42,7 @@ export interface FoundSession {
 /** Result of reading a tab. */
 export type SessionsReading =
   /**
-   * At least one session, no token twice: first that of the profile's cookie name, then active ones. `announced` is
+   * At least one session, no token twice: first the one with the profile's cookie name, then active ones. `announced` is
    * the unconfirmed base URL of the MCP server that the page announces.
    */
   | { kind: 'sessions'; sessions: readonly FoundSession[]; announced?: string | undefined }

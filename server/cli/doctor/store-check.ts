@@ -90,7 +90,7 @@ async function checkContents(
 }
 
 /**
- * Compares the keys that the store's sessions are sealed with to `kids`, those of the key ring, the first of which seals.
+ * Compares the keys that seal the store's sessions with `kids`, the ids in the key ring. New sessions are sealed with the first.
  *
  * @internal
  */

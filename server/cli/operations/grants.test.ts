@@ -107,7 +107,7 @@ describe('grants, beside a running server', () => {
     expect(await revoked({}, 'grant a')).toEqual({ ok: true, revoked: 1, grants: ['grant a'] })
     expect(await store.findAccessToken(tokens.accessHash, start + 60)).toBeUndefined()
     expect((await store.findGrant('grant a'))?.end).toEqual({ at: start + 60, reason: 'revoked_by_operator' })
-    // The end that was first stays, and asking again is no failure.
+    // The first end stays, and repeating the command is not a failure.
     runtime.advance(5)
     expect(await revoked({}, 'grant a')).toMatchObject({ revoked: 0 })
     expect((await store.findGrant('grant a'))?.end?.at).toBe(start + 60)
@@ -140,7 +140,7 @@ describe('grants, beside a running server', () => {
     await addGrant(store, grantSample('b', withAddress('ada', undefined)))
     await addGrant(store, grantSample('c', withAddress('other', 'ada@example.com')))
     await addGrant(store, grantSample('d', withAddress('bob', 'bob@example.com')))
-    // The Kelvin sign is no K.
+    // The Kelvin sign is not a K.
     await addGrant(store, grantSample('e', withAddress('kim', '\u212Aim@example.com')))
     // The sub of a person may be an address as well.
     await addGrant(store, grantSample('f', withAddress('ada@example.com', undefined)))

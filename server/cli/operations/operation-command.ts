@@ -108,7 +108,7 @@ function print(given: CommandInput, facts: object, { text, notes = [] }: Printed
   return 'ok' in shown && !shown.ok ? exitCode.failed : exitCode.ok
 }
 
-/** Prints each entry of a list once it is decided, except those of `first`. */
+/** Prints each entry of a list once it is decided, except the entries of `first`. */
 async function follow(
   { followKey, text }: CommandOperation['command'],
   first: readonly object[],

@@ -103,7 +103,7 @@ function isHostName(hostname: string): boolean {
   )
 }
 
-/** Returns the host that a client's id proves: that of its document. Needs only the id, so it also works for removed clients. */
+/** Returns the host that a client's id proves: its document's. Needs only the id, so it also works for removed clients. */
 export function documentHost(client: Pick<Client, 'id'> & Partial<Pick<Client, 'kind'>>): string | undefined {
   if (client.kind !== undefined && client.kind !== 'metadata_document') return undefined
   if (!client.id.startsWith('https://') || !isUrl(client.id)) return undefined

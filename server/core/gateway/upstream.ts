@@ -12,7 +12,7 @@ export interface UpstreamPolicy {
   scopes: readonly (readonly [pattern: string, scope: string])[]
 }
 
-/** Returns the scope required besides the one for all tools: that of the first matching pattern. */
+/** Returns the scope required besides the one for all tools, from the first matching pattern. */
 export function scopeOfTool({ scopes }: Pick<UpstreamPolicy, 'scopes'>, name: string): string | undefined {
   return scopes.find(([pattern]) => matchesGlob(pattern, name))?.[1]
 }

@@ -16,7 +16,7 @@ export interface KeyFile {
   change(change: (entries: readonly string[]) => readonly string[]): void
 }
 
-/** Ports of all operations. The admin API passes those of its server; commands open their own from the same settings. */
+/** Ports of all operations. The admin API passes its server's; commands open their own from the same settings. */
 export interface OperatorPorts {
   store: AttemptStepStore & ClientStore & GrantStore & SealedSessionStore
   runtime: Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>

@@ -54,7 +54,7 @@ export type GrantEndReason =
 /** Reports to the operator that a grant was ended for safety; contains no secrets. */
 export type ReportGrantEnd = (grant: Grant, reason: GrantEndReason) => void
 
-/** The provider's tokens of one grant as stored: sealed, with what is needed without opening them. */
+/** The provider's tokens of one grant as stored: sealed, with the fields that are read without opening them. */
 export interface StoredProviderSession {
   grantId: string
   sealed: string

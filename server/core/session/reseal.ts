@@ -89,7 +89,7 @@ async function resealSession(
   return 'skipped'
 }
 
-// The provider was not asked, so the outcome of this lease is known; that of earlier leases is unchanged.
+// The provider was not asked, so the outcome of this lease is known. The outcome of earlier leases does not change.
 async function release(grantId: string, { store, owner }: ResealPorts): Promise<void> {
   await store.releaseProviderSession({ grantId, owner, outcomeKnown: true })
 }

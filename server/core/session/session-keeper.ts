@@ -83,7 +83,7 @@ export class SessionKeeper {
     await this.#refresher.saveUnsaved()
   }
 
-  /** Waits ten seconds at most for work in progress, and five to store what is unsaved. Call it last. Never rejects. */
+  /** Waits ten seconds at most for work in progress, and five to store unsaved sessions. Call it last. Never rejects. */
   async settle(): Promise<void> {
     const { runtime, report } = this.#ports
     // Polls, so that no timer keeps the process alive.

@@ -23,7 +23,7 @@ export interface SharedSessionPorts {
  * Makes all connections of a user share one session, for a provider that keeps one refresh token per user and client.
  *
  * Every grant keeps its own copy. A sign-in replaces the session of every live grant of the user; a refresh by one grant replaces
- * that of the others. Only one grant of a user refreshes at a time: by a lease on its own session and one on that of the user's
+ * the others' too. Only one grant of a user refreshes at a time: it leases its own session and the session of the user's
  * first grant. A grant that missed a refresh adopts the newest copy instead of asking the provider. The session is signed out with
  * the last grant.
  *
@@ -157,7 +157,7 @@ function shareStore(copies: Copies, { store, sealer, runtime }: SharedSessionPor
       if (!(await leaders.take(leader, lease, now))) return { kind: 'held' }
       const result = await store.leaseProviderSession(lease, now)
       if (result.kind === 'leased' && !(await catchUp(lease, others))) return result
-      // This grant's lease ended when it caught up; release what is left of both.
+      // This grant's lease ended when it caught up; release the rest of both.
       await shared.releaseProviderSession({ grantId, owner, outcomeKnown: true })
       return { kind: 'held' }
     },

@@ -50,7 +50,7 @@ async function end(id = grantId): Promise<void> {
 /** Returns what waits for its sign-out, now or later. */
 const waiting = (): Promise<PendingSignOut[]> => peek(fx.runtime.now() + 30 * day)
 
-/** Returns what is due at `now` without changing that; counts as an attempt. */
+/** Returns the sign-outs due at `now` without completing them; counts as an attempt. */
 function peek(now: number): Promise<PendingSignOut[]> {
   return fx.store.claimSignOuts({ limit: 100, until: now }, now)
 }

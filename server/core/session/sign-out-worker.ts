@@ -23,7 +23,7 @@ export interface SignOutStore {
 
 const maxPerRound = 20
 const atOnce = 4
-/** Providers limit refreshes far more tightly than sign-outs, and those of live grants come first. */
+/** Providers limit refreshes far more tightly than sign-outs, and refreshes of live grants come first. */
 const maxRefreshesPerRound = 10
 /** Pause after a rate limit, unless the provider asks for another. */
 const limitedPauseSeconds = 60
@@ -146,7 +146,7 @@ export class SignOutWorker {
   }
 
   /**
-   * Processes what is due; returns how many rows it took, done or not. A row that fails waits for a later round. Rejects with
+   * Processes due rows; returns how many it took, done or not. A row that fails waits for a later round. Rejects with
    * `StoreUnavailableError` once everything in progress has settled; unfinished rows become due again. A rate limit of the provider
    * ends the round, and pauses rounds for a while. Starts nothing more once `isStopped`.
    */

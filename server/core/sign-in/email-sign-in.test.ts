@@ -44,7 +44,7 @@ async function ask(email: string, address: string): Promise<boolean> {
 const hosts = (count: number): string[] =>
   Array.from({ length: count }, (_, host) => `10.0.${host >> 8}.${host & 255}`)
 
-/** What others get while the limit of somebody is reached. */
+/** The responses to other users while one user's limit is reached. */
 async function expectOthersServed(): Promise<void> {
   const before = sent.length
   for (const [person, address] of hosts(100).entries()) {

@@ -57,7 +57,7 @@ const ofRequest: ReadonlySet<ProviderFailure> = new Set(['captcha', 'bad_email',
  * {@link ProviderError}: `bad_email`, `captcha`, `mail_pause`, `mail_limited`, `rate_limited`, or when the provider cannot be asked.
  *
  * Limits: one mail a minute and five an hour to an email address, counted separately for each browser that has signed in to it; ten an
- * hour from one IP address; a total; and those of every sign-in. All are counted before anything is sent, and given back if the
+ * hour from one IP address; a total; and the limits of every sign-in. All are counted before anything is sent, and given back if the
  * provider refused for all addresses alike or, except for the pause, once the mail is used.
  */
 export async function requestEmail(

@@ -19,7 +19,7 @@ export interface ProviderLogoutPorts {
 }
 
 /**
- * Ends the grants of a logout notice and returns how many: all of the user, or those of one sign-in if the notice has a `sid`. A
+ * Ends the grants of a logout notice and returns how many: all of the user, or only one sign-in's if the notice has a `sid`. A
  * grant without a known sign-in counts as part of it if the notice includes the user too. Approved grants that are not fetched yet
  * expire.
  *

@@ -115,7 +115,7 @@ export async function trySecondFactor(
   }
 }
 
-/** Cancels a sign-in waiting for its code, as the user asked. Does not check the browser; only that of its page knows the `id`. */
+/** Cancels a sign-in waiting for its code, as the user asked. Does not check the browser; only the one that shows its page knows the `id`. */
 export async function cancelSecondFactor(
   id: string,
   ports: Pick<SignInPorts, 'store' | 'runtime'>,

@@ -142,7 +142,7 @@ export async function keepSocialSignIn(
   await ports.store.addSocialSignIn(pending, maxSocialSignIns)
 }
 
-/** Result of a return from the social provider; `purpose` is that of the sign-in, if known. */
+/** Result of a return from the social provider; `purpose` is the sign-in's, if known. */
 export type SocialReturn =
   | { kind: 'returned'; step: FirstStep; purpose: SignInPurpose }
   | { kind: 'refused'; failure: ProviderError; purpose: SignInPurpose | undefined }

@@ -30,7 +30,7 @@ describe('MCP auth Canonical-Server-URI: isOurResource (RFC 8707 section 2)', ()
   it.each([
     ['the canonical form', ourBelowPath, true],
     ['the base URL', 'https://example.com/tools', true],
-    ['the bare origin is somebody else', 'https://example.com', false],
+    ['the bare origin is another resource', 'https://example.com', false],
     ['another path', 'https://example.com/other/mcp', false],
   ])('below a path: %s', (_rule, indicator, expected) => {
     expect(isOurResource(indicator, ourBelowPath)).toBe(expected)

@@ -52,7 +52,7 @@ export class ScopeCatalogue {
     return kept.some((scope) => this.resource.includes(scope)) ? kept.join(' ') : granted
   }
 
-  /** Describes what `scope` allows, in plain words for the user who is asked, one text per scope; `tools` is that of the tool scope. */
+  /** Describes what `scope` allows, in plain words for the user who is asked, one text per scope; `tools` is the text of the tool scope. */
   describe(scope: string, tools: string): string[] {
     return scope.split(' ').flatMap((name) => (name === toolScope ? tools : (this.#labels.get(name) ?? [])))
   }

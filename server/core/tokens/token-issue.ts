@@ -84,7 +84,7 @@ export function mintTokens(
 // present tokens that have just expired, and Python clients react to the 401 with a new sign-in instead of a refresh.
 const maxMarginSeconds = 10
 
-/** `expires_in` counts from this response, even for a replayed pair, and is a tenth less than what is left, at most ten seconds. */
+/** `expires_in` counts from this response, even for a replayed pair, and is a tenth less than the remaining time, at most ten seconds less. */
 export function tokenResponse(pair: TokenPair, now: number): TokenResponse {
   const left = Math.max(0, pair.expiresAt - now)
   return {

@@ -95,7 +95,7 @@ function hasOddName({ method, params }: { method: string; params?: unknown }): b
 }
 
 const messageMembers = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
-/** Members that identify what is called, or whose task is meant. */
+/** Members that identify the call or its task. */
 const paramMembers = ['name', 'uri', 'arguments', '_meta', 'taskId', 'notifications']
 
 /**

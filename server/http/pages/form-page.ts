@@ -55,7 +55,7 @@ export function codeField(
   return textField('code', texts.label, attributes, hint)
 }
 
-/** Renders a field with its label. `attributes` are those of the input; `hint` is the text below it, with the id `ID-hint`. */
+/** Renders a field with its label. `attributes` are the input's; `hint` is the text below it, with the id `ID-hint`. */
 export function textField(
   id: string,
   label: string,

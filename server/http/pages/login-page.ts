@@ -69,7 +69,7 @@ function offered({ password, emailMethod, social, sso }: LoginView): SignInMetho
   return signInMethods.filter((way) => isOffered[way])
 }
 
-/** One form has the email field and the buttons of all ways that need it; the other has those of social sign-in. */
+/** One form has the email field and the buttons of all ways that need it; the other has the buttons of social sign-in. */
 function methods(view: LoginView, words: SubjectWords, withEmail: readonly SignInMethod[]): SafeHtml {
   const texts = view.language.texts.login
   const isSocialFirst = offered(view)[0] === 'social'

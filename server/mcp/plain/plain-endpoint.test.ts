@@ -224,7 +224,7 @@ function headers2026(body: unknown): Record<string, string> {
 const without = (headers: Record<string, string>, gone: string): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name !== gone))
 
-/** Ways to send one body: those of clients, and wrong ones. */
+/** Ways to send one body: as clients do, and wrong ones. */
 const ways: [string, (body: unknown) => Record<string, string>][] = [
   ['as an earlier client', () => ({ accept: both })],
   ['as a client of 2025-11-25', () => ({ accept: both, 'mcp-protocol-version': '2025-11-25' })],

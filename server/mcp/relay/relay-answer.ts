@@ -50,7 +50,7 @@ export interface RelayAnswerPorts {
 
 type Answer = Dispatcher.ResponseData
 
-/** Passes the upstream's responses back to the client, or reports what is wrong with them. */
+/** Passes the upstream's responses back to the client, or reports their fault. */
 export class RelayAnswer {
   /** True if the last message without a sign-in was refused. */
   refusesAnonymous = false

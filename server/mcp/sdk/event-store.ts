@@ -13,7 +13,7 @@ const eventLimits = { events: 256, bytes: 256 * 1024 }
  * Keeps the latest messages of one session, so a client whose stream broke can ask for the messages after the last
  * one it saw (MCP 2025-11-25 transports, resumability and redelivery).
  *
- * Beyond `limits`, whose bytes are those of the messages as JSON, the oldest messages are dropped, and the rest of the stream is still replayed. A single message
+ * Beyond `limits`, whose bytes count the messages as JSON, the oldest messages are dropped, and the rest of the stream is still replayed. A single message
  * over the limits is not kept, nor anything before it on its stream: the replay would look complete. An id whose
  * stream has nothing left is unknown. Ids are unique within the session only.
  */

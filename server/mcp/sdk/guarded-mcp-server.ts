@@ -99,7 +99,7 @@ export class GuardedMcpServer extends McpServer {
   }
 }
 
-/** Passes every handler that is set through `wrap`, except those of the SDK's own that the base class sets when it is made. */
+/** Wraps every handler with `wrap`, except the SDK's own, which the base class sets in its constructor. */
 class WrappingServer extends Server {
   // Undefined in the constructor of the base class.
   private readonly wrap: ServerHooks['wrap'] | undefined

@@ -102,7 +102,7 @@ export interface ProtectedToolDeclaration extends ToolListing {
   /** A scope that the caller needs in addition to `mcp`, one of {@link ToolModule.scopes}. */
   scope?: string
   /**
-   * A thrown {@link Error} goes to the log, and becomes a tool error without details. To tell the model what is wrong,
+   * A thrown {@link Error} goes to the log, and becomes a tool error without details. To tell the model the reason,
    * return `{ isError: true, content: [...] }`.
    */
   call(input: unknown, context: ToolContext): ToolAnswer | Promise<ToolAnswer>

@@ -17,7 +17,7 @@ const maxReasonLength = 1000
 export const emptySchema: ToolSchema = z.strictObject({})
 
 /**
- * Prepares a schema for the input or the output of a tool. Throws an `Error` that says what is wrong with it: it has to
+ * Prepares a schema for the input or the output of a tool. Throws an `Error` that names its fault: it has to
  * describe an object, and a `$ref` may not lead out of it (nothing is ever fetched for one).
  */
 export function prepareSchema(schema: unknown, side: 'input' | 'output'): PreparedSchema {

@@ -7,7 +7,7 @@ import { signInTool } from '../../core/tokens/sign-in-tool.ts'
 export type ScopesOfCalls = (calls: readonly Call[]) => readonly string[]
 
 /**
- * Says which scopes calls need, by that of each tool. Tools are listed to everyone: a model that sees one may call it, and
+ * Returns the scopes that calls need, from the scope of each tool. Tools are listed to everyone: a model that sees one may call it, and
  * the refusal then leads the person to allow it (MCP 2026-07-28 authorization, step-up).
  */
 export function createScopesOfCalls(scopeOf: (tool: string) => string | undefined): ScopesOfCalls {

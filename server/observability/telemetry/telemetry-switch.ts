@@ -2,7 +2,7 @@ import type { ReportFailure, Telemetry } from './telemetry.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Returns what is wrong with the variable that switches it on. */
+/** Returns the fault of the variable that switches it on. */
 export function telemetryProblems({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Environment): string[] {
   if (!endpoint || /^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) return []
   return ['OTEL_EXPORTER_OTLP_ENDPOINT: expected the http or https URL of an OpenTelemetry collector.']

@@ -11,7 +11,7 @@ it.each<[text: string, changed: string]>([
     ' { "params" : { "_meta" : { "traceparent" : "o\\"ld" , "k":12345678901234567890.10 } } }',
     '{"params":{"_meta":{"traceparent":"new","k":12345678901234567890.10,"tracestate":"s=1"}}}',
   ],
-  // Names elsewhere, as values or in arguments, are not those of the message.
+  // Names elsewhere, as values or in arguments, do not belong to the message.
   [
     '{"method":"params","params":{"name":"_meta","arguments":{"_meta":{"traceparent":"old"},"params":{}}}}',
     '{"method":"params","params":{"name":"_meta","arguments":{"_meta":{"traceparent":"old"},"params":{}},"_meta":{"traceparent":"new","tracestate":"s=1"}}}',

@@ -20,7 +20,7 @@ export interface OidcRequestConfig {
   readsUserinfo: boolean
   /** Includes `openid`. */
   scope: string
-  /** Additional parameters of the authorization request; those of the protocol itself cannot be overridden. */
+  /** Additional parameters of the authorization request; parameters of the protocol itself cannot be overridden. */
   parameters: Readonly<Record<string, string>>
 }
 
@@ -59,7 +59,7 @@ export async function startOidcSignIn(
 
 /**
  * Finishes it: checks the `iss` of the response (RFC 9207), the code, the ID token with its signature, issuer, audience, nonce and
- * time. Rejects with `expired` before sending anything if the `state` is not that of `given.secret`.
+ * time. Rejects with `expired` before sending anything if the `state` does not match `given.secret`.
  *
  * Refuses a provider that issues no refresh token, since its session could not outlive the first access token.
  */

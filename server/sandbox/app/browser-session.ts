@@ -55,7 +55,7 @@ export class BrowserSessions {
     return this.replace(request, undefined)
   }
 
-  /** Returns the `Set-Cookie` values that sign the browser in to `session`, if there is one, and remove those of an earlier one. */
+  /** Returns the `Set-Cookie` values that sign the browser in to `session`, if there is one, and remove an earlier session's. */
   replace(request: Request, session: SessionBody | undefined): string[] {
     const name = this.#name
     const present = cookiesOf(request).map((cookie) => cookie.name)

@@ -18,7 +18,7 @@ import { createSignInRoutes } from './sign-in-routes.ts'
 const maxFormBytes = 64 * 1024
 
 /**
- * Creates Fieldnotes, the demo web app, whose users are those of the embedded provider: a small application with users and data, as a
+ * Creates Fieldnotes, the demo web app, whose users come from the embedded provider: a small application with users and data, as a
  * team might put behind Drawbridge. `mcpUrl` is the address shown to users for their assistant.
  */
 export function createWebApp(

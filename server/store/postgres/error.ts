@@ -44,7 +44,7 @@ export function readPostgresFailure(error: unknown, password: string): PostgresF
     return { kind: 'refused', broken: false, reason: message, cause: plainError(message, code) }
   }
   const text = password === '' ? message : message.replaceAll(password, '***')
-  // Only errors of the server have a severity; system codes such as EPIPE look like those of SQL.
+  // Only errors of the server have a severity; system codes such as EPIPE look like SQL codes.
   if (!(error instanceof Error && 'severity' in error)) {
     const isOurs = error instanceof TypeError || error instanceof RangeError
     const reason = text === '' ? (withoutDetail.get(code) ?? code) : text

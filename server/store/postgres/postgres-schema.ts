@@ -8,7 +8,7 @@ import { DatabaseRefusedError } from './error.ts'
  *
  * Keys compare byte by byte (`COLLATE "C"`): faster, and an update of the system's collations cannot break an index. Refresh tokens
  * and sessions change in place, so their pages keep room for that; no index contains frequently changing columns. In an empty table
- * any index that has a statement's column seems as good as the key, so those of the owner of codes and grants are on expressions.
+ * any index that has a statement's column seems as good as the key, so the indexes on the owner of codes and grants use expressions.
  */
 export const postgresMigrations: readonly string[] = [
   `${commonTables({

@@ -54,7 +54,7 @@ export function openPostgresStore(url: string): Store {
 // Matches the index: only this exact condition uses it.
 const unused = `kind = 'registered' AND NOT kept AND expires_at IS NOT NULL`
 
-// Ranks older registrations, and those of networks that have more, higher. Concurrent trims pick the same rows and find them gone:
+// Ranks older registrations, and registrations of networks that have more, higher. Concurrent trims pick the same rows and find them gone:
 // together they do not delete too many. Only whether a row is kept is checked again, or the index would be read for the rest.
 const trimClients = `WITH excess AS MATERIALIZED (
     SELECT greatest(count(*) - $1, 0) AS count

@@ -21,7 +21,7 @@ function codeOf(row: CodeRow): AuthorizationCodeRecord {
   }
 }
 
-/** Adds a code: the values are those of {@link codeValues}. It holds its session until it is redeemed, or expires. */
+/** Adds a code: the values come from {@link codeValues}. It holds its session until it is redeemed, or expires. */
 export const insertCode = `INSERT INTO authorization_code (code_hash, grant_id, user_id, user_sub, user_email, user_name,
     client_id, resource, scope, grant_created_at, grant_expires_at, redirect_uri, code_challenge, expires_at,
     holds_session_until)

@@ -29,7 +29,7 @@ const selectSession = `SELECT ${sessionColumns} FROM provider_session WHERE gran
 /** Selects the session with this id, of a grant, a code or a pending sign-in. */
 export const selectAnySession: string = `SELECT ${sessionColumns} FROM provider_session WHERE grant_id = $1`
 
-/** Adds a session: the values from `$first` on are those of {@link sessionValues}. */
+/** Adds a session: the values from `$first` on come from {@link sessionValues}. */
 export function insertSession(first = 1): string {
   const values = Array.from({ length: 6 }, (_, index) => `$${first + index}`).join(', ')
   return `INSERT INTO provider_session (grant_id, sealing_key, sealed, issued_at, expires_at, version) VALUES (${values})`

@@ -32,7 +32,7 @@ const deleteAccess = `DELETE FROM access_token WHERE number IN
     (SELECT number FROM access_token WHERE kept_until <= $1 LIMIT $2)
   RETURNING grant_number AS "grantNumber", replaces`
 
-// A number may be reused once its row is gone; that of a grant never is.
+// A number may be reused once its row is gone; a grant's number never is.
 const deleteUsed = `DELETE FROM refresh_token WHERE number = $1 AND grant_number = $2 AND successor <> number
   RETURNING successor`
 

@@ -145,7 +145,7 @@ const unused = `kind = 'registered' AND kept = 0 AND coalesce(expires_at, 0) > 0
 
 const countUnused = `SELECT count(*) AS count FROM (SELECT 1 FROM client WHERE ${unused} LIMIT $1)`
 
-// Ranks older registrations, and those of networks that have more, higher.
+// Ranks older registrations, and registrations of networks that have more, higher.
 const trim = `DELETE FROM client WHERE id IN (
     SELECT id FROM (
       SELECT id, created_at, opened_at, row_number() OVER (PARTITION BY network ORDER BY created_at DESC) AS place

@@ -102,7 +102,7 @@ class RevisionAdapter implements Adapter {
   }
 }
 
-/** The result of `initialize`, made from that of `server/discover`. */
+/** The result of `initialize`, made from the result of `server/discover`. */
 function toInitializeResult(protocolVersion: Revision2025, discovered: JsonObject): JsonObject {
   const { capabilities, instructions } = discovered
   const info = discoveredServerInfo(discovered)

@@ -7,7 +7,7 @@ import { skipWithout } from '../../support/find-program.ts'
 /** Release lines of the Python SDK for clients: each has an environment with the SDK and its FastMCP client. */
 type PythonLine = 'mcp-1' | 'mcp-2'
 
-/** The environments; those of FastMCP have all of it, including servers. */
+/** The environments; FastMCP's have everything, including servers. */
 export type PythonEnvironment = PythonLine | 'fastmcp-3' | 'fastmcp-4'
 
 /** A kind of client for `client.py`, and its environment. */

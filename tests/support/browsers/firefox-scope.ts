@@ -64,7 +64,7 @@ const grant = `async (id, origins) => {
   await ExtensionPermissions.add(id, { origins, permissions: [], data_collection: consents }, extension)
 }`
 
-/** Uses a script in the process of the popup, which differs from that of the window. */
+/** Uses a script in the process of the popup, which differs from the window's. */
 const readPopup = `async (source, patienceMs = 5000) => {
   const popups = document.querySelectorAll('.webextension-popup-browser')
   const { messageManager } = popups[popups.length - 1]

@@ -111,7 +111,7 @@ export class CommandProcess {
     )
     const child = spawn(command, args, {
       ...(cwd !== undefined && { cwd }),
-      // Without supplementary groups: libuv drops those of root.
+      // Without supplementary groups: libuv drops root's.
       ...user,
       env: values,
       detached: true,

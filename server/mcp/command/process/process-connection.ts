@@ -68,8 +68,8 @@ export class ProcessConnection {
   }
 
   /**
-   * The result of a request. Rejects with the process's error as a {@link CallError}, with the reason of the signal, and with
-   * that of {@link fail}.
+   * The result of a request. Rejects with the process's error as a {@link CallError}, with the reason of the signal, or with
+   * the error given to {@link fail}.
    */
   async request(method: string, params: JsonObject, options: ForwardOptions = {}): Promise<unknown> {
     const { signal, onMessage, isLasting = false } = options

@@ -27,7 +27,7 @@ export const unreadable: JsonRpcErrorObject = {
 }
 
 /**
- * Reads the messages in a line: one, or those of a batch. Takes answers that are not quite JSON-RPC where it is clear what is meant:
+ * Reads the messages in a line: one, or a whole batch. Accepts answers that are not quite JSON-RPC where their meaning is clear:
  * ids as text, null for a member that is not there, no version, errors of another form. An answer that names a request but cannot be
  * read becomes an error, so that its call ends. Numbers are kept as they came.
  */
