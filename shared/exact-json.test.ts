@@ -63,7 +63,7 @@ it('every number of up to 40 digits is written unchanged', () => {
   )
 })
 
-it.each(['{"a":1.0', '01.0', '1.0.0', ''])('%j is rejected as JSON', (text) => {
+it.each(['{"a":1.0', '01.0', '1.0.0', ''])('the text %j is rejected as JSON', (text) => {
   expect(() => parseExactJson(text)).toThrow(SyntaxError)
   expect(parseExactObject(text)).toBeUndefined()
 })

@@ -183,7 +183,7 @@ describe('a damaged store is never an empty one:', () => {
     ['no key', () => rmSync(at('key')), 'key_missing'],
     ['another key', () => writeFileSync(at('key'), 'A'.repeat(43)), 'key_missing'],
     ['a key that is none', () => writeFileSync(at('key'), 'secret'), 'key_missing'],
-  ])('%s', async (_what, damage, fault) => {
+  ])('a damaged store is reported, not treated as empty: %s', async (_what, damage, fault) => {
     damage()
     const before = everything()
     expect(await faultOf(open().read(id))).toBe(fault)

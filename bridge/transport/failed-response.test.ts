@@ -53,7 +53,7 @@ describe('the body of a refusal', () => {
     ['a result is nothing that a refusal says', { jsonrpc: '2.0', id: 7, result: {} }, undefined, undefined],
     ['an object of another kind says nothing', { error: 'invalid_token' }, undefined, undefined],
     ['a list says nothing', [1], undefined, undefined],
-  ])('%s', async (_what, body, answer, said) => {
+  ])('in the body of a refusal %s', async (_what, body, answer, said) => {
     expect(await read(body)).toEqual([answer, said])
   })
 

@@ -19,7 +19,7 @@ function failure(fault: TransportFault, status: number, code?: number): Transpor
 
 const network = new NetworkError('reset', 'http://x', 'x', { sent: true })
 
-// what failed | era by a failed tools/list in the modern era | a failed initialize is worth the question | worth a GET
+// failure | era after a failed tools/list of 2026-07-28 | whether a failed initialize leads to server/discover | to a GET
 it.each([
   ['401', failure('sign_in_needed', 401), undefined, false, false],
   ['401 with JSON-RPC', failure('sign_in_needed', 401, -32_600), undefined, false, false],
@@ -42,11 +42,14 @@ it.each([
   ['-32022', failure('refused', 400, -32_022), 'modern', true, false],
   ['-32602', failure('refused', 400, -32_602), 'modern', true, false],
   ['404 unknown method', failure('refused', 404, -32_601), 'modern', true, false],
-] as const)('%s', (_, error, byModern, isWorthAsking, isWorthGet) => {
-  expect(eraByModernFailure(error, 'tools/list')).toBe(byModern)
-  expect(mayBeModern(error)).toBe(isWorthAsking)
-  expect(mayBeSseServer(error)).toBe(isWorthGet)
-})
+] as const)(
+  'the revision after a failed request of 2026-07-28: %s',
+  (_, error, byModern, isWorthAsking, isWorthGet) => {
+    expect(eraByModernFailure(error, 'tools/list')).toBe(byModern)
+    expect(mayBeModern(error)).toBe(isWorthAsking)
+    expect(mayBeSseServer(error)).toBe(isWorthGet)
+  },
+)
 
 it.each([
   [401, false],

@@ -19,7 +19,7 @@ describe('encodeMcpHeaderValue (MCP 2026-07-28 transports, header encoding)', ()
     ['non-ASCII, with the standard alphabet', 'ÿþ¿', '=?base64?w7/DvsK/?='],
     ['no padding needed', 'é!', '=?base64?w6kh?='],
     ['text that looks encoded', '=?base64?eA==?=', '=?base64?PT9iYXNlNjQ/ZUE9PT89?='],
-  ])('%s', (_rule, value, header) => {
+  ])('encodeMcpHeaderValue: %s', (_rule, value, header) => {
     expect(encodeMcpHeaderValue(value)).toBe(header)
     expect(decodeMcpHeaderValue(header)).toBe(value)
   })

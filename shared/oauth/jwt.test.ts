@@ -28,7 +28,7 @@ describe('expiresAt is exp only if that is a number (RFC 7519 section 4.1.4)', (
     ['a fraction', 1.5, 1.5],
     ['a numeric string', '4102444800', undefined],
     ['missing', undefined, undefined],
-  ])('%s', (_rule, exp, expiresAt) => {
+  ])('expiresAt: %s', (_rule, exp, expiresAt) => {
     expect(readJwt(token({ exp }))).toMatchObject({ expiresAt })
   })
 

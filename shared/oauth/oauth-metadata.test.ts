@@ -60,7 +60,7 @@ describe('parseAuthorizationServerMetadata (RFC 8414 section 2)', () => {
       { token_endpoint: 7, authorization_endpoint: `${issuer}/a` },
       { authorization_endpoint: `${issuer}/a` },
     ],
-  ])('%s', (_rule, members, expected) => {
+  ])('parseAuthorizationServerMetadata: %s', (_rule, members, expected) => {
     const document = Object.assign({ issuer }, members)
     expect(parseAuthorizationServerMetadata(document)).toStrictEqual({
       kind: 'parsed',
@@ -108,7 +108,7 @@ describe('parseProtectedResourceMetadata (RFC 9728 section 2)', () => {
     ['a name is any text', { resource_name: '<b>' }, { resource_name: '<b>' }],
     ['a name of another type counts as absent', { resource_name: { en: 'x' } }, {}],
     ['unknown members are dropped', { mcp_version: 1 }, {}],
-  ])('%s', (_rule, members, expected) => {
+  ])('parseProtectedResourceMetadata: %s', (_rule, members, expected) => {
     const document = Object.assign({ resource }, members)
     expect(parseProtectedResourceMetadata(document)).toStrictEqual({
       kind: 'parsed',
@@ -136,7 +136,7 @@ describe('wellKnownUrl (RFC 8414 section 3.1, RFC 9728 section 3.1)', () => {
     ['a port stays', 'http://localhost:8787/mcp', 'http://localhost:8787/.well-known/x/mcp'],
     ['a query stays', 'https://a.example/mcp?k=v', 'https://a.example/.well-known/x/mcp?k=v'],
     ['a fragment goes', 'https://a.example/mcp#f', 'https://a.example/.well-known/x/mcp'],
-  ])('%s', (_rule, location, url) => {
+  ])('wellKnownUrl: %s', (_rule, location, url) => {
     expect(wellKnownUrl(location, 'x')).toBe(url)
   })
 
@@ -170,7 +170,7 @@ describe('where metadata is looked for (MCP 2026-07-28 authorization)', () => {
         'https://mcp.example.com/.well-known/oauth-protected-resource',
       ],
     ],
-  ])('%s', (_rule, resource, urls) => {
+  ])('the places of resource metadata: %s', (_rule, resource, urls) => {
     expect(protectedResourceMetadataUrls(resource)).toEqual(urls)
   })
 
@@ -201,7 +201,7 @@ describe('where metadata is looked for (MCP 2026-07-28 authorization)', () => {
         'https://auth.example.com/.well-known/openid-configuration',
       ],
     ],
-  ])('%s', (_rule, location, urls) => {
+  ])('the places of authorization server metadata: %s', (_rule, location, urls) => {
     expect(authorizationServerMetadataUrls(location)).toEqual(urls)
   })
 })

@@ -173,7 +173,7 @@ describe('matchRedirectUri', () => {
     ['http on a public host keeps its port', 'http://a.example:1/cb', 'http://a.example:2/cb', false],
     ['a scheme that ends like http', 'xhttp://localhost:1/cb', 'xhttp://localhost:2/cb', false],
     ['private use is exact', cursor, `${cursor}/`, false],
-  ])('%s', (_rule, registered, presented, matches) => {
+  ])('matchRedirectUri: %s', (_rule, registered, presented, matches) => {
     expect(matchRedirectUri([registered], presented)).toBe(matches)
     expect(matchRedirectUri(['https://other.example/', registered], presented)).toBe(matches)
   })

@@ -43,7 +43,7 @@ describe('bearerChallenge', () => {
       { resourceMetadata: 'x\r\nSet-Cookie: a=b', scope: 'é' },
       'Bearer resource_metadata="x??Set-Cookie: a=b", scope="?"',
     ],
-  ])('%s', (_rule, challenge, header) => {
+  ])('bearerChallenge: %s', (_rule, challenge, header) => {
     expect(bearerChallenge(challenge)).toBe(header)
   })
 
@@ -104,7 +104,7 @@ describe('parseWwwAuthenticate (RFC 9110 sections 11.2, 11.3 and 11.6.1)', () =>
       'Bearer resource_metadata="https://resource.example.com/.well-known/oauth-protected-resource"',
       ['bearer resource_metadata="https://resource.example.com/.well-known/oauth-protected-resource"'],
     ],
-  ])('%s', (_rule, header, challenges) => {
+  ])('parseWwwAuthenticate: %s', (_rule, header, challenges) => {
     expect(parse(header)).toEqual(challenges)
   })
 

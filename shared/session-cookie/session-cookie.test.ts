@@ -94,7 +94,7 @@ describe('rule 1: which cookies count', () => {
       session('t'),
     ],
     ['a quoted empty value is there, but no session', [{ name, value: '""' }], invalid('malformed')],
-  ])('%s', (_rule, cookies, reading) => {
+  ])('cookies that count: %s', (_rule, cookies, reading) => {
     expect(read(cookies)).toEqual(reading)
   })
 
@@ -132,7 +132,7 @@ describe('rule 2: quotes and percent-encoding of one value', () => {
     ['decoding happens once', encodeURIComponent('{"access_token":"a%2Bb"}'), session('a%2Bb')],
     ['quotes inside the encoding stay', '%22%7B%7D%22', invalid('malformed')],
     ['percent-encoded bytes that are not UTF-8', '%FF{"access_token":"t"}', invalid('malformed')],
-  ])('%s', (_rule, value, reading) => {
+  ])('decoding one value: %s', (_rule, value, reading) => {
     expect(readValue(value)).toEqual(reading)
   })
 
@@ -302,7 +302,7 @@ describe('rule 5: which candidate, and expiry', () => {
     ['unknown counts as unexpired', at(undefined), undefined, false],
     ['text is not an expiry', at(undefined, '0'), undefined, false],
     ['infinity is not an expiry', '{"access_token":"x","expires_at":1e999}', undefined, false],
-  ])('%s', (_rule, value, expiresAt, expired) => {
+  ])('choosing a candidate: %s', (_rule, value, expiresAt, expired) => {
     expect(readValue(value)).toMatchObject({ kind: 'session', expiresAt, expired })
   })
 

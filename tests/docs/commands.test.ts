@@ -163,7 +163,7 @@ describe('pages, each in a fresh clone with nothing of it in PATH', () => {
     .map((page) => [page, blocksOf(page).filter(isRun)] as const)
     .filter(([, found]) => found.some(isShell))
 
-  it.each(runs)('%s', { timeout: 120_000 }, async (_page, found) => {
+  it.each(runs)('the commands of %s work in a fresh clone', { timeout: 120_000 }, async (_page, found) => {
     const script = found.map(scriptOf).join('\n')
     const adminPort = await freePort()
     const child = spawn('bash', ['-c', prelude + script.replaceAll('9465', String(adminPort))], {

@@ -203,7 +203,7 @@ describe('a registration that does not work', () => {
       'redirect_refused',
       /loopback/,
     ],
-  ])('%s', async (_name, reply, changes, fault, message) => {
+  ])('a failed registration is reported: %s', async (_name, reply, changes, fault, message) => {
     answer(reply)
     const failed = ask(changes)
     await expect(failed).rejects.toMatchObject({ name: 'OAuthFailure', fault, issuer: server.issuer })

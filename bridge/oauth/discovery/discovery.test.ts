@@ -64,7 +64,7 @@ describe('the requests of discovery, in order', () => {
       ],
     ],
     ['a challenge that names nothing that is there', {}, '/nowhere', ['/nowhere', pathForm, oauthRoot]],
-  ])('%s', async (_name, places, challengePath, asked) => {
+  ])('discovery asks in order: %s', async (_name, places, challengePath, asked) => {
     const own = await startOAuthServer(places)
     const request = challengePath === undefined ? {} : { resourceMetadata: `${own.origin}${challengePath}` }
     const { metadata, isAssumed } = await find(request, {}, own)
@@ -253,7 +253,7 @@ describe('what ends a sign-in before the user is prompted', () => {
     ['an issuer that is none', { issuer: 'as.example' }, 'bad_metadata'],
     ['no way to register', { registration_endpoint: undefined }, 'no_registration'],
     ['registering in plain text', { registration_endpoint: 'http://as.example/r' }, 'no_registration'],
-  ])('%s', async (_name, metadata, fault) => {
+  ])('the sign-in ends before the user is prompted: %s', async (_name, metadata, fault) => {
     const { issuer } = metadata
     server.metadata =
       issuer === 'SPELLED'

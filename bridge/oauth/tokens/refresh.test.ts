@@ -246,7 +246,7 @@ describe('the stored result of a renewal', () => {
       { marked: false },
     ],
   ])(
-    '%s',
+    'the result of a renewal: %s',
     async (
       _what,
       before,
@@ -364,7 +364,7 @@ describe('when the stored login changed while the request was under way', () => 
       { ...renewed, signInId: 'x', tokens: undefined },
       { kind: 'sign_in_needed', credential: { ...renewed, signInId: 'x', tokens: undefined } },
     ],
-  ])('%s', async (_what, change, outcome) => {
+  ])('a stored login that changed during the renewal: %s', async (_what, change, outcome) => {
     expect(await refresh(used, during(change))).toEqual(outcome)
     expect(stored).toEqual(change)
   })

@@ -67,7 +67,7 @@ describe('issued', () => {
     ['nulls', { access_token: 'a', refresh_token: null, scope: null, error: null }, least],
     ['a list of scopes', { access_token: 'a', scope: ['x', 7, 'y'] }, { ...least, scope: 'x y' }],
     ['an odd type', { access_token: 'a', token_type: 'user' }, least],
-  ])('%s', (_name, json, tokens) => {
+  ])('the expiry of an issued token: %s', (_name, json, tokens) => {
     expect(read(json)).toEqual({ kind: 'issued', tokens })
   })
 
