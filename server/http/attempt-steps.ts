@@ -36,7 +36,7 @@ const readers: Readonly<Record<string, ((request: AnsweredRequest) => readonly S
   '/authorize': pageSteps,
   '/oauth/callback': signInSteps,
   '/oauth/device': (answered) => (answered.request.method === 'GET' ? [] : signInSteps(answered)),
-  '/oauth/device_authorization': deviceSteps,
+  '/oauth/device_authorization': (answered) => clientSteps('client', answered),
   '/oauth/token': tokenSteps,
   '/token': tokenSteps,
 }
@@ -69,9 +69,12 @@ function callSteps(answered: AnsweredRequest): ShownStep[] {
 }
 
 function registerSteps(answered: AnsweredRequest): ShownStep[] {
-  if (answered.request.method !== 'POST') return []
+  return answered.request.method === 'POST' ? clientSteps('register', answered) : []
+}
+
+function clientSteps(step: AttemptStep, answered: AnsweredRequest): ShownStep[] {
   const clientId = text(fieldsOf(answered, 'client')?.['client_id'])
-  return [{ step: 'register', ok: clientId !== undefined, clientId, detail: refusalOf(answered) }]
+  return [{ step, ok: clientId !== undefined, clientId, detail: refusalOf(answered) }]
 }
 
 /** Reasons that a client's metadata document could not be used. */
@@ -104,11 +107,6 @@ function signInSteps(answered: AnsweredRequest): ShownStep[] {
   return answered.status === 302 || answered.status === 303
     ? [{ step: 'sign_in', ok: true, detail: 'redirected' }]
     : []
-}
-
-function deviceSteps(answered: AnsweredRequest): ShownStep[] {
-  const clientId = text(fieldsOf(answered, 'client')?.['client_id'])
-  return [{ step: 'client', ok: clientId !== undefined, clientId, detail: refusalOf(answered) }]
 }
 
 /** Errors that a device gets while its user is busy. */

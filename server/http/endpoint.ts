@@ -1,4 +1,5 @@
 import type { Reply } from '@drawbridge/shared/text-response.ts'
+import type { ServingContext } from '@drawbridge/shared/trace-context.ts'
 
 /** The other end of the connection; `address` is its IP address. */
 export interface RemoteSocket {
@@ -9,26 +10,12 @@ export interface RemoteSocket {
 export type FetchHandler = (request: Request, peer?: RemoteSocket) => Promise<Response>
 
 /** Context of a request. Users quote its `id` to support, and the log has it. */
-export interface RequestContext {
-  id: string
+export interface RequestContext extends ServingContext {
   /**
    * IP address of the client in its shortest form; behind trusted proxies, the one they name. Undefined when the caller did not
    * pass one: limits per address do not apply then.
    */
   address: string | undefined
-  report: (event: string, fields?: Record<string, unknown>) => void
-  /**
-   * Sets the trace of a message in the request, by the `traceparent` of its `_meta`, for all later log lines. Returns the message for
-   * those who serve it: the same, or one with the context of this server's own span.
-   */
-  trace?: (incoming: {
-    message: unknown
-    traceparent: unknown
-    revision: string | undefined
-    sub: string | undefined
-  }) => unknown
-  /** Called once when no call of the request is in progress any more: of a stream, at its end. */
-  callsOver?: () => void
   /** Says which client and sign-in the request belongs to, for the record of attempts to connect. Undefined: to none. */
   attempt?: (of: { clientId?: string | undefined; signIn?: string | undefined } | undefined) => void
   /** Called once, when the response is decided; `endpoint` as in `RequestObserver`. */

@@ -7,6 +7,8 @@ import { logEvents } from './log-event.ts'
 /** The colour of a log line: `dim` for the least important. */
 export type LogColour = 'red' | 'yellow' | 'dim'
 
+type Paint = (colour: LogColour, text: string) => string
+
 /** Fields that are in the sentence, concern the line itself, or mean nothing to a person watching. */
 const leftOut = new Set([
   'level',
@@ -50,7 +52,7 @@ const sentences: Readonly<Record<string, (line: JsonObject) => string>> = {
  */
 export function createTerminalLog(
   destination: DestinationStream,
-  colour: (colour: LogColour, text: string) => string = colourOfStderr,
+  colour: Paint = colourOfStderr,
 ): DestinationStream {
   return {
     write(json) {
@@ -60,7 +62,7 @@ export function createTerminalLog(
   }
 }
 
-function readableLine(line: JsonObject, colour: (colour: LogColour, text: string) => string): string {
+function readableLine(line: JsonObject, colour: Paint): string {
   const { event, level, time, err, next_step: nextStep, ...rest } = line
   const [, word, levelColour] = levels.find(([least]) => Number(level) >= least) ?? levels[0]!
   const sentence = `${word}${sentenceOf(String(event), line)}${errorText(err)}`
@@ -91,11 +93,7 @@ function errorText(error: unknown): string {
 }
 
 /** Returns an error's stack for below its line: the person watching can fix a tool that threw. */
-function stackText(
-  level: number,
-  error: unknown,
-  colour: (colour: LogColour, text: string) => string,
-): string {
+function stackText(level: number, error: unknown, colour: Paint): string {
   const stack = isJsonObject(error) && level >= 50 ? error['stack'] : undefined
   if (typeof stack !== 'string') return ''
   const frames = stack.split('\n').filter((frame) => /^ +at /.test(frame))

@@ -91,10 +91,11 @@ export function requireRules(
   { iat = 0 }: JWTPayload,
   now: number,
   rules: readonly (readonly [holds: boolean, fault: string])[],
+  what = 'provider token',
 ): void {
   const isIssued = iat <= now + maxIssuedAheadSeconds
   const broken = [...rules, [isIssued, 'iat is in the future'] as const].find(([holds]) => !holds)
-  if (broken) throw new ProviderError('invalid_token', `The provider token is refused: ${broken[1]}.`)
+  if (broken) throw new ProviderError('invalid_token', `The ${what} is refused: ${broken[1]}.`)
 }
 
 /** Returns a claim that is a non-empty string. */

@@ -47,9 +47,7 @@ export async function askOutside(base: BaseUrlFacts, runtime: Pick<Runtime, 'fet
     ),
     askMcp(baseUrl, runtime, { authorization: `Bearer ${unknownToken}` }),
     Promise.all(
-      documentsOf(baseUrl).map(async ({ url, expected, isRare }) => {
-        return { url, expected, isRare, answer: await visit(url, runtime) }
-      }),
+      documentsOf(baseUrl).map(async (row) => Object.assign(row, { answer: await visit(row.url, runtime) })),
     ),
     askStream(baseUrl, runtime),
   ])

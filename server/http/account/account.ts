@@ -41,13 +41,10 @@ export function createAccountEndpoint(ports: LoginPorts): Endpoint {
   return createLoginEndpoint('account', ports, showConnections, takeForm)
 }
 
-/** A user who signed in to this page, in the browser with the CSRF value `binding`. */
-interface Owner {
-  session: AccountSession
-  binding: BrowserBinding
-}
+type Owner = NonNullable<ReturnType<typeof findOwner>>
 
-function findOwner({ request, ports: { cookies, signIn } }: LoginVisit): Owner | undefined {
+/** Finds the user who signed in to this page, in the browser with the CSRF value `binding`. */
+function findOwner({ request, ports: { cookies, signIn } }: LoginVisit) {
   const binding = cookies.csrf.read(request)
   const session = openAccountSession(cookies.account.read(request), binding, signIn)
   return session && binding !== undefined ? { session, binding } : undefined

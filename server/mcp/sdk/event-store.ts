@@ -1,12 +1,5 @@
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server'
 
-interface StoredEvent {
-  streamId: string
-  sequence: number
-  message: JSONRPCMessage
-  bytes: number
-}
-
 const eventLimits = { events: 256, bytes: 256 * 1024 }
 
 /**
@@ -18,7 +11,7 @@ const eventLimits = { events: 256, bytes: 256 * 1024 }
  * stream has nothing left is unknown. Ids are unique within the session only.
  */
 export function createEventStore(limits: { events: number; bytes: number } = eventLimits): EventStore {
-  let events: StoredEvent[] = []
+  let events: { streamId: string; sequence: number; message: JSONRPCMessage; bytes: number }[] = []
   let sequence = 0
 
   const streamOf = (eventId: string): string | undefined => {

@@ -6,13 +6,8 @@ import { withTrace, withTraceText } from './trace-meta.ts'
 import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
 import { createBoundedLabel, maxToolLabels } from '../bounded-label.ts'
 import { openProviders } from './providers.ts'
-import type {
-  OutgoingAnswer,
-  OutgoingMessage,
-  ReportFailure,
-  ServingContext,
-  Telemetry,
-} from './telemetry.ts'
+import type { ServingContext } from '@drawbridge/shared/trace-context.ts'
+import type { OutgoingAnswer, OutgoingMessage, ReportFailure, Telemetry } from './telemetry.ts'
 import { carrierOf, fail, type Measure, nowMs, TracedRequest } from './traced-request.ts'
 
 /** Seconds, as the conventions advise for `mcp.server.operation.duration`. */

@@ -8,7 +8,8 @@ import {
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { observeFetch } from '../operation-observer.ts'
 import { openTelemetry, telemetryProblems } from './telemetry-switch.ts'
-import type { ServingContext, Telemetry } from './telemetry.ts'
+import type { ServingContext } from '@drawbridge/shared/trace-context.ts'
+import type { Telemetry } from './telemetry.ts'
 
 const [server, client] = [2, 3]
 let collector: OtlpCollector

@@ -1,26 +1,9 @@
 import type { Reply } from '@drawbridge/shared/text-response.ts'
+import type { ServingContext } from '@drawbridge/shared/trace-context.ts'
 import type { Metrics } from '../metrics.ts'
 
 /** Reports a failed delivery to a collector. */
 export type ReportFailure = (event: 'telemetry_failed', fields: Record<string, unknown>) => void
-
-/** What a handler of `/mcp` is told, and tells. */
-export interface ServingContext {
-  id: string
-  report: (event: string, fields?: Record<string, unknown>) => void
-  /** Called with the message, once it is read and its caller is known. Returns the message for those who serve it. */
-  trace?: (incoming: TracedMessage) => unknown
-  /** Called when no call of the request is in progress any more: of a stream, at its end. */
-  callsOver?: () => void
-}
-
-/** A message or batch; `traceparent` is what its `_meta` says. */
-export interface TracedMessage {
-  message: unknown
-  traceparent: unknown
-  revision: string | undefined
-  sub: string | undefined
-}
 
 /** The parts of a request to an upstream that carry the trace on. */
 export interface OutgoingMessage {

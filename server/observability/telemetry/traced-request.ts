@@ -17,7 +17,7 @@ import { isKnownRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { logEvents } from '../log-event.ts'
 import { redactLine } from '../log-redaction.ts'
-import type { TracedMessage } from './telemetry.ts'
+import type { TracedMessage } from '@drawbridge/shared/trace-context.ts'
 import { type McpOperation, mcpOperation } from './trace-meta.ts'
 
 const propagator = new W3CTraceContextPropagator()

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { JWTPayload } from 'jose'
-import { type Identity, type LogoutNotice, ProviderError } from '../../core/session/session-provider.ts'
+import type { Identity, LogoutNotice } from '../../core/session/session-provider.ts'
 import { limitVouching, requireRules, textClaim } from '../jwt.ts'
 import type { ConnectToOidc } from './oidc-connection.ts'
 import { identityOfClaims } from './oidc-identity.ts'
@@ -78,25 +78,19 @@ export function createLogoutReader(
       requiredClaims: ['iat', 'jti', 'events'],
       clockTolerance: clockToleranceSeconds,
     })
-    const type = protectedHeader.typ?.toLowerCase()
-    const rule = types.has(type) ? brokenRule(payload, runtime.now()) : 'it has another type'
-    if (rule !== undefined) {
-      throw new ProviderError('invalid_token', `The logout token is refused: ${rule}.`)
-    }
-    const { jti, sub } = payload
-    return { id: String(jti), sub, sid: payload['sid'] as string | undefined }
+    const { iat = 0, jti, sub, nonce, sid } = payload
+    const rules = [
+      [types.has(protectedHeader.typ?.toLowerCase()), 'it has another type'],
+      [nonce === undefined, 'it has a nonce'],
+      [isLogout(payload), 'its event is not a logout'],
+      [textClaim(jti) !== undefined, 'jti is not a string'],
+      [iat >= runtime.now() - maxAgeSeconds, 'it is too old'],
+      [isOptionalText(sub) && isOptionalText(sid), 'sub or sid is not a string'],
+      [sub !== undefined || sid !== undefined, 'it names neither sub nor sid'],
+    ] as const
+    requireRules(payload, runtime.now(), rules, 'logout token')
+    return { id: String(jti), sub, sid: textClaim(sid) }
   }
-}
-
-function brokenRule(claims: JWTPayload, now: number): string | undefined {
-  const { iat = 0, jti, sub, nonce, sid } = claims
-  if (nonce !== undefined) return 'it has a nonce'
-  if (!isLogout(claims)) return 'its event is not a logout'
-  if (typeof jti !== 'string' || jti === '') return 'jti is not a string'
-  if (iat > now + clockToleranceSeconds) return 'iat is in the future'
-  if (iat < now - maxAgeSeconds) return 'it is too old'
-  if (!isOptionalText(sub) || !isOptionalText(sid)) return 'sub or sid is not a string'
-  return sub === undefined && sid === undefined ? 'it names neither sub nor sid' : undefined
 }
 
 function isLogout({ events }: JWTPayload): boolean {
@@ -104,5 +98,5 @@ function isLogout({ events }: JWTPayload): boolean {
 }
 
 function isOptionalText(claim: unknown): boolean {
-  return claim === undefined || (typeof claim === 'string' && claim !== '')
+  return claim === undefined || textClaim(claim) !== undefined
 }

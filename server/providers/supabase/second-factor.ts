@@ -37,13 +37,7 @@ export function factorsToAsk(
   return []
 }
 
-interface VerifiedFactor {
-  id: string
-  type: unknown
-  name: unknown
-}
-
-function verifiedFactors(body: unknown): VerifiedFactor[] {
+function verifiedFactors(body: unknown) {
   const user = isJsonObject(body) ? body['user'] : undefined
   const factors = isJsonObject(user) ? user['factors'] : undefined
   if (!Array.isArray(factors)) return []
@@ -53,7 +47,7 @@ function verifiedFactors(body: unknown): VerifiedFactor[] {
   )
 }
 
-function withLabels(factors: readonly VerifiedFactor[]): SecondFactor[] {
+function withLabels(factors: ReturnType<typeof verifiedFactors>): SecondFactor[] {
   const taken = new Set<string>()
   return factors.map(({ id, name }) => {
     const wanted = labelOf(name)

@@ -76,13 +76,7 @@ export function openPostgresDatabase(url: string): PostgresDatabase {
 
 type Outcome<Result> = { result: Result } | { failure: PostgresFailure; sent: boolean }
 
-interface Connections {
-  /** Runs `work` on a separate connection, and returns the failure if it fails. */
-  use<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Outcome<Result>>
-  close(): Promise<void>
-}
-
-function openConnections(address: PostgresAddress, password: string): Connections {
+function openConnections(address: PostgresAddress, password: string) {
   let pool: Promise<Pool> | undefined
   // A connection is suspect if it is as old as one that broke: a server that restarts drops them all. Suspects are not used again,
   // so that one restart costs one statement and not one per connection.
@@ -116,6 +110,7 @@ function openConnections(address: PostgresAddress, password: string): Connection
     }
   }
 
+  /** Runs `work` on a separate connection, and returns the failure if it fails. */
   async function use<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Outcome<Result>> {
     let client: PoolClient
     try {
@@ -138,7 +133,7 @@ function openConnections(address: PostgresAddress, password: string): Connection
 
   return {
     use,
-    close: () => (closed ??= pool ? pool.then((opened) => opened.end()) : Promise.resolve()),
+    close: (): Promise<void> => (closed ??= pool ? pool.then((opened) => opened.end()) : Promise.resolve()),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { type SqlDatabase, type Values } from '../sql/sql.ts'
 import { decodeText, encodeText } from '../sql/storable-text.ts'
 import type { SqliteWork } from './work.ts'
@@ -13,9 +13,9 @@ export interface SqliteDatabase extends SqlDatabase {
 
 /** Creates the {@link SqliteDatabase} on `database`. Each statement is prepared when it is used first. */
 export function createSqliteDatabase(database: DatabaseSync, work: SqliteWork): SqliteDatabase {
-  const prepared = new Map<string, Prepared>()
+  const prepared = new Map<string, ReturnType<typeof prepare>>()
 
-  function preparedOf(statement: string): Prepared {
+  function preparedOf(statement: string): ReturnType<typeof prepare> {
     const known = prepared.get(statement) ?? prepare(database, statement)
     prepared.set(statement, known)
     return known
@@ -49,14 +49,11 @@ function bound(value: Values[number]): string | number | null {
   return typeof value === 'string' ? encodeText(value) : (value ?? null)
 }
 
-interface Prepared {
-  sql: StatementSync
-  /** Which value each `?` stands for. */
-  order: readonly number[]
-}
-
-// By position, as the oldest supported Node misbinds numbered parameters. SQLite needs no types of parameters.
-function prepare(database: DatabaseSync, statement: string): Prepared {
+/**
+ * Prepares a statement; `order` says which value each `?` stands for. By position, as the oldest supported Node misbinds numbered
+ * parameters. SQLite needs no types of parameters.
+ */
+function prepare(database: DatabaseSync, statement: string) {
   const order: number[] = []
   const text = statement.replaceAll(/\$(\d+)(?:::\w+)?/g, (_, number: string) => {
     order.push(Number(number) - 1)

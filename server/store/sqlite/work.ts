@@ -136,14 +136,9 @@ function commitEach(batch: readonly QueuedWrite[], transaction: Transaction): vo
   }
 }
 
-interface Transaction {
-  beginReads(): void
-  begin(): void
-  commit(): void
-  rollback(): void
-}
+type Transaction = ReturnType<typeof createTransaction>
 
-function createTransaction(database: DatabaseSync): Transaction {
+function createTransaction(database: DatabaseSync) {
   const beginReads = database.prepare('BEGIN')
   // Takes the write lock at once, so that no step fails half-way for lack of it.
   const begin = database.prepare('BEGIN IMMEDIATE')

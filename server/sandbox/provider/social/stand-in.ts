@@ -1,7 +1,11 @@
 import { Hono } from 'hono'
-import { createHash } from 'node:crypto'
-import { html, rawHtml, type SafeHtml } from '@drawbridge/shared/html.ts'
+import { html } from '@drawbridge/shared/html.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
+import { alertGlyph } from '../../../http/pages/drawings.ts'
+import { layout, type PageView } from '../../../http/pages/layout.ts'
+import { createLook } from '../../../http/pages/look.ts'
+import { page } from '../../../http/response.ts'
+import { Languages } from '../../../texts/languages.ts'
 
 const codeSeconds = 60
 
@@ -47,11 +51,15 @@ export function createStandIn(
   // In memory: a code lives for a minute, and the real service's codes are not in our database either.
   const codes = new Map<string, { account: OfferedAccount; expiresAt: number }>()
   const routes = new Hono()
+  const appAccent = { light: '#1a56c4', dark: '#8ab4ff' }
+  const view = {
+    look: createLook({ appName: `Stand-in ${played.name}`, appAccent }),
+    language: new Languages().choose(null, null),
+  }
 
   routes.get('/authorize', (c) => {
     const state = c.req.query('state') ?? ''
-    const page = choicePage(played, `${url}/choose`, state)
-    return c.html(page.toString(), 200, pageHeaders)
+    return page(choicePage(view, played, `${url}/choose`, state), view)
   })
 
   routes.post('/choose', async (c) => {
@@ -88,71 +96,29 @@ export function createStandIn(
   }
 }
 
-const style = `
-:root{color-scheme:light dark;--paper:#f6f7f9;--card:#fff;--ink:#1c1f24;--soft:#565d68;--line:#d5d9e0;--accent:#1a56c4;--hover:#eef2fa;--note:#7a4b00;--note-paper:#fff4dc;--note-line:#ecd39b}
-@media(prefers-color-scheme:dark){:root{--paper:#101215;--card:#1a1d22;--ink:#eceff4;--soft:#a4adba;--line:#363c46;--accent:#8ab4ff;--hover:#232833;--note:#ffd88a;--note-paper:#2b230f;--note-line:#5c4a1c}}
-*{box-sizing:border-box}
-body{margin:0;min-height:100vh;min-height:100dvh;display:grid;place-items:center;padding:24px 16px;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-main{width:100%;max-width:400px;background:var(--card);border:1px solid var(--line);border-radius:16px;overflow:hidden;box-shadow:0 1px 2px rgb(0 0 0/.06),0 12px 32px -16px rgb(0 0 0/.25)}
-.note{margin:0;padding:10px 24px;font-size:13px;color:var(--note);background:var(--note-paper);border-bottom:1px solid var(--note-line)}
-.body{padding:28px 24px 24px}
-h1{margin:0 0 4px;font-size:24px;line-height:1.25;font-weight:600;letter-spacing:-.01em}
-.lead{margin:0 0 20px;color:var(--soft)}
-form{display:grid;gap:10px;margin:0}
-button{font:inherit;color:inherit;text-align:left;cursor:pointer;display:flex;align-items:center;gap:14px;width:100%;min-height:64px;padding:10px 14px;background:transparent;border:1px solid var(--line);border-radius:12px}
-button:hover{background:var(--hover);border-color:var(--accent)}
-button:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
-.face{flex:none;font-style:normal;width:40px;height:40px;border-radius:50%;display:grid;place-items:center;font-weight:600;color:#fff;background:#1f6f54}
-.face.b{background:#8a3b64}
-.who{min-width:0}
-.who b,.who span{display:block;overflow-wrap:anywhere}
-.who b{font-weight:600}
-.who span{font-size:14px;color:var(--soft)}
-@media(max-width:359px){.body,.note{padding-inline:14px}button{gap:10px;padding-inline:10px}.who span{font-size:13px}}
-button.deny{justify-content:center;min-height:44px;margin-top:6px;border-color:transparent;color:var(--accent);font-weight:600}
-`
-
-// In one piece, because its hash in the policy covers every space between the tags.
-const styleElement = rawHtml(`<style>${style}</style>`)
-
-/** Headers of the page. No `form-action`: browsers apply it to the redirects that lead back to any client. */
-const pageHeaders: Record<string, string> = {
-  'cache-control': 'no-store',
-  'content-security-policy':
-    `default-src 'none'; base-uri 'none'; frame-ancestors 'none'; ` +
-    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-}
-
-function choicePage({ name: service, accounts }: Played, chooseUrl: string, state: string): SafeHtml {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>Choose an account - stand-in ${service}</title>
-        ${styleElement}
-      </head>
-      <body>
-        <main>
-          <p class="note">Stand-in ${service} for development. No password, not the real one.</p>
-          <div class="body">
-            <h1>Choose an account</h1>
-            <p class="lead">to continue to the app that sent you here</p>
-            <form method="post" action="${chooseUrl}">
-              <input type="hidden" name="state" value="${state}" />
-              ${accounts.map(
-                ({ subject, name, email }, index) =>
-                  html`<button name="account" value="${subject}">
-                    <i class="face ${index % 2 === 1 && 'b'}" aria-hidden="true">${name.slice(0, 1)}</i>
-                    <span class="who"><b>Continue as ${name}</b><span>${email}</span></span>
-                  </button>`,
-              )}
-              <button class="deny" name="account" value="deny">Deny</button>
-            </form>
-          </div>
-        </main>
-      </body>
-    </html>`
+function choicePage(
+  view: PageView,
+  { name: service, accounts }: Played,
+  chooseUrl: string,
+  state: string,
+): string {
+  return layout(view, {
+    title: 'Choose an account',
+    bridge: 'raised',
+    gate: html`<h1>Choose an account</h1>
+      <p class="ask">to continue to the app that sent you here</p>
+      <p class="warning">
+        ${alertGlyph} <span>Stand-in ${service} for development. No password, not the real one.</span>
+      </p>`,
+    main: html`<form method="post" action="${chooseUrl}" class="court-inner">
+      <input type="hidden" name="state" value="${state}" />
+      ${accounts.map(
+        ({ subject, name, email }) =>
+          html`<button name="account" value="${subject}" class="button secondary">
+            <span>Continue as ${name}<br />${email}</span>
+          </button>`,
+      )}
+      <button name="account" value="deny" class="button plain">Deny</button>
+    </form>`,
+  })
 }
