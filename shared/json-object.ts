@@ -20,9 +20,14 @@ export function isExactNumber(value: unknown): boolean {
 
 /** Parses text that must be a JSON object; `undefined` for anything else. */
 export function parseJsonObject(text: string): JsonObject | undefined {
+  const value = parseJson(text)
+  return isJsonObject(value) ? value : undefined
+}
+
+/** Parses JSON text; `undefined` for anything else. */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : undefined
+    return JSON.parse(text) as unknown
   } catch {
     return undefined
   }

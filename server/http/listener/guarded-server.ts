@@ -57,11 +57,16 @@ export function createGuardedServer(
     latest.set(request.socket, response)
     return gate?.refuse(request) ?? formRefusalOf(request, gate, form)
   }
-  const handle: NodeHandler = (request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse, asksToContinue = false): void => {
     const refusal = refusalFor(request, response)
-    // Keep a connection that only gets refusals: accepting a new one would cost more than responding on it.
-    if (refusal) sendAnswer(response, refusal, { close: isUnsound(request, refusal) })
-    else void serve(withHost(request), response)
+    if (!refusal) {
+      if (asksToContinue) response.writeContinue()
+      void serve(withHost(request), response)
+      return
+    }
+    // Keep a connection that only gets refusals: accepting a new one would cost more than responding on it. The body may arrive although
+    // it was not requested (RFC 9110 section 10.1.1).
+    sendAnswer(response, refusal, { close: asksToContinue || isUnsound(request, refusal) })
   }
   const server = createServer(
     {
@@ -73,19 +78,15 @@ export function createGuardedServer(
       // A missing Host header gets our own response.
       requireHostHeader: false,
     },
-    handle,
+    (request, response) => handle(request, response),
   )
   server.maxConnections = limits.maxConnections
   // Node silently drops the headers above the limit: one more shows that there were too many.
   server.maxHeadersCount = maxHeaders + 1
   // Without a listener for `upgrade` Node serves the request as it is, in HTTP/1.1 (RFC 9110 section 7.8).
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    const refusal = refusalFor(request, response)
-    if (!refusal) response.writeContinue()
-    // The body may arrive although it was not requested (RFC 9110 section 10.1.1).
-    if (refusal) sendAnswer(response, refusal, { close: true })
-    else void serve(withHost(request), response)
-  })
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
+    handle(request, response, true),
+  )
   server.on('checkExpectation', (_request, response: ServerResponse) =>
     sendAnswer(response, expectationRefusal, { close: true }),
   )

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, type JsonObject, parseJson } from '@drawbridge/shared/json-object.ts'
 import { countMembers, type JsonStructure, structureOf } from '@drawbridge/shared/json-structure.ts'
 import {
   type JsonRpcId,
@@ -123,14 +123,6 @@ function respelt(object: unknown, names: readonly string[]): string[] {
 /** Folds non-ASCII letters that lower-case to ASCII too: the long s, the Kelvin sign. */
 function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase()
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 const openMethods: ReadonlySet<unknown> = new Set(['initialize', 'ping', 'server/discover', 'tools/list'])

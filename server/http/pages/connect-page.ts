@@ -5,7 +5,15 @@ import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import { bridgeNeeds, installBridge } from '@drawbridge/shared/published.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { copyButton, copyScript, copyScriptSource } from './copy-button.ts'
-import { type AppView, contentSecurityPolicy, gateList, layout, noteBox, type PageView } from './layout.ts'
+import {
+  type AppView,
+  contentSecurityPolicy,
+  gateList,
+  headingWith,
+  layout,
+  noteBox,
+  type PageView,
+} from './layout.ts'
 import type { Look } from './look.ts'
 
 /** Contents of the page that users see when they open the MCP endpoint in a browser. Every text is escaped. */
@@ -60,10 +68,7 @@ export function connectPage(view: ConnectView): string {
         [...view.publicTools].map((name) => html`<code>${name}</code>`),
       )}`,
     main: html`<section class="court-inner" aria-label="${texts.clients}">
-      <div class="heading">
-        <h2>${texts.oneClick}</h2>
-        <p class="quiet">${texts.oneClickNote}</p>
-      </div>
+      ${headingWith(texts.oneClick, texts.oneClickNote)}
       <p class="one-click">${linked.map(([, row]) => linkButton(row, view))}</p>
       <div class="heading later">
         <h2>${texts.others}</h2>

@@ -2,7 +2,6 @@ import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Language } from '../../texts/language.ts'
 import { fact, type PageView } from './layout.ts'
 import { hostName, quotedName } from './names.ts'
-import { timeAgo } from './when.ts'
 
 /**
  * A client in the list: its own name, and the host of its metadata document: as `host` if that is proven, as `describedBy` if any
@@ -99,4 +98,17 @@ function waitingItem(
       ${fact(texts.allowed, timeAgo(allowedAt, view.now, view.language))}
     </dl>
   </li>`
+}
+
+/** Renders roughly how long ago `at` was, both in epoch seconds. */
+export function timeAgo(at: number, now: number, language: Language): SafeHtml {
+  return html`<time datetime="${machineTime(at)}">${language.ago(at, now)}</time>`
+}
+
+export function dayTime(at: number, language: Language): SafeHtml {
+  return html`<time datetime="${machineTime(at)}">${language.date(at)}</time>`
+}
+
+function machineTime(at: number): string {
+  return new Date(at * 1000).toISOString()
 }

@@ -16,13 +16,14 @@ import { hostName, quotedName } from './names.ts'
 import {
   type ConnectedClient,
   connectionHead,
+  dayTime,
   formInput,
   permissionDetail,
+  timeAgo,
   type WaitingConnectionView,
   waitingList,
 } from './connection-list.ts'
 import { alertGlyph, checkGlyph } from './drawings.ts'
-import { dayTime, timeAgo } from './when.ts'
 
 export interface ConnectionView {
   id: string

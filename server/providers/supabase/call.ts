@@ -1,4 +1,4 @@
-import { isJsonObject } from '@drawbridge/shared/json-object.ts'
+import { isJsonObject, parseJson } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { fetchFromProvider, parseRetryAfter } from '../provider-response.ts'
 
@@ -57,14 +57,6 @@ export async function callGotrue(
   )
   const body = parseJson(await response.text())
   return response.ok ? { kind: 'success', body } : refusalOf(request, response, body, runtime.now())
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function refusalOf(request: GotrueRequest, response: Response, body: unknown, now: number): GotrueRefusal {

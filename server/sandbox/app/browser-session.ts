@@ -8,9 +8,8 @@ import {
   writeSessionCookies,
 } from '@drawbridge/shared/session-cookie/session-cookie.ts'
 import { refresh } from '../provider/api/auth-api.ts'
-import { sessionOf } from '../provider/api/bearer.ts'
+import { type AuthServices, type SessionBody, sessionOf } from '../provider/auth-services.ts'
 import { AuthError } from '../provider/auth-error.ts'
-import type { AuthServices, SessionBody } from '../provider/auth-services.ts'
 
 /** Four hundred days, the longest life browsers allow; the vendor's library uses the same. */
 const cookieSeconds = 34_560_000

@@ -2,9 +2,8 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { Hono, type Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
-import { sessionOf } from '../provider/api/bearer.ts'
+import { type AuthServices, sessionOf } from '../provider/auth-services.ts'
 import { AuthError } from '../provider/auth-error.ts'
-import type { AuthServices } from '../provider/auth-services.ts'
 
 const maxBodyBytes = 16 * 1024
 

@@ -3,6 +3,7 @@ import { type Context, Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
 import { hasVerifiedFactor, type Metadata } from '../accounts/account.ts'
 import {
+  authenticate,
   type AuthServices,
   describeSession,
   describeUser,
@@ -10,7 +11,6 @@ import {
   socialProviders,
   startSession,
 } from '../auth-services.ts'
-import { authenticate } from './bearer.ts'
 import { object, readJsonBody, text } from './json-body.ts'
 import { magicLink } from '../social/social-flow.ts'
 import { ssoProvider } from './sso-api.ts'

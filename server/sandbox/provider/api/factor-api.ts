@@ -1,8 +1,7 @@
 import { Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
 import { hasVerifiedFactor } from '../accounts/account.ts'
-import { type AuthServices, describeSession } from '../auth-services.ts'
-import { authenticate } from './bearer.ts'
+import { authenticate, type AuthServices, describeSession } from '../auth-services.ts'
 import { readJsonBody, text } from './json-body.ts'
 import { totpUri } from '../accounts/totp.ts'
 

@@ -3,8 +3,7 @@ import { Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
 import { type AuthServices, socialProviders } from '../auth-services.ts'
 import { signInByProfile } from '../accounts/identity.ts'
-import { chooseRedirectTarget } from '../social/redirect-target.ts'
-import type { SocialFlow } from '../social/social-flow.ts'
+import { chooseRedirectTarget, type SocialFlow } from '../social/social-flow.ts'
 import type { StandIn } from '../social/stand-in.ts'
 
 /** Maps a status to `error`, if that is not `server_error`. */

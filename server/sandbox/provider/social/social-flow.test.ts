@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { chooseRedirectTarget } from './redirect-target.ts'
+import { chooseRedirectTarget } from './social-flow.ts'
 
 const siteUrl = 'https://app.example.com'
 const rule = {
