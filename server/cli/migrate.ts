@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { storeName } from '../config/store-address.ts'
-import { askPostgres } from './doctor/postgres-check.ts'
-import { readSqliteSchema } from './doctor/sqlite-check.ts'
+import { askPostgres, readSqliteSchema } from './doctor/store-check.ts'
 import { openStore } from '../startup/open-store.ts'
 import { OperatorRefusal } from '../core/operator/operation.ts'
 import type { ServerConfig } from '../config/setting-table.ts'

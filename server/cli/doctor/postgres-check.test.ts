@@ -4,8 +4,7 @@ import { addGrant, grantSample } from '../../../tests/support/server/core/grant-
 import { type PostgresServer, startPostgres } from '../../../tests/support/server/postgres-server.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
-import { askPostgres, postgresChecks, type PostgresFacts } from './postgres-check.ts'
-import { checkStore } from './store-check.ts'
+import { askPostgres, checkStore, postgresChecks, type PostgresFacts } from './store-check.ts'
 
 let server: PostgresServer
 beforeAll(async () => {

@@ -12,8 +12,7 @@ import {
   start,
 } from '../../../tests/support/server/core/grant-sample.ts'
 import { findingsOf } from '@drawbridge/shared/terminal/check.ts'
-import { readSqlite, sqliteChecks } from './sqlite-check.ts'
-import { checkStore } from './store-check.ts'
+import { checkStore, readSqlite, sqliteChecks } from './store-check.ts'
 
 let folder: string
 let path: string

@@ -1,14 +1,19 @@
-import { fail, findingsOf, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
+import { type Checks, fail, findingsOf, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { generatedKid, storeName } from '../../config/store-address.ts'
 import { isLive } from '../../core/session/grant-pages.ts'
 import type { Store } from '../../core/store.ts'
 import { openStore } from '../../startup/open-store.ts'
-import { postgresMigrations } from '../../store/postgres/postgres-schema.ts'
-import { sqliteMigrations } from '../../store/sqlite/sqlite-schema.ts'
-import { askPostgres, postgresChecks } from './postgres-check.ts'
-import { readSqlite, sqliteChecks } from './sqlite-check.ts'
+import { postgresMigrations, readPostgresSchema } from '../../store/postgres/postgres-schema.ts'
+import { readSqliteVersion, sqliteMigrations } from '../../store/sqlite/sqlite-schema.ts'
+import { existsSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { nearestExisting } from '../../config/setting-file.ts'
+import { isReadByAll } from './file-check.ts'
+import { readPostgresFailure } from '../../store/postgres/error.ts'
+import { parsePostgresUrl } from '../../store/postgres/url.ts'
 
 /** Findings about the store. `isRunning`: a server uses it; undefined if unknown. */
 export interface StoreReport {
@@ -145,4 +150,136 @@ function checkSchema(found: number, newest: number): Outcome {
   return ok(
     found === 0 ? `No schema yet: ${next} creates it.` : `Schema ${found}: ${next} brings it to ${newest}.`,
   )
+}
+
+const littleBytes = 200_000_000
+const noBytes = 10_000_000
+// As in statfs(2): NFS, SMB, CIFS, SMB2.
+const networkFileSystems = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42])
+
+export interface SqliteFacts {
+  path: string
+  /** The nearest existing folder. */
+  folder: string
+  /** Undefined: the file does not exist. */
+  schema: number | undefined
+  /** True if a server has locked it. */
+  isRunning: boolean
+}
+
+/** Examines the file at `path`, which has passed `fileFaults`, and its folder. Creates nothing. */
+export function readSqlite(path: string): SqliteFacts {
+  const isThere = existsSync(path)
+  return {
+    path,
+    folder: nearestExisting(dirname(path)),
+    schema: isThere ? readSqliteSchema(path) : undefined,
+    isRunning: isThere && isClaimed(path),
+  }
+}
+
+export const sqliteChecks: Checks<SqliteFacts> = {
+  store({ path, schema, isRunning }) {
+    if (schema === undefined) return ok(`The first start creates ${path}.`)
+    return ok(`${path} can be read and written; ${isRunning ? 'a' : 'no'} server is running.`)
+  },
+  'store-mode': ({ path, schema }) =>
+    schema !== undefined && isReadByAll(path)
+      ? warn(
+          `Every user of this machine can read ${path}: who is connected, and hashes of tokens.`,
+          `chmod 600 ${path}*`,
+        )
+      : undefined,
+  'store-space'({ path, folder }) {
+    const { bavail, bsize } = statfsSync(folder)
+    const free = bavail * bsize
+    const size = free < 1e10 ? `${Math.floor(free / 1e6)} MB` : `${Math.floor(free / 1e9)} GB`
+    const text = `${size} free for ${path}`
+    if (free < noBytes) return fail(`${text}: the disk is full.`, 'Make room there.')
+    return free < littleBytes ? warn(`${text}.`, 'Make room there before it is full.') : ok(`${text}.`)
+  },
+  'store-network': ({ folder }) =>
+    networkFileSystems.has(statfsSync(folder).type)
+      ? warn(
+          `${folder} is on a network file system, where SQLite's locks may not hold.`,
+          'Use a local disk, or DRAWBRIDGE_STORE=postgres://... for several machines.',
+        )
+      : undefined,
+}
+
+/** Returns whether a server holds the lock beside the database. */
+function isClaimed(path: string): boolean {
+  if (!existsSync(`${path}.lock`)) return false
+  const lock = new DatabaseSync(`${path}.lock`, { readOnly: true, timeout: 0 })
+  try {
+    lock.prepare('SELECT count(*) FROM sqlite_schema').get()
+    return false
+  } catch {
+    return true
+  } finally {
+    lock.close()
+  }
+}
+
+/** Returns the schema version of the existing SQLite file at `path`. Throws for a file written by a newer Drawbridge. */
+export function readSqliteSchema(path: string): number {
+  // A read-only connection would leave the files of the write-ahead log behind.
+  const database = new DatabaseSync(path, { timeout: 5000 })
+  try {
+    database.exec('PRAGMA query_only = 1')
+    return readSqliteVersion(database)
+  } finally {
+    database.close()
+  }
+}
+
+export interface PostgresFacts {
+  url: string
+  server: string
+  synchronousCommit: string
+  isStandby: boolean
+  /** 0 without a schema of ours. */
+  schema: number
+}
+
+/**
+ * Queries the database at `url` on one connection, without changing anything. Rejects with a message without the password, also if this
+ * version cannot use the database.
+ */
+export async function askPostgres(url: string): Promise<PostgresFacts> {
+  const { Client } = await import('pg')
+  const client = new Client(parsePostgresUrl(url).pool)
+  // A broken connection also rejects the query.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('BEGIN READ ONLY')
+    const schema = await readPostgresSchema(client)
+    const { rows } = await client.query<Omit<PostgresFacts, 'url' | 'schema'>>(
+      `SELECT current_setting('server_version') AS server, current_setting('synchronous_commit') AS "synchronousCommit",
+         pg_is_in_recovery() AS "isStandby"`,
+    )
+    return { ...rows[0]!, url, schema }
+  } catch (error) {
+    throw readPostgresFailure(error, decodeURIComponent(new URL(url).password)).cause
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** Checks that the database can be used, and that commits survive a crash. */
+export const postgresChecks: Checks<PostgresFacts> = {
+  store({ url, server, isStandby }) {
+    const where = storeName({ kind: 'postgres', url })
+    return isStandby
+      ? fail(`${where} is a standby, which cannot be written.`, 'Set the address of the primary.')
+      : ok(`${where} answers, PostgreSQL ${server}.`)
+  },
+  'store-durability': ({ synchronousCommit }) =>
+    synchronousCommit === 'off'
+      ? fail(
+          'synchronous_commit is off: a crash can lose refresh tokens that are in use, which ends those connections.',
+          'ALTER DATABASE ... SET synchronous_commit = on',
+        )
+      : ok(`synchronous_commit is ${synchronousCommit}.`),
 }

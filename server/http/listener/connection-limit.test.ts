@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { connectionLimit } from './connection-limit.ts'
+import { connectionLimit } from './guarded-server.ts'
 
 const mebibyte = 1024 * 1024
 

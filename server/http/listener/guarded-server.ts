@@ -3,8 +3,9 @@ import type { Socket } from 'node:net'
 import { type RawAnswer, rawRefusal, sendAnswer, sendToSocket } from './raw-response.ts'
 import { formFaultOf, type FormRules } from '../request-fault.ts'
 import { type RequestFault, requestFaults } from '../error-table.ts'
-import { connectionLimit } from './connection-limit.ts'
 import { maxHeaderBytes, maxHeaders } from '../request-limits.ts'
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
 
 /** A refused body up to this size is read and dropped, so that the connection can be kept. */
 const maxDroppedBytes = 64 * 1024
@@ -193,4 +194,34 @@ function answerClientError(
   gate?.answered(request, fault.status)
   if (silent) socket.destroy()
   else sendToSocket(socket, refusalOf(fault))
+}
+
+/** More connections would only wait for a CPU. */
+const maxConnections = 8192
+/** Enough for one reverse proxy and the streams of a few users. */
+const minConnections = 128
+
+/** Memory available to the process, in bytes. */
+interface ProcessMemory {
+  /** Memory of the machine or, if that is less, of its container. */
+  total: number
+  /** Limit of the JavaScript heap. */
+  heap: number
+}
+
+/**
+ * Computes the maximum number of open connections: as many as can all send headers of the largest size without ending them before
+ * they use a quarter of the memory or half of the heap. At least 128, at most 8192.
+ */
+export function connectionLimit({ total, heap }: ProcessMemory = processMemory()): number {
+  const affordable = Math.floor(Math.min(total / 4, heap / 2) / maxHeaderBytes)
+  return Math.min(maxConnections, Math.max(minConnections, affordable))
+}
+
+function processMemory(): ProcessMemory {
+  const machine = totalmem()
+  // 0 without a limit; some systems report one larger than any machine.
+  const container = process.constrainedMemory()
+  const total = container > 0 ? Math.min(container, machine) : machine
+  return { total, heap: getHeapStatistics().heap_size_limit }
 }

@@ -2,7 +2,7 @@ import { isCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import { Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
 import { type AuthServices, socialProviders } from '../auth-services.ts'
-import { signInByProfile } from '../accounts/identity.ts'
+import { signInByProfile } from '../accounts/account.ts'
 import { chooseRedirectTarget, type SocialFlow } from '../social/social-flow.ts'
 import type { StandIn } from '../social/stand-in.ts'
 

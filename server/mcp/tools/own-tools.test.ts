@@ -5,9 +5,8 @@ import {
   providerOrigin,
   toolContextSample,
 } from '../../../tests/support/server/mcp/tool-fixture.ts'
-import { notesTools } from './notes-tools.ts'
+import { notesTools, whoamiTool } from './own-tools.ts'
 import { prepareTool } from './tool.ts'
-import { whoamiTool } from './whoami-tool.ts'
 
 let reported: unknown[]
 beforeEach(() => {

@@ -93,3 +93,21 @@ async function refusal(response: Response): Promise<CallToolResult> {
       )
   }
 }
+
+/** Shows the model which account it acts for. Works with every web app. */
+export const whoamiTool: ToolDeclaration = {
+  name: 'whoami',
+  title: 'Who am I',
+  description: 'Tells which account of the web app this connection acts as, and how it was authenticated.',
+  outputSchema: z.strictObject({
+    sub: z.string(),
+    email: z.string().optional(),
+    name: z.string().optional(),
+    credential: z.enum(['access_token', 'provider_token', 'session_cookie']),
+  }),
+  annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
+  call(_input, { user: { sub, email, name }, credential }) {
+    const identity = { sub, ...(email && { email }), ...(name && { name }), credential }
+    return textResult(`You are ${email ?? sub}.`, identity)
+  },
+}
