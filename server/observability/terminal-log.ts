@@ -5,7 +5,7 @@ import type { DestinationStream } from 'pino'
 import { logEvents } from './log-event.ts'
 
 /** The colour of a log line: `dim` for the least important. */
-export type LogColour = 'red' | 'yellow' | 'dim'
+type LogColour = 'red' | 'yellow' | 'dim'
 
 type Paint = (colour: LogColour, text: string) => string
 

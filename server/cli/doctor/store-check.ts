@@ -167,7 +167,11 @@ export interface SqliteFacts {
   isRunning: boolean
 }
 
-/** Examines the file at `path`, which has passed `fileFaults`, and its folder. Creates nothing. */
+/**
+ * Examines the file at `path`, which has passed `fileFaults`, and its folder. Creates nothing.
+ *
+ * @internal
+ */
 export function readSqlite(path: string): SqliteFacts {
   const isThere = existsSync(path)
   return {
@@ -178,6 +182,7 @@ export function readSqlite(path: string): SqliteFacts {
   }
 }
 
+/** @internal */
 export const sqliteChecks: Checks<SqliteFacts> = {
   store({ path, schema, isRunning }) {
     if (schema === undefined) return ok(`The first start creates ${path}.`)
@@ -267,7 +272,11 @@ export async function askPostgres(url: string): Promise<PostgresFacts> {
   }
 }
 
-/** Checks that the database can be used, and that commits survive a crash. */
+/**
+ * Checks that the database can be used, and that commits survive a crash.
+ *
+ * @internal
+ */
 export const postgresChecks: Checks<PostgresFacts> = {
   store({ url, server, isStandby }) {
     const where = storeName({ kind: 'postgres', url })

@@ -212,6 +212,8 @@ interface ProcessMemory {
 /**
  * Computes the maximum number of open connections: as many as can all send headers of the largest size without ending them before
  * they use a quarter of the memory or half of the heap. At least 128, at most 8192.
+ *
+ * @internal
  */
 export function connectionLimit({ total, heap }: ProcessMemory = processMemory()): number {
   const affordable = Math.floor(Math.min(total / 4, heap / 2) / maxHeaderBytes)
