@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 // Packages are packed from their own folders.
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
-/** As old as the sources of the output: files saved during a build are newer. */
+/** Has the time of the build's start, so that files saved during a build are newer. */
 const mark = 'server/dist/.built'
 
 /** Returns when a file below `path` was last changed, or one was added or removed, in milliseconds. */

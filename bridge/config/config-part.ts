@@ -11,7 +11,7 @@ import { version } from './version.ts'
 const keychainTimeoutMs = 2500
 
 const connectTimeoutMs = 10_000
-/** A sign-in without a limit would keep its port open for ever. */
+/** A sign-in without a limit would keep its port open forever. */
 const maxSignInMs = 86_400_000
 /** Time that a response waits for a sign-in, which then continues in the background. */
 const signInWaitMs = 1000

@@ -71,12 +71,12 @@ describe('the words of a command line', () => {
   )
 
   it('a command line loses no word', () => {
-    // Those that print the help or the version do nothing else.
+    // Flags that print the help or the version do nothing else.
     const text = string().filter((word) => !/^-([Vh]|-version|-help)/.test(word))
     const word = oneof(text, constantFrom(...settingFlags, '--', '--json', '--x=', '--=', '-'))
     assertProperty(
       property(array(word), (words) => {
-        // Where the last flag takes a value, it has one.
+        // Give the last flag a value if it takes one.
         const line = readWords([...words, 'x'], ['--json'])
         const kept = line.operands.length + Object.keys(line.flags).length + line.problems.length
         expect(kept).toBeGreaterThan(0)

@@ -33,7 +33,7 @@ export class CookieJar {
 
 const maxCookies = 50
 
-/** As much as browsers keep; more would only fill the head of the request. */
+/** The limit of browsers. More would only fill the head of the request. */
 const maxCharacters = 4096
 
 /** A name, a value and the attributes (RFC 6265 section 5.2), with no character that must not come back in a header. */

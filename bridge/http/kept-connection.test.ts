@@ -17,7 +17,7 @@ const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na'
 const get = (client: HttpClient, url: string): ReturnType<typeof exchange> =>
   exchange(client, url, { method: 'GET', body: undefined as never })
 
-/** Answers the first request of each connection; what happens at the second is told. */
+/** Answers the first request of each connection; `atSecond` says how the second ends. */
 async function serveOnce(seen: string[], atSecond: 'reset' | 'close'): Promise<TestServer> {
   return serveRaw((socket) =>
     onRequest(socket, (number, head) => {

@@ -14,7 +14,7 @@ interface FaultPlace {
 /** The proxy gave no tunnel; `cause` is why. `offered` is its `Proxy-Authenticate`, if it wants to know who the user is. */
 export class TunnelError extends Error {
   override readonly name = 'TunnelError'
-  /** undici tries again at once, and for ever, after errors with its own code for a closed socket. */
+  /** undici tries again at once, and forever, after errors with its own code for a closed socket. */
   readonly code = 'ERR_TUNNEL'
   readonly offered: string | undefined
 

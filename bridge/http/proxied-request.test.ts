@@ -29,7 +29,7 @@ interface Stage {
   server: TestServer
   proxy: TestProxy
   client: HttpClient
-  /** Of the server, as it is known beyond the proxy. */
+  /** The server's URL as known beyond the proxy. */
   url: string
 }
 

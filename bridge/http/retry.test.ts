@@ -30,7 +30,7 @@ const sendables = {
 const all = Object.keys(sendables)
 const reads = ['list', 'initialize', 'listen', 'notice', 'GET', 'DELETE']
 
-/** Who goes again after each ending, and how often. */
+/** The requests that are sent again after each ending, and how often. */
 const table: Record<Ending, { again: readonly string[]; times: number }> = {
   unsent: { again: all, times: Infinity },
   never_there: { again: [], times: 0 },

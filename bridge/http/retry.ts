@@ -40,7 +40,7 @@ const rules = {
   unavailable: { executed: 'maybe', times: Infinity },
   /** 429. */
   rate_limited: { executed: 'no', times: Infinity },
-  /** 401, or 403 for want of scope: the token can be replaced. */
+  /** 401, or 403 for lack of scope: the token can be replaced. */
   token_refused: { executed: 'no', times: 3 },
   /** Only a person can end the refusal. */
   sign_in_needed: { executed: 'no', times: 2 },
@@ -157,7 +157,7 @@ export class StreamWaits {
   }
 
   /**
-   * Waits as long as the server asked for, though neither none for ever nor hours; else longer after each failure.
+   * Waits as long as the server asks, within bounds; otherwise longer after each failure.
    * A server whose streams are empty and end at once gets a request every few seconds, whatever it asks for.
    */
   async wait(runtime: Pick<Runtime, 'sleep' | 'randomBytes'>, signal: AbortSignal): Promise<void> {

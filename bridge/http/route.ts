@@ -85,7 +85,7 @@ const socketOptions = { keepAliveInitialDelay: 30_000, autoSelectFamilyAttemptTi
 
 /**
  * Opens connections directly, or through `proxy`: by CONNECT for https, in absolute form for http. The number of connections is
- * not limited: requests would wait for ever behind open streams.
+ * not limited: requests would wait forever behind open streams.
  */
 export function createDispatcher(
   { connectTimeoutMs: timeout }: NetworkConfig,

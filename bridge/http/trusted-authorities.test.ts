@@ -69,7 +69,7 @@ describe('a handshake', () => {
 })
 
 describe('authorities of the process', () => {
-  /** What a new process with that environment says to the server with the certificate `valid`. */
+  /** Sends a request to the server with the certificate `valid` from a new process with that environment; returns its output. */
   async function sendOnce(environment: Record<string, string>, ca: string | undefined): Promise<string> {
     const server = await serve('valid')
     const script = fileURLToPath(new URL('../../tests/support/bridge/http/send-once.ts', import.meta.url))

@@ -30,7 +30,7 @@ export interface LaunchFlag {
   value?: string
 }
 
-/** Whose file receives an entry: the user's, or a project's, which others may get through git. */
+/** The owner of the file: the user, or a project, whose file others may get through git. */
 export type Scope = 'user' | 'project'
 
 /** A client's own program, whose commands change the user's configuration. Arguments are passed as they are, without a shell. */

@@ -28,7 +28,7 @@ const legacyMemory: ServerMemory = { era: 'legacy', transport: 'http', at: now }
 /** The versions that reach a server of 2025 only. */
 const earlier = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 
-/** What a client of 2026-07-28 is told before a server that lacks this revision. */
+/** The error for a client of 2026-07-28 before a server that lacks this revision. */
 const unsupported = { code: -32_022, data: { supported: earlier, requested: '2026-07-28' } }
 
 describe('the revisions of a client and a server', () => {

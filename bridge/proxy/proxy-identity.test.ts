@@ -118,7 +118,7 @@ describe.each(pairs)('a %s client of a %s server', (...pair) => {
     let isClosed = false
     gone?.response.once('close', () => (isClosed = true))
     cancel(cancelled)
-    // Of 2025-11-25 the notice tells the server, of 2026-07-28 the end of the connection.
+    // In 2025-11-25 a notification cancels at the server, in 2026-07-28 the end of the connection.
     const isTold = (): boolean => to.methods().includes('notifications/cancelled')
     await expect.poll(() => (pair[1] === 'legacy' ? isTold() : isClosed)).toBe(true)
     for (const asked of calls)
@@ -180,7 +180,7 @@ it('a call is sent once when the server falls silent, in each pair of revisions'
       era: server,
       handle({ body: { method }, response }) {
         if (method === 'tools/call') made += 1
-        // What the bridge asks to find out whether anybody is there.
+        // The bridge's own requests to find out whether the server is up.
         else if (made > 0) response.destroy()
         return made > 0
       },

@@ -80,7 +80,7 @@ function create(
   return { ask, notify, sent, allow, pending, acceptAfter, opening: step.opening }
 }
 
-/** What is answered long before `callWaitMs` is over. */
+/** Resolves with an answer that comes long before `callWaitMs` is over. */
 function soon(answer: Promise<Json>): Promise<Json> {
   const late = delay(5000, undefined, { ref: false }).then(() => Promise.reject(new Error('It waits.')))
   return Promise.race([answer, late])

@@ -28,7 +28,7 @@ function start(input: PassThrough, output: Writable): Heard {
   return heard
 }
 
-/** Whether a stream that took no more takes more soon. */
+/** Resolves with whether a full stream accepts more soon. */
 async function hasRoom(input: PassThrough): Promise<boolean> {
   for (let turn = 0; turn < 5 && input.writableNeedDrain; turn += 1)
     await new Promise((resolve) => setImmediate(resolve))

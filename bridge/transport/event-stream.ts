@@ -10,7 +10,7 @@ export interface StreamEvent {
   data: Buffer
 }
 
-/** How far an event stream was read. */
+/** The position up to which an event stream was read. */
 export interface EventStreamEnd {
   /** The id of the last event; undefined without one that fits in a header. */
   lastEventId: string | undefined

@@ -15,7 +15,7 @@ import { FallbackTransport, type TransportKind, type TransportOrder } from './se
 let server: Remote
 let harness: TransportHarness
 let stream: ServerResponse | undefined
-/** What the server says to a POST of Streamable HTTP, and to a GET. */
+/** The server's answers to a POST of Streamable HTTP, and to a GET. */
 let [post, get]: ((request: Received) => void)[] = []
 let asked: string[]
 

@@ -94,7 +94,7 @@ export class ServerRequests {
 
   async #attempt(request: ServerRequest, authorization: string | undefined): Promise<HttpResponse> {
     const { http, runtime } = this.ports
-    // Of two headers with one name, the later is sent.
+    // The later of two headers with one name is sent.
     const headers = {
       ...this.config.headers,
       ...request.headers,

@@ -24,7 +24,7 @@ import {
   sessionJson,
 } from '../../tests/support/extension/core/session-fixture.ts'
 
-/** Whatever is in the jar, the popup shows exactly one screen per reading. */
+/** The popup shows exactly one screen per reading for any jar. */
 async function viewsOf(browser: MemoryBrowser): Promise<PopupView[]> {
   const views: PopupView[] = []
   const popup = new Popup(browser, (view) => views.push(view))

@@ -2,7 +2,7 @@ import { zipSync, type Zippable } from 'fflate'
 
 /** A file of an archive. */
 export interface ZipEntry {
-  /** With `/` between its parts, and none at the start. */
+  /** Parts are separated by `/`; none at the start. */
   name: string
   content: Buffer
   isExecutable?: boolean

@@ -13,7 +13,7 @@ export function toolsText(
     config.tools === undefined
       ? names.slice(0, 1).join('') + (names.length > 1 ? ` and ${names.length - 1} more` : '')
       : `${config.tools}: ${count(names.length, 'tool')}`
-  // Those of all tools, with `mcp`, which every client asks for.
+  // The scopes of all tools, with `mcp`, which every client requests.
   const scopeCount = Object.keys(scopes).length + 1
   return `${counted}${register ? ' and what it registers' : ''}, ${count(scopeCount, 'scope')}`
 }

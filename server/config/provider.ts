@@ -38,7 +38,7 @@ export interface ProviderTraits {
   brokenRules(context: RuleContext): BrokenRule[]
 }
 
-/** What every provider outside of this process needs. */
+/** Settings that every provider outside of this process needs. */
 const neededAnyway: Settings = {
   appUrl: 'where people create their accounts.',
   secretKeys: 'what seals the sessions; make one with: drawbridge-server keys generate',

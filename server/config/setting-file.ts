@@ -200,7 +200,7 @@ function mayWrite(path: string): boolean {
   }
 }
 
-/** By its first bytes. An empty file counts: a server that was killed while starting leaves one. */
+/** Recognized by its first bytes. An empty file counts: a server that was killed while starting leaves one. */
 function isSqlite(path: string): boolean {
   const mark = Buffer.from('SQLite format 3\0')
   const head = Buffer.alloc(mark.length)

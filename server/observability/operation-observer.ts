@@ -2,7 +2,7 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Store } from '../core/store.ts'
 import type { Metrics } from './metrics.ts'
 
-/** What is told of finished operations: metrics, telemetry or both. */
+/** Receives finished operations: metrics, telemetry or both. */
 export type OperationObserver = Pick<Metrics, 'storeCall' | 'outgoingCall'>
 
 /** Joins observers into one; undefined if there is none. */

@@ -1,6 +1,6 @@
 /**
  * Turns every line end of an event stream into LF, piece by piece: LF, CRLF and CR alone end a line (HTML, event streams). A parser that
- * waits after a CR for an LF would hold the last event back for ever.
+ * waits after a CR for an LF would hold the last event back forever.
  */
 export function lineEndings(): (piece: string) => string {
   let isAfterCr = false

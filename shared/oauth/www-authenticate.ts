@@ -51,7 +51,7 @@ function readElement(reader: HeaderReader, challenges: AuthenticateChallenge[]):
   const params = new Map<string, string>()
   challenges.push({ scheme: scheme.toLowerCase(), params })
   reader.take(optionalSpace)
-  // A token68 is none: its equals signs stand at its end, where no value follows.
+  // A token68 is not a parameter: its equals signs come last, with no value after them.
   readParameter(reader, params)
 }
 

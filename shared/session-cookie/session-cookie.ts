@@ -12,7 +12,7 @@ export { staleSessionCookies, writeSessionCookies } from './session-cookie-write
  */
 export type InvalidSessionReason = 'too-large' | 'no-access-token' | 'missing-chunk' | 'malformed'
 
-/** The session in a cookie jar, or why there is none. */
+/** The session in a cookie jar, or the reason for its absence. */
 export type SessionCookieReading =
   | { kind: 'session'; accessToken: string; expiresAt: number | undefined; expired: boolean }
   | { kind: 'absent' }

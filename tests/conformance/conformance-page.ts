@@ -7,7 +7,7 @@ import { type DocumentName, documents, type Proof, readTitle } from './section.t
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const testFiles = '{shared,server,bridge,extension,tests}/**/*.test.ts'
 
-/** What is shown by the official suite of the Model Context Protocol, beside the tests. */
+/** The proof by the official suite of the Model Context Protocol, in addition to the tests. */
 const suiteProof: Proof = {
   file: 'scripts/conformance.ts',
   title: 'passes every scenario that the official suite requires, through the gate',

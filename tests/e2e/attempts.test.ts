@@ -73,7 +73,7 @@ const behind =
   (name: string): Promise<void> =>
     connect(name, fault)
 
-/** What happens to a client, how far it comes, and what the operator is told. */
+/** Faults of a client's connection, the step that it reaches, and the advice to the operator. */
 const stories: readonly [
   what: string,
   happens: (name: string) => Promise<void>,

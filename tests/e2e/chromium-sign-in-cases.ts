@@ -11,7 +11,7 @@ let server: ServerProcess
 let phone: Phone
 let mailbox: Mailbox
 
-/** Sign in on the page that the phone shows, and return the email address of who is signed in then. */
+/** Sign in on the page that the phone shows, and return the email address of the signed-in user. */
 const methods = {
   'a password': async (person: Person): Promise<string> => {
     await signInOn(phone, person)

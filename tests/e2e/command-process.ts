@@ -38,7 +38,7 @@ async function run(
   return { code: code as number | null, stdout, stderr }
 }
 
-/** What a command beside a server is given besides its words; its clock is that many seconds ahead. */
+/** Options of a command beside a server; its clock is that many seconds ahead. */
 export interface CommandOptions {
   settings?: ServerSettings
   aheadSeconds?: number

@@ -24,7 +24,7 @@ interface AddressedMail extends ReceivedMail {
 
 const maxWaitMs = 10_000
 
-/** Receives by SMTP on `port` of this computer. Whatever name a sender gives, it may send. */
+/** Receives by SMTP on `port` of this computer. Accepts any sender. */
 export async function openMailSink(port: number): Promise<Mailbox & { port: number }> {
   const mails: AddressedMail[] = []
   const accept = callbackify(

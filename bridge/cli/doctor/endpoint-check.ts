@@ -10,7 +10,7 @@ import { failed } from './finding.ts'
 
 export type EndpointFacts = Awaited<ReturnType<typeof askEndpoint>>
 
-/** Asks for the first response of a server to a client without a token, or why there is none; `namesSignIn` if it names an authorization server. */
+/** Returns a server's first response to a client without a token, or the reason for its absence; `namesSignIn` if it names an authorization server. */
 export async function askEndpoint(config: BridgeConfig, ports: OAuthPorts) {
   const headers = Object.entries(config.proxy.headers).filter(
     ([name]) => name.toLowerCase() !== 'authorization',

@@ -37,9 +37,9 @@ interface Listing {
   opened?: JsonObject | undefined
   /** The last response, of `tools/list` unless the server has no tools; undefined: none in time. */
   listed?: JsonObject | undefined
-  /** What the proxy reported. */
+  /** The reports of the proxy. */
   failure?: unknown
-  /** What the proxy has learned about the server. */
+  /** The proxy's memory of the server. */
   memory: ServerMemory | undefined
 }
 

@@ -20,7 +20,7 @@ interface ObservedRequest {
   response: HttpResponse | undefined
 }
 
-/** Wraps a client: every request that it sends is told to `observe`, in the order of the responses. */
+/** Wraps a client to report every request to `observe`, in the order of the responses. */
 export function observedClient(http: HttpClient, observe: (seen: ObservedRequest) => void): HttpClient {
   return {
     async send(request) {

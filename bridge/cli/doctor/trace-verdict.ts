@@ -12,7 +12,7 @@ export interface TracedStep {
   /** Identifies the request in the server's log. */
   request_id: string | null
   duration_ms: number
-  /** Of a failed step: expected and actual responses. */
+  /** The expected and actual responses of a failed step. */
   detail?: string
 }
 

@@ -50,7 +50,7 @@ interface Outcome {
 
 /**
  * Shows a plan, carries it out once the user agrees, and prints what was done. Without a terminal it does not ask, as only
- * our own entry changes. Another entry of the name is replaced with `--force` only. `nextSteps` are told unless nothing has changed.
+ * our own entry changes. Another entry of the name is replaced with `--force` only. `nextSteps` are printed unless nothing has changed.
  */
 export async function carryOut(
   plan: Plan,

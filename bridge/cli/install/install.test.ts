@@ -44,7 +44,7 @@ interface RunOptions {
   options?: CommandOptions
   environment?: Record<string, string>
   json?: boolean
-  /** What a person in front of a terminal types. */
+  /** The answer that a user types in a terminal. */
   answer?: string
   place?: Partial<InstallPlace>
   command?: 'install' | 'uninstall'

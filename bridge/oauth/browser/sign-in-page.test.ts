@@ -34,7 +34,7 @@ function begin(changes: Partial<OAuthConfig> = {}, previous?: Credential): SignI
 
 async function signIn(previous?: Credential, changes: Partial<OAuthConfig> = {}) {
   const trial = begin(changes, previous)
-  // The test wants to see whatever ends the sign-in before a prompt.
+  // The test expects any failure before a prompt.
   const prompt = await Promise.race([trial.prompt, trial.done.then(() => undefined)])
   const arriving = visit(prompt?.url ?? '')
   const credential = await trial.done

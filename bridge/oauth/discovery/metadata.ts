@@ -16,7 +16,7 @@ import { quoteServerText } from '../server-text.ts'
 import { coversServer, isSafeUrl } from './server-url.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
-/** A metadata document, or why the last candidate was rejected; neither when there is none. */
+/** A metadata document, or the reason why the last candidate was rejected; neither if none exists. */
 export interface FoundMetadata<Document> {
   metadata: Document | undefined
   fault: string | undefined

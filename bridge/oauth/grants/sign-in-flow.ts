@@ -135,7 +135,7 @@ function credentialOf(
   { metadata, resource, askedFor }: DiscoveredServer,
   { config, runtime }: OAuthContext,
 ): Credential {
-  // Where the server takes the document, nothing is registered unless it was refused.
+  // A registration at a server that accepts documents means that it refused ours.
   const isRefused = client.origin === 'dynamic' && takesDocument(metadata, config)
   const quirks = { ...known, ...(isRefused && { refusesDocument: config.clientMetadataUrl }) }
   return {

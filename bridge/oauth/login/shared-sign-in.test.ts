@@ -222,7 +222,7 @@ describe('who follows a sign-in', () => {
       expect(await faultOf(first.done)).toBe(fault)
       await expect(second.done).rejects.toMatchObject({ fault, message: 'Access was denied.' })
       expect(follower.asked).toBe(0)
-      // That belonged to the earlier sign-in, not to the next one.
+      // The link belonged to the earlier sign-in, not to the next one.
       const third = login(follower).signIn()
       await third.prompt
       follower.answer()

@@ -67,7 +67,7 @@ function accountOf(tokens: IssuedTokens | undefined): string | undefined {
   return undefined
 }
 
-/** As long as an email address may be (RFC 5321 section 4.5.3.1). */
+/** The longest valid email address (RFC 5321 section 4.5.3.1). */
 const maxAccountLength = 320
 
 /** Returns the server's error code, or a sentence of ours. */

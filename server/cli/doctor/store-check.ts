@@ -21,7 +21,7 @@ export interface StoreReport {
   isRunning: boolean | undefined
 }
 
-/** What the store is checked against. */
+/** The settings to check the store against. */
 export interface StoreUse {
   /** The key ring; undefined: it cannot be read. */
   kids: readonly string[] | undefined

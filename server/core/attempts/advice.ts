@@ -3,7 +3,7 @@ import type { StepRecord } from './attempt.ts'
 
 const doctor = 'Run drawbridge-server doctor'
 
-/** What to look at when nothing came after this step. */
+/** The advice if nothing followed this step. */
 const afterStep: Readonly<Record<AttemptStep, (seen: StepRecord) => string>> = {
   challenge: () =>
     `The program was asked to sign in and never asked where. Either it does not support OAuth, or the WWW-Authenticate header of the 401 does not reach it. ${doctor}: keeps-headers.`,
@@ -27,7 +27,7 @@ const afterStep: Readonly<Record<AttemptStep, (seen: StepRecord) => string>> = {
   list: () => 'The client is connected.',
 }
 
-/** What to look at when this step was refused. */
+/** The advice if this step was refused. */
 const refused: Readonly<Record<AttemptStep, string>> = {
   challenge:
     'A request to /mcp without a token was refused. Check BASE_URL, ALLOWED_ORIGINS, and the Host header that the proxy sends.',
@@ -48,7 +48,7 @@ const refused: Readonly<Record<AttemptStep, string>> = {
   list: 'The tools could not be listed. The log has the error under this request id.',
 }
 
-/** What to look at for a refusal of this kind, whatever the step. */
+/** The advice for a refusal of this kind at any step. */
 const refusedFor: Readonly<Record<string, string>> = {
   foreign_browser:
     'The browser did not send the cookie of the sign-in page back. It blocks cookies, or the page was opened at an address other than BASE_URL.',

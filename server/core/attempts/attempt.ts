@@ -19,7 +19,7 @@ export interface StepRecord {
   grantId?: string | undefined
 }
 
-/** What an event says of a client that connects. */
+/** The facts of an event about a connecting client. */
 export interface EventMeaning {
   shows?: 'call' | 'client' | 'code_entered' | 'signed_in' | 'token' | 'waits' | undefined
   /** A request was refused: the field with the reason, or true if the event's name is the reason. */

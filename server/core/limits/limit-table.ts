@@ -30,7 +30,7 @@ export const userCodes: AttemptRule = {
   everyone: { max: 600, windowSeconds: 600 },
 }
 
-/** Of `max` half is open to one site. Protects the provider's limit for this server, so successful sign-ins count too. */
+/** One site may use half of `max`. Protects the provider's limit for this server, so successful sign-ins count too. */
 export const signInsOfMinute = (max: number): AttemptRule => ({
   kind: 'sign-in',
   perAddress: { max: max / 2, windowSeconds: 60 },
@@ -65,10 +65,10 @@ export const providerCalls = (signInsPerMinute: number): Budget => ({
 export const emailCodesOfDay: Budget = { max: 100, windowSeconds: 86_400 }
 
 export const emailSendsOfAccount: Budget = { max: 5, windowSeconds: 3600 }
-/** As long as GoTrue waits by default. */
+/** The default pause of GoTrue. */
 export const emailPause: Budget = { max: 1, windowSeconds: 60 }
 
-/** Of one address. A hosted assistant's users share few; behind an untrusted proxy all are unknown. */
+/** Per address. A hosted assistant's users share few; behind an untrusted proxy all are unknown. */
 export const registrations = { max: 60, windowSeconds: 3600, hostedFactor: 10, unknownFactor: 100 }
 
 /** Bytes of a message at `/mcp` that cost as much as one call. */

@@ -18,7 +18,7 @@ import {
 } from './operation.ts'
 
 const maxListed = 10_000
-/** Of the date in {@link timeText}. */
+/** Length of the date in {@link timeText}. */
 const dayLength = 10
 
 /** One client as shown to operators. Contains no secrets. */

@@ -54,7 +54,7 @@ interface OperationRoute {
   id: string
   /** Method and path, with `{name}` for each path parameter. */
   request: `${'GET' | 'POST' | 'DELETE'} /${string}`
-  /** That of the operation if omitted. */
+  /** Default: the operation's. */
   summary?: string
   /** Describes the response. The description of the operation's result if omitted. */
   result?: string
@@ -93,7 +93,7 @@ type OperatorSetting =
 
 export type Colour = (colour: 'green' | 'yellow' | 'red' | 'dim', text: string) => string
 
-/** What a command prints for people: a text on stdout, and notes on stderr. */
+/** The output of a command for people: a text on stdout, and notes on stderr. */
 export interface Printed {
   text: string
   notes?: readonly string[]

@@ -29,7 +29,7 @@ export function userOf(identity: Identity, providerIssuer: string): User {
   }
 }
 
-/** What a user allowed one client: the "MCP session" of the requirement. Ends at `expiresAt` (epoch seconds), fixed at sign-in. */
+/** A user's permission for one client: the "MCP session" of the requirement. Ends at `expiresAt` (epoch seconds), fixed at sign-in. */
 export interface Grant {
   id: string
   user: User

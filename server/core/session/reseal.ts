@@ -14,7 +14,7 @@ export interface SealedSessionStore {
   ): Promise<StoredProviderSession[]>
 }
 
-/** As for a refresh: after this time the right to write expires. */
+/** Same as for a refresh. The right to write expires after this time. */
 const leaseSeconds = 15
 /** Concurrent sessions: enough to share commits, few enough not to starve the servers. */
 const width = 64

@@ -11,7 +11,7 @@ interface PendingSignIn {
   id: string
   /** Hash of the CSRF cookie: only the browser that began may continue. */
   bindingHash: string
-  /** What the next step needs, as {@link sealPending} seals it. */
+  /** The data of the next step, as {@link sealPending} seals it. */
   sealed: string
   expiresAt: number
 }

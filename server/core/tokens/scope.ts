@@ -20,7 +20,7 @@ export const reservedScopes: readonly string[] = [
 /** The scopes of this server in a fixed order, and rules for them. Scope strings are joined by single spaces, as on the wire. */
 export class ScopeCatalogue {
   readonly #labels: ReadonlyMap<string, string>
-  /** Whose tools the tool scope is for; undefined: this server's own. Those of others need not act as the user. */
+  /** The owner of the tools that the tool scope is for; undefined: this server. Tools of others need not act as the user. */
   readonly toolsOf: string | undefined
   /** Listed in protected resource metadata. `offline_access` never is (MCP 2026-07-28 authorization). */
   readonly resource: readonly string[]

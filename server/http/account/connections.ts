@@ -9,7 +9,7 @@ import type { ConnectedClient } from '../pages/connection-list.ts'
 
 /** Maximum grants read or ended at once. */
 const pageSize = 200
-/** For a user with more grants, most of them ended, the rest is ignored. */
+/** Grants beyond this are ignored; most of so many have ended. */
 const maxRecords = 10_000
 
 /** Returns every grant of a user that was not deleted yet, live or not. */

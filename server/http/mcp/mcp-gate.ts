@@ -20,7 +20,7 @@ import { judgeOrigin, mayUseCookie } from '../middleware/guards.ts'
 import type { PublicUrls } from '../public-urls.ts'
 
 const maxBodyBytes = 4 * 1024 * 1024
-/** For requests without a credential, which no user is accountable for. */
+/** For anonymous requests, for which no user is accountable. */
 const maxOpenBodyBytes = 256 * 1024
 
 export interface McpPorts {

@@ -92,7 +92,7 @@ export interface AppView {
   look: Look
   appName: string
   appUrl: string
-  /** Where accounts are created, if that is not the first page of the app. */
+  /** The page that creates accounts, if not the app's first. */
   signUpUrl?: string | undefined
   links?: PageLinks | undefined
 }

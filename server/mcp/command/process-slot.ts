@@ -78,7 +78,7 @@ export class ProcessSlot implements ProcessClients {
   /** The last caller, against whom a death of the process is counted too. */
   latestCaller: string | undefined
   readonly #calls = new Set<OpenCall>()
-  /** What a session has asked of its process, and the next process has to be asked too. */
+  /** Settings that a session has sent to its process, to be repeated to the next process. */
   readonly #repeated = new Map<string, Pick<JsonRpcRequest, 'method' | 'params'>>()
   #greeted: GreetedProcess | undefined
   #isServed = false

@@ -30,7 +30,7 @@ export interface UpstreamRequest {
   mayBeSilent: boolean
 }
 
-/** As many as there may be streams of notifications, and as many again for everything else. Further requests wait. */
+/** The maximum of notification streams, and as many again for everything else. Further requests wait. */
 const maxConnections = 2 * subscriptionLimits.total
 
 /** Called for each request, and may change it. `answered` is called when the response begins, or without one on failure. */

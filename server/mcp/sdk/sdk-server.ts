@@ -34,7 +34,7 @@ import type { RegisterKit } from '../tools/tool-module.ts'
 /** Creates SDK servers with everything the module offers, each for one message or one session. */
 export interface ServerFactory {
   create(serving: ServingContext): McpServer
-  /** As `has` of an `McpEndpoint`. Of resources and prompts nothing is known before they are asked for. */
+  /** As `has` of an `McpEndpoint`. Resources and prompts are unknown until requested. */
   has(call: Call): boolean | undefined
 }
 
@@ -176,7 +176,7 @@ interface GuardedTools {
   scopes: ReadonlyMap<string, string | undefined>
   /** The names of all tools that were ever registered. */
   names: ReadonlySet<string>
-  /** Those of this server. */
+  /** This server's own. */
   own: ReadonlySet<string>
   publicTools: ReadonlySet<string>
   /** Whether the module may register more for callers who have signed in. */

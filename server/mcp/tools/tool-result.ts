@@ -12,7 +12,7 @@ export function toolError(text: string): CallToolResult {
 
 const failures = new WeakSet<object>()
 
-/** What the client is told of an error whose details are in the log. */
+/** The message to the client for an error whose details are in the log. */
 export const failureText =
   'failed on the server. Try again; if it keeps failing, tell the operator of the server.'
 

@@ -159,7 +159,7 @@ interface AuditLine extends AnyValueMap {
   event: string
 }
 
-/** By the numbers of the log. */
+/** Severities by the level numbers of the log. */
 const severities: Readonly<Record<number, { severityNumber: number; severityText: string }>> = {
   20: { severityNumber: 5, severityText: 'DEBUG' },
   30: { severityNumber: 9, severityText: 'INFO' },

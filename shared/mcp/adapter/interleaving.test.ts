@@ -14,7 +14,7 @@ import {
 import type { Adapter } from './ports.ts'
 
 /**
- * Whatever the order of calls, questions, answers, failures and cancellations: no id is answered twice, each one is answered
+ * In any order of calls, questions, answers, failures and cancellations no id is answered twice, each one is answered
  * once unless it was cancelled, and a cancelled one is not answered after its cancellation.
  */
 
@@ -27,7 +27,7 @@ const kinds = [...frequent, ...frequent, 'finish', 'fail', 'break', 'cancel', 'w
 
 const step = record({
   what: constantFrom(...kinds),
-  /** Picks among whatever there is at that moment. */
+  /** Picks among the open items at that moment. */
   pick: nat(1000),
 })
 type Step = { what: string; pick: number }

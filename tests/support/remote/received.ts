@@ -13,7 +13,7 @@ export interface Received {
   headers: IncomingHttpHeaders
   /** The body as it came. */
   text: string
-  /** The body parsed as JSON; empty if it is none. */
+  /** The body parsed as JSON; empty if it is not JSON. */
   body: Json
   /** Time of arrival, by `performance.now()`. */
   at: number

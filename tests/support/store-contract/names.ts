@@ -19,7 +19,7 @@ import { longText } from './texts.ts'
 const { grant, tokens } = grantSample('a')
 const page = { now: start, limit: 9 }
 
-/** Looks for a record by a name, or does something to it. Resolves with something falsy if there is none of that name. */
+/** Looks for a record by a name, or does something to it. Resolves with a falsy value if no record has that name. */
 type Lookup = (store: Store, name: string) => Promise<unknown>
 
 const lookups: readonly [what: string, name: string, find: Lookup][] = [

@@ -235,7 +235,7 @@ export class CommandProcess {
     }
     // Its exit may be known before its output has closed.
     this.#onEnd()
-    // What left the group may hold these open.
+    // Processes that left the group may hold these open.
     for (const stream of [stdin, stdout, stderr]) stream.destroy()
     if (pid !== undefined) this.#common.guardian.forget(pid)
   }

@@ -25,7 +25,7 @@ export interface LineClient {
 
 type ResultOf = (method: string, params: JsonObject) => JsonObject | undefined
 
-/** `notes` is told with what never came. After `end` nothing more comes. */
+/** A timeout quotes `notes`. Nothing more comes after `end`. */
 export function createLineClient(
   to: Writable,
   from: Readable,

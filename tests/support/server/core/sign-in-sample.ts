@@ -74,7 +74,7 @@ export function visitorSample(overrides: Partial<SignInVisitor> = {}): SignInVis
   return { binding, address: undefined, knownAccounts: [], ...overrides }
 }
 
-/** What a person types who is ada. */
+/** The form as Ada fills it in. */
 export const adasPassword = { email: 'ada@example.com', password: 'correct horse' } as const
 
 /** Returns a completed sign-in at the provider, at {@link start}; its token lasts an hour. */

@@ -34,7 +34,7 @@ export interface WaitingCall {
   aborted: boolean
 }
 
-/** Creates a tool named `wait` whose calls report progress, are added to `calls`, and wait to be let go. */
+/** Creates a tool named `wait` whose calls report progress, are added to `calls`, and wait to be released. */
 export function waitingTool(calls: WaitingCall[]): ToolDeclaration {
   return {
     name: 'wait',
