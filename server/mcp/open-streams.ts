@@ -48,7 +48,9 @@ export class OpenStreams {
     this.#open.add(stream)
     if (this.#ending.has(terms.kind) || terms.until?.aborted) stream.end('over')
     terms.until?.addEventListener('abort', () => stream.end('over'), { once: true })
-    return new Response(stream.readable, reply)
+    const { status, headers } = reply
+    // With the whole reply in place of these, the Node adapter would hold the stream back for a timer of a millisecond.
+    return new Response(stream.readable, { status, headers })
   }
 
   /** Ends every stream whose caller has lost access. Never rejects. */
