@@ -327,7 +327,7 @@ describe.skipIf(process.platform === 'win32')('a folder that cannot be written',
 })
 
 // Only root can give a folder away.
-describe.skipIf(process.getuid?.() !== 0)('what belongs to another user', () => {
+describe.skipIf(process.getuid?.() !== 0)('files of another user', () => {
   const [otherUser, attacker] = [65_534, 65_533]
 
   /** Opens the store of {@link home} as `otherUser`. */

@@ -165,7 +165,7 @@ export async function readJson(response: HttpResponse, maxBytes: number): Promis
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
     // The cause stays behind: the messages of JSON.parse quote the text.
-    throw new BodyError('not_json', 'the answer is no JSON')
+    throw new BodyError('not_json', 'the answer is not JSON')
   }
 }
 

@@ -38,7 +38,7 @@ describe('networkError', () => {
     ['ECONNRESET', 'reset', 'closed the connection before its answer was whole'],
     ['EPIPE', 'reset', 'closed the connection before its answer was whole'],
     ['ETIMEDOUT', 'reset', 'is gone from the network: the connection is dead'],
-    ['HPE_INVALID_CONSTANT', 'protocol', 'answered with something that is no HTTP'],
+    ['HPE_INVALID_CONSTANT', 'protocol', 'answered with something other than HTTP'],
   ])('networkError after the connection: %s is %s', (code, fault, said) => {
     const message = `https://mcp.example.com ${said} (${code})`
     expect(networkError(coded(code), { url, connected: true })).toMatchObject({ fault, message, sent: true })
@@ -75,7 +75,7 @@ it.each([
   [{ code: 'X' }, ''],
 ])('errorCode reads the code of %s', (error, code) => expect(errorCode(error)).toBe(code))
 
-describe('what to do about a TLS error', () => {
+describe('the next step of a TLS error', () => {
   it.each([
     ['ERR_SSL_WRONG_VERSION_NUMBER', /http:\/\//],
     ['CERT_HAS_EXPIRED', /clock/],

@@ -118,7 +118,7 @@ function describeUnreached(code: string, url: URL): Description {
 function describeBroken(code: string, { host, origin }: URL): Description {
   if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW')
     return ['protocol', `the headers of the response from ${origin} are too large (${code})`]
-  if (isSyntaxFault(code)) return ['protocol', `${origin} answered with something that is no HTTP (${code})`]
+  if (isSyntaxFault(code)) return ['protocol', `${origin} answered with something other than HTTP (${code})`]
   const tls = describeTlsFault(code, host)
   if (tls !== undefined) return ['tls', tls]
   if (code === 'ETIMEDOUT')
@@ -261,7 +261,7 @@ function tlsNextStep(code: string, cause: unknown): string | undefined {
     return `Use a name that the certificate has${these}, or correct the URL.`
   }
   return code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID'
-    ? 'Check the clock of this computer; if it is right, tell whoever runs the server.'
+    ? 'Check the clock of this computer; if it is right, tell the operator of the server.'
     : undefined
 }
 

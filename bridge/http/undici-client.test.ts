@@ -57,7 +57,7 @@ it.each([
   { url: 'http://127.0.0.1.example.com/', says: 'plain http' },
   { url: 'http://10.0.0.1/', says: 'plain http' },
   { url: 'ftp://127.0.0.1/', says: 'https://' },
-  { url: '/mcp', says: 'no absolute URL' },
+  { url: '/mcp', says: 'not an absolute URL' },
   { url: 'http://user:hunter2@127.0.0.1/', says: 'user name or password' },
 ])('a request is not sent to $url', async ({ url, says }) => {
   const error = await networkErrorOf(exchange(testClient(), url))

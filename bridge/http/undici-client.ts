@@ -78,7 +78,7 @@ interface Route {
 
 /** Parses an absolute http or https URL without user and password. Throws {@link NetworkError}, which quotes the origin at most. */
 function readRequestUrl(text: string): URL {
-  if (!isUrl(text)) throw refusal('', 'the address is no absolute URL')
+  if (!isUrl(text)) throw refusal('', 'the address is not an absolute URL')
   const url = new URL(text)
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw refusal('', `an address must begin with https:// or http://, not with ${url.protocol}`)

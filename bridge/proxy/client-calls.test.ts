@@ -37,7 +37,7 @@ const tell = (method: string): void =>
     seen.push(method)
   })
 
-describe('behind initialize', () => {
+describe('messages behind initialize', () => {
   it('messages behind initialize wait for its response, and go in order', async () => {
     const opening = ask(0, 'initialize')
     tell('notifications/initialized')

@@ -160,7 +160,7 @@ it('an idle connection is pinged at the configured interval', async () => {
   expect(times.pings).toHaveLength(2)
 })
 
-describe.each(['linux', 'macos'] as const)('after a sleep, on %s', (system) => {
+describe.each(['linux', 'macos'] as const)('a sleep, on %s', (system) => {
   it('the server is pinged at once, old calls fail, and the streams reopen', async () => {
     const times = createTimes()
     times.call('old')

@@ -116,7 +116,7 @@ describe('the revisions of a client and a server', () => {
   )
 })
 
-describe('before the revision of a server is known', () => {
+describe('a server of unknown revision', () => {
   it('a client of both revisions is offered 2025-11-25 while the server is down', async () => {
     const rig = startProxy({ url: 'http://127.0.0.1:9/mcp' })
     const { error } = await rig.ask('server/discover', claims())

@@ -246,7 +246,7 @@ class PostAnswers {
     }
     const { status } = response
     const isEmpty = status === 202 || body.length === 0
-    if (!isEmpty) throw noMcp(status, 'with something that is no answer to the request')
+    if (!isEmpty) throw noMcp(status, 'with something other than an answer to the request')
     await this.#comesElsewhere(elsewhere, response)
   }
 

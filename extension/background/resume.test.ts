@@ -36,7 +36,7 @@ async function resumeWith(
   return openPopup.mock.calls
 }
 
-describe('when a permission was given', () => {
+describe('a new permission', () => {
   it('the background reopens the popup that a prompt closed, in its window, with the intent', async () => {
     expect(await resumeWith(async () => ({ active: true, windowId: 3 }))).toEqual([[{ windowId: 3 }]])
     expect(await createBrowser().takeIntent()).toMatchObject({ kind: 'read', tabId: 7 })

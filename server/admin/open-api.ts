@@ -61,7 +61,7 @@ function responsesOf({ input, schema, result, refusals }: AdminRoute): Record<st
     400: refusal(
       Object.keys(input.shape).length === 0
         ? 'Parameters were sent, but the operation takes none.'
-        : 'A parameter is invalid or unknown; the description names it and what is expected.',
+        : 'A parameter is invalid or unknown; the description names it and the expected value.',
     ),
     401: {
       ...refusal('The token is missing or wrong.'),

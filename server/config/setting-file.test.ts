@@ -111,7 +111,7 @@ it('refuses a logo that is missing, too large or not an image, with the next ste
   expect(texts({ appLogo: path })).toEqual(said('file not found: .*logo\\.'))
   expect(texts({ appLogo: folder })).toEqual(said('is a folder, not a file\\.'))
   writeFileSync(path, 'GIF89a')
-  expect(texts({ appLogo: path })).toEqual(said('is no SVG, PNG, JPEG or WebP image\\.'))
+  expect(texts({ appLogo: path })).toEqual(said('is not an SVG, PNG, JPEG or WebP image\\.'))
   writeFileSync(path, '<svg xmlns="http://www.w3.org/2000/svg"/>'.padEnd(32_769))
   expect(texts({ appLogo: path })).toEqual(said('has 32769 bytes; .* 32768 are the most\\.'))
   writeFileSync(path, '<svg xmlns="http://www.w3.org/2000/svg"/>')

@@ -75,7 +75,7 @@ const table = {
   secretKeys: {
     parse: parseSecretKeySource,
     defaultText: 'generated next to the store for embedded, needed otherwise',
-    doc: 'Keys that seal what is stored, as kid:base64 with 32 bytes each, comma-separated; the first seals, all open. Or file:PATH of a file that holds them.',
+    doc: 'Keys that seal stored data, as kid:base64 with 32 bytes each, comma-separated; the first seals, all open. Or file:PATH of a file that holds them.',
     secret: true,
   },
   privateUseRedirectUris: {

@@ -34,7 +34,7 @@ describe('a logo is recognized by its content, not by its name', () => {
   ])('%s is none', (_name, content) => {
     expect(read(content)).toEqual({
       kind: 'faulty',
-      faults: ['./logo.gif is no SVG, PNG, JPEG or WebP image.'],
+      faults: ['./logo.gif is not an SVG, PNG, JPEG or WebP image.'],
     })
   })
 })

@@ -147,7 +147,7 @@ describe('wellKnownUrl (RFC 8414 section 3.1, RFC 9728 section 3.1)', () => {
   })
 })
 
-describe('where metadata is looked for (MCP 2026-07-28 authorization)', () => {
+describe('places of metadata (MCP 2026-07-28 authorization)', () => {
   test.each([
     [
       'a resource with a path: path-inserted, then root',

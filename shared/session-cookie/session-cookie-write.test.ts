@@ -156,7 +156,7 @@ describe('writeSessionCookies', () => {
   })
 })
 
-describe('what the library writes is read', () => {
+describe('cookies of the library', () => {
   test.each([
     ['server', 'base64url', 71_000],
     ['browser', 'base64url', 71_000],

@@ -109,7 +109,7 @@ async function verified(assertion: string | string[] | undefined) {
   })
 }
 
-describe('what says who calls', () => {
+describe('the identity of the caller', () => {
   it('the identity of a caller never comes from the client: in a call, a stream, the end of a session, a notification', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     expect((await send({ ...forgedHeaders, traceparent })).status).toBe(200)

@@ -82,7 +82,7 @@ function manage(
 
 const mcpStatus = (token: string): Promise<number> => statusOfCall(system, token)
 
-describe('what one of them does holds at another at once', () => {
+describe('changes at one instance hold at another at once', () => {
   beforeEach(() => at('A'))
   afterEach(() => {
     targets = instances.map(({ origin }) => origin)

@@ -55,7 +55,7 @@ function everything(folder: string): string {
     .join('\n')
 }
 
-describe.skipIf(isSkipped)('with a keychain', () => {
+describe.skipIf(isSkipped)('a working keychain', () => {
   it('the keychain holds the key, and credentials are sealed files; a probe and the end leave nothing behind', async () => {
     const here = await session('unlocked')
     const first = await open(here)
@@ -121,78 +121,75 @@ describe.skipIf(isSkipped)('with a keychain', () => {
   })
 })
 
-describe.skipIf(isSkipped)(
-  'with a keychain that was chosen and does not answer, nothing else is chosen:',
-  () => {
-    async function unchanged(here: KeyringSession, child: StoreChild, fault: unknown): Promise<void> {
-      const before = everything(join(here.home, '.drawbridge', 'credentials'))
-      for (const request of [
-        { do: 'read', id },
-        { do: 'write', id: otherId, credential },
-        { do: 'prepare' },
-      ] as const) {
-        expect(await child.ask(request)).toMatchObject({ fault })
-      }
-      const { value: logins } = await child.ask({ do: 'list' })
-      expect(logins).toMatchObject([{ kind: 'unreadable', id, failure: { fault } }])
-      expect(await child.ask({ do: 'backend' })).toMatchObject({ value: 'keychain' })
-      expect(everything(join(here.home, '.drawbridge', 'credentials'))).toBe(before)
+describe.skipIf(isSkipped)('a chosen keychain that does not answer is not replaced', () => {
+  async function unchanged(here: KeyringSession, child: StoreChild, fault: unknown): Promise<void> {
+    const before = everything(join(here.home, '.drawbridge', 'credentials'))
+    for (const request of [
+      { do: 'read', id },
+      { do: 'write', id: otherId, credential },
+      { do: 'prepare' },
+    ] as const) {
+      expect(await child.ask(request)).toMatchObject({ fault })
     }
+    const { value: logins } = await child.ask({ do: 'list' })
+    expect(logins).toMatchObject([{ kind: 'unreadable', id, failure: { fault } }])
+    expect(await child.ask({ do: 'backend' })).toMatchObject({ value: 'keychain' })
+    expect(everything(join(here.home, '.drawbridge', 'credentials'))).toBe(before)
+  }
 
-    it('a locked keychain that was chosen is not replaced, except by another one that the configuration names', async () => {
-      const here = await session('unlocked')
-      const before = await open(here)
-      await before.ask({ do: 'write', id, credential })
-      here.lock()
-      // A process that has the key continues.
-      expect(await before.ask({ do: 'read', id })).toMatchObject({ value: credential })
-      await unchanged(here, await open(here), 'keychain_locked')
-      // In a child process too.
-      await unchanged(here, await open(here, { keychainTimeoutMs: 5000 }), 'keychain_locked')
-      const child = await open(here, { backend: 'file' })
-      expect(await child.ask({ do: 'read', id })).toMatchObject({ fault: 'keychain_locked' })
-      expect(await child.ask({ do: 'write', id: otherId, credential })).not.toHaveProperty('fault')
-      expect(await (await open(here)).ask({ do: 'read', id: otherId })).toMatchObject({ value: credential })
-    })
+  it('a locked keychain that was chosen is not replaced, except by another one that the configuration names', async () => {
+    const here = await session('unlocked')
+    const before = await open(here)
+    await before.ask({ do: 'write', id, credential })
+    here.lock()
+    // A process that has the key continues.
+    expect(await before.ask({ do: 'read', id })).toMatchObject({ value: credential })
+    await unchanged(here, await open(here), 'keychain_locked')
+    // In a child process too.
+    await unchanged(here, await open(here, { keychainTimeoutMs: 5000 }), 'keychain_locked')
+    const child = await open(here, { backend: 'file' })
+    expect(await child.ask({ do: 'read', id })).toMatchObject({ fault: 'keychain_locked' })
+    expect(await child.ask({ do: 'write', id: otherId, credential })).not.toHaveProperty('fault')
+    expect(await (await open(here)).ask({ do: 'read', id: otherId })).toMatchObject({ value: credential })
+  })
 
-    it('a chosen keychain that has lost the key, or does not show it, is not replaced', async () => {
-      const here = await session('unlocked')
-      await (await open(here)).ask({ do: 'write', id, credential })
-      here.run('secret-tool', 'clear', 'service', 'drawbridge')
-      await unchanged(here, await open(here), 'key_missing')
-      expect(here.search()).toBe('')
-      // Its sealed data is discarded, so that there can be a new one.
-      const child = await open(here)
-      await child.ask({ do: 'remove', id })
-      expect(await child.ask({ do: 'write', id, credential })).not.toHaveProperty('fault')
-      expect(await (await open(here)).ask({ do: 'read', id })).toMatchObject({ value: credential })
-    })
+  it('a chosen keychain that has lost the key, or does not show it, is not replaced', async () => {
+    const here = await session('unlocked')
+    await (await open(here)).ask({ do: 'write', id, credential })
+    here.run('secret-tool', 'clear', 'service', 'drawbridge')
+    await unchanged(here, await open(here), 'key_missing')
+    expect(here.search()).toBe('')
+    // Its sealed data is discarded, so that there can be a new one.
+    const child = await open(here)
+    await child.ask({ do: 'remove', id })
+    expect(await child.ask({ do: 'write', id, credential })).not.toHaveProperty('fault')
+    expect(await (await open(here)).ask({ do: 'read', id })).toMatchObject({ value: credential })
+  })
 
-    it.each<[SecretService, string[]]>([
-      ['none', ['keychain_absent']],
-      // If the child starts slowly, the deadline comes first.
-      ['mute', ['keychain_mute', 'keychain_locked']],
-    ])('a chosen keychain that is gone is not replaced: %s', async (service, faults) => {
-      const here = await session('unlocked')
-      await (await open(here)).ask({ do: 'write', id, credential })
-      const other = await session(service)
-      const child = await open({ home: here.home, environment: other.environment })
-      const startedAt = performance.now()
-      const { fault } = await child.ask({ do: 'read', id })
-      expect(performance.now() - startedAt).toBeLessThan(underLoad(3500))
-      expect(faults).toContain(fault)
-      await unchanged(here, child, expect.toBeOneOf(faults))
-      // It also does not delay the exit.
-      const endedAt = performance.now()
-      await child.stop()
-      expect(performance.now() - endedAt).toBeLessThan(underLoad(1500))
-      // And it is used again when it is back.
-      expect(await (await open(here)).ask({ do: 'read', id })).toMatchObject({ value: credential })
-    })
-  },
-)
+  it.each<[SecretService, string[]]>([
+    ['none', ['keychain_absent']],
+    // If the child starts slowly, the deadline comes first.
+    ['mute', ['keychain_mute', 'keychain_locked']],
+  ])('a chosen keychain that is gone is not replaced: %s', async (service, faults) => {
+    const here = await session('unlocked')
+    await (await open(here)).ask({ do: 'write', id, credential })
+    const other = await session(service)
+    const child = await open({ home: here.home, environment: other.environment })
+    const startedAt = performance.now()
+    const { fault } = await child.ask({ do: 'read', id })
+    expect(performance.now() - startedAt).toBeLessThan(underLoad(3500))
+    expect(faults).toContain(fault)
+    await unchanged(here, child, expect.toBeOneOf(faults))
+    // It also does not delay the exit.
+    const endedAt = performance.now()
+    await child.stop()
+    expect(performance.now() - endedAt).toBeLessThan(underLoad(1500))
+    // And it is used again when it is back.
+    expect(await (await open(here)).ask({ do: 'read', id })).toMatchObject({ value: credential })
+  })
+})
 
-describe.skipIf(isSkipped)('without a keychain that works', () => {
+describe.skipIf(isSkipped)('a computer without a usable keychain', () => {
   it.each<[SecretService, string]>([
     ['none', 'keychain_absent'],
     ['no-collection', 'keychain_locked'],

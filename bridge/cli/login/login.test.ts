@@ -96,7 +96,7 @@ describe('the command login', () => {
     expect(opened()).toBe(2)
   })
 
-  describe('with a configured client that was in use at another authorization server', () => {
+  describe('a configured client that was in use at another authorization server', () => {
     const secret = 'sEcReT-client'
     const client = {
       clientId: 'client-robot',

@@ -70,7 +70,7 @@ function send(
   })
 }
 
-describe('where it listens', () => {
+describe('the address of the listener', () => {
   it.each(['127.0.0.1', '::1'])('the listener binds %s only', async (host) => {
     if (host === '::1' && !hasIpv6) return
     const listener = await listen({ host })
@@ -120,7 +120,7 @@ describe('where it listens', () => {
   })
 })
 
-describe('what it answers', () => {
+describe('the answers of the listener', () => {
   it.each([
     ['a forged state', '?state=wrong&code=1'],
     ['a state that is longer', '?state=right2&code=1'],

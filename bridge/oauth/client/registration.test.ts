@@ -104,7 +104,7 @@ describe('the metadata of a registration', () => {
   })
 })
 
-describe('how the client proves itself then', () => {
+describe('the client authentication of a registration', () => {
   it.each<
     [said: string | undefined, secret: string | undefined, listed: string[] | undefined, method: string]
   >([

@@ -231,7 +231,7 @@ describe('metadata behind a bot protection', () => {
   })
 })
 
-describe('what ends a sign-in before the user is prompted', () => {
+describe('failures before the user is prompted', () => {
   it.each<[name: string, metadata: Record<string, unknown>, fault: string]>([
     ['another issuer', { issuer: 'https://evil.example' }, 'issuer_mismatch'],
     ['another spelling of the host', { issuer: 'SPELLED' }, 'issuer_mismatch'],

@@ -101,7 +101,7 @@ it('a device grant survives a server that is down for a while', async () => {
   expect(server.requests('/token')).toHaveLength(3)
 })
 
-describe('what starts a device', () => {
+describe('the device authorization request', () => {
   it.each<[name: string, device: object, fault: string]>([
     ['no code', { device_code: undefined }, 'refused'],
     ['no place', { verification_uri: undefined }, 'refused'],

@@ -100,7 +100,7 @@ describe('a login that does not do', () => {
   })
 })
 
-describe('where no browser can be opened', () => {
+describe('a sign-in without a browser', () => {
   const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
   const prefersDevice = true
 

@@ -196,7 +196,7 @@ it('a sign-in is not begun if its login could not be stored', async () => {
   expect(who.asked).toBe(0)
 })
 
-describe('who follows a sign-in', () => {
+describe('followers of a sign-in', () => {
   it('a follower shows the same link, and opens no tab', async () => {
     const [owner, follower] = [person(), person()]
     const first = login(owner).signIn()

@@ -21,7 +21,7 @@ function signOut(credential: Credential): Promise<boolean | undefined> {
 
 const asked = (): string[] => server.seen.map(({ method, path }) => `${method} ${path}`)
 
-describe('what is revoked', () => {
+describe('revocation', () => {
   it('nothing is revoked at a server without revocation', async () => {
     const { revocationEndpoint: _none, ...credential } = credentialOf()
     expect(await signOut(credential)).toBeUndefined()

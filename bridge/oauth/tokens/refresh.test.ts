@@ -340,7 +340,7 @@ describe('a token that an earlier process may have spent', () => {
   })
 })
 
-describe('when the stored login changed while the request was under way', () => {
+describe('a stored login that changed during the request', () => {
   const during = (change: Credential | undefined): Pick<RefreshTurn, 'refresh'> =>
     answers(() => {
       stored = change

@@ -262,7 +262,7 @@ describe('an endpoint that does not speak MCP', () => {
   })
 })
 
-describe('where the token goes', () => {
+describe('the receiver of the token', () => {
   test.each(['http://mcp.example.com', 'http://192.168.0.9:8787', 'ftp://localhost', 'no url', ''])(
     'the connection test sends the token not to %s',
     async (url) => {

@@ -82,7 +82,7 @@ test('formats with a server are offered only if there is one, and the token come
   expect(new Set(all).size).toBe(13)
 })
 
-describe('in a shell', () => {
+describe('the texts in a shell', () => {
   const shells = ['sh', 'bash']
   /** Runs a line with a program of that name that prints its arguments, and stdin on request. */
   async function wordsOf(shell: string, line: string, program: string): Promise<string[]> {

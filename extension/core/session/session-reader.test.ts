@@ -80,7 +80,7 @@ describe('every cookie vector', () => {
   )
 })
 
-describe('what the browser shows', () => {
+describe('reading by permission', () => {
   const httpOnly = sessionCookies(jwt(), { httpOnly: true, size: 100 })
 
   it('the reader finds nothing without a click and without permission', async () => {

@@ -63,7 +63,7 @@ it.each<[setting: keyof Settings, name: string, text: string | undefined, found:
     "export const tools = [{ name: 'one', description: 'One.', inputSchema: { type: 'object' }, call: async () => 'one' }]",
     /^ok .* offers 1 plain tool\.$/,
   ],
-  ['appLogo', 'logo', 'GIF89a', /^fail appLogo: .*logo is no SVG, PNG, JPEG or WebP image\./],
+  ['appLogo', 'logo', 'GIF89a', /^fail appLogo: .*logo is not an SVG, PNG, JPEG or WebP image\./],
   [
     'wellKnown',
     'well-known.json',

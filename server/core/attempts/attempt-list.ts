@@ -32,7 +32,7 @@ export const attemptSchema = z.object({
       status: z.int(),
       ok: z.boolean(),
       request_id: z.string(),
-      detail: z.string().optional().describe('why it was refused, or what is awaited'),
+      detail: z.string().optional().describe('the reason of a refusal, or what the step waits for'),
       user_agent: z.string().optional(),
       network: z.string().optional().describe('the /24 or /48 of the address'),
       count: z.int().optional().describe('number of such requests, of which this is the last; default: 1'),

@@ -121,7 +121,7 @@ async function checkedRequest(
     throw new ProviderError('disabled', 'A mail was asked for, but is not offered here.')
   const email = posted.email.trim()
   if (email.length > maxEmailLength || !/^[^\s@]+@[^\s@]+$/.test(email))
-    throw new ProviderError('bad_email', 'The posted text is no email address.')
+    throw new ProviderError('bad_email', 'The posted text is not an email address.')
   return { email, captchaToken: checkedCaptcha(captcha, posted), method, send }
 }
 
