@@ -109,7 +109,7 @@ describe('createStdio', () => {
   })
 
   it.each([`\ufeff${line}\r\n`, `\ufeff\r\n${line}\n`, `${line}\n\ufeff\n`])(
-    'reads one message from %j: programs on Windows write a byte order mark',
+    'stdio reads one message from %j: programs on Windows write a byte order mark',
     async (text) => {
       const input = new PassThrough()
       const heard = start(input, new PassThrough())
