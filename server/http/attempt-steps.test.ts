@@ -235,11 +235,11 @@ it.each<
   ],
   ['the metadata of the server', ['GET', '/.well-known/openid-configuration'], 200, [], 'server_metadata'],
   ['a preflight for metadata', ['OPTIONS', '/.well-known/openid-configuration'], 204, [], ''],
-])('reads the step of a client from %s', (_, request, status, events, steps) => {
+])('the step of a client is read from %s', (_, request, status, events, steps) => {
   expect(stepsOf(request, status, events)).toBe(steps)
 })
 
-it('ignores a refused token, which may be an old one', () => {
+it('a refused token, which may be an old one, is no step', () => {
   const authorization = 'Bearer x'
   expect(stepsOf(['POST', '/mcp'], 401, [['caller_refused', {}]], { authorization })).toBe('')
   expect(stepsOf(['POST', '/mcp'], 403, [['origin_refused', {}]], { authorization })).toBe('')
@@ -249,7 +249,7 @@ it('the page of a client whose id is a document shows that it could be used', ()
   expect(stepsOf(['GET', authorize], 200, [], { clientId: 'https://client.example/id' })).toBe('client, page')
 })
 
-it('metadata at an address that is not served is a step that failed', () => {
+it('metadata at an address that is not served is a failed step', () => {
   const request = new Request('https://mcp.example.com/x/.well-known/oauth-authorization-server')
   const steps = shownSteps({ request, status: 404, events: [] }, 'other', '/app')
   expect(steps).toEqual([{ step: 'server_metadata', ok: false }])

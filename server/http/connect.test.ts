@@ -60,13 +60,13 @@ describe('GET / and GET /mcp of people', () => {
     expect(text).not.toContain('list_notes')
   })
 
-  it('shows it with the session cookie of the app too, which a page of another site can make a browser send', async () => {
+  it('the connect page is shown with the session cookie of the app too, which a page of another site can make a browser send', async () => {
     const cookie = sessionCookieHeader(await signInToWebApp(drawbridge))
     const headers = { cookie, accept: firefox, 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'cross-site' }
     expect((await drawbridge.fetch('/mcp', { headers })).status).toBe(200)
   })
 
-  it('has the headers of the other pages, and no other site may read it', async () => {
+  it('the connect page has the headers of the other pages, and no other site may read it', async () => {
     const { headers } = await drawbridge.fetch('/mcp', {
       headers: { accept: firefox, origin: 'http://localhost:1' },
     })
@@ -101,7 +101,7 @@ describe('GET / and GET /mcp of people', () => {
 })
 
 it.each(programs)(
-  'leaves every other request to /mcp unchanged: %s: %s without a credential gets the challenge',
+  '/mcp answers every other request unchanged: %s: %s without a credential gets the challenge',
   async (_who, method, headers) => {
     const response = await drawbridge.fetch('/mcp', { method, headers })
     expect(response.status).toBe(401)
@@ -111,7 +111,7 @@ it.each(programs)(
   },
 )
 
-it('shows the page for an Accept of 4,000 members at once', async () => {
+it('the connect page is shown for an Accept of 4,000 members at once', async () => {
   const accept = `${'text/html;q=0.1, '.repeat(4000)}*/*`
   expect((await drawbridge.fetch('/', { headers: { accept } })).status).toBe(200)
 })

@@ -20,7 +20,7 @@ describe('a cookie of this host only', () => {
     expect(cookie.clear()).toBe(written.replace('value', '').replace(`Max-Age=${knownSeconds}`, 'Max-Age=0'))
   })
 
-  it('is read back by its whole name only', () => {
+  it('a cookie of this host only is read back by its whole name only', () => {
     const { device: cookie } = createLoginCookies('https://mcp.example.com')
     expect(cookie.read(request('a=b; __Host-drawbridge-known=value'))).toBe('value')
     expect(cookie.read(request('drawbridge-known=planted'))).toBeUndefined()

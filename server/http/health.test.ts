@@ -29,29 +29,29 @@ it('/healthz answers 200 even if checks fail', async () => {
 })
 
 describe('/readyz', () => {
-  it('is 200 when every check holds', async () => {
+  it('/readyz is 200 if every check holds', async () => {
     const body = { status: 'ok', checks: { store: 'ok', keys: 'ok' } }
     expect(await probe('/readyz', { store: good, keys: good })()).toEqual({ status: 200, body })
   })
 
-  it('is 503 and names the check that fails', async () => {
+  it('/readyz is 503 and names the check that fails', async () => {
     const body = { status: 'unavailable', checks: { store: 'failed', keys: 'ok' } }
     expect(await probe('/readyz', { store: bad, keys: good })()).toEqual({ status: 503, body })
   })
 
-  it('answers within two seconds, also when a check never ends', async () => {
+  it('/readyz answers within two seconds, also if a check never ends', async () => {
     const answer = probe('/readyz', { store: good, provider: silent })()
     await vi.advanceTimersByTimeAsync(1999)
     const body = { status: 'unavailable', checks: { store: 'ok', provider: 'timeout' } }
     expect(await answer).toEqual({ status: 503, body })
   })
 
-  it('leaves no timer behind, which would hold the end of the process up', async () => {
+  it('/readyz leaves no timer behind that would delay the end of the process', async () => {
     await probe('/readyz', { store: good, keys: bad })()
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('runs the checks once a second, however often it is asked', async () => {
+  it('/readyz runs the checks once a second, however often it is requested', async () => {
     let runs = 0
     const ask = probe('/readyz', {
       async store() {
@@ -67,7 +67,7 @@ describe('/readyz', () => {
     expect(runs).toBe(2)
   })
 
-  it('is 503 at once while the process ends, without asking anything', async () => {
+  it('/readyz is 503 at once while the process ends, without any check', async () => {
     const answer = await probe('/readyz', { store: silent }, { isDraining: () => true })()
     expect(answer).toEqual({ status: 503, body: { status: 'draining' } })
   })

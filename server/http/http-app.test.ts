@@ -61,7 +61,7 @@ describe('createHttpApp', () => {
   })
 
   it.each(['a:b', 'a.b', 'a+b', '(ab)', '[ab]', '$a', '@a', '~a', '%3Aa', '%2A', '%7Ba%7D', 'a%3F'])(
-    'a base path of %s is matched literally',
+    'the base path %s is matched literally',
     async (base) => {
       const endpoints = [
         { ...fine, path: `/${base}/fine` },
@@ -101,13 +101,13 @@ describe('createHttpApp', () => {
     expect(html).not.toContain('hunter2')
   })
 
-  it('does not report a client that disconnects as a failure', async () => {
+  it('a client that disconnects is not reported as a failure', async () => {
     const POST = throwing(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }))
     await route([{ path: '/hangs-up', cors: 'none', methods: { POST } }])('/hangs-up', { method: 'POST' })
     expect(reported.at(-1)?.[0]).toBe('request_aborted')
   })
 
-  it('handles a hostile list of requested headers quickly', async () => {
+  it('a hostile list of requested headers is handled quickly', async () => {
     const headers = {
       origin: 'https://a.example',
       'access-control-request-headers': `a${' '.repeat(130_000)}b`,
@@ -120,7 +120,7 @@ describe('createHttpApp', () => {
     expect(user).toBeLessThan(5_000_000)
   })
 
-  it('an OAuth failure is its JSON', async () => {
+  it('an OAuth failure is answered as its JSON', async () => {
     const response = await route([failing])('/fails', { method: 'POST' })
     expect(response.status).toBe(400)
     expect(await response.json()).toEqual({ error: 'invalid_request', error_description: 'Say it better.' })
@@ -139,7 +139,7 @@ describe('createHttpApp', () => {
     expect((await route([fine, failing])(path, { method })).status).toBe(status)
   })
 
-  it('every answer is nosniff, names its request, and asks for https where the base URL has it', async () => {
+  it('every response has nosniff, a request id, and requires https if the base URL has it', async () => {
     const secure = await route([fine])('/fine')
     expect(Object.fromEntries(secure.headers)).toMatchObject({
       'x-content-type-options': 'nosniff',
@@ -174,7 +174,7 @@ describe('createHttpApp', () => {
     [fine, 'GET, HEAD, OPTIONS'],
     [probe, 'GET, HEAD'],
     [failing, 'GET, HEAD, POST'],
-  ])('names the allowed methods in a 405 (RFC 9110 section 10.2.1)', async (endpoint, allow) => {
+  ])('a 405 names the allowed methods (RFC 9110 section 10.2.1)', async (endpoint, allow) => {
     const response = await route([endpoint])(endpoint.path, { method: 'PATCH' })
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')).toBe(allow)
@@ -200,7 +200,7 @@ describe('createHttpApp', () => {
   })
 
   it.each(['x-forwarded-host', 'x-host', 'x-original-host', 'forwarded', 'x-http-host-override'])(
-    '%s says nothing about the host',
+    'the header %s does not set the host',
     async (name) => {
       const headers = { [name]: name === 'forwarded' ? 'host=localhost:8787' : 'localhost:8787' }
       const fetch = serve([fine], { baseUrl: local })
@@ -235,17 +235,20 @@ describe('the observer', () => {
     ['/base/oauth/register/8f14/more', 'other'],
     ['/mcp', 'other'],
     ['/wp-login.php', 'other'],
-  ])('counts %s as %s: names come from the table, never from the request', async (path, name) => {
-    const GET = (): Response => new Response(null, { status: 204 })
-    const fetch = observed([
-      { path: '/base/mcp', methods: { GET }, cors: 'none' },
-      { path: '/base/oauth/register/', prefix: true, methods: { GET }, cors: 'none' },
-    ])
-    await fetch(new Request(`https://mcp.example.com${path}`))
-    expect(ended).toEqual([[name, name === 'other' ? 404 : 204, 0]])
-  })
+  ])(
+    'the observer counts %s as %s: names come from the table, never from the request',
+    async (path, name) => {
+      const GET = (): Response => new Response(null, { status: 204 })
+      const fetch = observed([
+        { path: '/base/mcp', methods: { GET }, cors: 'none' },
+        { path: '/base/oauth/register/', prefix: true, methods: { GET }, cors: 'none' },
+      ])
+      await fetch(new Request(`https://mcp.example.com${path}`))
+      expect(ended).toEqual([[name, name === 'other' ? 404 : 204, 0]])
+    },
+  )
 
-  it('counts a request as in flight until its response begins, which is how long it takes', async () => {
+  it('the observer counts a request as in flight until its response begins, which is its duration', async () => {
     let resolve = (_response: Response): void => {}
     const promise = new Promise<Response>((settle) => (resolve = settle))
     const answering = observed([{ path: '/slow', methods: { GET: () => promise }, cors: 'none' }])(
@@ -258,7 +261,7 @@ describe('the observer', () => {
     expect([inFlight, ended]).toEqual([0, [['/slow', 401, 0.25]]])
   })
 
-  it('counts a failed request as over', async () => {
+  it('the observer counts a failed request as over', async () => {
     await observed([failing])(new Request('https://mcp.example.com/fails'))
     expect([inFlight, ended]).toEqual([0, [['/fails', 500, 0]]])
   })

@@ -48,7 +48,7 @@ describe('the language of the pages', () => {
     expect(page.html).toContain('This sign-in page belongs to another browser')
   })
 
-  it('is that of the sign-in on the page of an error after a form was posted', async () => {
+  it('the error page after a posted form has the language of the sign-in', async () => {
     const registered = (await drawbridge.register()) as Record<string, string>
     const { client_id: id = '', registration_access_token: token = '' } = registered
     const browser = drawbridge.browser('en')
@@ -59,14 +59,14 @@ describe('the language of the pages', () => {
     expectGerman(await browser.submit(first, 'password', account), 'Diese App ist hier nicht registriert')
   })
 
-  it('is that of ui_locales after the way back from a provider', async () => {
+  it('a page after the return from a provider has the language of ui_locales', async () => {
     const browser = drawbridge.browser()
     const first = await browser.visit(drawbridge.authorizeUrl(clientId, { ui_locales: 'de' }))
     const google = await browser.submit(first, 'provider', { provider: 'google' })
     expectGerman(await refuse(browser, google), 'Die Anmeldung wurde abgebrochen.')
   })
 
-  it('follows the browser on every page', async () => {
+  it('every page follows the language of the browser', async () => {
     const browser = drawbridge.browser('de-CH,de;q=0.9,en;q=0.8')
     expectGerman(await browser.visit(drawbridge.authorizeUrl(clientId)), 'Anmelden und Zugriff erlauben')
     expectGerman(
@@ -89,7 +89,7 @@ describe('the language of the pages', () => {
     )
   })
 
-  it('is English for programs, and for a browser whose page is not found that of the browser', async () => {
+  it("a missing page is English for programs, and in the browser's language for a browser", async () => {
     const headers = { 'accept-language': 'de' }
     const asJson = await drawbridge.fetch('/nothing', { headers })
     expect(await asJson.json()).toMatchObject({
@@ -99,7 +99,7 @@ describe('the language of the pages', () => {
     expect(await asPage.text()).toContain('Seite nicht gefunden')
   })
 
-  it('has what a file of TEXTS says, and the metadata lists it', async () => {
+  it('pages have the texts of a file of TEXTS, and the metadata lists its language', async () => {
     const { html } = await drawbridge.browser('fr-CA').visit(drawbridge.authorizeUrl(clientId))
     expect(html).toContain('<html lang="fr">')
     expect(html).toContain('Connectez-vous avec votre compte <bdi>')
@@ -120,7 +120,7 @@ describe('an unusable file of TEXTS', () => {
     return faultTexts(fileFaults(checked, ['texts'], 0), checked.nameOf)
   }
 
-  it('is a fault with every key, of every file', () => {
+  it('an unusable file of TEXTS is reported with every key, of every file', () => {
     const { or: _, ...rest } = login
     const lacking = write('lacking.json', {
       language: 'it',
@@ -135,7 +135,7 @@ describe('an unusable file of TEXTS', () => {
     ])
   })
 
-  it('is one for a language that another has', () => {
+  it('a file of TEXTS is unusable if another has its language', () => {
     const [one, other] = [write('one.json', french), write('other.json', french)]
     expect(faults(one, other)).toEqual([
       `texts: ${other}: the language is fr, as in ${one}. docs/languages.md says what it holds.`,

@@ -28,7 +28,7 @@ async function pages(settings: Settings): Promise<string[]> {
 }
 
 describe('privacy policy, terms and support', () => {
-  it('are links on every page', async () => {
+  it('privacy policy, terms and support are links on every page', async () => {
     for (const text of await pages(links)) {
       expect(text).toContain('href="https://app.example.com/privacy?a=1&amp;b=2">Privacy</a>')
       expect(text).toContain(`href="${links.termsUrl}">Terms</a>`)
@@ -36,7 +36,7 @@ describe('privacy policy, terms and support', () => {
     }
   })
 
-  it('that are not set are nowhere', async () => {
+  it('privacy policy, terms and support that are not set are on no page', async () => {
     for (const text of await pages({})) expect(text).not.toContain('<footer')
     await drawbridge.close()
     for (const text of await pages({ termsUrl: links.termsUrl })) {
@@ -44,7 +44,7 @@ describe('privacy policy, terms and support', () => {
     }
   })
 
-  it('RFC 8414 2, RFC 9728 2: are in both documents', async () => {
+  it('RFC 8414 2, RFC 9728 2: privacy policy, terms and support are in both documents', async () => {
     drawbridge = await startDrawbridge(links)
     const server = await drawbridge.fetch('/.well-known/oauth-authorization-server')
     expect(await server.json()).toMatchObject({

@@ -104,7 +104,7 @@ describe('at the root of the origin', () => {
     expect(logged()).toContain('"event":"token_refused"')
   })
 
-  it('is named in no metadata, and registrations are managed below /oauth/register', async () => {
+  it('the root of the origin is named in no metadata, and registrations are managed below /oauth/register', async () => {
     const { app, fetch } = await start()
     for (const name of ['oauth-authorization-server', 'openid-configuration']) {
       const document = (await (await fetch(`/.well-known/${name}`)).json()) as Record<string, unknown>
@@ -125,13 +125,13 @@ describe('at the root of the origin', () => {
     expect((await fetch('/token')).status).toBe(405)
   })
 
-  it('/register is not there when clients may not register', async () => {
+  it('/register is not found if clients may not register', async () => {
     const { app } = await start({ registration: 'off' })
     expect((await app.fetch(...registration())).status).toBe(404)
   })
 })
 
-it('under a path of the base URL nothing of it is there, because the root of the origin is not ours', async () => {
+it('a base URL with a path serves no OAuth at the root of the origin, which is not ours', async () => {
   const { app } = await start({ baseUrl: `${baseUrl}/door` })
   for (const path of ['/token', '/authorize', '/register', '/door/token']) {
     const answer = await app.fetch(new Request(baseUrl + path, { method: 'POST' }))

@@ -27,7 +27,7 @@ function remote() {
 }
 
 describe('a steady check', () => {
-  it('fails at the first look after an outage, and holds at the first look after its end', async () => {
+  it('a steady check fails at the first look after an outage, and holds at the first look after its end', async () => {
     const { state, look } = remote()
     expect(await look(0)).toBe('ok')
     state.up = false
@@ -37,7 +37,7 @@ describe('a steady check', () => {
     expect(await look(0)).toBe('ok')
   })
 
-  it('asks once in two seconds while all is well', async () => {
+  it('a steady check runs once in two seconds while all is well', async () => {
     const { state, look } = remote()
     for (let looks = 0; looks < 10; looks += 1) await look(100)
     expect(state.asked).toBe(1)
@@ -46,7 +46,7 @@ describe('a steady check', () => {
     expect(state.asked).toBe(2)
   })
 
-  it('ignores a single failure between good answers', async () => {
+  it('a steady check ignores a single failure between good answers', async () => {
     const { state, look } = remote()
     await look(2000)
     state.up = false
@@ -57,7 +57,7 @@ describe('a steady check', () => {
     expect(state.asked).toBe(3)
   })
 
-  it('takes a slow answer for a good one, however often it is checked', async () => {
+  it('a steady check counts a slow answer as good, however often it is checked', async () => {
     const { state, look } = remote()
     await look(0)
     state.ms = 7000
@@ -67,7 +67,7 @@ describe('a steady check', () => {
     expect(state.asked).toBeLessThan(10)
   })
 
-  it('fails once the time-out of a hanging check is over, and keeps failing', async () => {
+  it('a steady check fails once the time-out of a hanging check is over, and keeps failing', async () => {
     const { state, look } = remote()
     await look(2000)
     Object.assign(state, { up: false, ms: 8000 })
@@ -77,14 +77,14 @@ describe('a steady check', () => {
     expect(new Set(outcomes.slice(7))).toEqual(new Set(['failed']))
   })
 
-  it('has no outcome before the first answer', async () => {
+  it('a steady check has no outcome before the first answer', async () => {
     const { state, look } = remote()
     state.ms = 3000
     expect(await look(2999)).toBe('no outcome')
     expect(await look(1)).toBe('ok')
   })
 
-  it('leaves no timer behind', async () => {
+  it('a steady check leaves no timer behind', async () => {
     const { look } = remote()
     await look(2000)
     await look(0)

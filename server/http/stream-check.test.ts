@@ -22,7 +22,7 @@ function atTest(): { get: () => Promise<Response>; pass: () => void } {
 }
 
 describe('the stream for checking', () => {
-  it('writes one event at once and the other a second later, and forbids proxies to hold it', async () => {
+  it('the stream for checking sends one event at once and the other a second later, and forbids proxies to buffer it', async () => {
     const { get, pass } = atTest()
     const response = await get()
     expect(response.headers.get('content-type')).toBe('text/event-stream')
@@ -36,7 +36,7 @@ describe('the stream for checking', () => {
     expect(await reader?.read()).toEqual({ done: true, value: undefined })
   })
 
-  it('is refused while eight are open', async () => {
+  it('the stream for checking is refused while eight are open', async () => {
     const { get, pass } = atTest()
     for (let n = 0; n < 8; n += 1) await (await get()).body?.cancel()
     const refused = await get()

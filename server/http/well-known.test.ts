@@ -39,7 +39,7 @@ describe('texts of the operator', () => {
     },
   )
 
-  it('other methods are refused, other names are not found, and discovery is as before', async () => {
+  it('texts of the operator allow no other methods and names, and leave discovery unchanged', async () => {
     expect((await get('openai-apps-challenge', 'POST')).status).toBe(405)
     expect((await get('other')).status).toBe(404)
     expect((await get('openai-apps-challenge/more')).status).toBe(404)
@@ -48,7 +48,7 @@ describe('texts of the operator', () => {
   })
 })
 
-it('there are none by default', async () => {
+it('texts of the operator are not served by default', async () => {
   const drawbridge = await startDrawbridge()
   expect((await drawbridge.fetch('/.well-known/openai-apps-challenge')).status).toBe(404)
   await drawbridge.close()
@@ -78,12 +78,12 @@ describe('a file that cannot be used', () => {
         'documents of this server are reserved',
       ],
     ),
-  ])('because of %s', (_title, content, fault) => {
+  ])('a file of texts is refused because of %s', (_title, content, fault) => {
     expect(faults(content)).toEqual([expect.stringContaining(fault)])
     expect(faults(content)[0]).toContain('docs/directories.md')
   })
 
-  it('says all its faults at once, and that it is not there', () => {
+  it('a file of texts is reported with all its faults at once, or as not found', () => {
     expect(faults({ a: 1, 'b/c': 'x' })).toHaveLength(2)
     const checked = checkSettings(settingsOfObject({ wellKnown: join(folder, 'no.json') }), {
       production: false,

@@ -47,14 +47,14 @@ const invalid = { name: 'ProviderError', failure: 'invalid_token' }
 const transient = { name: 'ProviderError', failure: 'transient' }
 
 describe('finding a key', () => {
-  it('asks once for fifty callers', async () => {
+  it('a key is fetched once for fifty callers', async () => {
     const keys = await race(() => keySet.find('first', 'ES256'))
     expect(new Set(keys).size).toBe(1)
     expect(requests).toHaveLength(1)
     expect(requests[0]?.url).toBe(url)
   })
 
-  it('waits at most eight seconds for an answer and follows no redirect', async () => {
+  it('a key set is waited for at most eight seconds, and no redirect is followed', async () => {
     const timeout = vi.spyOn(AbortSignal, 'timeout')
     await keySet.find('first', 'ES256')
     expect(timeout.mock.calls).toEqual([[8000]])
@@ -68,17 +68,17 @@ describe('finding a key', () => {
     ['a symmetric algorithm', 'first', 'HS256'],
     ['none', 'first', 'none'],
     ['a kid that runs into the algorithm', 'first ES256', ''],
-  ])('RFC 7517 4: nothing for %s', async (_what, kid, algorithm) => {
+  ])('RFC 7517 4: no key is found for %s', async (_what, kid, algorithm) => {
     await expect(keySet.find(kid, algorithm)).rejects.toMatchObject(invalid)
   })
 
-  it('finds a key that is published without a kid', async () => {
+  it('a key that is published without a kid is found', async () => {
     const { kid: _, ...nameless } = first.published
     publish(nameless)
     expect(await keySet.find(undefined, 'ES256')).toMatchObject({ type: 'public' })
   })
 
-  it('finds an RSA key, whether it names its algorithm or not', async () => {
+  it('an RSA key is found, whether it names its algorithm or not', async () => {
     const { alg: _, ...silent } = rsa.published
     publish(rsa.published, { ...silent, kid: 'silent' })
     expect(await keySet.find('rsa', 'RS256')).toMatchObject({ type: 'public' })
@@ -93,7 +93,7 @@ describe('finding a key', () => {
     ['a private key', { ...privateJwk, kid: 'bad' }],
     ['a damaged key', { kty: 'EC', crv: 'P-256', x: '!', y: '!', kid: 'bad' }],
     ['null', null],
-  ])('RFC 7517 5: %s is ignored, the others serve', async (_what, key) => {
+  ])('RFC 7517 5: a key set ignores %s, the other keys work', async (_what, key) => {
     publish(key, first.published)
     expect(await keySet.find('first', 'ES256')).toMatchObject({ type: 'public' })
     for (const algorithm of ['ES256', 'RS256', 'HS256']) {
@@ -101,7 +101,7 @@ describe('finding a key', () => {
     }
   })
 
-  it('reads 32 keys and no more', async () => {
+  it('a key set is read up to 32 keys', async () => {
     publish(...Array.from({ length: 33 }, (_, index) => ({ ...first.published, kid: `key ${index}` })))
     expect(await keySet.find('key 31', 'ES256')).toBeDefined()
     await expect(keySet.find('key 32', 'ES256')).rejects.toMatchObject(invalid)
@@ -120,7 +120,7 @@ describe('keeping keys', () => {
     expect(requests).toHaveLength(count)
   })
 
-  it('an unknown kid asks again, at most every thirty seconds', async () => {
+  it('an unknown kid fetches the key set again, at most every thirty seconds', async () => {
     const seen: number[] = []
     for (let second = 0; second <= 65; second += 1) {
       const before = requests.length
@@ -147,7 +147,7 @@ describe('keeping keys', () => {
     await expect(keySet.find('first', 'ES256')).rejects.toMatchObject(invalid)
   })
 
-  it('a key that has left the set stops at once when a new one was asked for', async () => {
+  it('a key that has left the set stops at once when a new one was fetched', async () => {
     publish(second.published)
     runtime.advance(30)
     await keySet.find('second', 'ES256')
@@ -162,14 +162,17 @@ describe('when the key set cannot be read', () => {
     ['a page instead of JSON', () => new Response('<!doctype html>')],
     ['JSON without keys', () => Response.json({})],
     ['keys that are no list', () => Response.json({ keys: { first: first.published } })],
-  ])('%s: transient, and the next caller tries again', async (_what, response) => {
-    answer = response
-    await expect(keySet.find('first', 'ES256')).rejects.toMatchObject(transient)
-    publish(first.published)
-    expect(await keySet.find('first', 'ES256')).toBeDefined()
-  })
+  ])(
+    'a key set that cannot be read (%s) is transient, and the next caller tries again',
+    async (_what, response) => {
+      answer = response
+      await expect(keySet.find('first', 'ES256')).rejects.toMatchObject(transient)
+      publish(first.published)
+      expect(await keySet.find('first', 'ES256')).toBeDefined()
+    },
+  )
 
-  it('the last keys serve for a day and not a moment longer', async () => {
+  it('the last keys are used for a day and no longer while the key set cannot be read', async () => {
     await keySet.find('first', 'ES256')
     fail()
     for (const after of [600, 3600, 86_399]) {
@@ -187,7 +190,7 @@ describe('when the key set cannot be read', () => {
     expect(await keySet.find('first', 'ES256')).toBeDefined()
   })
 
-  it('it is asked at most every thirty seconds while old keys serve', async () => {
+  it('a key set that cannot be read is requested at most every thirty seconds while old keys work', async () => {
     await keySet.find('first', 'ES256')
     fail()
     runtime.advance(600)
@@ -218,7 +221,7 @@ describe('a key that a token of the provider itself names', () => {
     publish(first.published, second.published)
   })
 
-  it('is asked for at once, where that of any other token waits for half a minute', async () => {
+  it('a key that a token of the provider itself names is fetched at once, that of any other token after half a minute', async () => {
     runtime.advance(1)
     await expect(keySet.find('second', 'ES256')).rejects.toMatchObject(invalid)
     expect(requests).toHaveLength(1)
@@ -227,7 +230,7 @@ describe('a key that a token of the provider itself names', () => {
     expect(requests).toHaveLength(2)
   })
 
-  it('and that is not published costs one request a second at most, however many tokens name it', async () => {
+  it('a missing key that a token of the provider itself names costs one request a second at most, however many tokens name it', async () => {
     for (let seconds = 1; seconds <= 3; seconds += 1) {
       runtime.advance(1)
       const found = await Promise.allSettled(

@@ -24,13 +24,13 @@ const answer = (response: Response): Promise<Response> =>
 const transient = { name: 'ProviderError', failure: 'transient', outcomeKnown: false }
 
 describe('an answer', () => {
-  it('is complete, with its status and headers', async () => {
+  it("a provider's answer is complete, with its status and headers", async () => {
     const response = await answer(new Response('ä€😀', { status: 201, headers: { 'x-a': '1' } }))
     expect([response.status, response.headers.get('x-a'), await response.text()]).toEqual([201, '1', 'ä€😀'])
     expect((await answer(new Response(null, { status: 204 }))).status).toBe(204)
   })
 
-  it('of exactly a megabyte is read, of one byte more is not', async () => {
+  it("a provider's answer of exactly a megabyte is read, of one byte more is not", async () => {
     expect(await (await answer(new Response('x'.repeat(1_000_000)))).text()).toHaveLength(1_000_000)
     await expect(answer(new Response('x'.repeat(1_000_001)))).rejects.toMatchObject(transient)
   })
@@ -45,7 +45,7 @@ describe('an answer', () => {
     expect(seen.pulled).toBeLessThan(pulls)
   })
 
-  it('that breaks off may have been to a call that was done', async () => {
+  it("a provider's answer that breaks off may have been to a call that was done", async () => {
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         controller.enqueue(kilobyte)
@@ -61,7 +61,7 @@ it.each<[what: string, error: Error, outcomeKnown: boolean]>([
   ['a timeout', new DOMException('The operation was aborted due to timeout', 'TimeoutError'), false],
   ['a connection that is refused', new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }), true],
   ['a connection that breaks', new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } }), false],
-])('no answer: %s is transient, and keeps its cause', async (_what, cause, outcomeKnown) => {
+])('a missing answer (%s) is transient, and keeps its cause', async (_what, cause, outcomeKnown) => {
   const result = fetchFromProvider(request, { fetch: () => Promise.reject(cause) })
   await expect(result).rejects.toMatchObject({ ...transient, outcomeKnown, cause })
 })

@@ -14,7 +14,7 @@ beforeEach(() => {
   writeFileSync(path, 'a:1,b:2\n', { mode: 0o600 })
 })
 
-it('replaces the file as a whole, so that no reader sees half of it', () => {
+it('a change replaces the key file as a whole, so that no reader sees half of it', () => {
   const { ino } = statSync(path)
   changeKeyFile(path, (entries) => {
     expect(entries).toEqual(['a:1', 'b:2'])
@@ -25,13 +25,13 @@ it('replaces the file as a whole, so that no reader sees half of it', () => {
   expect(readdirSync(folder).toSorted()).toEqual(['secret-keys', 'secret-keys.lock'])
 })
 
-it.each([0o600, 0o640, 0o400])('keeps the mode %o', (mode) => {
+it.each([0o600, 0o640, 0o400])('a change of the key file keeps the mode %o', (mode) => {
   chmodSync(path, mode)
   changeKeyFile(path, (entries) => entries)
   expect(statSync(path).mode & 0o777).toBe(mode)
 })
 
-it('leaves the file as it is when the change throws, and lets the next one in', () => {
+it('a change that throws leaves the key file unchanged, and lets the next one in', () => {
   const fail = (): never => {
     throw new Error('no')
   }
@@ -41,7 +41,7 @@ it('leaves the file as it is when the change throws, and lets the next one in', 
   expect(readFileSync(path, 'utf8')).toBe('d:4\n')
 })
 
-it('changes the file behind a link', () => {
+it('a change of the key file follows a link', () => {
   const link = join(folder, 'link')
   symlinkSync(path, link)
   changeKeyFile(link, () => ['d:4'])
@@ -49,7 +49,7 @@ it('changes the file behind a link', () => {
   expect(readFileSync(link, 'utf8')).toBe('d:4\n')
 })
 
-it('is refused while another process is at it', () => {
+it('a change of the key file is refused while another process makes one', () => {
   changeKeyFile(path, () => {
     const other = (): void => changeKeyFile(path, () => ['lost:1'], { waitMs: 0 })
     expect(other).toThrow(`Another command is changing ${path}.`)
@@ -58,7 +58,7 @@ it('is refused while another process is at it', () => {
   expect(readFileSync(path, 'utf8')).toBe('d:4\n')
 })
 
-it('processes that change it at once all find their entries in it', async () => {
+it('processes that change the key file at once all find their entries in it', async () => {
   const module = new URL('secret-key-file-change.ts', import.meta.url).href
   const work = (name: string): string => `
       const { changeKeyFile } = await import(${JSON.stringify(module)})
@@ -72,7 +72,7 @@ it('processes that change it at once all find their entries in it', async () => 
   expect(entries.slice(-2)).toEqual(['a:1', 'b:2'])
 })
 
-it('never makes a file', () => {
+it('a change never creates the key file', () => {
   const missing = join(folder, 'none')
   expect(() => changeKeyFile(missing, () => ['d:4'])).toThrow(expect.objectContaining({ code: 'ENOENT' }))
   expect(readdirSync(folder)).toEqual(['secret-keys'])

@@ -27,7 +27,7 @@ const never = (): string => {
 }
 
 describe('readOrCreateSecretKeys', () => {
-  it('makes the file once, for its owner only, and reads it from then on', () => {
+  it('readOrCreateSecretKeys makes the file once, for its owner only, and reads it from then on', () => {
     const path = join(folder, 'new', 'secret-keys')
     expect(readOrCreateSecretKeys(path, () => 'kid:text')).toBe('kid:text')
     expect(statSync(path).mode & 0o777).toBe(0o600)
@@ -37,13 +37,13 @@ describe('readOrCreateSecretKeys', () => {
     expect(readdirSync(join(folder, 'new'))).toEqual(['secret-keys'])
   })
 
-  it('white space around the text does not count', () => {
+  it('readOrCreateSecretKeys ignores white space around the text', () => {
     const path = join(folder, 'secret-keys')
     writeFileSync(path, '\n kid:text \r\n')
     expect(readOrCreateSecretKeys(path, never)).toBe('kid:text')
   })
 
-  it('gives two servers that start at once the same text', () => {
+  it('readOrCreateSecretKeys gives two servers that start at once the same text', () => {
     const path = join(folder, 'secret-keys')
     let inner = ''
     const outer = readOrCreateSecretKeys(path, () => {
@@ -110,11 +110,11 @@ describe('openKeyFile', () => {
     return path
   }
 
-  it.each(['one,two', 'one\ntwo\n', '\r\n one , \r\n\r\ntwo\r\n'])('reads %j', (text) => {
+  it.each(['one,two', 'one\ntwo\n', '\r\n one , \r\n\r\ntwo\r\n'])('openKeyFile reads %j', (text) => {
     expect(open(write(text)).kids()).toBe('one two')
   })
 
-  it('a file that is missing or no ring is an error when it is opened', () => {
+  it('openKeyFile fails for a file that is missing or no ring', () => {
     expect(() => open(join(folder, 'none'))).toThrow(expect.objectContaining({ code: 'ENOENT' }))
     expect(() => open(write('- -'))).toThrow('expected words')
     expect(() => open(write(''))).toThrow('expected words')

@@ -52,7 +52,7 @@ export const deviations: readonly Deviation[] = [
     off: 'Cannot be switched off.',
     test: [
       'server/http/oauth/token-replay.test.ts',
-      'its successor in use at /mcp, it is good for ten seconds more',
+      'a used refresh token works for ten seconds more once its successor is in use at /mcp',
     ],
   },
   {
@@ -104,7 +104,10 @@ export const deviations: readonly Deviation[] = [
     what: 'A document that could not be had, or is faulty, is not asked for again for a minute; one that was good serves for a day while its host is away, and for as long as somebody is connected at the token endpoint.',
     why: 'Otherwise anybody could make the server ask a host without end, and an outage at a client’s host would sign people out.',
     off: '`CLIENT_DOCUMENTS=off`',
-    test: ['server/core/clients/client-finder.test.ts', 'a document is not requested again for a minute after %s'],
+    test: [
+      'server/core/clients/client-finder.test.ts',
+      'a document is not requested again for a minute after %s',
+    ],
   },
   {
     sections: 'CIMD 4.2',
@@ -145,7 +148,10 @@ export const deviations: readonly Deviation[] = [
     what: 'A message of an earlier revision that comes with the version header of 2026-07-28, and with nothing else of it, is served as what it is.',
     why: 'Hosted assistants send that header after they have agreed on an earlier revision. Anything else of 2026-07-28 in the request makes all of its rules count.',
     off: 'Cannot be switched off.',
-    test: ['server/http/mcp/mcp-gate.test.ts', 'ignores a version header of 2026-07-28 on an older message'],
+    test: [
+      'server/http/mcp/mcp-gate.test.ts',
+      'a version header of 2026-07-28 is ignored on an older message',
+    ],
   },
   {
     sections: 'MCP auth Scope-Challenge-Handling',

@@ -136,11 +136,11 @@ describe('signing in to the connections page', () => {
 })
 
 describe('the list', () => {
-  it('says that no app is connected', async () => {
+  it('the list of connections says that no app is connected', async () => {
     expect((await signIn()).html).toContain('No app is connected')
   })
 
-  it('lists each client with its return address, last use and expiry', async () => {
+  it('the list of connections has each client with its return address, last use and expiry', async () => {
     await connect('one')
     const use = { grantId: 'grant one', usedAt: start + 3600, address: '203.0.113.9', tool: 'list_notes' }
     await login.shared.store.recordGrantUses([use])
@@ -167,7 +167,7 @@ describe('the list', () => {
     ['with a scheme of its own', ['cursor://callback'], false],
     ['nowhere, a device', [], false],
   ])(
-    'warns of two addresses at once, calmly of a client that returns %s',
+    'the list of connections warns of two addresses at once, calmly of a client that returns %s',
     async (_where, redirectUris, isCalm) => {
       const { store } = login.shared
       await store.putClient(publicClient({ redirectUris }))
@@ -180,7 +180,7 @@ describe('the list', () => {
     },
   )
 
-  it('lists the live connections of this person only, and those that ended for security', async () => {
+  it('the list of connections has the live ones of this person only, and those that ended for security', async () => {
     await connect('over', { expiresAt: start + 60 })
     await connect('ended')
     await login.shared.store.endGrant('grant ended', 'revoked_by_client', start)
@@ -193,7 +193,7 @@ describe('the list', () => {
     expect(html).toContain('was disconnected for your security')
   })
 
-  it('lists the last used connection first, and counts those beyond a hundred', async () => {
+  it('the list of connections begins with the last used one, and counts those beyond a hundred', async () => {
     for (let index = 0; index < 103; index += 1) {
       await connect(`${index}`, { createdAt: start - index })
     }
@@ -207,7 +207,7 @@ describe('the list', () => {
 })
 
 describe('ending a connection', () => {
-  it('ends one connection at once, says so once, and leaves the others alone', async () => {
+  it('a person ends one connection at once, reads so once, and keeps the others', async () => {
     await connect('one')
     await connect('two')
     const list = await end(await signIn(), 'grant one')
@@ -223,7 +223,7 @@ describe('ending a connection', () => {
     expect((await browser.visit(page)).html).not.toContain('is no longer connected')
   })
 
-  it('names the ended connection, and its cookie stays small', async () => {
+  it('the page names the ended connection, and its cookie stays small', async () => {
     await login.shared.store.putClient(publicClient({ id: 'mcpc_flag', name: '🌉'.repeat(2000) }))
     await connect('one', { clientId: 'mcpc_flag' })
     const list = await signIn()
@@ -237,7 +237,7 @@ describe('ending a connection', () => {
     ['that does not exist', 'grant nobody'],
     ['that ended before', 'grant ended'],
     ['without a name', ''],
-  ])('ends nothing for a connection %s, with the same answer for each', async (_what, grantId) => {
+  ])('a form ends nothing for a connection %s, with the same answer for each', async (_what, grantId) => {
     await addGrant(login.shared.store, grantSample('eve', { clientId: 'mcpc_public' }))
     await connect('ended')
     await login.shared.store.endGrant('grant ended', 'revoked_by_client', start)
@@ -249,7 +249,7 @@ describe('ending a connection', () => {
     expect(login.logged()).not.toContain('connection_revoked')
   })
 
-  it('ends all connections of the person, and none of other people', async () => {
+  it('a person ends all their connections, and none of other people', async () => {
     for (let index = 0; index < 201; index += 1) await connect(`${index}`)
     await addGrant(login.shared.store, grantSample('eve'))
     const list = await browser.submit(await signIn(), 'action', { action: 'end_all', connection: '' })
@@ -282,7 +282,7 @@ describe('a form that the connections page did not make', () => {
         return hidden(list, 'form')
       },
     ],
-  ])('ends nothing for a form with %s', async (_what, form) => {
+  ])('a form with %s ends no connection', async (_what, form) => {
     await connect('one')
     const given = await form()
     await signIn()
@@ -292,7 +292,7 @@ describe('a form that the connections page did not make', () => {
     expect(await isLive('grant one')).toBe(true)
   })
 
-  it('does nothing for an unknown action', async () => {
+  it('a form with an unknown action does nothing', async () => {
     await connect('one')
     const form = hidden(await signIn(), 'form')
     await post({ form, action: 'promote', connection: 'grant one' })

@@ -23,7 +23,7 @@ describe('createClientAddress without trusted proxies', () => {
     expect(addressOf(asked({}), { address: peer })).toBe(address)
   })
 
-  it('returns no address without a peer', () => {
+  it('createClientAddress returns no address without a peer', () => {
     expect(addressOf(forwarded('203.0.113.9'), undefined)).toBeUndefined()
   })
 
@@ -34,11 +34,11 @@ describe('createClientAddress without trusted proxies', () => {
     ['X-Client-IP', { 'x-client-ip': '198.51.100.1' }],
     ['CF-Connecting-IP', { 'cf-connecting-ip': '198.51.100.1' }],
     ['True-Client-IP', { 'true-client-ip': '198.51.100.1' }],
-  ])('%s of a client is not believed', (_name, headers) => {
+  ])('createClientAddress ignores %s of a client', (_name, headers) => {
     expect(addressOf(asked(headers), { address: '127.0.0.1' })).toBe('127.0.0.1')
   })
 
-  it('returns no address for an untrusted proxy where only proxies connect', () => {
+  it('createClientAddress returns no address for an untrusted proxy where only proxies connect', () => {
     const behindTls = createClientAddress([], { onlyByProxy: true })
     expect(behindTls(forwarded('198.51.100.1'), { address: '10.0.0.1' })).toBeUndefined()
     const trusting = createClientAddress(['10.0.0.1'], { onlyByProxy: true })
@@ -83,7 +83,7 @@ describe('createClientAddress behind a trusted proxy', () => {
     expect(addressOf(forwarded(header), peer)).toBe(address)
   })
 
-  it('joins two X-Forwarded-For headers into one list', () => {
+  it('createClientAddress joins two X-Forwarded-For headers into one list', () => {
     const headers = new Headers([
       ['x-forwarded-for', '1.2.3.4'],
       ['x-forwarded-for', '198.51.100.7, 10.0.0.1'],
@@ -91,7 +91,7 @@ describe('createClientAddress behind a trusted proxy', () => {
     expect(addressOf(new Request('http://localhost/', { headers }), peer)).toBe('198.51.100.7')
   })
 
-  it('RFC 9700 4.13: a proxy that is not trusted is who it is', () => {
+  it('RFC 9700 4.13: an untrusted proxy counts as the client', () => {
     expect(addressOf(forwarded('198.51.100.7'), { address: '192.0.2.1' })).toBe('192.0.2.1')
   })
 
@@ -110,7 +110,7 @@ describe('createClientAddress behind a trusted proxy', () => {
     expect(process.cpuUsage(before).user).toBeLessThan(1_000_000)
   })
 
-  it('reads as many entries as the longest proxy chain has', () => {
+  it('createClientAddress reads as many entries as the longest proxy chain has', () => {
     const header = ['198.51.100.7', ...Array.from({ length: 40 }, () => '10.0.0.1')].join(', ')
     expect(addressOf(forwarded(header), peer)).toBe('10.0.0.1')
   })

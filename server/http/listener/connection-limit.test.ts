@@ -9,11 +9,11 @@ it.each<[memory: string, total: number, heap: number, connections: number]>([
   ['a machine of 2 GiB', 2048, 1024, 3640],
   ['a large machine', 65_536, 4144, 8192],
   ['a small heap on a large machine', 65_536, 100, 355],
-])('allows as many connections as the memory of %s affords', (_memory, total, heap, connections) => {
+])('the connection limit is as high as the memory of %s affords', (_memory, total, heap, connections) => {
   expect(connectionLimit({ total: total * mebibyte, heap: heap * mebibyte })).toBe(connections)
 })
 
-it('keeps the connection limit of this process within its bounds', () => {
+it('the connection limit of this process is within its bounds', () => {
   expect(connectionLimit()).toBeGreaterThanOrEqual(128)
   expect(connectionLimit()).toBeLessThanOrEqual(8192)
 })

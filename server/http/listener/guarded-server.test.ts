@@ -58,7 +58,7 @@ it.each([
 describe('a listener that takes encoded slashes', () => {
   const form = { encodedSlashes: true }
 
-  it('accepts encoded slashes in a name, and passes them on unchanged', async () => {
+  it('a listener that takes encoded slashes accepts them in a name, and passes them on unchanged', async () => {
     const port = await open({ form })
     const path = '/clients/https%3A%2F%2Fa.example%2fb..c/.d'
     expect(await exchange(port, `DELETE ${path} HTTP/1.1\r\nHost: a\r\n${close}`)).toMatch(/^HTTP\/1.1 200 /)
@@ -75,7 +75,7 @@ describe('a listener that takes encoded slashes', () => {
     '/%2e',
     '/x%5c..',
     '/x%00',
-  ])('still refuses %s', async (path) => {
+  ])('a listener that takes encoded slashes still refuses %s', async (path) => {
     const port = await open({ form })
     expect(await exchange(port, `GET ${path} HTTP/1.1\r\nHost: a\r\n${close}`)).toMatch(/^HTTP\/1.1 400 /)
     expect(served).toEqual([])
@@ -163,7 +163,7 @@ it.each<[name: string, status: number, text: string]>([
     `POST / HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n${close}a`,
   ],
   ['an expectation that is not met', 417, `GET / HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n${close}`],
-])('a request whose form is unsound is refused and never seen: %s: %i', async (_name, status, text) => {
+])('a malformed request is refused and never reaches the handler: %s: %i', async (_name, status, text) => {
   const answer = await exchange(await open(), text)
   expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
   expect(answer).toContain('{"error":"invalid_request","error_description":"')
@@ -172,7 +172,7 @@ it.each<[name: string, status: number, text: string]>([
   expect(served).toEqual([])
 })
 
-it('answers more than 144 KiB of headers with 431 and a reason', async () => {
+it('a listener answers more than 144 KiB of headers with 431 and a reason', async () => {
   const answer = await exchange(
     await open(),
     `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(150_000)}\r\n\r\n`,
@@ -199,7 +199,7 @@ describe('what is let in', () => {
       'GET http://a/.well-known/x..y',
       `GET /.well-known/x..y HTTP/1.1\r\nHost: a\r\n${close}`,
     ],
-  ])('%s', async (_name, seen, text) => {
+  ])('a listener accepts %s', async (_name, seen, text) => {
     expect(await exchange(await open(), text)).toMatch(/^HTTP\/1\.1 200 /)
     expect(served).toEqual([seen])
   })
@@ -207,16 +207,13 @@ describe('what is let in', () => {
   it.each<[name: string, headers: string]>([
     ['websocket', 'Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Key: eA==\r\n'],
     ['h2c', 'Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'],
-  ])(
-    'an upgrade to %s is not taken up: the answer is HTTP/1.1 (RFC 9110 section 7.8)',
-    async (_name, headers) => {
-      const answer = await exchange(await open(), `GET /mcp HTTP/1.1\r\nHost: a\r\n${headers}\r\n`)
-      expect(answer).toMatch(/^HTTP\/1\.1 200 /)
-      expect(answer.toLowerCase()).not.toContain('upgrade:')
-    },
-  )
+  ])('an upgrade to %s is ignored: the answer is HTTP/1.1 (RFC 9110 section 7.8)', async (_name, headers) => {
+    const answer = await exchange(await open(), `GET /mcp HTTP/1.1\r\nHost: a\r\n${headers}\r\n`)
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+    expect(answer.toLowerCase()).not.toContain('upgrade:')
+  })
 
-  it('RFC 9110 10.1.1: sends 100 Continue before the response to a request that expects it', async () => {
+  it('RFC 9110 10.1.1: a listener sends 100 Continue before the response to a request that expects it', async () => {
     const answer = await exchange(
       await open(),
       `POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n${close}a`,
@@ -224,13 +221,13 @@ describe('what is let in', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
   })
 
-  it('names the program in no response', async () => {
+  it('a listener names the program in no response', async () => {
     const answer = await exchange(await open(), `GET / HTTP/1.1\r\nHost: a\r\n${close}`)
     expect(answer.toLowerCase()).not.toMatch(/\r\n(?:server|x-powered-by|via):/)
   })
 })
 
-it('reads nothing more from a connection after refusing a request for its framing', async () => {
+it('a listener reads nothing more from a connection after refusing a request for its framing', async () => {
   const port = await open()
   const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n'
   const answer = await exchange(
@@ -241,7 +238,7 @@ it('reads nothing more from a connection after refusing a request for its framin
   expect(served).toEqual([])
 })
 
-it('closes the connection without a word when rubbish follows a request that is still being answered', async () => {
+it('a listener closes the connection silently when rubbish follows a request that is still being answered', async () => {
   const finish = createSignal()
   listener = await listen(
     async () => {
@@ -254,7 +251,7 @@ it('closes the connection without a word when rubbish follows a request that is 
   finish.give()
 })
 
-it('answers rubbish with 400 on a connection whose requests have all been answered', async () => {
+it('a listener answers rubbish with 400 on a connection whose requests have all been answered', async () => {
   const port = await open()
   const received = await new Promise<string>((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))
@@ -276,7 +273,7 @@ describe('a gate', () => {
     answered: ({ method }, status) => void seen.push([method, status]),
   }
 
-  it('answers before the request is checked, and keeps the connection', async () => {
+  it('a gate answers before the request is checked, and keeps the connection', async () => {
     seen.length = 0
     const answer = await exchange(
       await open({ gate }),
@@ -292,13 +289,13 @@ describe('a gate', () => {
   it.each<[name: string, headers: string]>([
     ['of a length that is not worth reading', 'Content-Length: 70000\r\n'],
     ['of unknown length', 'Transfer-Encoding: chunked\r\n'],
-  ])('ends the connection over a body %s', async (_name, headers) => {
+  ])('a gate ends the connection over a body %s', async (_name, headers) => {
     const answer = await exchange(await open({ gate }), `POST /shut HTTP/1.1\r\nHost: a\r\n${headers}\r\n`)
     expect(answer).toMatch(/^HTTP\/1\.1 429 /)
     expect(answer).toContain('\r\nConnection: close\r\n')
   })
 
-  it('sends no 100 Continue to a refused request', async () => {
+  it('a gate sends no 100 Continue to a refused request', async () => {
     const answer = await exchange(
       await open({ gate }),
       'POST /shut HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n',
@@ -306,7 +303,7 @@ describe('a gate', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 429 /)
   })
 
-  it('records bytes that are not a request as well', async () => {
+  it('a gate records bytes that are not a request as well', async () => {
     seen.length = 0
     const port = await open({ gate })
     await exchange(port, 'rubbish\r\n\r\n')
@@ -334,12 +331,12 @@ describe('time and number', () => {
     expect(answer === '' || answer.startsWith('HTTP/1.1 408 ')).toBe(true)
   })
 
-  it('closes a connection that sends nothing', async () => {
+  it('a listener closes a connection that sends nothing', async () => {
     await exchange(await open({ limits }), '')
     expect(served).toEqual([])
   })
 
-  it('opens no more connections than the maximum, and logs refused ones', async () => {
+  it('a listener opens no more connections than the maximum, and logs refused ones', async () => {
     const reported: [string, unknown][] = []
     const [begun, finish] = [createSignal(), createSignal()]
     listener = await listen(

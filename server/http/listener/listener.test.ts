@@ -6,7 +6,7 @@ import { type Listener, listen } from './listener.ts'
 let listener: Listener
 afterEach(() => listener.close())
 
-it('accepts a session cookie of 128 KiB, more than the default of Node', async () => {
+it('a listener accepts a session cookie of 128 KiB, more than the default of Node', async () => {
   listener = await listen(async (request) => new Response(String(request.headers.get('cookie')?.length)), {
     host: '127.0.0.1',
     port: 0,
@@ -17,7 +17,7 @@ it('accepts a session cookie of 128 KiB, more than the default of Node', async (
   expect(await response.text()).toBe('131072')
 })
 
-it('lets a running request end when it closes', async () => {
+it('a closing listener lets a running request end', async () => {
   const [finish, begun] = [createSignal(), createSignal()]
   listener = await listen(
     async () => {
@@ -35,7 +35,7 @@ it('lets a running request end when it closes', async () => {
   await closing
 })
 
-it('does not wait for a connection without a request when it closes', async () => {
+it('a closing listener does not wait for a connection without a request', async () => {
   const serve = async (): Promise<Response> => new Response('')
   listener = await listen(serve, { host: '127.0.0.1', port: 0 })
   const socket = connect(listener.port, '127.0.0.1')
@@ -45,7 +45,7 @@ it('does not wait for a connection without a request when it closes', async () =
   await closed
 }, 5000)
 
-it('waits for the work of a request whose client has left when it closes', async () => {
+it('a closing listener waits for the work of a request whose client has left', async () => {
   const steps: string[] = []
   const [finish, begun, gone] = [createSignal(), createSignal(), createSignal()]
   listener = await listen(
@@ -72,7 +72,7 @@ it('waits for the work of a request whose client has left when it closes', async
   expect(steps).toEqual(['request done', 'closed'])
 })
 
-it('rejects with an error that names a port in use', async () => {
+it('a listener rejects with an error that names a port in use', async () => {
   listener = await listen(async () => new Response(''), { host: '127.0.0.1', port: 0 })
   const again = listen(async () => new Response(''), { host: '127.0.0.1', port: listener.port })
   await expect(again).rejects.toThrow(String(listener.port))

@@ -64,7 +64,7 @@ function send(times: number, given: Asked, status = 401): number {
   return letIn
 }
 
-it('lets 200 refusals of an address happen, then 50 a second', () => {
+it('load shedding lets 200 refusals of an address happen, then 50 a second', () => {
   expect(send(1000, {})).toBe(200)
   runtime.advance(1)
   expect(send(1000, {})).toBe(50)
@@ -72,7 +72,7 @@ it('lets 200 refusals of an address happen, then 50 a second', () => {
   expect(send(1000, {})).toBe(100)
 })
 
-it('answers 429 with Retry-After that every page may read (RFC 6585 section 4)', () => {
+it('load shedding answers 429 with Retry-After that every page may read (RFC 6585 section 4)', () => {
   send(200, {})
   const answer = gate.refuse(asked({}))
   expect(answer?.status).toBe(429)
@@ -93,11 +93,11 @@ it.each<[status: number, counted: boolean]>([
   [429, true],
   [500, false],
   [503, false],
-])('an answer of %i counts: %s', (status, counted) => {
+])('load shedding counts an answer of %i or not: %s', (status, counted) => {
   expect(send(1000, {}, status)).toBe(counted ? 200 : 1000)
 })
 
-it('refuses the same IPv6 network too, and no other address', () => {
+it('load shedding refuses the same IPv6 network too, and no other address', () => {
   send(1000, {})
   expect(send(1, { address: '203.0.113.2' })).toBe(1)
   send(1000, { address: '2001:db8::1' })
@@ -105,7 +105,7 @@ it('refuses the same IPv6 network too, and no other address', () => {
   expect(send(1, { address: '2001:db8:0:1::1' })).toBe(1)
 })
 
-it('serves a credential accepted lately from a flooding address', () => {
+it('load shedding serves a credential accepted lately from a flooding address', () => {
   send(1, { authorization: 'Bearer good' }, 200)
   send(1000, {})
   expect(send(1000, { authorization: 'Bearer good' }, 200)).toBe(1000)
@@ -117,27 +117,27 @@ it.each<[name: string, given: Asked]>([
   ['a preflight', { method: 'OPTIONS' }],
   ['the page that the endpoint shows in a browser', { method: 'GET' }],
   ['another path that ends alike', { path: '/x/mcp' }],
-])('%s proves no credential', (_name, given) => {
+])('load shedding does not take %s for a valid credential', (_name, given) => {
   send(1, { ...given, authorization: 'Bearer made up' }, 200)
   send(1000, {})
   expect(send(1, { authorization: 'Bearer made up' }, 200)).toBe(0)
 })
 
-it('limits a flood with a valid credential as well', () => {
+it('load shedding limits a flood with a valid credential as well', () => {
   send(1, { authorization: 'Bearer good' }, 200)
   send(1000, {})
   expect(send(1000, { authorization: 'Bearer good' }, 400)).toBe(200)
   expect(send(1000, { authorization: 'Bearer good', address: '203.0.113.2' }, 400)).toBe(200)
 })
 
-it('no longer exempts a credential that was refused since', () => {
+it('load shedding no longer exempts a credential that was refused since', () => {
   send(1, { authorization: 'Bearer good' }, 200)
   send(1000, {})
   send(1, { authorization: 'Bearer good' }, 401)
   expect(send(1, { authorization: 'Bearer good' }, 200)).toBe(0)
 })
 
-it('OAuth 2.1 2.4.1: token requests count apart, so that a valid refresh is still judged', () => {
+it('OAuth 2.1 2.4.1: load shedding counts token requests separately, so that a valid refresh is still judged', () => {
   send(1000, {})
   expect(send(1000, { path: '/oauth/token' }, 200)).toBe(1000)
   expect(send(1000, { path: '/oauth/token' }, 400)).toBe(500)
@@ -154,7 +154,7 @@ const sendFromMany = (count: number, given: Asked = {}): number => {
   return letIn
 }
 
-it('answers 503 beyond 1334 refusals, then 667 a second, of all addresses, except to good clients', () => {
+it('load shedding answers 503 beyond 1334 refusals, then 667 a second, of all addresses, except to good clients', () => {
   send(1, { authorization: 'Bearer good' }, 200)
   expect(sendFromMany(5000)).toBe(1334)
   expect(gate.refuse(asked({ address: '198.51.100.1' }))?.status).toBe(503)
@@ -165,18 +165,18 @@ it('answers 503 beyond 1334 refusals, then 667 a second, of all addresses, excep
   expect(send(5000, { address: '198.51.100.1' })).toBe(0)
 })
 
-it('reserves a third of the total for browsers that have signed in before', () => {
+it('load shedding reserves a third of the total for browsers that have signed in before', () => {
   expect(sendFromMany(5000)).toBe(1334)
   expect(sendFromMany(5000, { cookie: 'made up' })).toBe(0)
   expect(sendFromMany(5000, { cookie: 'known' })).toBe(2000 - 1334)
   expect(gate.refuse(asked({ address: '198.51.100.1', cookie: 'known' }))?.status).toBe(503)
 })
 
-it('reserves nothing of the total of token requests for browsers', () => {
+it('load shedding reserves nothing of the total of token requests for browsers', () => {
   expect(sendFromMany(5000, { path: '/oauth/token' })).toBe(2000)
 })
 
-it('counts the client behind a trusted proxy, not the proxy', () => {
+it('load shedding counts the client behind a trusted proxy, not the proxy', () => {
   openGate(['10.0.0.1'])
   const from = (forwardedFor: string): Asked => ({ address: '10.0.0.1', forwardedFor })
   expect(send(1000, from('198.51.100.1'))).toBe(200)
@@ -184,13 +184,13 @@ it('counts the client behind a trusted proxy, not the proxy', () => {
   expect(send(1, from('198.51.100.2, 198.51.100.1'))).toBe(0)
 })
 
-it('keeps one client behind an unknown proxy from locking out the others', () => {
+it('load shedding keeps one client behind an unknown proxy from locking out the others', () => {
   openGate([], true)
   expect(send(1000, { address: '10.0.0.1' })).toBe(1000)
   expect(send(5000, { address: '10.0.0.1' })).toBe(334)
 })
 
-it('logs shedding at once, then every ten seconds with the count', () => {
+it('load shedding is logged at once, then every ten seconds with the count', () => {
   send(300, {})
   expect(reported).toEqual([['requests_shed', { count: 1, address: '203.0.113.1' }]])
   runtime.advance(10)
@@ -198,9 +198,12 @@ it('logs shedding at once, then every ten seconds with the count', () => {
   expect(reported[1]).toEqual(['requests_shed', { count: 100, address: '203.0.113.1' }])
 })
 
-it.each(['/healthz', '/readyz', '/readyz?from=balancer'])('lets probes of %s in while it sheds', (path) => {
-  send(5000, {})
-  expect(send(1, {})).toBe(0)
-  expect(send(10, { path, method: 'GET' }, 503)).toBe(10)
-  expect(send(1, { path: '/readyzz', method: 'GET' })).toBe(0)
-})
+it.each(['/healthz', '/readyz', '/readyz?from=balancer'])(
+  'load shedding lets probes of %s through',
+  (path) => {
+    send(5000, {})
+    expect(send(1, {})).toBe(0)
+    expect(send(10, { path, method: 'GET' }, 503)).toBe(10)
+    expect(send(1, { path: '/readyzz', method: 'GET' })).toBe(0)
+  },
+)

@@ -108,7 +108,7 @@ describe('a person whom the access rules refuse', () => {
   })
 
   it.each(['password', 'social'])(
-    'by %s, while the provider cannot be asked: tries again later',
+    'a person who signs in by %s while the rules cannot ask the provider is told to try again later',
     async (way) => {
       let isDown = false
       const answer = async (): Promise<ReturnType<typeof signedIn>> => {

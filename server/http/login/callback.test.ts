@@ -20,7 +20,7 @@ function choose(browser: Browser, google: Visit, button: 'allow' | 'deny'): Prom
   return browser.submit(google, name, { [name]: value })
 }
 
-it('Spec 5.2: goes to the provider and comes back to the client without another click', async () => {
+it('Spec 5.2: a social sign-in goes to the provider and comes back to the client without another click', async () => {
   const browser = drawbridge.browser()
   const google = await toGoogle(browser, 's1')
   expect(google.url.pathname).toMatch(/^\/google/)

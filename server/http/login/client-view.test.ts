@@ -62,7 +62,7 @@ it.each<[rule: string, part: Partial<Client>, redirectUri: string | undefined, e
   ['a client of the operator', { kind: 'configured' }, web, { vouched: true }],
   ['one that any program can name', { kind: 'configured' }, undefined, {}],
   ['an id that only looks like a document', { id, kind: 'configured' }, web, { vouched: true }],
-])('shows as proven about a client: %s', (_rule, part, redirectUri, expected) => {
+])('the client view shows as proven about a client: %s', (_rule, part, redirectUri, expected) => {
   expect(clientView(publicClient(part), redirectUri, inEnglish)).toEqual({ name: 'Sample', ...expected })
 })
 

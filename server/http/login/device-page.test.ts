@@ -40,7 +40,7 @@ async function enter(userCode: string, by = browser): Promise<Visit> {
 }
 
 describe('GET /oauth/device', () => {
-  it('RFC 8628 3.3.1: a code in the link is filled in to be compared, and nothing is done with it', async () => {
+  it('RFC 8628 3.3.1: a device code in the link is filled in to be compared, and not used yet', async () => {
     const { user_code: userCode, device_code: deviceCode } = await login.startDevice()
     const entry = await browser.visit(`${page}?user_code=${userCode.toLowerCase().replace('-', '')}`)
     expect(entry.html).toContain(`value="${userCode}"`)
@@ -51,7 +51,7 @@ describe('GET /oauth/device', () => {
   })
 
   it.each([['"><script>'], ['WDJB'], ['x'.repeat(5000)], ['12345678']])(
-    'what is no code in the link is not filled in: %s',
+    'text in the link that is not a device code is not filled in: %s',
     async (given) => {
       const entry = await browser.visit(`${page}?user_code=${encodeURIComponent(given)}`)
       expect(entry.status).toBe(200)
@@ -62,7 +62,7 @@ describe('GET /oauth/device', () => {
 })
 
 describe('a code that was typed', () => {
-  it('RFC 8628 3.3: shows who asks, from where and for what, with the ways to sign in', async () => {
+  it('RFC 8628 3.3: a typed device code shows who asks, from where and for what, with the ways to sign in', async () => {
     const { user_code: userCode } = await login.startDevice('203.0.113.7')
     login.runtime.advance(120)
     const { html } = await enter(` ${userCode.toLowerCase().replace('-', ' ')} `)
@@ -131,7 +131,7 @@ describe('a device that was already allowed or denied', () => {
     ['was refused in another tab', (shown) => browser.submit(shown, 'action', { action: 'deny' })],
     ['has expired', () => login.runtime.advance(901)],
     ['was allowed before', (shown) => browser.submit(shown, 'password', adasPassword)],
-  ])('a device that %s: signing in allows nothing, and the session is ended', async (_what, meanwhile) => {
+  ])('a device that %s gets no access by a sign-in, and the session is ended', async (_what, meanwhile) => {
     const { user_code: userCode } = await login.startDevice()
     const shown = await enter(userCode)
     await meanwhile(shown)
@@ -201,7 +201,7 @@ describe('a wrong device code', () => {
 })
 
 describe('a form', () => {
-  it('login CSRF: of one browser is useless in another', async () => {
+  it('login CSRF: a device form of one browser is useless in another', async () => {
     const { user_code: userCode } = await login.startDevice()
     const entry = await browser.visit(page)
     for (const opens of [false, true]) {
@@ -216,7 +216,7 @@ describe('a form', () => {
     ['without its seal', { user_code: 'WDJB-MJHT' }],
     ['with a made-up seal', { user_code: 'WDJB-MJHT', form: 'k.AAAA' }],
     ['with a made-up transaction', { transaction: 'k.AAAA' }],
-  ])('%s is refused', async (_what, fields) => {
+  ])('a device form %s is refused', async (_what, fields) => {
     const body = new URLSearchParams(fields)
     expect((await login.fetch(new Request(page, { method: 'POST', body }))).status).toBe(400)
   })

@@ -111,7 +111,7 @@ describe('a mailed code', () => {
     expect(login.logged()).not.toContain(email)
   })
 
-  it('accepts the right mailed code after four wrong ones, but not after five', async () => {
+  it('a right mailed code is accepted after four wrong ones, but not after five', async () => {
     let page = await ask()
     const code = mails()[0]?.code ?? ''
     for (const left of [
@@ -129,14 +129,14 @@ describe('a mailed code', () => {
     expect((await enter(page, code)).html).toContain('That code can no longer be used')
   })
 
-  it('checks a mailed code five times when it is posted a hundred times at once', async () => {
+  it('a mailed code is checked five times when it is posted a hundred times at once', async () => {
     const page = await ask()
     const code = wrong(mails()[0]?.code ?? '')
     await Promise.all(Array.from({ length: 100 }, () => enter(page, code)))
     expect(asked.filter((line) => line === 'POST /auth/v1/verify')).toHaveLength(5)
   })
 
-  it('does not check malformed mailed codes, and accepts a code once the provider is back', async () => {
+  it('malformed mailed codes are not checked, and a code is accepted once the provider is back', async () => {
     const page = await ask()
     const again = await enter(page, '12a456')
     expect(again.html).toContain('Wrong or expired code')
@@ -156,7 +156,7 @@ describe('a mailed code', () => {
 })
 
 describe('a visitor without an account', () => {
-  it('shows and logs the same for an address without an account', async () => {
+  it('a visitor without an account sees and logs the same as one with an account', async () => {
     const known = await ask()
     const linesOfKnown = login.logged()
     await open('both')
@@ -168,7 +168,7 @@ describe('a visitor without an account', () => {
     expect((await enter(unknown, '123456')).html).toContain('Wrong or expired code')
   })
 
-  it('answers after half a second, with and without an account', async () => {
+  it('a mail is answered after half a second, with and without an account', async () => {
     for (const address of [email, 'nobody@example.com']) {
       const slept: number[] = []
       login.runtime.sleep = async (ms) => {
@@ -180,7 +180,7 @@ describe('a visitor without an account', () => {
     }
   })
 
-  it('asking for mails uses up no sign-in attempts', async () => {
+  it('requests for mails use up no sign-in attempts', async () => {
     await open('code', { limitPerMinute: 4 })
     for (let person = 0; person < 10; person += 1) {
       expect((await ask(`p${person}@example.com`)).status).toBe(200)
@@ -195,7 +195,7 @@ describe('a visitor without an account', () => {
     }
   })
 
-  it('asking for a mail creates no account', async () => {
+  it('a request for a mail creates no account', async () => {
     await ask('nobody@example.com')
     expect(gotrue.embedded.services.accounts.findByEmail('nobody@example.com')).toBeUndefined()
   })
@@ -227,7 +227,7 @@ describe('a provider that takes long to send a mail', () => {
     expectCode(await browser.visit(back.headers.get('location') ?? ''))
   })
 
-  it('logs a mail that fails after the page was shown, and counts it', async () => {
+  it('a mail that fails after the page was shown is logged and counted', async () => {
     isBroken = true
     expect((await ask()).status).toBe(200)
     expect(login.logged()).not.toContain('sign_in_failed')
@@ -237,7 +237,7 @@ describe('a provider that takes long to send a mail', () => {
     expect((await ask()).status).toBe(429)
   })
 
-  it('reports the lost link of a mail when the store fails after the page was shown', async () => {
+  it('a lost link of a mail is reported when the store fails after the page was shown', async () => {
     expect((await ask()).status).toBe(200)
     vi.spyOn(login.shared.store, 'addSocialSignIn').mockRejectedValueOnce(new Error('The disk is full.'))
     sending?.give()
@@ -245,7 +245,7 @@ describe('a provider that takes long to send a mail', () => {
     await expect.poll(() => login.logged()).toContain('email_link_lost')
   })
 
-  it('does not count a mail if the provider becomes unreachable while sending', async () => {
+  it('a mail is not counted if the provider becomes unreachable while sending', async () => {
     const page = await ask()
     expect(page.status).toBe(200)
     isAway = true
@@ -278,7 +278,7 @@ it.each([email, 'nobody@example.com'])('five mails to %s end the oldest pending 
 })
 
 describe('another mail', () => {
-  it('another mail can be asked for after a minute, and the page shows the remaining time', async () => {
+  it('another mail can be requested after a minute, and the page shows the remaining time', async () => {
     const page = await ask()
     expect(page.html).toContain('in 60\u00a0seconds')
     const early = await browser.submit(page, 'action', { action: 'email' })
@@ -294,7 +294,7 @@ describe('another mail', () => {
     expectCode(await enter(next, mails()[0]?.code ?? ''))
   })
 
-  it('a second tab says when another mail can be asked for', async () => {
+  it('a second tab says when another mail can be requested', async () => {
     await ask()
     later(17)
     const second = await ask()
@@ -330,7 +330,7 @@ describe('another mail', () => {
     expectCode(await enter(page, mails()[0]?.code ?? ''))
   })
 
-  it('another mail can be asked for at once if the provider was unreachable', async () => {
+  it('another mail can be requested at once if the provider was unreachable', async () => {
     const page = await login.open(browser)
     isAway = true
     expect((await browser.submit(page, 'email', { email, action: 'email' })).status).toBe(503)
@@ -401,7 +401,7 @@ describe('people behind one network address', () => {
   const people = Array.from({ length: 15 }, (_, person) => `p${person}@example.com`)
 
   it.each(['code', 'link'] as const)(
-    'sign in one after the other, each with the %s of their mail',
+    'people behind one network address sign in one after the other, each with the %s of their mail',
     async (what) => {
       for (const person of people) {
         await gotrue.embedded.admin.createUser({ email: person })
@@ -470,7 +470,7 @@ describe('a banned account', () => {
   )
 })
 
-it('limits the wrong mailed codes of one account to a hundred a day', async () => {
+it('wrong mailed codes of one account are limited to a hundred a day', async () => {
   let guesses = 0
   for (let quarter = 0; quarter < 60; quarter += 1) {
     const by = login.browser(`198.51.100.${quarter}`)
@@ -496,7 +496,7 @@ it('a right mailed code does not count towards the limit of a day', async () => 
 })
 
 describe('a project that limits all mails of this server', () => {
-  it('sends fewer mails than thirty in five minutes, the limit of Supabase', async () => {
+  it('a server sends fewer mails than thirty in five minutes, the limit of Supabase', async () => {
     await open('code', { limitPerMinute: 20 })
     // As GoTrue counts: thirty at once, and one more every ten seconds.
     let left = 30
@@ -515,7 +515,7 @@ describe('a project that limits all mails of this server', () => {
     expect(sends()).toBeGreaterThan(50)
   })
 
-  it('checks fewer mailed codes than thirty in five minutes, the limit of Supabase', async () => {
+  it('a server checks fewer mailed codes than thirty in five minutes, the limit of Supabase', async () => {
     await open('code', { limitPerMinute: 20 })
     let left = 30
     for (let second = 0; second < 1800; second += 30) {
@@ -533,7 +533,7 @@ describe('a project that limits all mails of this server', () => {
     expect(verifies()).toBeGreaterThan(50)
   })
 
-  it('reports when the project limits mails, and does not count the mail', async () => {
+  it('a project that limits mails is reported, and the mail is not counted', async () => {
     isLimited = true
     const page = await ask()
     expect([page.status, alertOf(page)]).toEqual([429, 'Too many attempts. Wait a minute, then try again.'])
@@ -547,7 +547,7 @@ it.each([
   { is: 'a name', typed: 'ada' },
   { is: 'two addresses', typed: 'ada@example.com eve@example.com' },
   { is: 'endless', typed: `${'a'.repeat(400)}@example.com` },
-])('refuses $is as an address, without sending a mail', async ({ typed }) => {
+])('a mail to $is is refused without sending it', async ({ typed }) => {
   const page = await ask(typed)
   expect(page.status).toBe(400)
   expect(page.html).toContain('That is not an email address')

@@ -62,7 +62,7 @@ function policyOf(visit: Visit): string {
   return visit.response?.headers.get('content-security-policy') ?? ''
 }
 
-it('shows no password form if the provider has passwords off, and refuses a posted password', async () => {
+it('the login page has no password form if the provider has passwords off, and a posted password is refused', async () => {
   const { browser, page } = await open(provider({ password: false }))
   expect(page.html).not.toContain('name="password"')
   expect(page.html).toMatch(/class="button primary deliberate"\s+name="provider"\s+value="google"/)
@@ -75,7 +75,7 @@ it('shows no password form if the provider has passwords off, and refuses a post
 describe('the login page', () => {
   const signUpUrl = 'https://app.example.com/sign-up'
 
-  it('links to sign-up with the way back, on pages that a link can open again', async () => {
+  it('the login page links to sign-up with the way back, on pages that a link can open again', async () => {
     const { browser, page } = await open(provider(), { signUpUrl })
     const back = encodeURIComponent(page.url.href).replaceAll('&', '&amp;')
     expect(page.html).toContain(`href="${signUpUrl}?return_to=${back}"`)
@@ -90,26 +90,34 @@ describe('the login page', () => {
     [86_400, '1 day'],
     [3600, '60 minutes'],
     [90, '2 minutes'],
-  ])('says how long the client stays connected: %i seconds', async (sessionTtlSeconds, text) => {
-    expect((await open(provider(), { sessionTtlSeconds })).page.html).toContain(text)
-  })
+  ])(
+    'the login page says how long the client stays connected: %i seconds',
+    async (sessionTtlSeconds, text) => {
+      expect((await open(provider(), { sessionTtlSeconds })).page.html).toContain(text)
+    },
+  )
 
   it.each<[failure: ProviderFailure, status: number, error: string]>([
     ['transient', 503, 'sign_in_unavailable'],
     ['rate_limited', 503, 'sign_in_unavailable'],
     ['protocol', 502, 'sign_in_broken'],
-  ])('shows and reports an error page while the provider fails with %s', async (kind, status, error) => {
-    const down = async (): Promise<never> => {
-      throw new ProviderError(kind, 'the reason')
-    }
-    const { login, page } = await open({ ...provider(), capabilities: down })
-    expect(page.status).toBe(status)
-    expect(page.html).not.toContain('name="password"')
-    expect(login.logged()).toContain(`{"event":"provider_failed","failure":"${kind}","message":"the reason"}`)
-    expect(login.logged()).toContain(error)
-    const other = await open({ ...provider(), capabilities: down }).then(({ page: { html } }) => html)
-    expect(other).toBe(page.html)
-  })
+  ])(
+    'the login page becomes an error page, which is reported, while the provider fails with %s',
+    async (kind, status, error) => {
+      const down = async (): Promise<never> => {
+        throw new ProviderError(kind, 'the reason')
+      }
+      const { login, page } = await open({ ...provider(), capabilities: down })
+      expect(page.status).toBe(status)
+      expect(page.html).not.toContain('name="password"')
+      expect(login.logged()).toContain(
+        `{"event":"provider_failed","failure":"${kind}","message":"the reason"}`,
+      )
+      expect(login.logged()).toContain(error)
+      const other = await open({ ...provider(), capabilities: down }).then(({ page: { html } }) => html)
+      expect(other).toBe(page.html)
+    },
+  )
 
   it.each<
     [
@@ -167,7 +175,7 @@ describe('the login page', () => {
 })
 
 describe('a form', () => {
-  it('refuses a form that another site posts, and a body that is not a form', async () => {
+  it('the login page refuses a form that another site posts, and a body that is not a form', async () => {
     const { login, page } = await open(provider())
     const post = (headers: Record<string, string>, body: string): Promise<Response> =>
       Promise.resolve(
@@ -208,7 +216,7 @@ describe('captcha', () => {
     expect(sent).toEqual([])
   })
 
-  it('a captcha that is demanded but not configured is not asked for on the page', async () => {
+  it('a captcha that the provider demands and that is not configured is not on the page', async () => {
     const { browser, page } = await open(provider())
     failure = new ProviderError('captcha', 'captcha_failed')
     const refused = await browser.submit(page, 'password', adasPassword)
@@ -222,7 +230,7 @@ describe('the limit of sign-ins', () => {
     ['a password', 'password', adasPassword],
     ['a social sign-in', 'provider', { provider: 'google' }],
   ])(
-    '%s over it: 429 with Retry-After on the login page, and nothing is sent',
+    '%s over the limit of sign-ins gets 429 with Retry-After on the login page, and nothing is sent',
     async (_what, field, fields) => {
       const { login, browser, page } = await open(provider(), { limitPerMinute: 0 })
       const refused = await browser.submit(page, field, fields)
@@ -256,7 +264,7 @@ describe('a failed first step', () => {
     ['second_factor_unusable', 400, 'Add an authenticator app'],
     ['email_unconfirmed', 400, 'Open the link in the confirmation email'],
     ['transient', 503, 'Try again in a moment'],
-  ])('%s: %i, with the next step', async (kind, status, text) => {
+  ])('a first step that fails as %s is %i, with the next step', async (kind, status, text) => {
     const { browser, page } = await open(provider())
     failure = new ProviderError(kind, 'the message of the provider')
     const refused = await browser.submit(page, 'password', adasPassword)
@@ -275,7 +283,7 @@ describe('a failed first step', () => {
   })
 })
 
-it('a store that fails after the sign-in: 503, and the provider session is ended', async () => {
+it('a store that fails after the sign-in is 503, and the provider session is ended', async () => {
   const out: unknown[] = []
   const signOut = async (session: unknown): Promise<void> => void out.push(session)
   const { login, browser, page } = await open({ ...provider(), signOut })
@@ -351,7 +359,7 @@ describe('a client whose document cannot be fetched', () => {
   const goneFrom = (login: LoginFixture, how: Error): void =>
     void (login.shared.store.findClient = () => Promise.reject(how))
 
-  it('CIMD 4.3: GET /oauth/authorize: 503 and a page with the next step', async () => {
+  it('CIMD 4.3: GET /oauth/authorize for a client whose document cannot be fetched is 503 and a page with the next step', async () => {
     const { login, browser } = await open(provider())
     goneFrom(login, unavailable)
     const refused = await login.open(browser)
@@ -369,7 +377,7 @@ describe('a client whose document cannot be fetched', () => {
     expect(html).not.toContain('server’s operator')
   })
 
-  it('POST /oauth/authorize: 503, and the password is not sent', async () => {
+  it('POST /oauth/authorize for a client whose document cannot be fetched is 503, and the password is not sent', async () => {
     const { login, browser, page } = await open(provider())
     goneFrom(login, unavailable)
     expect((await browser.submit(page, 'password', adasPassword)).status).toBe(503)
@@ -379,15 +387,18 @@ describe('a client whose document cannot be fetched', () => {
   it.each<[what: string, found: () => Promise<undefined>, status: number]>([
     ['which cannot be checked', () => Promise.reject(unavailable), 503],
     ['which was removed meanwhile', async () => undefined, 400],
-  ])('on return from a social provider, %s: the session is ended', async (_what, found, status) => {
-    const out: unknown[] = []
-    const signOut = async (session: unknown): Promise<void> => void out.push(session)
-    const { login, browser, page } = await open(welcomingProvider({ signOut }))
-    await browser.submit(page, 'provider', { provider: 'google' })
-    login.shared.store.findClient = found
-    const back = await browser.visit('http://localhost:8787/oauth/callback?code=social')
-    expect([back.status, out]).toEqual([status, [signInSample().session]])
-  })
+  ])(
+    'a return from a social provider with a client whose document cannot be fetched, %s: the session is ended',
+    async (_what, found, status) => {
+      const out: unknown[] = []
+      const signOut = async (session: unknown): Promise<void> => void out.push(session)
+      const { login, browser, page } = await open(welcomingProvider({ signOut }))
+      await browser.submit(page, 'provider', { provider: 'google' })
+      login.shared.store.findClient = found
+      const back = await browser.visit('http://localhost:8787/oauth/callback?code=social')
+      expect([back.status, out]).toEqual([status, [signInSample().session]])
+    },
+  )
 })
 
 it.each(['password', 'provider'])(

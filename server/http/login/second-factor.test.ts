@@ -55,7 +55,7 @@ function enter(at: Visit, code: string, fields: Record<string, string> = {}): Pr
 }
 
 describe('the second step', () => {
-  it('asks for the second factor after a social sign-in too', async () => {
+  it('the login asks for the second factor after a social sign-in too', async () => {
     const away = await browser.submit(await login.open(browser), 'provider', { provider: 'google' })
     expect(away.url.origin).toBe('https://provider')
     const page = await browser.visit('http://localhost:8787/oauth/callback?code=social')
@@ -64,7 +64,7 @@ describe('the second step', () => {
     expect(done.url.searchParams.has('code')).toBe(true)
   })
 
-  it('OAuth 2.1 7.3: shows who asks and for what, and cannot be framed, scripted or cached', async () => {
+  it('OAuth 2.1 7.3: the second-factor page shows who asks and for what, and cannot be framed, scripted or cached', async () => {
     const page = await toCodePage()
     expect(page.html).toContain('“<bdi>Sample</bdi>”')
     expect(page.html).toContain('127.0.0.1')
@@ -74,7 +74,7 @@ describe('the second step', () => {
     expect(page.response?.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('checks the code against the chosen factor', async () => {
+  it('the second-factor code is checked against the chosen factor', async () => {
     factors = ['phone', 'tablet']
     const page = await toCodePage()
     expect(page.html).toContain('My tablet')
@@ -111,7 +111,7 @@ describe('a provider that cannot check the code', () => {
     ['rate_limited', 429, '60', 'Too many attempts'],
     ['protocol', 502, undefined, 'unexpected response'],
   ])(
-    'keeps the sign-in open when the provider answers %s, with status %i',
+    'a sign-in stays open when the provider cannot check the code and answers %s, with status %i',
     async (kind, code, retryAfter, text) => {
       const page = await toCodePage()
       failure = kind

@@ -46,7 +46,7 @@ it.each([
   [499.9, [1]],
   [500, []],
   [2000, []],
-])('delays a refusal that took %f ms by %j ms', async (took, waited) => {
+])('a refusal that took %f ms is delayed by %j ms', async (took, waited) => {
   const slept: number[] = []
   const times = [1000, 1000 + took]
   const refusalDue = startRefusalDelay(

@@ -58,7 +58,7 @@ it('a page with single sign-on alone has the captcha that the provider asks for'
   expect((await browser.submit(page, 'email', solved)).response).toBeUndefined()
 })
 
-it('starts at most thirty single sign-ons in five minutes, the limit of Supabase', async () => {
+it('a server starts at most thirty single sign-ons in five minutes, the limit of Supabase', async () => {
   await open({ limitPerMinute: 20 })
   let left = 30
   for (let second = 0; second < 900; second += 5) {

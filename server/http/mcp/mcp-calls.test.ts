@@ -55,7 +55,7 @@ const send = (token: string, message: unknown): Promise<Response> =>
 const records = (): Record<string, unknown>[] => drawbridge.events('tool_called')
 
 describe('a user who sends too much', () => {
-  it('gets 429, when to try again, and a JSON-RPC error with the id; the tool is not run', async () => {
+  it('a user over the call limit gets 429, when to try again, and a JSON-RPC error with the id; the tool is not run', async () => {
     const token = await start({ callLimit: '2/m' })
     await send(token, call('hello'))
     await send(token, call('hello'))
@@ -75,7 +75,7 @@ describe('a user who sends too much', () => {
     expect((await send(token, call('hello'))).status).toBe(200)
   })
 
-  it('in a batch gets an error for each of its requests, and none is made', async () => {
+  it('a batch over the call limit gets an error for each of its requests, and no call is made', async () => {
     const token = await start({ callLimit: '2/m' })
     const refused = await send(token, [call('hello', 1), call('hello', 2), call('hello', 3)])
     expect(refused.status).toBe(429)
@@ -83,14 +83,14 @@ describe('a user who sends too much', () => {
     expect(ran).toBe(0)
   })
 
-  it('is refused by the size of a message, too', async () => {
+  it('a user is refused by the size of a message, too', async () => {
     const token = await start({ callLimit: '2/m' })
     const large = request('ping', { x: 'x'.repeat(66_000) })
     expect((await send(token, large)).status).toBe(200)
     expect((await send(token, large)).status).toBe(429)
   })
 
-  it('has one limit for all credentials, and others have their own', async () => {
+  it('a user has one call limit for all credentials, and others have their own', async () => {
     const token = await start({ callLimit: '2/m' })
     const { access_token: own } = await signInToWebApp(drawbridge)
     await drawbridge.admin.createUser({ ...account, email: 'eve@example.com' })
@@ -106,7 +106,7 @@ describe('a user with calls in progress', () => {
   it.each([
     ['answered by JSON', {}],
     ['answered by a stream', { _meta: { progressToken: 'p' } }],
-  ])('has no more of them at once than the limit, when they are %s', async (_how, params) => {
+  ])('a user has no more calls in progress than the limit, when they are %s', async (_how, params) => {
     const token = await start({ callsAtOnce: '1', callLimit: 'off' })
     const running = send(token, call('wait', 1, params))
     await expect.poll(() => go.length).toBe(1)
@@ -117,7 +117,7 @@ describe('a user with calls in progress', () => {
     expect((await send(token, call('hello'))).status).toBe(200)
   })
 
-  it('may listen for notifications meanwhile, which has a limit of its own', async () => {
+  it('a user with calls in progress may listen for notifications, which has a limit of its own', async () => {
     const token = await start({ callsAtOnce: '1', callLimit: 'off' })
     const { message, headers } = message2026('subscriptions/listen', { notifications: {} })
     const authorization = `Bearer ${token}`
@@ -127,7 +127,7 @@ describe('a user with calls in progress', () => {
     await listening.body?.cancel()
   })
 
-  it('has room again when a call is at fault, or its client has left', async () => {
+  it('a user has room for another call when one is at fault, or its client has left', async () => {
     const token = await start({ callsAtOnce: '1', callLimit: 'off' })
     for (const name of ['nothing', 'hello']) expect((await send(token, call(name))).status).toBe(200)
     const response = await send(token, call('wait', 1, { _meta: { progressToken: 'p' } }))
@@ -151,7 +151,7 @@ it('a user has room for the next call after one during which the server failed',
 })
 
 describe('the record of a call', () => {
-  it('that lacks a scope says so', async () => {
+  it('the record of a call that lacks a scope says so', async () => {
     const token = await start({})
     expect((await send(token, call('write'))).status).toBe(403)
     expect(records()).toEqual([
@@ -164,7 +164,7 @@ describe('the record of a call', () => {
     ])
   })
 
-  it('has the trace of the message or of the request, and the revision', async () => {
+  it('the record of a call has the trace of the message or of the request, and the revision', async () => {
     const token = await start({})
     const traceparent = (digit: string): string => `00-${digit.repeat(32)}-${'1'.repeat(16)}-01`
     await send(token, call('hello', 1, { _meta: { traceparent: traceparent('a') } }))

@@ -88,7 +88,7 @@ it('Spec 8: an outage is served from the token that still lives, then 503 withou
 })
 
 describe('credential (b): an access token of the provider', () => {
-  it('Spec 5.1: lists the tools, and acts as its user', async () => {
+  it('Spec 5.1: a provider token lists the tools, and acts as its user', async () => {
     const { access_token: token } = await providerSession()
     expect(await toolList(await drawbridge.mcp(listTools, { authorization: `Bearer ${token}` }))).toEqual(
       toolNames,
@@ -96,7 +96,7 @@ describe('credential (b): an access token of the provider', () => {
     expect((await drawbridge.callTool(token, 'whoami')).text).toBe(`You are ${account.email}.`)
   })
 
-  it('Spec 5.4: is refused once it has expired, and is never refreshed', async () => {
+  it('Spec 5.4: a provider token is refused once it has expired, and is never refreshed', async () => {
     const { access_token: token } = await providerSession()
     drawbridge.runtime.advance(3600)
     expect((await drawbridge.mcp(listTools, { authorization: `Bearer ${token}` })).status).toBe(401)
@@ -106,7 +106,7 @@ describe('credential (b): an access token of the provider', () => {
     ['another audience', (claims) => ({ ...claims, aud: 'another' })],
     ['the service role', (claims) => ({ ...claims, role: 'service_role' })],
   ])(
-    'Spec 5.1, MCP auth Access-Token-Privilege-Restriction: refuses a well-signed token with %s',
+    'Spec 5.1, MCP auth Access-Token-Privilege-Restriction: a well-signed provider token is refused with %s',
     async (_rule, change) => {
       const admin = drawbridge.admin
       const { access_token: token } = await providerSession()
@@ -122,7 +122,7 @@ describe('credential (b): an access token of the provider', () => {
   it.each<[setting: 'on' | 'off', verb: string, status: number]>([
     ['on', 'accepts', 200],
     ['off', 'refuses', 401],
-  ])('SESSION_TOKENS=%s %s it, and the cookie too', async (sessionTokens, _verb, status) => {
+  ])('SESSION_TOKENS=%s %s a provider token, and the cookie too', async (sessionTokens, _verb, status) => {
     const other = await startDrawbridge({ sessionTokens })
     const session = await signInToWebApp(other)
     const authorization = `Bearer ${session.access_token}`
@@ -138,12 +138,15 @@ describe('credential (c): the session cookie', () => {
     ['from the web app', { origin: appUrl, 'sec-fetch-site': 'same-site' }],
     ['from this origin', { origin: baseUrl, 'sec-fetch-site': 'same-origin' }],
     ['by hand, without any origin', {}],
-  ])('Spec 5.3: is used when there is no Authorization header, %s', async (_name, headers) => {
-    const cookie = sessionCookieHeader(await providerSession())
-    expect(await toolList(await drawbridge.mcp(listTools, { cookie, ...headers }))).toEqual(toolNames)
-  })
+  ])(
+    'Spec 5.3: the session cookie is used if there is no Authorization header, %s',
+    async (_name, headers) => {
+      const cookie = sessionCookieHeader(await providerSession())
+      expect(await toolList(await drawbridge.mcp(listTools, { cookie, ...headers }))).toEqual(toolNames)
+    },
+  )
 
-  it('is not read beside an Authorization header, from wherever the request comes', async () => {
+  it('the session cookie is not read beside an Authorization header, wherever the request comes from', async () => {
     const cookie = sessionCookieHeader(await providerSession())
     const navigation = { cookie, 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'none' }
     const { tokens } = await drawbridge.connect()
@@ -154,7 +157,7 @@ describe('credential (c): the session cookie', () => {
     expect((await drawbridge.mcp(listTools, { cookie, authorization: 'Bearer x' })).status).toBe(401)
   })
 
-  it('lets only a trusted origin read the response with credentials', async () => {
+  it('the session cookie lets only a trusted origin read the response with credentials', async () => {
     const cookie = sessionCookieHeader(await providerSession())
     const response = await drawbridge.mcp(listTools, { cookie, origin: appUrl })
     expect(response.headers.get('access-control-allow-origin')).toBe(appUrl)
@@ -173,7 +176,7 @@ describe('credential (c): the session cookie', () => {
     ['another page on this computer', { origin: 'http://localhost:3000' }],
     ['a navigation', { 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'none' }],
     ['a no-cors request', { origin: appUrl, 'sec-fetch-mode': 'no-cors' }],
-  ])('refuses %s with 403', async (_name, headers) => {
+  ])('the session cookie is refused with 403 for %s', async (_name, headers) => {
     const cookie = sessionCookieHeader(await providerSession())
     const response = await drawbridge.mcp(listTools, { cookie, ...headers })
     expect(response.status).toBe(403)
@@ -186,7 +189,7 @@ it.each<[string, number, string | null]>([
   [appUrl, 200, '*'],
   ['http://localhost:6274', 200, '*'],
   ['null', 403, null],
-])('origins with a bearer: %s: %i', async (origin, status, allowed) => {
+])('a request from the origin %s with a bearer is %i', async (origin, status, allowed) => {
   const { tokens } = await drawbridge.connect()
   const response = await drawbridge.mcp(listTools, {
     authorization: `Bearer ${tokens.access_token}`,
@@ -222,13 +225,13 @@ describe('the message', () => {
     ['a method that is not text', { jsonrpc: '2.0', id: 1, method: 5 }, -32_600],
     ['an id that is an object', { jsonrpc: '2.0', id: {}, method: 'tools/list' }, -32_600],
     ['params that are a text', { jsonrpc: '2.0', id: 1, method: 'tools/list', params: 'x' }, -32_600],
-  ])('Spec 2: %s is 400 with a JSON-RPC error', async (_rule, message, code) => {
+  ])('Spec 2: a message is 400 with a JSON-RPC error: %s', async (_rule, message, code) => {
     const response = await send(message)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { code } })
   })
 
-  it('nested more than 100 levels deep is 400, nested a hundred is not', async () => {
+  it('a message nested more than 100 levels deep is 400, nested a hundred is not', async () => {
     const call = (depth: number): string =>
       `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"x":${'['.repeat(depth - 3)}${']'.repeat(depth - 3)}}}}`
     expect((await send(call(100))).status).toBe(200)
@@ -244,7 +247,7 @@ describe('the message', () => {
   it.each<[what: string, of: (count: number) => object]>([
     ['members', (count) => Object.fromEntries(Array.from({ length: count }, (_each, at) => [`k${at}`, 0]))],
     ['objects', (count) => Array.from({ length: count }, () => ({}))],
-  ])('with 20,000 %s is served, with more it is 400', async (_what, of) => {
+  ])('a message with 20,000 %s is served, with more it is 400', async (_what, of) => {
     // The message itself has some members.
     expect((await send({ ...listTools, params: { x: of(19_990) } })).status).toBe(200)
     const response = await send({ ...listTools, params: { x: of(20_001) } })
@@ -276,7 +279,7 @@ describe('the message', () => {
     ['one of a batch', [calling, { ...calling, Method: 'x' }] as object, 'Method'],
     ['a long s', { ...calling, 'param\u017F': { name: 'delete_note' } }, 'param\u017F'],
     ['a long s within', { ...calling, params: { name: 'whoami', 'argument\u017F': {} } }, 'argument\u017F'],
-  ])('with a member in another letter case is 400: %s', async (_what, message, name) => {
+  ])('a message with a member in another letter case is 400: %s', async (_what, message, name) => {
     const response = await send(JSON.stringify(message))
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({
@@ -319,7 +322,7 @@ describe('the message', () => {
       `[${Array.from({ length: 101 }, (_each, id) => asked.replace('1', String(id))).join(',')}]`,
       '100',
     ],
-  ])('that two parsers could read differently is 400: %s', async (_what, text, why) => {
+  ])('a message that two parsers could read differently is 400: %s', async (_what, text, why) => {
     const response = await send(text)
     // A name is a parameter; everything else is about the form of the message.
     const code = /^(?:A name|at most 200|without)/.test(why) ? -32_602 : -32_600
@@ -329,12 +332,12 @@ describe('the message', () => {
     ])
   })
 
-  it('may have any members in its arguments', async () => {
+  it('a message may have any members in its arguments', async () => {
     const message = { ...calling, params: { name: 'nothing', arguments: { Name: 1, name: 2, METHOD: 3 } } }
     expect((await send(JSON.stringify(message))).status).toBe(200)
   })
 
-  it('over 4 MiB is 413, another type 415', async () => {
+  it('a message over 4 MiB is 413, of another type 415', async () => {
     expect((await send(`{"jsonrpc":"2.0","pad":"${'x'.repeat(4_300_000)}"}`)).status).toBe(413)
     expect((await send(listTools, { 'content-type': 'text/plain' })).status).toBe(415)
   })
@@ -353,7 +356,7 @@ describe('the message', () => {
       'charset=utf-8, application/json; charset=utf-7',
     ].map((parameter): [string, number] => [`application/json; ${parameter}`, 415]),
     ['application/jsoncharset=utf-8', 415],
-  ])('Spec 4: %s is %i', async (type, status) => {
+  ])('Spec 4: a message of the type %s is %i', async (type, status) => {
     expect((await send(listTools, { 'content-type': type })).status).toBe(status)
   })
 
@@ -365,7 +368,7 @@ describe('the message', () => {
     },
   )
 
-  it('ignores a version header of 2026-07-28 on an older message', async () => {
+  it('a version header of 2026-07-28 is ignored on an older message', async () => {
     const response = await send(listTools, { 'mcp-protocol-version': '2026-07-28' })
     expect(await toolList(response)).toEqual(toolNames)
   })

@@ -89,18 +89,21 @@ describe('without a credential, where a tool is public', () => {
     ['tools/list', request('tools/list')],
     ['a call of the public tool', call('search')],
     ['a batch of what is open', [request('ping'), call('search', 2)]],
-  ])('%s is served', async (_title, message) => {
+  ])('without a credential, %s is served if a tool is public', async (_title, message) => {
     const response = await drawbridge.mcp(message)
     expect(response.ok).toBe(true)
     expect(await response.text()).not.toContain('"error"')
   })
 
-  it.each(['server/discover', 'tools/list', 'tools/call'])('%s of 2026-07-28 is served', async (method) => {
-    const response = await modern(method, method === 'tools/call' ? { name: 'search' } : {})
-    expect([response.status, await response.text()]).toEqual([200, expect.not.stringContaining('"error"')])
-  })
+  it.each(['server/discover', 'tools/list', 'tools/call'])(
+    'without a credential, %s of 2026-07-28 is served if a tool is public',
+    async (method) => {
+      const response = await modern(method, method === 'tools/call' ? { name: 'search' } : {})
+      expect([response.status, await response.text()]).toEqual([200, expect.not.stringContaining('"error"')])
+    },
+  )
 
-  it('the tool has no user and no token of one', async () => {
+  it('a public tool called without a credential has no user and no token', async () => {
     expect(await (await drawbridge.mcp(call('search'))).text()).toContain(
       'For anybody, by none, SignInNeededError.',
     )
@@ -121,25 +124,28 @@ describe('without a credential, where a tool is public', () => {
     ['another method', request('resources/list'), 'mcp'],
     ['what is no message', { hello: 'there' }, 'mcp'],
     ['a name in other letters', request('tools/call', { name: 'search', Name: 'write' }), 'mcp'],
-  ])('%s is 401 with a challenge that names the scopes, and no tool runs', async (_title, message, scope) => {
-    const response = await drawbridge.mcp(message)
-    expect([response.status, ran]).toEqual([401, []])
-    const challenge = response.headers.get('www-authenticate') ?? ''
-    expect(challenge).toContain(`scope="${scope}"`)
-    expect(challenge).toContain('resource_metadata=')
-    expect(challenge).not.toContain('error=')
-  })
+  ])(
+    'without a credential, %s is 401 with a challenge that names the scopes, and no tool runs',
+    async (_title, message, scope) => {
+      const response = await drawbridge.mcp(message)
+      expect([response.status, ran]).toEqual([401, []])
+      const challenge = response.headers.get('www-authenticate') ?? ''
+      expect(challenge).toContain(`scope="${scope}"`)
+      expect(challenge).toContain('resource_metadata=')
+      expect(challenge).not.toContain('error=')
+    },
+  )
 
   it.each<[string, message: unknown, headers?: Record<string, string>]>([
     ['what is not JSON', '{'],
     ['another media type', request('ping'), { 'content-type': 'text/plain' }],
     ['too long a message', request('ping', { padding: 'x'.repeat(300_000) })],
-  ])('%s is 401 like every other request', async (_title, message, headers) => {
+  ])('without a credential, %s is 401 like every other request', async (_title, message, headers) => {
     expect((await drawbridge.mcp(message, headers)).status).toBe(401)
   })
 
   it.each(['GET', 'DELETE'])(
-    'a %s is 405: a client that looks for a stream need not sign in',
+    'without a credential, a %s is 405: a client that looks for a stream need not sign in',
     async (method) => {
       const response = await drawbridge.fetch('/mcp', { method, headers: { accept: 'text/event-stream' } })
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
@@ -147,7 +153,7 @@ describe('without a credential, where a tool is public', () => {
   )
 
   it.each(['Bearer nobody', 'Basic YTpi', 'Bearer'])(
-    'a bad credential is 401 all the same: %s',
+    'a bad credential is 401 even if a tool is public: %s',
     async (authorization) => {
       for (const message of [initialize(), request('tools/list'), call('search')]) {
         expect((await drawbridge.mcp(message, { authorization })).status).toBe(401)
@@ -160,16 +166,19 @@ describe('without a credential, where a tool is public', () => {
     ['initialize', { method: 'POST', body: JSON.stringify(initialize()) }],
     ['a call of the public tool', { method: 'POST', body: JSON.stringify(call('search')) }],
     ['a look for a stream', { method: 'GET' }],
-  ])('at /mcp?sign-in %s is challenged, for the same resource', async (_title, init) => {
-    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
-    const response = await drawbridge.fetch('/mcp?sign-in', { ...init, headers })
-    expect([response.status, ran]).toEqual([401, []])
-    const challenge = response.headers.get('www-authenticate') ?? ''
-    expect(challenge).toContain('scope="mcp"')
-    expect(challenge).toContain(`resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp"`)
-  })
+  ])(
+    'without a credential, %s at /mcp?sign-in is challenged, for the same resource',
+    async (_title, init) => {
+      const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+      const response = await drawbridge.fetch('/mcp?sign-in', { ...init, headers })
+      expect([response.status, ran]).toEqual([401, []])
+      const challenge = response.headers.get('www-authenticate') ?? ''
+      expect(challenge).toContain('scope="mcp"')
+      expect(challenge).toContain(`resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp"`)
+    },
+  )
 
-  it('rules about origins and cookies are as before', async () => {
+  it('rules about origins and cookies apply without a credential, too', async () => {
     expect((await drawbridge.mcp(call('search'), { origin: 'https://evil.example' })).status).toBe(403)
     const cookie = 'sb-localhost-auth-token=base64-e30'
     const origin = 'http://localhost:3000'
@@ -178,7 +187,7 @@ describe('without a credential, where a tool is public', () => {
     expect(ran).toEqual([])
   })
 
-  it('the list says what each tool takes, at both places, and keeps what the module says', async () => {
+  it('the list has the security schemes of each tool, at both places, and keeps those of the module', async () => {
     for (const response of [await drawbridge.mcp(request('tools/list')), await modern('tools/list')]) {
       const { tools } = ((await response.json()) as ToolsAnswer).result
       const schemes = {
@@ -199,13 +208,13 @@ describe('without a credential, where a tool is public', () => {
     expect(await response.text()).toContain('These tools need no sign-in: search.')
   })
 
-  it('is called by a signed-in user as that user', async () => {
+  it('a public tool is called by a signed-in user as that user', async () => {
     const { tokens } = await drawbridge.connect()
     expect((await drawbridge.callTool(tokens.access_token, 'search')).text).toBe('For you.')
     expect(ran).toEqual([expect.any(String)])
   })
 
-  it('a call is recorded without a user', async () => {
+  it('a call without a credential is recorded without a user', async () => {
     await drawbridge.mcp(call('search'))
     const record = drawbridge.events('tool_called').at(-1)
     expect(record).toMatchObject({ tool: 'search', credential: 'none', outcome: 'ok' })
@@ -216,7 +225,7 @@ describe('without a credential, where a tool is public', () => {
 describe('a server of its own', () => {
   afterEach(() => drawbridge.close())
 
-  it('limits each address separately, without using up the limits of users', async () => {
+  it('public tools limit each address separately, without using up the limits of users', async () => {
     await start({ callLimit: '3/m' })
     const { tokens } = await drawbridge.connect()
     const statuses = []
@@ -268,7 +277,7 @@ describe('a server of its own', () => {
     ['where all tools are public', [everybodyOf], onlyPublic, ['search']],
     ['where a public tool has that name', [everybodyOf], { tools: ownSignIn }, ['sign_in']],
   ])(
-    'with access rules %s, a stranger finds the public tools and, if it helps, sign_in',
+    'with access rules %s, an anonymous caller finds the public tools and, if it helps, sign_in',
     async (_, rules, more, names) => {
       await startWithRules(rules, more)
       expect(await namesIn(await drawbridge.mcp(request('tools/list')))).toEqual(names)
@@ -316,7 +325,7 @@ describe('a server of its own', () => {
     },
   )
 
-  it('a tool of the module that is called sign_in is called as such by those who have signed in', async () => {
+  it('a tool of the module that is called sign_in is called as such by callers who have signed in', async () => {
     await startWithRules([everybodyOf], {
       tools: [...(module.tools ?? []), { name: 'sign_in', call: () => note('own') }],
     })
@@ -326,7 +335,7 @@ describe('a server of its own', () => {
     expect((await drawbridge.callTool(tokens.access_token, 'sign_in')).text).toBe('own')
   })
 
-  it('beside what a module registers, anonymous clients find public tools, and what it adds without asking who they are', async () => {
+  it('anonymous clients find, beside registered tools, the public ones, and those registered without a look at the user', async () => {
     await start(
       {},
       {
@@ -351,7 +360,7 @@ describe('a server of its own', () => {
     expect((await drawbridge.callTool(tokens.access_token, 'registered')).text).not.toBe('')
   })
 
-  it('where no tool is public, everything without a credential is 401, and the list says nothing of schemes', async () => {
+  it('if no tool is public, everything without a credential is 401, and the list has no security schemes', async () => {
     await start({}, { tools: module.tools?.filter(({ name }) => name === 'hello') ?? [] })
     for (const message of [initialize(), request('tools/list'), call('hello')])
       expect((await drawbridge.mcp(message)).status).toBe(401)

@@ -92,7 +92,7 @@ describe.each(eras)('a call of a tool with a scope of its own, at %s', (_era, se
     },
   )
 
-  it('MCP auth Step-Up: works once the scope was granted', async () => {
+  it('MCP auth Step-Up: a call of a tool with a scope works once the scope was granted', async () => {
     const response = await send('write', await tokenFor('mcp notes:write'))
     expect(response.status).toBe(200)
     expect(await response.text()).toContain('write')
@@ -101,7 +101,7 @@ describe.each(eras)('a call of a tool with a scope of its own, at %s', (_era, se
 })
 
 describe('scopes of tools', () => {
-  it('hide nothing from the list, as clients never request an unseen scope', async () => {
+  it('scopes of tools hide nothing from the list, as clients never request an unseen scope', async () => {
     const response = await drawbridge.mcp(request('tools/list'), {
       authorization: `Bearer ${await tokenFor('mcp')}`,
     })
@@ -109,12 +109,12 @@ describe('scopes of tools', () => {
     expect(result.tools.map(({ name }) => name)).toEqual(['hello', 'read', 'write'])
   })
 
-  it('RFC 9728 2: are in the metadata of the resource (RFC 9728 section 2)', async () => {
+  it('RFC 9728 2: scopes of tools are in the metadata of the resource (RFC 9728 section 2)', async () => {
     const response = await drawbridge.fetch('/.well-known/oauth-protected-resource/mcp')
     expect(await response.json()).toMatchObject({ scopes_supported: ['mcp', 'notes:read', 'notes:write'] })
   })
 
-  it('are all held by a token of the session provider', async () => {
+  it('scopes of tools are all held by a token of the session provider', async () => {
     const { access_token: token } = await signInToWebApp(drawbridge)
     const answer = await drawbridge.mcp(call('write'), { authorization: `Bearer ${token}` })
     expect(answer.status).toBe(200)
@@ -130,7 +130,7 @@ async function usesAtEnd(server: DrawbridgeFixture): Promise<GrantUse[]> {
 }
 
 describe('the use of a grant', () => {
-  it('is noted with each call, and written at the end at the latest', async () => {
+  it('the use of a grant is noted with each call, and written at the end at the latest', async () => {
     const other = await startDrawbridge({}, undefined, module)
     const { tokens } = await other.connect()
     other.runtime.advance(600)
@@ -138,7 +138,7 @@ describe('the use of a grant', () => {
     expect(await usesAtEnd(other)).toEqual([expect.objectContaining({ usedAt: other.runtime.now() })])
   })
 
-  it('is not one of its tokens: a client that only refreshes has not connected', async () => {
+  it('a refresh is not a use of a grant: a client that only refreshes has not connected', async () => {
     const other = await startDrawbridge({}, undefined, module)
     const { clientId, tokens } = await other.connect()
     expect((await other.refresh(clientId, tokens.refresh_token)).status).toBe(200)
@@ -158,7 +158,7 @@ describe('the use of a grant', () => {
     ['none that the server does not have', [call('hello'), call('nothing')], 'hello'],
     ['none that the scope does not allow', [call('hello'), call('read')], 'hello'],
     ['none that the rules do not allow', [call('hello'), call('hidden')], 'hello'],
-  ])('names %s', async (_what, messages, tool) => {
+  ])('the use of a grant names %s', async (_what, messages, tool) => {
     const tools = [...(module.tools ?? []), { name: 'hidden', call: () => log('hidden') }]
     const other = await startDrawbridge({ access }, undefined, {
       ...module,

@@ -92,7 +92,7 @@ describe('readBody over a socket', () => {
 
   const post = 'POST / HTTP/1.1\r\nHost: a\r\n'
 
-  it('stops reading endless chunks at the limit', async () => {
+  it('readBody stops reading endless chunks at the limit', async () => {
     const text = `${post}Transfer-Encoding: chunked\r\n\r\nb\r\n0123456789a\r\n`
     expect(await readingOf(text, 'keep', failingBeyondLimit)).toEqual({ kind: 'too_large' })
   })
@@ -100,7 +100,10 @@ describe('readBody over a socket', () => {
   it.each<[name: string, text: string]>([
     ['a declared body', `${post}Content-Length: 5\r\n\r\n01`],
     ['a chunked body', `${post}Transfer-Encoding: chunked\r\n\r\n2\r\n01\r\n`],
-  ])('tells a client that disconnects in the middle of %s from a failure of ours', async (_name, text) => {
-    expect(await readingOf(text, 'hang_up')).toMatchObject({ code: 'ECONNRESET' })
-  })
+  ])(
+    'readBody tells a client that disconnects in the middle of %s from a failure of ours',
+    async (_name, text) => {
+      expect(await readingOf(text, 'hang_up')).toMatchObject({ code: 'ECONNRESET' })
+    },
+  )
 })

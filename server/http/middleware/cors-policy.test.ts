@@ -33,7 +33,7 @@ describe('paths that pages of any origin may call and read without credentials',
     ['DELETE', '/oauth/register/some-client'],
     ['POST', '/oauth/revoke'],
     ['POST', '/oauth/device_authorization'],
-  ])('%s %s', async (method, path) => {
+  ])('pages of any origin may call and read %s %s without credentials', async (method, path) => {
     const asked = await preflight(path, method, 'authorization, content-type')
     expect(asked.status).toBe(204)
     expect(asked.headers.get('access-control-allow-origin')).toBe('*')
@@ -47,7 +47,7 @@ describe('paths that pages of any origin may call and read without credentials',
     expect(answer.headers.get('cross-origin-resource-policy')).toBe('cross-origin')
   })
 
-  it('is told about missing paths, too', async () => {
+  it('pages of any origin may read that a path is missing', async () => {
     const answer = await drawbridge.fetch('/.well-known/nothing', { headers: { origin: foreign } })
     expect(answer.status).toBe(404)
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
@@ -65,7 +65,7 @@ it.each<[method: string, path: string]>([
   ['POST', '/account/connections'],
   ['GET', '/healthz'],
   ['GET', '/readyz'],
-])('OAuth 2.1 3.1: what no page of another origin may read: %s %s', async (method, path) => {
+])('OAuth 2.1 3.1: no page of another origin may read %s %s', async (method, path) => {
   const asked = await preflight(path, method)
   // Probes may have any method.
   expect(asked.status).toBe(path.endsWith('z') ? 200 : 405)
@@ -112,7 +112,7 @@ describe('every answer', () => {
     },
   )
 
-  it('isolates pages that clients do not open from their opener, and keeps the opener of those they do', async () => {
+  it('a page that clients do not open is isolated from its opener, one that they open keeps it', async () => {
     const accept = 'text/html'
     const policyAt = async (path: string): Promise<string | null> =>
       (await drawbridge.fetch(path, { headers: { accept } })).headers.get('cross-origin-opener-policy')
@@ -134,7 +134,7 @@ describe('below a path of the base URL', () => {
   })
   afterAll(() => below.close())
 
-  it('serves everything below the path and nothing beside it', async () => {
+  it('a server below a path serves everything there, and nothing outside', async () => {
     expect((await below.fetch('/healthz')).status).toBe(200)
     expect((await below.fetch('/oauth/device')).status).not.toBe(404)
     const at = (path: string): Promise<Response> =>

@@ -16,7 +16,7 @@ it.each<[string, string[]]>([
 })
 
 describe('preflight', () => {
-  it('allows what MCP clients send, what the endpoint reads, and the headers of MCP that are asked for', () => {
+  it('preflight allows what MCP clients send, what the endpoint reads, and the requested headers of MCP', () => {
     const asked = 'mcp-param-region,mcp-later,mcp-,mcp,x-mcp-a,x-evil,mcp-param-<b>'
     const { headers } = preflight(asking(asked), ['POST'], ['x-tenant'])
     const allowed = headers['access-control-allow-headers']?.split(', ')
@@ -40,7 +40,7 @@ describe('preflight', () => {
     expect(headers['access-control-allow-methods']).toBe('POST, OPTIONS')
   })
 
-  it('names at most fifty of them', () => {
+  it('preflight names at most fifty requested headers', () => {
     const list = Array.from({ length: 200 }, (_, index) => `mcp-param-${index}`).join(',')
     const allowed = preflight(asking(list), ['POST']).headers['access-control-allow-headers'] ?? ''
     expect(allowed.match(/mcp-param-/g)).toHaveLength(50)

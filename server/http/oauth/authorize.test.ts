@@ -11,7 +11,7 @@ const clientId = (await drawbridge.register({ client_name: 'Quill' })).client_id
 afterAll(() => drawbridge.close())
 
 describe('GET /oauth/authorize', () => {
-  it('Spec 4, Spec 5.2, MCP auth Localhost-Redirect-URI-Risks, MCP security Confused-Deputy: shows who asks, where it returns to, and no way to sign up here', async () => {
+  it('Spec 4, Spec 5.2, MCP auth Localhost-Redirect-URI-Risks, MCP security Confused-Deputy: GET /oauth/authorize shows who asks, where it returns to, and no way to sign up here', async () => {
     const { html, response } = await drawbridge.browser().visit(drawbridge.authorizeUrl(clientId))
     expect(response?.status).toBe(200)
     expect(html).toContain('Quill')
@@ -22,7 +22,7 @@ describe('GET /oauth/authorize', () => {
     expect(html).toContain('value="google"')
   })
 
-  it('OAuth 2.1 7.11: fills in login_hint and keeps a hostile name in its quotes', async () => {
+  it('OAuth 2.1 7.11: the login page fills in login_hint and keeps a hostile name in its quotes', async () => {
     const { client_id: hostile } = await drawbridge.register({ client_name: '<script>alert(1)</script>' })
     const { html } = await drawbridge
       .browser()
@@ -32,7 +32,7 @@ describe('GET /oauth/authorize', () => {
     expect(html).toContain('ada@example.com&quot;&gt;')
   })
 
-  it('says so when the provider cannot be asked, and works again afterwards', async () => {
+  it('the login page says so if the provider is down, and works again afterwards', async () => {
     const other = await startDrawbridge()
     const { client_id: id } = await other.register()
     other.admin.setFaults({ failNext: { status: 503, count: 1 } })
@@ -85,7 +85,7 @@ describe('POST /oauth/authorize', () => {
     })
   })
 
-  it('several tabs of one browser work at once', async () => {
+  it('several tabs of one browser can sign in at once', async () => {
     const browser = drawbridge.browser()
     const first = await browser.visit(drawbridge.authorizeUrl(clientId, { state: 'first' }))
     const second = await browser.visit(drawbridge.authorizeUrl(clientId, { state: 'second' }))
@@ -104,7 +104,7 @@ describe('POST /oauth/authorize', () => {
     expect(fresh.status).toBe(403)
   })
 
-  it('refuses a form that is too large or of another type', async () => {
+  it('the login page refuses a form that is too large or of another type', async () => {
     const large = await drawbridge.postForm('/oauth/authorize', { transaction: 'x'.repeat(70_000) })
     expect(await large.text()).toContain('cannot be read')
     const json = await drawbridge.fetch('/oauth/authorize', {
@@ -115,7 +115,7 @@ describe('POST /oauth/authorize', () => {
     expect(json.status).toBe(400)
   })
 
-  it('a page that was open for over an hour says so', async () => {
+  it('a login page that was open for over an hour says so', async () => {
     const other = await startDrawbridge()
     const { client_id: id } = await other.register()
     const browser = other.browser()

@@ -7,7 +7,7 @@ const issuer = 'https://id.example.com'
 let drawbridge: DrawbridgeFixture | undefined
 afterEach(() => drawbridge?.close())
 
-it('asks for a notice again while the provider is down, and checks the provider once for many notices', async () => {
+it('a logout notice is requested again while the provider is down, which is checked once for many notices', async () => {
   let asked = 0
   const runtime = {
     ...createFakeRuntime(),

@@ -50,7 +50,7 @@ describe('readClientCredentials (RFC 6749 section 2.3.1, RFC 7521 section 4.2)',
     ['a per cent sign that encodes nothing stays', `Basic ${btoa('a:100%')}`, {}, bySecret('100%')],
     ['an assertion without client_id', null, asserting, byAssertion],
     ['an assertion with the same client_id', null, { client_id: 'a', ...asserting }, byAssertion],
-  ])('reads %s', (_rule, header, form, expected) => {
+  ])('readClientCredentials reads %s', (_rule, header, form, expected) => {
     expect(credentials(header, form)).toEqual(expected)
   })
 
@@ -94,11 +94,11 @@ describe('readClientCredentials (RFC 6749 section 2.3.1, RFC 7521 section 4.2)',
       null,
       { ...asserting, client_id: 'a', client_assertion: jwtOf(undefined) },
     ],
-  ])('invalid_client for %s', (_rule, header, form) => {
+  ])('readClientCredentials answers invalid_client for %s', (_rule, header, form) => {
     expect(code(header, form)).toBe('invalid_client')
   })
 
-  it('OAuth 2.1 2.4.1: property: what a client encodes is what is read, for every id and secret', () => {
+  it('OAuth 2.1 2.4.1: property: readClientCredentials reads every id and secret as the client encoded it', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 1, unit: 'grapheme' }),
@@ -128,7 +128,7 @@ function read(
 }
 
 describe('readClient', () => {
-  it('looks a client up as one that is connected: an outage at its host must not sign people out', async () => {
+  it('readClient looks a client up as connected, so that an outage at its host signs nobody out', async () => {
     const purposes: unknown[] = []
     await read({ client_id: 'mcpc_public' }, async (...given: unknown[]) => {
       purposes.push(given)
@@ -137,7 +137,7 @@ describe('readClient', () => {
     expect(purposes).toEqual([['mcpc_public', 'connected']])
   })
 
-  it('answers invalid_client if the host says that there is no such document', async () => {
+  it('readClient answers invalid_client if the host says that there is no such document', async () => {
     const permanent = new ClientUnavailableError('Faulty.', { permanent: true })
     await expect(read({ client_id: url }, () => Promise.reject(permanent))).rejects.toMatchObject({
       code: 'invalid_client',
@@ -145,7 +145,7 @@ describe('readClient', () => {
     })
   })
 
-  it('passes any other error on', async () => {
+  it('readClient passes any other error on', async () => {
     const failure = new Error('down')
     await expect(read({ client_id: 'a' }, () => Promise.reject(failure))).rejects.toBe(failure)
   })

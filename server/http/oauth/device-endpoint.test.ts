@@ -9,7 +9,7 @@ import { deviceGrantType } from '../../core/clients/client.ts'
 let drawbridge: DrawbridgeFixture
 afterEach(() => drawbridge.close())
 
-it('limits an address to thirty devices in ten minutes, and says when to try again', async () => {
+it('an address may start thirty devices in ten minutes, and learns when to try again', async () => {
   drawbridge = await startDrawbridge()
   const { client_id: clientId } = await drawbridge.register({ grant_types: [deviceGrantType] })
   const from = (address: string): Promise<Response> => {

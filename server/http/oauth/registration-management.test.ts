@@ -38,7 +38,7 @@ const update = (registered: Registered, changes: object = {}): Promise<Response>
   })
 
 describe('GET /oauth/register/{id} (RFC 7592 section 2.1)', () => {
-  it('RFC 7592 2.1: returns the registration, uncached, with the token and URL that manage it', async () => {
+  it('RFC 7592 2.1: GET returns the registration, uncached, with the token and URL that manage it', async () => {
     const registered = await register({ client_name: 'Quill' })
     expect(registered.registration_client_uri).toBe(`${baseUrl}/oauth/register/${registered.client_id}`)
     const response = await manage('GET', registered)
@@ -48,7 +48,7 @@ describe('GET /oauth/register/{id} (RFC 7592 section 2.1)', () => {
     expect(await response.json()).toEqual(registered)
   })
 
-  it('does not show a secret again, since only its hash is stored', async () => {
+  it('a secret is not shown again, since only its hash is stored', async () => {
     const { client_secret: secret, ...registered } = await register({ token_endpoint_auth_method: undefined })
     expect(secret).toMatch(/^mcps_/)
     const answer = await (await manage('GET', registered)).json()
@@ -136,7 +136,7 @@ describe('a request without the registration access token (RFC 7592 section 2, R
     },
   )
 
-  it('the token ends with an unused registration', async () => {
+  it('the registration access token ends with an unused registration', async () => {
     const own = await startDrawbridge()
     const registered = (await own.register()) as Registered
     const headers = { authorization: `Bearer ${registered.registration_access_token}` }
@@ -147,7 +147,7 @@ describe('a request without the registration access token (RFC 7592 section 2, R
     await own.close()
   })
 
-  it('other methods are not there, and no token is ever in the log', async () => {
+  it('other methods of a registration are not found, and no token is ever in the log', async () => {
     const registered = await register()
     const response = await manage('POST', registered, {})
     expect(response.status).toBe(405)

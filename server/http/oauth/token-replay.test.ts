@@ -37,7 +37,7 @@ const use = async (accessToken: string): Promise<number> => {
 const events = (name: string): Record<string, unknown>[] => drawbridge.events(name)
 
 describe('a used refresh token', () => {
-  it('RFC 9700 4.14.2: its successor in use at /mcp, it is good for ten seconds more', async () => {
+  it('RFC 9700 4.14.2: a used refresh token works for ten seconds more once its successor is in use at /mcp', async () => {
     const { clientId, tokens } = await drawbridge.connect()
     const next = await tokensOf(await refreshFrom(owner, clientId, tokens.refresh_token))
     expect(await use(next.access_token)).toBe(200)
@@ -71,7 +71,7 @@ describe('a used refresh token', () => {
     expect(written).toHaveLength(1)
   })
 
-  it('every replay is in the log with both addresses, without a token', async () => {
+  it('every replay is logged with both addresses, without a token', async () => {
     const { clientId, tokens } = await drawbridge.connect()
     await refreshFrom(owner, clientId, tokens.refresh_token)
     expect(events('refresh_token_replayed')).toEqual([])
@@ -85,7 +85,7 @@ describe('a used refresh token', () => {
     expect(JSON.stringify(events('refresh_token_replayed'))).not.toMatch(/mcp[ar]_/)
   })
 
-  it('is shown to its owner, with a warning when it came from two addresses', async () => {
+  it('a replay is shown to its owner, with a warning when it came from two addresses', async () => {
     const { clientId, tokens } = await drawbridge.connect()
     await refreshFrom(owner, clientId, tokens.refresh_token)
     await refreshFrom(owner, clientId, tokens.refresh_token)

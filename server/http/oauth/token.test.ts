@@ -43,14 +43,14 @@ describe('grant_type=authorization_code', () => {
     }
   }
 
-  it('tokens get to the client although the store cannot note that it is in use', async () => {
+  it('tokens get to the client although the store cannot record that it is in use', async () => {
     store.keepClient = () => Promise.reject(new Error('The store is full.'))
     const tokens = await tokensOf(await drawbridge.redeem(clientId, code))
     expect((await drawbridge.callTool(tokens.access_token, 'whoami')).isError).toBe(false)
     expect(drawbridge.logged()).toContain('client_not_kept')
   })
 
-  it('a client that could not be noted is noted at its next refresh, and so not forgotten after a day', async () => {
+  it('a client whose use could not be recorded is recorded at its next refresh, and so not forgotten after a day', async () => {
     const { keepClient } = store
     // As if the process were killed between the two writes.
     store.keepClient = async () => {}
@@ -82,21 +82,21 @@ describe('grant_type=authorization_code', () => {
     expect(record?.end?.reason).toBe('client_removed')
   })
 
-  it('keeps a registration that would have expired at the moment of the sign-in', async () => {
+  it('a registration that would have expired at the moment of the sign-in is kept', async () => {
     drawbridge.runtime.advance(86_399)
     code = await drawbridge.code(clientId)
     beforeRedemption(async () => drawbridge.runtime.advance(1))
     expect((await drawbridge.redeem(clientId, code)).status).toBe(200)
   })
 
-  it('does not take a client that cannot be looked up for a removed one', async () => {
+  it('a client that cannot be looked up is not taken for a removed one', async () => {
     beforeRedemption(async () => {
       store.findClient = () => Promise.reject(new Error('The store is away.'))
     })
     expect((await drawbridge.redeem(clientId, code)).status).toBe(200)
   })
 
-  it('RFC 7592 2.2: what the client took back as redirect URI meanwhile gets no tokens', async () => {
+  it('RFC 7592 2.2: a redirect URI that the client removed meanwhile gets no tokens', async () => {
     const stored = await store.findClient(clientId)
     if (stored) await store.replaceClient({ ...stored, redirectUris: ['https://new.example/callback'] })
     expect(await errorOf(await drawbridge.redeem(clientId, code))).toEqual([400, 'invalid_grant'])

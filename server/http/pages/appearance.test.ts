@@ -117,7 +117,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
   }
 
   test.each([...pagesIn(inEnglish), ...brandSamples])(
-    'is styled and blocks nothing, overflows at no width, has room for a thumb, and axe has nothing to say in the light and in the dark: %s',
+    'a page in Chromium is styled and blocks nothing, overflows at no width, has room for a thumb, and axe finds no fault in the light and in the dark: %s',
     async (name, { document }) => {
       const page = document.includes('class="captcha"') ? captchas : shared
       complaints.length = 0
@@ -213,7 +213,7 @@ describe.skipIf(chromium === undefined)('pages in Chromium', () => {
     expect(new URLSearchParams(posted.postData() ?? '').get('code')).toBe('123 456')
   })
 
-  test('the password has the focus after a failed attempt', async () => {
+  test('the password field has the focus after a failed attempt', async () => {
     const page = await open('login-error')
     await expect.poll(() => page.evaluate(`document.activeElement.name`)).toBe('password')
   })
@@ -294,7 +294,7 @@ describe.skipIf(chromium === undefined)('a page whose button allows access, in C
     return { page, presses: () => page.evaluate('window.presses') }
   }
 
-  it('ignores the click of a mouse that has just entered the page, such as the second of a double click', async () => {
+  it('a button that allows access ignores the click of a mouse that has just entered the page, such as the second of a double click', async () => {
     const { page, presses } = await open()
     await page.click(social)
     expect(await presses()).toBe(0)

@@ -12,7 +12,7 @@ describe('the ways in', () => {
   const server = { name: 'example-notes', url: connectSample.url }
 
   it.each(Object.values(clientTable).filter(({ ways }) => ways.length > 0))(
-    'of $name',
+    'the connect page has the ways in of $name',
     ({ name, ways: [way] }) => {
       const text = escaped(way?.text(server) ?? '')
       expect(page).toContain(

@@ -9,7 +9,7 @@ const one = (part: Partial<ConnectionView>): Partial<ConnectionsView> => ({
 })
 
 describe('the controls of the connections page', () => {
-  test('has a button for each connection and one for all, each behind a confirmation, and one to sign out', () => {
+  test('the connections page has a button for each connection and one for all, each behind a confirmation, and one to sign out', () => {
     const found = forms(connectionsPage(connectionsSample))
     expect(found).toHaveLength(5)
     for (const form of found) {
@@ -36,7 +36,7 @@ describe('the controls of the connections page', () => {
     [0, false],
     [1, false],
     [2, true],
-  ])('offers to end all of %i connections: %s', (count, offered) => {
+  ])('the connections page offers to end all of %i connections: %s', (count, offered) => {
     const connections = connectionsSample.connections.slice(0, count)
     expect(connectionsPage({ ...connectionsSample, connections }).includes('end_all')).toBe(offered)
   })

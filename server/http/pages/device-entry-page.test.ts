@@ -33,7 +33,7 @@ describe('the field', () => {
   })
 })
 
-test('RFC 8628 3.3.1: a code from a link is to be compared, and nothing about typing is said', () => {
+test('RFC 8628 3.3.1: a device code from a link is to be compared, and the page has no words about typing', () => {
   const page = deviceEntryPage({ ...deviceEntrySample, userCode: 'WDJB-MJHT', fromLink: true })
   expect(page).toContain('Compare it with your device')
   expect(page).toContain('The codes are the same')
@@ -41,7 +41,7 @@ test('RFC 8628 3.3.1: a code from a link is to be compared, and nothing about ty
   expect(page).not.toMatch(/autofocus|Eight letters|[Ee]nter /)
 })
 
-test('RFC 8628 5.4: warns of codes that somebody else sent', () => {
+test('RFC 8628 5.4: the device page warns of codes that others have sent', () => {
   expect(deviceEntryPage(deviceEntrySample)).toContain('Only enter a code that you requested yourself')
 })
 

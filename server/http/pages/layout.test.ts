@@ -15,7 +15,7 @@ test('the policy of pages allows only the stylesheet and the icon', () => {
 })
 
 test.each([...pageSamples, ...brandSamples])(
-  'carries exactly the stylesheet that the policy names: %s',
+  'a page carries exactly the stylesheet that the policy names: %s',
   (_name, { document: page, contentSecurityPolicy: policy }) => {
     const styles = [...page.matchAll(/<style>([\s\S]*?)<\/style>/g)]
     expect(styles).toHaveLength(1)
@@ -31,21 +31,21 @@ test.each([...pageSamples, ...brandSamples])(
 describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPolicy: policy }) => {
   const hasScript = /captcha|turnstile|^(?:de\/)?connect(?!ions)/.test(name)
 
-  test.runIf(!hasScript)('runs no script, and has the policy that says so', () => {
+  test.runIf(!hasScript)('a page runs no script, and has the policy that says so', () => {
     expect(page).not.toMatch(/<script/i)
     expect(policy).toBe(plainPolicy)
   })
 
-  test('fills in every name of its texts', () => {
+  test('a page fills in every name of its texts', () => {
     const body = page.replaceAll(/<(style|script|code)[^>]*>[\s\S]*?<\/\1>/g, '')
     expect(body).not.toMatch(/\{[a-z]\w*\}|undefined|\[object/)
   })
 
-  test('has no inline handlers and no script links', () => {
+  test('a page has no inline handlers and no script links', () => {
     expect(page).not.toMatch(/<[^>]*\son\w+=|href="javascript:/i)
   })
 
-  test('RFC 9700 4.2.4, CIMD 6.7: reaches for no address but the ones it was given', () => {
+  test('RFC 9700 4.2.4, CIMD 6.7: a page loads no address but the given ones', () => {
     const given =
       /^(https:\/\/notes\.example\.com(?:\/support)?|https:\/\/mcp\.example\.com\/|\/help|https:\/\/claude\.ai\/|https:\/\/w{63}\.example|(?:cursor|goose|lmstudio):\/\/[^"]*|vscode(?:-insiders)?:mcp\/install\?[^"]*|\/mcp|\/oauth\/(?:authorize|device)|\/account\/connections|https:\/\/(?:js\.hcaptcha|challenges\.cloudflare)\.com\/[^"]*|data:image\/svg\+xml,[^"]*)$/
     for (const [, address] of page.matchAll(/\s(?:href|src|action|srcset|poster)="([^"]*)"/g))
@@ -53,7 +53,7 @@ describe.each([...pageSamples])('%s', (name, { document: page, contentSecurityPo
     expect(page).not.toMatch(/@import|url\(/)
   })
 
-  test('has language, viewport, colour scheme, a title of its own, and asks not to be indexed', () => {
+  test('a page has language, viewport, colour scheme, a title of its own, and asks not to be indexed', () => {
     expect(page).toMatch(
       name.startsWith('de/') ? /^<!doctype html>\s*<html lang="de">/ : /^<!doctype html>\s*<html lang="en">/,
     )

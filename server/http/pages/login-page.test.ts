@@ -143,7 +143,7 @@ describe('what signing in is for', () => {
     // The proven host, never the claimed name.
     ['Sign in to allow access for claude.ai', {}],
     ['Sign in to allow access for 127.0.0.1', loopbackSample],
-  ])('the tab says so: %s', (title, part) => {
+  ])('the tab of the login page has the title: %s', (title, part) => {
     expect(loginPage({ ...loginSample, ...part })).toContain(`<title>${title} · Drawbridge</title>`)
   })
 })
@@ -211,7 +211,7 @@ test.each<[part: Partial<LoginView>, expected: string]>([
   [{ password: false, social: [] }, '[email] sso'],
   [{ password: false, emailMethod: undefined }, '[google] | sso'],
   [{ password: false, emailMethod: undefined, social: [] }, '[sso]'],
-])('orders the ways to sign in, with %j: %s', (part, expected) => {
+])('the login page orders the ways to sign in, with %j: %s', (part, expected) => {
   expect(buttons({ ...everything, ...part })).toBe(expected)
 })
 
@@ -260,7 +260,7 @@ describe('forms', () => {
     expect(cancel).not.toContain('name="provider"')
   })
 
-  test('Spec 4: there is no sign-up form', () => {
+  test('Spec 4: the login page has no sign-up form', () => {
     const page = loginPage(loginSample)
     expect(page).not.toContain('new-password')
     expect(page).not.toMatch(/<button[^>]*>[^<]*(sign up|create|register)/i)
@@ -294,7 +294,7 @@ describe('who asks', () => {
     ['a script', { verifiedHost: 'claude.ai', uri: 'javascript:alert(1)' }, false],
     ['no URL', { verifiedHost: 'claude.ai', uri: 'about us' }, false],
     ['of an unverified client', { uri: 'https://claude.ai/about' }, false],
-  ])('links the client’s own page only on its verified host: %s', (_case, client, linked) => {
+  ])('the login page links the client’s own page only on its verified host: %s', (_case, client, linked) => {
     const page = loginPage({ ...loginSample, ...asking({ client: { name: 'Claude', ...client } }) })
     expect(page.includes('About claude.ai')).toBe(linked)
     expect(page.includes(client.uri)).toBe(linked)
@@ -311,7 +311,7 @@ function opened(kind: 'hcaptcha' | 'turnstile'): string[] {
 }
 
 describe('the policy opens exactly as the vendor documents', () => {
-  test('hcaptcha', () => {
+  test('the policy of the login page opens for hcaptcha exactly as the vendor documents', () => {
     expect(opened('hcaptcha')).toEqual([
       "script-src 'HASH' https://hcaptcha.com https://*.hcaptcha.com",
       "style-src 'HASH' https://hcaptcha.com https://*.hcaptcha.com",
@@ -320,7 +320,7 @@ describe('the policy opens exactly as the vendor documents', () => {
     ])
   })
 
-  test('turnstile', () => {
+  test('the policy of the login page opens for turnstile exactly as the vendor documents', () => {
     expect(opened('turnstile').filter((directive) => !directive.startsWith('style-src'))).toEqual([
       'script-src https://challenges.cloudflare.com',
       'frame-src https://challenges.cloudflare.com',
@@ -335,6 +335,9 @@ test('the script that picks the colours of hCaptcha is the one that the policy n
   expect(captchaPolicy(captchaSamples.hcaptcha).script).toContain(`'sha256-${hash}'`)
 })
 
-test.each(['h-captcha-response', 'cf-turnstile-response'])('reads the captcha response from %s', (field) => {
-  expect(captchaTokenIn(new URLSearchParams({ email: 'a@example.com', [field]: 'solved' }))).toBe('solved')
-})
+test.each(['h-captcha-response', 'cf-turnstile-response'])(
+  'the captcha response is read from %s',
+  (field) => {
+    expect(captchaTokenIn(new URLSearchParams({ email: 'a@example.com', [field]: 'solved' }))).toBe('solved')
+  },
+)

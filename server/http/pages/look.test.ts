@@ -5,7 +5,7 @@ import { loginPage } from './login-page.ts'
 import { createLook } from './look.ts'
 
 test.each([...brandSamples].filter(([name]) => name !== 'brand-login-colour'))(
-  'has the logo with the name of the app, and no other name at the top: %s',
+  'a page has the logo with the name of the app, and no other name at the top: %s',
   (_name, { document }) => {
     expect(document).toMatch(
       /<p class="brand"><img\s+class="logo"\s+src="data:image\/svg\+xml;base64,[^"]+"\s+alt="(?:Example Notes|W+)"/,
@@ -17,26 +17,15 @@ test.each([...brandSamples].filter(([name]) => name !== 'brand-login-colour'))(
 it.each([
   ['an accent', { appAccent: { light: '#6d28d9', dark: '#c4b5fd' } }],
   ['a logo', { logoUrl: 'data:image/png;base64,AAAA' }],
-])(
-  'with %s nothing of Drawbridge is left on a page: no name, no mark, no drawing, no green',
-  (_name, given) => {
-    const look = createLook({ appName: 'Example Notes', ...given })
-    const document = loginPage({ ...loginSample, look })
-    const seen = document.replaceAll(/<style>.*?<\/style>/gs, '')
-    expect(seen).not.toMatch(/Drawbridge|class="mark"|class="scene"|10302d|0b2421|1f8f7b/)
-    expect(document).toContain('· Example Notes</title>')
-    for (const name of [
-      'gate',
-      'gate-stone',
-      'gate-line',
-      'gate-text',
-      'gate-quiet',
-      'gate-bright',
-      'accent',
-    ])
-      expect(document.split(` --${name}: `).length, name).toBeGreaterThan(3)
-  },
-)
+])('a page with %s has nothing of Drawbridge: no name, no mark, no drawing, no green', (_name, given) => {
+  const look = createLook({ appName: 'Example Notes', ...given })
+  const document = loginPage({ ...loginSample, look })
+  const seen = document.replaceAll(/<style>.*?<\/style>/gs, '')
+  expect(seen).not.toMatch(/Drawbridge|class="mark"|class="scene"|10302d|0b2421|1f8f7b/)
+  expect(document).toContain('· Example Notes</title>')
+  for (const name of ['gate', 'gate-stone', 'gate-line', 'gate-text', 'gate-quiet', 'gate-bright', 'accent'])
+    expect(document.split(` --${name}: `).length, name).toBeGreaterThan(3)
+})
 
 it('one accent colour applies to light and dark mode', () => {
   const { styleElement } = createLook({ appName: 'Notes', appAccent: { light: '#6d28d9', dark: '#c4b5fd' } })

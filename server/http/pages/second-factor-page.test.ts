@@ -18,7 +18,7 @@ test('the code field has a numeric keyboard and autofills one-time codes', () =>
 })
 
 describe('the choice of a factor', () => {
-  test('shows no choice for one factor', () => {
+  test('the second-factor page shows no choice for one factor', () => {
     expect(secondFactorPage(secondFactorSample)).not.toMatch(/<fieldset|type="radio"/)
   })
 
@@ -33,7 +33,7 @@ describe('the choice of a factor', () => {
     expect(checked(view)).toBe(id)
   })
 
-  test('numbers a factor without a name', () => {
+  test('the second-factor page numbers a factor without a name', () => {
     const page = secondFactorPage({ ...two, factors: [...two.factors, { id: 'third', label: ' ' }] })
     expect(page).toContain('>Authenticator app 3</bdi')
   })

@@ -330,7 +330,9 @@ describe.concurrent("the provider's token", () => {
     await expect.poll(fixture.processes).toHaveLength(2)
   })
 
-  it('of later calls keeps its process when the process of the former token dies', async ({ expect }) => {
+  it('a new token of later calls keeps its process when the process of the former token dies', async ({
+    expect,
+  }) => {
     const fixture = open([], { env })
     const [before, after] = [fixture.client(withToken('one')), fixture.client(withToken('two'))]
     const former = await about(before)
@@ -376,7 +378,9 @@ describe.concurrent("the provider's token", () => {
     expect(fixture.processes()).toEqual([])
   })
 
-  it('that a call lacked keeps no later process from ending when it is idle', async ({ expect }) => {
+  it('a token of the provider that a call lacked keeps no later process from ending when it is idle', async ({
+    expect,
+  }) => {
     const fixture = open([], { env, idleSeconds: 0.1 })
     const providerToken = (): string => {
       throw new Error('The session is gone.')

@@ -196,7 +196,7 @@ describe('a session of the revisions up to 2025-11-25', () => {
   it.each([
     ['a question of a prompt', request('prompts/get', { name: 'ask' }), { action: 'cancel' }, 'cancel'],
     ['a request for sampling', toolCall('sample'), sampled, 'from the model'],
-  ])('sends %s on the stream of its own call', async (_what, message, result, answered) => {
+  ])('a session sends %s on the stream of its own call', async (_what, message, result, answered) => {
     const id = await open()
     const stream = readMessages(await inSession(id, message))
     const question = await stream.next()

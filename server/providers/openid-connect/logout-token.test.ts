@@ -42,7 +42,7 @@ describe('OpenID Connect Back-Channel Logout 2.6: a logout token', () => {
     ['with the type of every JWT', {}, { typ: 'JWT' }, { sub: 'user-1' }],
     ['with the long name of its type', {}, { typ: 'application/logout+jwt' }, { sub: 'user-1' }],
     ['with more in its event', { events: { ...logoutEvent, other: {} } }, {}, { sub: 'user-1' }],
-  ])('%s is accepted', async (_what, members, header, notice) => {
+  ])('a logout token %s is accepted', async (_what, members, header, notice) => {
     expect(await read(sign(members, header))).toMatchObject(notice)
   })
 
@@ -70,11 +70,11 @@ describe('OpenID Connect Back-Channel Logout 2.6: a logout token', () => {
     ['of nobody', () => sign({ sub: undefined, sid: undefined })],
     ['whose sid is a number', () => sign({ sid: 7 })],
     ['with another type', () => sign({}, { typ: 'at+jwt' })],
-  ])('%s is refused', async (_what, token) => {
+  ])('a logout token %s is refused', async (_what, token) => {
     await expect(read(token())).rejects.toMatchObject({ failure: 'invalid_token' })
   })
 
-  test('that is an ID token is refused', async () => {
+  test('a logout token that is an ID token is refused', async () => {
     const { session } = await fixture.signIn()
     await expect(read(session.idToken ?? '')).rejects.toMatchObject({ failure: 'invalid_token' })
   })

@@ -33,11 +33,11 @@ function failNext(): void {
 }
 
 describe('capabilities', () => {
-  test('offers one button and nothing else', async () => {
+  test('an OpenID Connect provider offers one button and nothing else', async () => {
     await expect(fixture.providerWith({}).capabilities()).resolves.toEqual(offered)
   })
 
-  test('notices a provider that was never reached, and asks again after two seconds', async () => {
+  test('capabilities of a provider that was never reached fail, and are requested again after two seconds', async () => {
     const provider = fixture.providerWith({})
     failNext()
     for (const _ of [1, 2, 3]) {
@@ -47,7 +47,7 @@ describe('capabilities', () => {
     await expect(provider.capabilities()).resolves.toEqual(offered)
   })
 
-  test('asks once for all who ask at the same time, and then for an hour not again', async () => {
+  test('capabilities are requested once for concurrent callers, and then not again for an hour', async () => {
     const provider = fixture.providerWith({})
     await Promise.all([provider.capabilities(), provider.capabilities(), provider.capabilities()])
     fixture.runtime.advance(3599)
@@ -55,7 +55,7 @@ describe('capabilities', () => {
     expect(discoveries()).toBe(1)
   })
 
-  test('refreshes its metadata after an hour in the background, and after a failure every minute', async () => {
+  test('capabilities refresh the metadata after an hour in the background, and after a failure every minute', async () => {
     const provider = fixture.providerWith({})
     await provider.capabilities()
     let attempts = 0
@@ -82,7 +82,7 @@ describe('capabilities', () => {
 })
 
 describe('discovery', () => {
-  test('uses what the metadata says now', async () => {
+  test('discovery uses the current metadata', async () => {
     const provider = fixture.providerWith({})
     await provider.capabilities()
     fixture.runtime.advance(3600)
@@ -97,7 +97,7 @@ describe('discovery', () => {
     ['another issuer', 'https://other.example'],
     ['the issuer with a slash at its end', undefined],
     ['a template of Entra ID', 'https://login.microsoftonline.com/{tenantid}/v2.0'],
-  ])('refuses %s, naming both', async (_what, issuer = `${fixture.server.issuer}/`) => {
+  ])('discovery refuses %s, naming both', async (_what, issuer = `${fixture.server.issuer}/`) => {
     fixture.intercept(metadataPath, replacing({ issuer }))
     const error: unknown = await fixture
       .providerWith({})
@@ -108,7 +108,7 @@ describe('discovery', () => {
     expect((error as Error).message).toContain(` ${fixture.server.issuer} `)
   })
 
-  test('accepts an issuer that ends with a slash and is configured so', async () => {
+  test('discovery accepts an issuer that ends with a slash and is configured so', async () => {
     const issuer = `${fixture.server.issuer}/`
     fixture.intercept(metadataPath, replacing({ issuer }))
     await expect(fixture.providerWith({ issuer }).capabilities()).resolves.toEqual(offered)
@@ -120,12 +120,12 @@ describe('discovery', () => {
     ['a redirect', () => Response.redirect('https://elsewhere.example', 302), 'protocol'],
     ['no issuer', () => Response.json({}), 'protocol'],
     ['a 503', () => new Response('', { status: 503 }), 'transient'],
-  ])('refuses %s', async (_what, answer, failure) => {
+  ])('discovery refuses %s', async (_what, answer, failure) => {
     fixture.intercept(metadataPath, answer)
     await expect(fixture.providerWith({}).capabilities()).rejects.toMatchObject({ failure })
   })
 
-  test('never asks over http on another machine', async () => {
+  test('discovery never requests http on another machine', async () => {
     const provider = fixture.providerWith({ issuer: 'http://id.example.com' })
     await expect(provider.capabilities()).rejects.toMatchObject({
       failure: 'protocol',
@@ -133,7 +133,7 @@ describe('discovery', () => {
     })
   })
 
-  test('sends no secret over http that the metadata of an https issuer asks for', async () => {
+  test('discovery sends no secret over http that the metadata of an https issuer requests', async () => {
     const issuer = 'https://id.example.com'
     const asked: string[] = []
     const provider = fixture.providerWith({ issuer })
@@ -161,14 +161,14 @@ describe('discovery', () => {
 })
 
 describe('a ping', () => {
-  test('asks each time, also once the metadata is known', async () => {
+  test('a ping sends a request each time, also once the metadata is known', async () => {
     const provider = fixture.providerWith({})
     await provider.ping()
     await provider.ping()
     expect(discoveries()).toBe(3)
   })
 
-  test('notices a provider that goes down and one that comes back', async () => {
+  test('a ping notices a provider that goes down and one that comes back', async () => {
     const provider = fixture.providerWith({})
     await provider.capabilities()
     failNext()

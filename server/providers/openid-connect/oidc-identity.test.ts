@@ -3,7 +3,7 @@ import { identityOfClaims, type OidcClaims } from './oidc-identity.ts'
 
 const claims = { sub: 'user-1', email: 'ada@example.com', name: 'Ada' }
 
-test('takes sub, email and name', () => {
+test('an identity takes sub, email and name', () => {
   expect(identityOfClaims(claims, 'https://id.example.com', 1700)).toEqual({
     sub: 'user-1',
     email: 'ada@example.com',
@@ -21,11 +21,11 @@ test.each<[string, OidcClaims, string | undefined]>([
   ['not verified as a text', { email_verified: 'false' }, undefined],
   ['empty', { email: '' }, undefined],
   ['no text', { email: ['ada@example.com'] }, undefined],
-])('takes an email address that is %s as %s', (_what, members, email) => {
+])('an identity takes an email address that is %s as %s', (_what, members, email) => {
   expect(identityOfClaims({ ...claims, ...members }, 'https://id.example.com', 0).email).toBe(email)
 })
 
-test('falls back to the preferred user name', () => {
+test('an identity falls back to the preferred user name', () => {
   const members = { name: undefined, preferred_username: 'ada' }
   expect(identityOfClaims({ ...claims, ...members }, 'https://id.example.com', 0).name).toBe('ada')
 })
@@ -49,7 +49,7 @@ test.each<[OidcClaims, boolean]>([
   [{ acr: '1' }, false],
   [{ acr: 'urn:mace:incommon:iap:silver' }, false],
   [{}, false],
-])('reads %o as second factor: %s', (members, secondFactor) => {
+])('an identity reads %o as second factor: %s', (members, secondFactor) => {
   expect(identityOfClaims({ ...claims, ...members }, 'https://id.example.com', 0).secondFactor).toBe(
     secondFactor,
   )

@@ -41,7 +41,7 @@ const lostReply: Interception = async (_request, send) => {
 }
 
 describe('refresh', () => {
-  test('yields the tokens that a rotating provider issues in place of the old ones', async () => {
+  test('a refresh returns the tokens that a rotating provider issues in place of the old ones', async () => {
     const before = await signedIn()
     fixture.runtime.advance(60)
     const after = await fixture.provider.refresh(before)
@@ -51,7 +51,7 @@ describe('refresh', () => {
     await expect(fixture.provider.refresh(after)).resolves.toBeDefined()
   })
 
-  test('keeps the refresh token and the ID token if no new ones are issued', async () => {
+  test('a refresh keeps the refresh token and the ID token if no new ones are issued', async () => {
     const { provider, intercept, signIn } = await other({ rotation: false })
     const { session } = await signIn()
     intercept('/token', replacing({ refresh_token: undefined, id_token: undefined }))
@@ -66,20 +66,20 @@ describe('refresh', () => {
     ['with expires_in 0 for five minutes', 0, 300],
     ['with a fraction for whole seconds', 90.7, 90],
     ['with a text for the number in it', '120', 120],
-  ])('takes an access token %s', async (_what, expiresIn, seconds) => {
+  ])('a refresh takes an access token %s', async (_what, expiresIn, seconds) => {
     const session = await signedIn()
     fixture.intercept('/token', replacing({ expires_in: expiresIn }))
     const { expiresAt } = await fixture.provider.refresh(session)
     expect(expiresAt).toBe(fixture.runtime.now() + seconds)
   })
 
-  test('is terminal when the session was ended at the provider', async () => {
+  test('a refresh is terminal if the session was ended at the provider', async () => {
     const session = await signedIn()
     await fixture.server.endSessions()
     await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
   })
 
-  test('of one-time tokens whose answer got lost is transient with unknown outcome, then terminal', async () => {
+  test('a refresh of one-time tokens whose answer got lost is transient with unknown outcome, then terminal', async () => {
     const session = await signedIn()
     fixture.intercept('/token', lostReply)
     await expect(fixture.provider.refresh(session)).rejects.toMatchObject({
@@ -89,7 +89,7 @@ describe('refresh', () => {
     await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
   })
 
-  test('at a provider that is down is transient, and known not to have happened', async () => {
+  test('a refresh at a provider that is down is transient, and known not to have happened', async () => {
     const started = await other({})
     const session = await signedIn(started)
     await started.server.close()
@@ -101,7 +101,7 @@ describe('refresh', () => {
     await expect.poll(failureOf).toEqual({ failure: 'transient', outcomeKnown: true })
   })
 
-  test('at a provider whose metadata was never had is transient, and known not to have happened', async () => {
+  test('a refresh at a provider whose metadata was never read is transient, and known not to have happened', async () => {
     fixture.intercept('/.well-known/openid-configuration', down)
     await expect(fixture.providerWith({}).refresh(await signedIn())).rejects.toMatchObject({
       failure: 'transient',
@@ -109,7 +109,7 @@ describe('refresh', () => {
     })
   })
 
-  test('with a wrong client secret never ends a session, and says what to check', async () => {
+  test('a refresh with a wrong client secret never ends a session, and says what to check', async () => {
     const session = await signedIn()
     await expect(fixture.providerWith({ clientSecret: 'old' }).refresh(session)).rejects.toMatchObject({
       failure: 'transient',
@@ -132,14 +132,14 @@ describe('refresh', () => {
     [429, 'invalid_grant', 'transient', true],
     [500, 'invalid_grant', 'transient', false],
     [503, 'temporarily_unavailable', 'transient', false],
-  ])('reads %i %s as %s, outcome known: %s', async (status, error, failure, outcomeKnown) => {
+  ])('a refresh reads %i %s as %s, outcome known: %s', async (status, error, failure, outcomeKnown) => {
     const session = await signedIn()
     const headers = { 'content-type': 'application/json' }
     fixture.intercept('/token', () => new Response(JSON.stringify({ error }), { status, headers }))
     await expect(fixture.provider.refresh(session)).rejects.toMatchObject({ failure, outcomeKnown })
   })
 
-  test('finds the error code beside a challenge too', async () => {
+  test('a refresh finds the error code beside a challenge too', async () => {
     const session = await signedIn()
     const headers = { 'www-authenticate': 'Bearer realm="id"' }
     fixture.intercept('/token', () => Response.json({ error: 'invalid_grant' }, { status: 401, headers }))
@@ -151,7 +151,7 @@ describe('refresh', () => {
     ['has no access token', replacing({ access_token: undefined })],
     ['is of another token type', replacing({ token_type: 'mac' })],
   ])(
-    'is transient with unknown outcome when the answer %s, of which nothing is kept',
+    'a refresh is transient with unknown outcome if the answer %s, of which nothing is stored',
     async (_what, play) => {
       const session = await signedIn()
       fixture.intercept('/token', play)
@@ -161,7 +161,7 @@ describe('refresh', () => {
     },
   )
 
-  test('keeps the new ID token beside them, although it seems to have expired', async () => {
+  test('a refresh stores the new ID token, although it seems to have expired', async () => {
     const before = await signedIn()
     const claims = { iss: fixture.server.issuer, aud: 'drawbridge', iat: 1, exp: 2 }
     const idToken = await fixture.server.sign({ ...claims, sub: 'user-1' })
@@ -172,7 +172,7 @@ describe('refresh', () => {
   })
 
   test.each([['not a jwt'], [''], [7], [null], [{}]])(
-    'keeps the new tokens, and the ID token of before, when the new one is %j',
+    'a refresh stores the new tokens with the old ID token if the new one is %j',
     async (idToken) => {
       const before = await signedIn()
       fixture.intercept('/token', replacing({ id_token: idToken }))
@@ -183,7 +183,7 @@ describe('refresh', () => {
     },
   )
 
-  test("refuses a session that comes back as another user's", async () => {
+  test("a refresh refuses a session that comes back as another user's", async () => {
     const session = await signedIn()
     const now = fixture.runtime.now()
     const claims = { iss: fixture.server.issuer, aud: 'drawbridge', iat: now, exp: now + 3600 }
@@ -195,13 +195,16 @@ describe('refresh', () => {
   test.each([
     ['17', 17],
     ['Mon, 05 Jan 1970 00:00:10 GMT', undefined],
-  ])('says when to come back, if the provider said it in seconds: %s', async (given, retryAfterSeconds) => {
-    const session = await signedIn()
-    fixture.intercept('/token', () => new Response('', { status: 429, headers: { 'retry-after': given } }))
-    await expect(fixture.provider.refresh(session)).rejects.toMatchObject({ retryAfterSeconds })
-  })
+  ])(
+    'a refresh says when to try again, if the provider said it in seconds: %s',
+    async (given, retryAfterSeconds) => {
+      const session = await signedIn()
+      fixture.intercept('/token', () => new Response('', { status: 429, headers: { 'retry-after': given } }))
+      await expect(fixture.provider.refresh(session)).rejects.toMatchObject({ retryAfterSeconds })
+    },
+  )
 
-  test('gives up after 8 seconds, and after 5 on discovery, so that both end within a lease of 15', async () => {
+  test('a refresh gives up after 8 seconds, and after 5 on discovery, so that both end within a lease of 15', async () => {
     const session = await signedIn()
     const timeout = vi.spyOn(AbortSignal, 'timeout')
     await fixture.providerWith({}).refresh(session)
@@ -210,7 +213,7 @@ describe('refresh', () => {
 })
 
 describe('probe', () => {
-  test('is live until the session is ended at the provider, then token_refused', async () => {
+  test('a probe is live until the session is ended at the provider, then token_refused', async () => {
     const { accessToken } = await signedIn()
     await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({
       life: 'live',
@@ -220,7 +223,7 @@ describe('probe', () => {
     await expect(fixture.provider.probe?.(accessToken)).resolves.toMatchObject({ life: 'token_refused' })
   })
 
-  test('reads 401 as token_refused, with any challenge', async () => {
+  test('a probe reads 401 as token_refused, with any challenge', async () => {
     const headers = { 'www-authenticate': 'Bearer error="invalid_request"' }
     fixture.intercept('/me', () => new Response('', { status: 401, headers }))
     await expect(fixture.provider.probe?.('token')).resolves.toMatchObject({ life: 'token_refused' })
@@ -232,22 +235,25 @@ describe('probe', () => {
     [408, 'transient'],
     [429, 'transient'],
     [503, 'transient'],
-  ])('has no clear answer in %i: %s', async (status, failure) => {
+  ])('a probe has no clear answer in %i: %s', async (status, failure) => {
     fixture.intercept('/me', () => new Response('', { status }))
     await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure })
   })
 
-  test.each([404, 429, 500])('has none from a provider whose metadata answers %i', async (status) => {
-    fixture.intercept('/.well-known/openid-configuration', () => new Response('', { status }))
-    await expect(fixture.providerWith({}).probe?.('token')).rejects.toMatchObject({ failure: 'transient' })
-  })
+  test.each([404, 429, 500])(
+    'a probe has no clear answer from a provider whose metadata answers %i',
+    async (status) => {
+      fixture.intercept('/.well-known/openid-configuration', () => new Response('', { status }))
+      await expect(fixture.providerWith({}).probe?.('token')).rejects.toMatchObject({ failure: 'transient' })
+    },
+  )
 
-  test('has none from a provider that is down', async () => {
+  test('a probe has no clear answer from a provider that is down', async () => {
     fixture.intercept('/me', down)
     await expect(fixture.provider.probe?.('token')).rejects.toMatchObject({ failure: 'transient' })
   })
 
-  test('is live at a provider without userinfo, which is not asked', async () => {
+  test('a probe is live at a provider without userinfo, and sends no request', async () => {
     const provider = fixture.providerWith({})
     fixture.intercept('/.well-known/openid-configuration', replacing({ userinfo_endpoint: undefined }))
     await provider.capabilities()
@@ -321,7 +327,7 @@ describe('the person of', () => {
 })
 
 describe('signOut', () => {
-  test('revokes the session, after which a refresh is terminal, and does not log the person out', async () => {
+  test('signOut revokes the session, after which a refresh is terminal, and does not log the person out', async () => {
     const started = await other({})
     const session = await signedIn(started)
     const others = await signedIn(started)
@@ -331,7 +337,7 @@ describe('signOut', () => {
     expect(started.server.requests).not.toContain('POST /session/end')
   })
 
-  test('names the refresh token, and that it is one', async () => {
+  test('signOut names the refresh token and its type', async () => {
     const session = await signedIn()
     let sent = {}
     fixture.intercept('/token/revocation', async (request, send) => {
@@ -342,7 +348,7 @@ describe('signOut', () => {
     expect(sent).toEqual({ token: session.refreshToken, token_type_hint: 'refresh_token' })
   })
 
-  test('resolves for a session that is over, and works when the access token has expired', async () => {
+  test('signOut resolves for a session that is over, and works when the access token has expired', async () => {
     const started = await other({})
     const session = await signedIn(started)
     started.runtime.advance(7200)
@@ -355,7 +361,7 @@ describe('signOut', () => {
     ['broken', () => new Response('', { status: 500 }), 'transient'],
     ['overloaded', () => new Response('', { status: 429 }), 'rate_limited'],
     ['unwilling', () => Response.json({ error: 'invalid_client' }, { status: 401 }), 'protocol'],
-  ])('rejects when the provider is %s, so that it is tried again', async (_what, play, failure) => {
+  ])('signOut rejects when the provider is %s, so that it is tried again', async (_what, play, failure) => {
     const session = await signedIn()
     fixture.intercept('/token/revocation', play)
     await expect(fixture.provider.signOut(session)).rejects.toMatchObject({ failure })
@@ -363,7 +369,7 @@ describe('signOut', () => {
     await expect(fixture.provider.refresh(session)).rejects.toMatchObject(isGone)
   })
 
-  test('logs out by a form at a provider that cannot revoke, with nothing secret in the URL', async () => {
+  test('signOut logs out by a form at a provider that cannot revoke, with nothing secret in the URL', async () => {
     const started = await other({ revocation: false })
     const session = await signedIn(started)
     const sent: { url: string; fields: Record<string, string> }[] = []
@@ -386,7 +392,7 @@ describe('signOut', () => {
     [400, 'protocol'],
     [429, 'transient'],
     [500, 'transient'],
-  ])('takes the answer %i to a logout as %s', async (status, failure) => {
+  ])('signOut takes the answer %i to a logout as %s', async (status, failure) => {
     const started = await other({ revocation: false })
     const session = await signedIn(started)
     started.intercept('/session/end', () => new Response('', { status }))
@@ -396,7 +402,7 @@ describe('signOut', () => {
       : expect(ending).resolves.toBeUndefined())
   })
 
-  test('says so where nothing can be ended, and asks nothing', async () => {
+  test('signOut reports a provider that can end nothing, without a request', async () => {
     const started = await other({ revocation: false, endSession: false })
     const session = await signedIn(started)
     const asked = started.server.requests.length

@@ -46,7 +46,7 @@ function tampered(returned: Returned, parameters: Record<string, string | undefi
 }
 
 describe('socialStart', () => {
-  test('MCP security Confused-Deputy: asks for a code with PKCE, state and nonce, and keeps their secrets out of the URL', async () => {
+  test('MCP security Confused-Deputy: socialStart requests a code with PKCE, state and nonce, and keeps their secrets out of the URL', async () => {
     const { url, secret } = await fixture.provider.socialStart({ method: 'oidc', callbackUrl })
     const { origin, pathname, searchParams } = new URL(url)
     expect(origin + pathname).toBe(`${fixture.server.issuer}/auth`)
@@ -65,14 +65,14 @@ describe('socialStart', () => {
     expect(url).not.toContain(codeVerifier)
   })
 
-  test('uses new secrets each time', async () => {
+  test('socialStart uses new secrets each time', async () => {
     const first = await fixture.provider.socialStart({ method: 'oidc', callbackUrl })
     const second = await fixture.provider.socialStart({ method: 'oidc', callbackUrl })
     const values = [first, second].flatMap(({ secret }) => Object.values(JSON.parse(secret) as object))
     expect(new Set(values).size).toBe(6)
   })
 
-  test('does not let configured parameters override protocol parameters', async () => {
+  test('socialStart does not let configured parameters override protocol parameters', async () => {
     const provider = fixture.providerWith({ parameters: { state: 'fixed', audience: 'api' } })
     const { url, secret } = await provider.socialStart({ method: 'oidc', callbackUrl })
     const { searchParams } = new URL(url)
@@ -82,7 +82,7 @@ describe('socialStart', () => {
 })
 
 describe('a whole sign-in', () => {
-  test('yields a session and the person, asking userinfo for what the ID token leaves out', async () => {
+  test('a whole sign-in returns a session and the person, with userinfo for members that the ID token leaves out', async () => {
     let signIn: unknown
     const requests = await requestsOf(fixture, async () => {
       signIn = await fixture.signIn()
@@ -101,7 +101,7 @@ describe('a whole sign-in', () => {
     expect(requests).toContain('GET /me')
   })
 
-  test('takes email and name from the ID token if it has them, without asking userinfo', async () => {
+  test('a whole sign-in takes email and name from the ID token if it has them, without userinfo', async () => {
     const rich = await other({ claimsInIdToken: true })
     const requests = await requestsOf(rich, async () => {
       expect((await rich.signIn()).identity).toMatchObject(oidcAccount)
@@ -113,12 +113,12 @@ describe('a whole sign-in', () => {
     ['down', () => Promise.reject(new TypeError('fetch failed'))],
     ['unwilling', () => new Response('no', { status: 403 })],
     ['unreadable', () => new Response('<html>')],
-  ])('succeeds without an email address when userinfo is %s', async (_what, play) => {
+  ])('a whole sign-in succeeds without an email address if userinfo is %s', async (_what, play) => {
     fixture.intercept('/me', play)
     expect((await fixture.signIn()).identity).toMatchObject({ sub: oidcAccount.sub, email: undefined })
   })
 
-  test('is refused if userinfo is about another user', async () => {
+  test('a whole sign-in is refused if userinfo is about another user', async () => {
     fixture.intercept('/me', replacing({ sub: 'user-2' }))
     await expect(fixture.signIn()).rejects.toMatchObject({ failure: 'protocol' })
   })
@@ -127,12 +127,15 @@ describe('a whole sign-in', () => {
     ['client_secret_basic', oidcClient.secret],
     ['client_secret_post', oidcClient.secret],
     ['none', undefined],
-  ])('authenticates the client with %s where the provider offers that', async (authMethod, clientSecret) => {
-    const started = await other({ ...(authMethod && { authMethod }) }, { clientSecret })
-    expect((await started.signIn()).identity.sub).toBe(oidcAccount.sub)
-  })
+  ])(
+    'a whole sign-in authenticates the client with %s where the provider offers that',
+    async (authMethod, clientSecret) => {
+      const started = await other({ ...(authMethod && { authMethod }) }, { clientSecret })
+      expect((await started.signIn()).identity.sub).toBe(oidcAccount.sub)
+    },
+  )
 
-  test('prefers Basic to a secret in the body where the provider offers both', async () => {
+  test('a whole sign-in prefers Basic to a secret in the body where the provider offers both', async () => {
     const provider = fixture.providerWith({})
     const methods = ['client_secret_post', 'client_secret_basic']
     fixture.intercept(
@@ -145,7 +148,7 @@ describe('a whole sign-in', () => {
     })
   })
 
-  test('follows no redirect with a code or a secret', async () => {
+  test('a whole sign-in follows no redirect with a code or a secret', async () => {
     let redirect: string | undefined
     fixture.intercept('/token', (request, send) => {
       ;({ redirect } = request)
@@ -155,7 +158,7 @@ describe('a whole sign-in', () => {
     expect(redirect).toBe('manual')
   })
 
-  test('sends the letters of a secret as they are, for providers that do not decode Basic credentials', async () => {
+  test('a whole sign-in sends the letters of a secret unchanged, for providers that do not decode Basic credentials', async () => {
     const provider = fixture.providerWith({ clientSecret: 'aZ09-._~' })
     let authorization = ''
     fixture.intercept('/token', (request, send) => {
@@ -171,7 +174,7 @@ describe('a whole sign-in', () => {
 })
 
 describe('socialFinish refuses', () => {
-  test('what belongs to another tab, before anything is sent, and takes it for its own', async () => {
+  test('socialFinish refuses the return of another tab, before anything is sent, and accepts its own', async () => {
     const first = await fixture.goAndReturn()
     const second = await fixture.goAndReturn()
     const requests = await requestsOf(fixture, () =>
@@ -193,7 +196,7 @@ describe('socialFinish refuses', () => {
     ['the iss of another provider (RFC 9207)', { iss: 'https://attacker.example' }, 'protocol'],
     ['no iss from a provider that promises one', { iss: undefined }, 'protocol'],
     ['an ID token in the response', { id_token: 'eyJ.eyJ.AAAA' }, 'protocol'],
-  ])('%s', async (_what, parameters, failure) => {
+  ])('socialFinish refuses %s', async (_what, parameters, failure) => {
     const returned = tampered(await fixture.goAndReturn(), parameters)
     await expect(fixture.provider.socialFinish(returned)).rejects.toMatchObject({ failure })
   })
@@ -201,7 +204,7 @@ describe('socialFinish refuses', () => {
   test.each<[string, string, ProviderFailure]>([
     ['a code of another nonce', 'nonce', 'protocol'],
     ['a code of another verifier', 'codeVerifier', 'expired'],
-  ])('%s', async (_what, member, failure) => {
+  ])('socialFinish refuses %s', async (_what, member, failure) => {
     const returned = await fixture.goAndReturn()
     const secret = { ...(JSON.parse(returned.secret) as object), [member]: 'B'.repeat(43) }
     await expect(
@@ -209,7 +212,7 @@ describe('socialFinish refuses', () => {
     ).rejects.toMatchObject({ failure })
   })
 
-  test('a sign-in that the person refused at the provider, as denied', async () => {
+  test('socialFinish refuses a sign-in that the person refused at the provider, as denied', async () => {
     const returned = await fixture.goAndReturn('refuse')
     expect(returned.params.get('error')).toBe('access_denied')
     await expect(fixture.provider.socialFinish(returned)).rejects.toMatchObject({ failure: 'denied' })
@@ -221,20 +224,23 @@ describe('socialFinish refuses', () => {
     ['server_error', 'transient'],
     ['invalid_scope', 'protocol'],
     ['unauthorized_client', 'protocol'],
-  ])('the error %s', async (error, failure) => {
+  ])('socialFinish refuses the error %s', async (error, failure) => {
     const returned = tampered(await fixture.goAndReturn('refuse'), { error })
     await expect(fixture.provider.socialFinish(returned)).rejects.toMatchObject({ failure })
   })
 
-  test.each(['x'.repeat(100), 'two words', '<b>'])('the error %j without repeating it', async (error) => {
-    const returned = tampered(await fixture.goAndReturn('refuse'), { error })
-    await expect(fixture.provider.socialFinish(returned)).rejects.toMatchObject({
-      failure: 'protocol',
-      message: expect.not.stringContaining(error) as string,
-    })
-  })
+  test.each(['x'.repeat(100), 'two words', '<b>'])(
+    'socialFinish refuses the error %j without repeating it',
+    async (error) => {
+      const returned = tampered(await fixture.goAndReturn('refuse'), { error })
+      await expect(fixture.provider.socialFinish(returned)).rejects.toMatchObject({
+        failure: 'protocol',
+        message: expect.not.stringContaining(error) as string,
+      })
+    },
+  )
 
-  test('a wrong client secret, saying what to check', async () => {
+  test('socialFinish refuses a wrong client secret, saying what to check', async () => {
     const provider = fixture.providerWith({ clientSecret: 'wrong' })
     await expect(provider.socialFinish(await fixture.goAndReturn())).rejects.toMatchObject({
       failure: 'protocol',
@@ -242,7 +248,7 @@ describe('socialFinish refuses', () => {
     })
   })
 
-  test('a provider that issues no refresh token, saying what is missing, and revokes what it issued', async () => {
+  test('socialFinish refuses a provider that issues no refresh token, saying so, and revokes the issued tokens', async () => {
     const { provider, server } = await other({}, { parameters: {} })
     const { url, secret } = await provider.socialStart({ method: 'oidc', callbackUrl })
     const params = (await server.visit(url)).searchParams
@@ -264,7 +270,7 @@ describe('socialFinish refuses', () => {
       'protocol',
     ],
     ['endless', () => new Response('x'.repeat(1_000_001)), 'transient'],
-  ])('a token endpoint that is %s', async (_what, play, failure) => {
+  ])('socialFinish refuses a token endpoint that is %s', async (_what, play, failure) => {
     fixture.intercept('/token', play)
     await expect(fixture.signIn()).rejects.toMatchObject({ failure })
   })
@@ -297,7 +303,7 @@ describe('an ID token is refused', () => {
     ['of another nonce', (claims) => sign(claims, { nonce: 'other' }), /"nonce"/],
     ['that is over', (claims) => sign(claims, { exp: now - 60 }), /"exp"/],
     ['with an empty sub', (claims) => sign(claims, { sub: '' }), /has no subject/],
-  ])('%s', async (_what, forge, reason) => {
+  ])('an ID token is refused: %s', async (_what, forge, reason) => {
     fixture.intercept('/token', withIdToken(forge))
     const error: unknown = await fixture.signIn().catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ failure: 'protocol', message: expect.stringMatching(reason) as string })
@@ -305,7 +311,7 @@ describe('an ID token is refused', () => {
     expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(/eyJ/)
   })
 
-  test('and accepted with claims that the provider signed itself', async () => {
+  test('an ID token with claims that the provider signed itself is accepted', async () => {
     fixture.intercept(
       '/token',
       withIdToken((claims) => sign(claims, { amr: ['pwd', 'otp'] })),

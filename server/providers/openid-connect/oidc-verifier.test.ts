@@ -17,7 +17,7 @@ const now = fixture.runtime.now()
 const sign = (members: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> =>
   fixture.server.sign({ ...claims, ...members }, { typ: 'at+jwt', ...header })
 
-test('accepts an access token that the provider issued for the audience', async () => {
+test('the verifier accepts an access token that the provider issued for the audience', async () => {
   await expect(fixture.provider.verify?.(accessToken)).resolves.toEqual({
     sub: 'user-1',
     email: undefined,
@@ -28,11 +28,11 @@ test('accepts an access token that the provider issued for the audience', async 
   })
 })
 
-test('is absent without an audience', () => {
+test('the verifier is absent without an audience', () => {
   expect(fixture.providerWith({ audience: undefined })).not.toHaveProperty('verify')
 })
 
-test('reads what an access token says about the person', async () => {
+test('the verifier reads the person from an access token', async () => {
   const token = await sign({ email: 'ada@example.com', name: 'Ada', amr: ['mfa'] })
   await expect(fixture.provider.verify?.(token)).resolves.toMatchObject({
     email: 'ada@example.com',
@@ -56,7 +56,7 @@ test.each<[string, () => Promise<string>]>([
     () => sign({ cid: 'web-app', scp: ['openid'], scope: undefined }, { typ: undefined }),
   ],
   ['as Entra ID makes them', () => sign({ azp: 'web-app', scp: 'read', scope: undefined }, { typ: 'JWT' })],
-])('accepts a token %s', async (_what, make) => {
+])('the verifier accepts a token %s', async (_what, make) => {
   await expect(fixture.provider.verify?.(await make())).resolves.toMatchObject({ sub: 'user-1' })
 })
 
@@ -91,14 +91,14 @@ test.each<[string, () => Promise<string> | string, RegExp]>([
   ],
   ['of a client of its own at Auth0', () => sign({ sub: 'batch@clients', azp: 'batch' }), /to a client/],
   ['that is bound to a key', () => sign({ cnf: { jkt: 'thumbprint' } }), /bound to a key/],
-])('refuses a token %s', async (_what, make, rule) => {
+])('the verifier refuses a token %s', async (_what, make, rule) => {
   await expect(fixture.provider.verify?.(await make())).rejects.toMatchObject({
     failure: 'invalid_token',
     message: expect.stringMatching(rule) as string,
   })
 })
 
-test('goes by the clock that was handed in', async () => {
+test('the verifier uses the given clock', async () => {
   const late = await startOidcFixture({ audience }, { audience })
   const token = (await late.signIn()).session.accessToken
   // The other server's clock issues tokens, and may be in the next second.
@@ -107,14 +107,14 @@ test('goes by the clock that was handed in', async () => {
   await late.server.close()
 })
 
-test('is transient while the keys cannot be had', async () => {
+test('the verifier is transient while the keys cannot be read', async () => {
   const provider = fixture.providerWith({})
   fixture.intercept(keysPath, () => Promise.reject(new TypeError('fetch failed')))
   await expect(provider.verify?.(accessToken)).rejects.toMatchObject({ failure: 'transient' })
 })
 
 test.each([undefined, '', 'ftp://127.0.0.1/keys', 'https://127.0.0.1/keys'])(
-  'trusts no keys from %s for an http issuer on loopback',
+  'the verifier trusts no keys from %s for an http issuer on loopback',
   async (jwksUri) => {
     const provider = fixture.providerWith({})
     fixture.intercept('/.well-known/openid-configuration', replacing({ jwks_uri: jwksUri }))

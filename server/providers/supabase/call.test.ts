@@ -45,7 +45,7 @@ describe('the request', () => {
     return seen
   }
 
-  it('sends the key as apikey only, not as a token', async () => {
+  it('a Supabase request sends the key as apikey only, not as a token', async () => {
     const { url, method, headers } = await sent(password)
     expect([method, url]).toEqual(['POST', `${address.url}/token?grant_type=password`])
     expect(Object.fromEntries(headers)).toEqual({
@@ -56,13 +56,13 @@ describe('the request', () => {
     })
   })
 
-  it('sends its body as JSON and secrets nowhere else', async () => {
+  it('a Supabase request sends its body as JSON and secrets nowhere else', async () => {
     const request = await sent(password)
     expect(await request.json()).toEqual(password.body)
     expect(request.url).not.toContain('hunter2')
   })
 
-  it('carries a bearer token when there is one, and no key when none is configured', async () => {
+  it('a Supabase request carries a bearer token if there is one, and no key if none is configured', async () => {
     const { headers } = await sent({ method: 'POST', path: '/logout', bearer: 'token' })
     expect(headers.get('authorization')).toBe('Bearer token')
     const bare = await callGotrue(
@@ -79,7 +79,7 @@ describe('the request', () => {
     })
   })
 
-  it('waits at most eight seconds, less than a lease, and follows no redirect with its secrets', async () => {
+  it('a Supabase request waits at most eight seconds, less than a lease, and follows no redirect with its secrets', async () => {
     const timeout = vi.spyOn(AbortSignal, 'timeout')
     expect((await sent(refresh)).redirect).toBe('error')
     expect(timeout.mock.calls).toEqual([[8000]])
@@ -107,7 +107,7 @@ describe('the shapes of an error', () => {
     expect(answer).toEqual(refusal(400, 'invalid_credentials'))
   })
 
-  it('a header, when the body says nothing', async () => {
+  it('an error code is read from a header if the body has none', async () => {
     const init = { status: 400, headers: { 'x-sb-error-code': 'user_banned' } }
     expect(await answerTo(password, () => new Response('<html>', init))).toEqual(refusal(400, 'user_banned'))
     expect(await answerTo(password, () => Response.json({ code: 'bad_json' }, init))).toEqual(
@@ -124,7 +124,7 @@ describe('the shapes of an error', () => {
       404,
     ],
     ['a code without end', () => Response.json({ code: 'x'.repeat(65) }, { status: 400 }), 400],
-  ])('%s has no code', async (_what, response, status) => {
+  ])('an error in %s has no code', async (_what, response, status) => {
     expect(await answerTo(password, response)).toEqual(refusal(status))
   })
 })

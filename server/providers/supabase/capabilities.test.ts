@@ -39,7 +39,7 @@ describe('what the provider reports', () => {
   })
 
   it.each([[{}], [null], [undefined], [[]], [{ external: [] }], [{ external: 'google' }]])(
-    '%j is a protocol failure',
+    'the capabilities %j are a protocol failure',
     async (settings) => {
       await expect(open(settings).capabilities()).rejects.toMatchObject({ failure: 'protocol' })
     },
@@ -64,21 +64,21 @@ it('Google comes first, and the others in the order of the provider', async () =
 })
 
 describe('what is configured', () => {
-  it('decides about social methods', async () => {
+  it('the configuration decides about social methods', async () => {
     const { capabilities } = open({ external: { email: true, google: true } }, { ...everything, social: [] })
     expect(await capabilities()).toMatchObject({ password: true, social: [] })
     const other = open({ external: { email: true } }, { ...everything, social: ['keycloak', 'google'] })
     expect((await other.capabilities()).social).toEqual([{ id: 'keycloak', label: 'Keycloak' }, google])
   })
 
-  it('decides about the password and about mails, where the provider has an email sign-in', async () => {
+  it('the configuration decides about the password and about mails, if the provider has an email sign-in', async () => {
     const own = { ...everything, password: false, email: 'code' } as const
     const ofEmail = async (email: boolean) => open({ external: { email } }, own).capabilities()
     expect(await ofEmail(true)).toMatchObject({ password: false, email: 'code' })
     expect(await ofEmail(false)).toMatchObject({ password: false, email: undefined })
   })
 
-  it('says which captcha the provider demands: it does not report it', async () => {
+  it('the configuration names the captcha that the provider demands, which does not report it', async () => {
     const captcha = { kind: 'turnstile', siteKey: '1x00000000000000000000AA' } as const
     const { capabilities } = open({ external: { email: true } }, { ...everything, captcha })
     expect((await capabilities()).captcha).toEqual(captcha)
@@ -86,7 +86,7 @@ describe('what is configured', () => {
 })
 
 describe('asking', () => {
-  it('happens once a minute, and once for all who ask meanwhile', async () => {
+  it('capabilities are requested once a minute, and once for concurrent callers', async () => {
     const { runtime, api, capabilities } = open({ external: { email: true } })
     await Promise.all([capabilities(), capabilities(), capabilities()])
     expect(api.asked).toBe(1)
@@ -98,7 +98,7 @@ describe('asking', () => {
     expect(api.asked).toBe(2)
   })
 
-  it('that fails leaves the last answer standing for a minute more', async () => {
+  it('a failed request for capabilities leaves the last answer in use for a minute more', async () => {
     const { runtime, api, capabilities } = open({ external: { email: true } })
     await capabilities()
     api.failing = true
@@ -113,7 +113,7 @@ describe('asking', () => {
     expect((await capabilities()).password).toBe(false)
   })
 
-  it('that fails at first fails, and is done again by the next who asks', async () => {
+  it('a first request for capabilities that fails is repeated for the next caller', async () => {
     const { api, capabilities } = open({ external: { email: true } })
     api.failing = true
     await expect(capabilities()).rejects.toThrow('The API is down.')
@@ -130,7 +130,7 @@ it.each([
   ['custom:acme-sso', 'Acme sso'],
   ['custom:', 'Custom:'],
   ['constructor', 'Constructor'],
-])('calls the social sign-in method %s %s', async (id, label) => {
+])('the social sign-in method %s is called %s', async (id, label) => {
   const { capabilities } = open({ external: { [id]: true } }, { ...everything, social: [id] })
   expect((await capabilities()).social).toEqual([{ id, label }])
 })

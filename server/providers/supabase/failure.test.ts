@@ -191,12 +191,12 @@ describe.each(readers)('any refused %s', (_name, read) => {
     expect(read(refused(status)).outcomeKnown).toBe(known)
   })
 
-  it('says when to come back, if it was told', () => {
+  it('a refusal says when to try again, if the provider said so', () => {
     expect(read({ ...refused(429), retryAfterSeconds: 7 }).retryAfterSeconds).toBe(7)
     expect(read(refused(429)).retryAfterSeconds).toBeUndefined()
   })
 
-  it('names call, status and code in its message, nothing else', () => {
+  it('a refusal names call, status and code in its message, nothing else', () => {
     expect(read(refused(400, 'bad_json')).message).toBe('The auth API refused POST /token: 400 bad_json')
     expect(read(refused(502)).message).toBe('The auth API refused POST /token: 502')
   })
@@ -227,7 +227,7 @@ describe('a return from the social provider without a code', () => {
     expect(returnFailure(new URLSearchParams(query)).failure).toBe(failure)
   })
 
-  it('says nothing of its text: anyone can write it', () => {
+  it('a return without a code repeats none of its text, which anyone can write', () => {
     const params = new URLSearchParams({ error: 'forged', error_code: 'text', error_description: 'lie' })
     expect(returnFailure(params).message).toBe('The social sign-in returned without a code: protocol.')
   })

@@ -52,9 +52,12 @@ describe('factors that are requested after a first step', () => {
     else expect(ask()).toEqual(asked)
   })
 
-  it.each([[undefined], [{ user: null }], [{ user: { factors: {} } }]])('nothing after %j', (body) => {
-    expect(factorsToAsk(body, false, 'if-enrolled')).toEqual([])
-  })
+  it.each([[undefined], [{ user: null }], [{ user: { factors: {} } }]])(
+    'no second factors are requested after %j',
+    (body) => {
+      expect(factorsToAsk(body, false, 'if-enrolled')).toEqual([])
+    },
+  )
 })
 
 it.each<[names: unknown[], labels: string[]]>([

@@ -10,13 +10,16 @@ describe('the session in an answer', () => {
     ['an hour', 3600, 3600],
     ['half a second more', 3600.5, 3600],
     ['one second', 1, 1],
-  ])('%s is counted from our clock, not from theirs', (_what, expires_in, seconds) => {
-    expect(readSession({ ...session, expires_in }, now)).toEqual({
-      accessToken: 'a',
-      refreshToken: 'r',
-      expiresAt: now + seconds,
-    })
-  })
+  ])(
+    "the expiry of a session, %s, is counted from our clock, not from the provider's",
+    (_what, expires_in, seconds) => {
+      expect(readSession({ ...session, expires_in }, now)).toEqual({
+        accessToken: 'a',
+        refreshToken: 'r',
+        expiresAt: now + seconds,
+      })
+    },
+  )
 
   it.each<[what: string, body: unknown]>([
     ['no access token', { ...session, access_token: undefined }],
@@ -29,7 +32,7 @@ describe('the session in an answer', () => {
     ['expires_in below a second', { ...session, expires_in: 0.9 }],
     ['null', null],
     ['nothing that can be read', undefined],
-  ])('reads %s as a protocol failure with an unknown outcome', (_what, body) => {
+  ])('a session is refused as a protocol failure with an unknown outcome for %s', (_what, body) => {
     expect(() => readSession(body, now)).toThrow(
       expect.objectContaining({ name: 'ProviderError', failure: 'protocol', outcomeKnown: false }),
     )
@@ -71,7 +74,7 @@ describe('a refusal', () => {
     ['session_not_found', 'session_expired', 'user_not_found', 'user_banned'].flatMap((code) =>
       [401, 403, 404].map((status) => [status, code] as const),
     ),
-  )('%i %s: ended', (status, code) => {
+  )('a refusal of %i %s ends the session', (status, code) => {
     expect(readLife(refused(status, code), newYear)).toBe('ended')
   })
 
@@ -80,7 +83,7 @@ describe('a refusal', () => {
     [403, 'bad_jwt'],
     [401, 'no_authorization'],
     [403, 'no_authorization'],
-  ])('%i %s: the token is refused', (status, code) => {
+  ])('a refusal of %i %s means that the token is refused', (status, code) => {
     expect(readLife(refused(status, code), newYear)).toBe('token_refused')
   })
 
@@ -100,7 +103,7 @@ describe('a refusal', () => {
     [500, 'session_not_found'],
     [502, undefined],
     [403, 'SESSION_NOT_FOUND'],
-  ])('%i %s says nothing clear', (status, code) => {
+  ])('a refusal of %i %s says nothing clear', (status, code) => {
     expect(readLife(refused(status, code), newYear)).toBeUndefined()
   })
 })

@@ -36,7 +36,7 @@ const failing = (failure: ProviderFailure, more: Partial<ProviderError> = {}) =>
   ...more,
 })
 
-it('refuses a password sign-in with a token of another issuer, and ends its session', async () => {
+it('a password sign-in with a token of another issuer is refused, and its session ended', async () => {
   const { id } = await embedded.admin.createUser(ada)
   const strict = fixture.configured({ issuer: 'https://other' })
   await expect(strict.passwordSignIn(ada)).rejects.toMatchObject(failing('invalid_token'))
@@ -55,14 +55,14 @@ describe('single sign-on', () => {
   const domain = 'company.example'
   const start = { domain, callbackUrl, captchaToken: undefined }
 
-  it('passes a captcha response on', async () => {
+  it('single sign-on passes a captcha response on', async () => {
     embedded.admin.setCaptcha({ secret: 'solved' })
     await expect(provider.ssoStart(start)).rejects.toMatchObject(failing('captcha'))
     expect((await provider.ssoStart({ ...start, captchaToken: 'solved' })).url).toContain('/company/')
   })
 
   it.each([{}, { url: 1 }, { url: 'no URL' }, { url: 'javascript:alert(1)' }, null])(
-    'the answer %j leads nowhere',
+    'single sign-on leads nowhere for the answer %j',
     async (body) => {
       const result = answering(() => Response.json(body)).ssoStart(start)
       await expect(result).rejects.toMatchObject(failing('protocol'))
@@ -102,7 +102,7 @@ describe('social sign-in', () => {
     expect(completed(step).identity.email).toContain('@')
   })
 
-  it('asks for the scopes that are configured instead', async () => {
+  it('social sign-in requests the configured scopes instead', async () => {
     const socialScopes = new Map([
       ['keycloak', 'openid profile roles'],
       ['google', undefined],
@@ -117,7 +117,7 @@ describe('social sign-in', () => {
     ])
   })
 
-  it('handles a return without a code without asking the provider', async () => {
+  it('social sign-in handles a return without a code without a request to the provider', async () => {
     const params = new URLSearchParams('error=access_denied')
     const returned = { params, secret: 'x'.repeat(43), callbackUrl }
     await expect(provider.socialFinish(returned)).rejects.toMatchObject(failing('denied'))
@@ -141,7 +141,7 @@ describe('a second factor', () => {
   }
 
   it.each(['', '..', '00000000-0000-4000-8000-000000000000', '../../user'])(
-    'the factor %j is none of the account',
+    'a second factor %j is none of the account',
     async (factorId) => {
       const { session, code } = await halfWay()
       const result = provider.verifySecondFactor({ session, factorId, code: code() })
@@ -153,7 +153,7 @@ describe('a second factor', () => {
     ['a challenge without id', {}],
     ['a list', []],
     ['nothing', undefined],
-  ])('%s is a protocol failure', async (_what, challenge) => {
+  ])('a second factor answered with %s is a protocol failure', async (_what, challenge) => {
     const session = { accessToken: 'a', refreshToken: 'r', expiresAt: start }
     const factorId = '00000000-0000-4000-8000-000000000000'
     const odd = answering(() =>
@@ -181,7 +181,7 @@ describe('a second factor', () => {
     )
   }
 
-  it('that cannot be asked for here ends the half-way session', async () => {
+  it('a second factor of an unsupported kind ends the half-way session', async () => {
     const { id } = await enrolled()
     const phoneOnly = fixture.configured({}, async (request) => {
       const response = await embedded.fetch(request)
@@ -196,7 +196,7 @@ describe('a second factor', () => {
   })
 
   describe('policy require', () => {
-    it('refuses an account without one, and ends the session', async () => {
+    it('the policy require refuses an account without a second factor, and ends the session', async () => {
       const { identity } = await fixture.signInSocially()
       const before = embedded.admin.listSessions(identity.sub).length
       const requiring = fixture.configured({ secondFactor: 'require' })
@@ -206,7 +206,7 @@ describe('a second factor', () => {
       expect(embedded.admin.counters.signOuts).toEqual({ global: 0, local: 1 })
     })
 
-    it('ends a session that is refreshed without one, as after the factor was deleted', async () => {
+    it('the policy require ends a session that is refreshed without a second factor, as after the factor was deleted', async () => {
       const requiring = fixture.configured({ secondFactor: 'require' })
       const { session, factorId, code, id } = await halfWay()
       const proven = await requiring.verifySecondFactor({ session, factorId, code: code() })
@@ -221,7 +221,7 @@ describe('a second factor', () => {
       expect(embedded.admin.listSessions(id)).toHaveLength(before - 1)
     })
 
-    it('refuses the tokens of a sign-in without one', async () => {
+    it('the policy require refuses the tokens of a sign-in without a second factor', async () => {
       const requiring = fixture.configured({ secondFactor: 'require' })
       const { session, factorId, code } = await halfWay()
       await expect(requiring.verify(session.accessToken)).rejects.toMatchObject(failing('invalid_token'))
@@ -249,7 +249,7 @@ it.each<[what: string, failure: ProviderFailure, response: () => Response]>([
 })
 
 describe('sign-out', () => {
-  it('with an expired token needs a fresh one', async () => {
+  it('a sign-out with an expired token needs a fresh one', async () => {
     const { session } = await fixture.signInSocially()
     runtime.advance(3600)
     await expect(provider.signOut(session)).rejects.toMatchObject(failing('invalid_token'))
@@ -258,7 +258,7 @@ describe('sign-out', () => {
 
   const session = { accessToken: 'a', refreshToken: 'r', expiresAt: start }
 
-  it('that is answered with 404 and a code that says so is done', async () => {
+  it('a sign-out that is answered with 404 and a code that says so is done', async () => {
     const gone = answering(() => Response.json({ code: 'session_not_found' }, { status: 404 }))
     await expect(gone.signOut(session)).resolves.toBeUndefined()
   })
@@ -266,7 +266,7 @@ describe('sign-out', () => {
   it.each<[what: string, response: () => Response]>([
     ['a wrong API key at the gateway', () => Response.json({ message: 'Invalid API key' }, { status: 401 })],
     ['a server error', () => new Response('<html>', { status: 500 })],
-  ])('that meets %s is to be tried again', async (_what, response) => {
+  ])('a sign-out that meets %s is to be tried again', async (_what, response) => {
     await expect(answering(response).signOut(session)).rejects.toMatchObject(failing('transient'))
   })
 })
@@ -275,7 +275,7 @@ describe('a ping', () => {
   it.each<[what: string, response: () => Response]>([
     ['settings', () => Response.json({ external: {} })],
     ['a limit', () => new Response(null, { status: 429 })],
-  ])('that gets %s finds the provider up', async (_what, response) => {
+  ])('a ping that gets %s finds the provider up', async (_what, response) => {
     await expect(answering(response).ping()).resolves.toBeUndefined()
   })
 
@@ -289,11 +289,11 @@ describe('a ping', () => {
       'transient',
     ],
     ['the refusal of its API key', () => Response.json({ message: 'no key' }, { status: 401 }), 'protocol'],
-  ])('that gets %s does not', async (_what, response, failure) => {
+  ])('a ping that gets %s does not find the provider up', async (_what, response, failure) => {
     await expect(answering(response).ping()).rejects.toMatchObject(failing(failure))
   })
 
-  it('asks for the database after a call that failed as without one, at most every ten seconds', async () => {
+  it('a ping checks the database after a call that failed as without one, at most every ten seconds', async () => {
     let isDown = true
     const asked: string[] = []
     const tested = fixture.configured({}, async (request) => {
@@ -315,7 +315,7 @@ describe('a ping', () => {
     expect(asked.filter((path) => path.endsWith('/token'))).toHaveLength(2)
   })
 
-  it('is a new question each time, also once the capabilities are known', async () => {
+  it('a ping sends a new request each time, also once the capabilities are known', async () => {
     let answers = true
     const tested = fixture.configured({}, async (request) => {
       if (answers) return embedded.fetch(request)

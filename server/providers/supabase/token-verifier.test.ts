@@ -69,7 +69,7 @@ const signSymmetric = (secretText: string, changes: Record<string, unknown> = {}
 const invalid = { name: 'ProviderError', failure: 'invalid_token' }
 
 describe('a good token', () => {
-  it('names the person', async () => {
+  it('a good token names the person', async () => {
     expect(await verify(await sign())).toEqual({
       sub: claims.sub,
       email: 'ada@example.com',
@@ -80,7 +80,7 @@ describe('a good token', () => {
     })
   })
 
-  it('RS256', async () => {
+  it('a good token may be signed with RS256', async () => {
     expect(await verify(await signWith(rsa, claims))).toMatchObject({ sub: claims.sub })
   })
 
@@ -197,7 +197,7 @@ describe('a refused token', () => {
   })
 
   it.each<unknown>([null, 1, true, [], {}, ['key'], { toString: 1, valueOf: 1 }])(
-    'a kid that is no text: %j',
+    'a kid that is not text is refused: %j',
     async (kid) => {
       const [, payload, signature] = (await sign()).split('.')
       const header = Buffer.from(JSON.stringify({ alg: 'ES256', kid })).toString('base64url')
@@ -205,13 +205,13 @@ describe('a refused token', () => {
     },
   )
 
-  it('of a forbidden algorithm causes no request for keys', async () => {
+  it('a token of a forbidden algorithm causes no request for keys', async () => {
     await expect(verify(await signSymmetric(secret))).rejects.toMatchObject(invalid)
     await expect(verify(new UnsecuredJWT(claims).encode())).rejects.toMatchObject(invalid)
     expect(fetches).toBe(0)
   })
 
-  it('says no part of the token or its claims', async () => {
+  it('a refused token leaves no part of it or its claims in the error', async () => {
     const token = await sign({ sub: 'a-private-subject' })
     const error = await verify(token).then(
       () => 'accepted',
@@ -231,13 +231,13 @@ describe('a token whose key is not known here', () => {
     verify = verifierOf({ vouch })
   })
 
-  it('is taken when the auth API vouches for it', async () => {
+  it('a token whose key is unknown is accepted if the auth API vouches for it', async () => {
     const token = await sign({}, { kid: 'new' })
     expect(await verify(token)).toMatchObject({ sub: claims.sub })
     expect(vouched).toEqual([token])
   })
 
-  it('is asked about too when keys have no names: the one that is known may be the one before', async () => {
+  it('a token is sent to the auth API too if keys have no names: the known one may be the previous one', async () => {
     const { kid: _, ...nameless } = stranger.published
     verify = createTokenVerifier(
       { ...defaults, vouch },
@@ -256,7 +256,7 @@ describe('a token whose key is not known here', () => {
     ['claims of another issuer', () => sign({ iss: 'https://evil.example' }, { kid: 'new' })],
     ['an end in the past', () => sign({ exp: start - 1 }, { kid: 'new' })],
     ['no end', () => sign({ exp: undefined }, { kid: 'new' })],
-  ])('is refused unasked for %s', async (_what, token) => {
+  ])('a token whose key is unknown is refused without a request for %s', async (_what, token) => {
     await expect(verify(await token())).rejects.toMatchObject(invalid)
     expect(vouched).toEqual([])
   })
@@ -265,9 +265,12 @@ describe('a token whose key is not known here', () => {
     ['a service_role', { role: 'service_role' }],
     ['an anonymous user', { is_anonymous: true }],
     ['another OAuth client', { client_id: 'b9b9b9b9-2222-4333-8444-555555555555' }],
-  ])('is refused as one of %s, even if the provider vouches for it', async (_what, changes) => {
-    await expect(verify(await sign(changes, { kid: 'new' }))).rejects.toMatchObject(invalid)
-  })
+  ])(
+    'a token whose key is unknown is refused as one of %s, even if the provider vouches for it',
+    async (_what, changes) => {
+      await expect(verify(await sign(changes, { kid: 'new' }))).rejects.toMatchObject(invalid)
+    },
+  )
 })
 
 describe('HS256 with a configured secret', () => {
@@ -275,12 +278,12 @@ describe('HS256 with a configured secret', () => {
     verify = verifierOf({ hs256Secret: secret })
   })
 
-  it('is accepted without fetching keys', async () => {
+  it('an HS256 token with a configured secret is accepted without fetching keys', async () => {
     expect(await verify(await signSymmetric(secret))).toMatchObject({ sub: claims.sub })
     expect(fetches).toBe(0)
   })
 
-  it('does not switch off published keys', async () => {
+  it('a configured HS256 secret does not switch off published keys', async () => {
     expect(await verify(await sign())).toMatchObject({ sub: claims.sub })
   })
 
@@ -299,7 +302,7 @@ describe('HS256 with a configured secret', () => {
       'HS384',
       () => new SignJWT(claims).setProtectedHeader({ alg: 'HS384' }).sign(Buffer.from(secret.repeat(2))),
     ],
-  ])('refused: %s', async (_rule, token) => {
+  ])('an HS256 token is refused: %s', async (_rule, token) => {
     await expect(verify(await token())).rejects.toMatchObject(invalid)
   })
 })

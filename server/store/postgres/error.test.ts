@@ -36,13 +36,13 @@ describe('what an error of the database means', () => {
   })
 
   it.each(['EPIPE', 'ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT'])(
-    '%s comes from the connection',
+    'the error %s comes from the connection',
     (code) => {
       expect(readPostgresFailure(systemError(code), '')).toMatchObject({ kind: 'unavailable', broken: true })
     },
   )
 
-  it('what has no code comes from the connection', () => {
+  it('an error without a code comes from the connection', () => {
     const failure = readPostgresFailure(new Error('Connection terminated unexpectedly'), '')
     expect(failure).toMatchObject({ kind: 'unavailable', broken: true })
     expect(failure.reason).toBe('Connection terminated unexpectedly')
@@ -53,7 +53,7 @@ describe('what an error of the database means', () => {
     expect(readPostgresFailure(error, '').reason).toBe('connection refused')
   })
 
-  it('mistakes of ours stay what they are', () => {
+  it('an error of our own mistake stays unchanged', () => {
     expect(readPostgresFailure(new TypeError('x'), '').kind).toBe('fault')
   })
 
@@ -62,11 +62,11 @@ describe('what an error of the database means', () => {
     expect(failure).toMatchObject({ kind: 'refused', broken: false, reason: 'too old' })
   })
 
-  it.each(['26000', '42P05', '08P01'])('%s hints at the pooler', (code) => {
+  it.each(['26000', '42P05', '08P01'])('the error %s hints at the pooler', (code) => {
     expect(readPostgresFailure(serverError(code), '').reason).toContain('pooler=transaction')
   })
 
-  it('passes on no password, row or statement', () => {
+  it('an error passes on no password, row or statement', () => {
     const error = serverError('23505', {
       message: 'failed for hunter2 (hunter2)',
       detail: 'Key (user_email)=(ada@example.com) already exists.',

@@ -55,7 +55,7 @@ it.each([
   ['', 'planned while the tables were tiny', 6],
   ['&pooler=transaction', 'planned each time', 2],
 ])(
-  'reads no table of 20,000 grants through in any operation%s: %s',
+  'no table of 20,000 grants is read through in any operation%s: %s',
   async (parameters, _when, rounds) => {
     const url = await server.createDatabase()
     const store = openPostgresStore(`${url}?pool_max=1${parameters}`)

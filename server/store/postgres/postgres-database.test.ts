@@ -67,7 +67,7 @@ describe('a database that cannot be reached', () => {
     ['nobody listens', () => 'postgres://u:hunter2@127.0.0.1:1/x', /ECONNREFUSED/],
     ['there is no such host', () => 'postgres://u:hunter2@db.invalid/x', /ENOTFOUND|EAI_AGAIN/],
     ['it has no TLS, which the address asks for', () => `${url}?sslmode=require`, /does not support SSL/],
-  ])('%s: unavailable, for every operation', async (_what, address, reason) => {
+  ])('a database is unavailable for every operation if %s', async (_what, address, reason) => {
     const store = openStore(address())
     for (const work of [store.prepare(), store.findClient('x'), store.addClient(clientSample)]) {
       const { error } = await failureOf(work)
@@ -77,7 +77,7 @@ describe('a database that cannot be reached', () => {
     }
   })
 
-  it('one that accepts and says nothing is given up after three seconds', async () => {
+  it('a database that accepts and says nothing is given up after three seconds', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const store = openStore(`postgres://u:hunter2@127.0.0.1:${(silent.address() as AddressInfo).port}/x`)
@@ -88,7 +88,7 @@ describe('a database that cannot be reached', () => {
     expect(after).toBeLessThan(9000)
   })
 
-  it('what could not be prepared is tried again by the next call', async () => {
+  it('a preparation that failed is tried again by the next call', async () => {
     const away = await startPostgres()
     open.push(away)
     const store = openStore(await away.createDatabase())
@@ -132,7 +132,7 @@ describe('a connection that breaks', () => {
     expect(await store.findClient(clientSample.id)).toEqual(clientSample)
   })
 
-  it('a write is not: it may have happened. The next one has a new connection, however many there were', async () => {
+  it('a write is not repeated on a new connection, as it may have happened; the next one has a new connection', async () => {
     const { store, proxy } = await throughProxy()
     await race((index) => store.findClient(`client ${index}`))
     expect(proxy.connections()).toBe(10)
@@ -213,7 +213,7 @@ describe('statements that fail', () => {
     await store.addClient(clientSample)
   })
 
-  it('does not report our own mistake as an outage, or contents of the row', async () => {
+  it('our own mistake is not reported as an outage, or with contents of the row', async () => {
     const store = openStore()
     await store.addClient(clientSample)
     const { error } = await failureOf(store.addClient(clientSample))
@@ -247,7 +247,7 @@ describe('connections', () => {
       )
     ).length
 
-  it('none before the first use, pool_max at most, none after closing', async () => {
+  it('connections are opened at the first use, up to pool_max, and none are left after closing', async () => {
     const store = openStore(`${url}?pool_max=3`)
     expect(await connections()).toBe(0)
     await race((index) => store.findClient(`client ${index}`))
@@ -256,7 +256,7 @@ describe('connections', () => {
     await expect.poll(connections).toBe(0)
   })
 
-  it('waits for running operations when closed, may be closed again, and is unusable then', async () => {
+  it('closing a database waits for running operations, may be repeated, and makes it unusable', async () => {
     const store = openStore()
     await store.prepare()
     const lock = await lockTable('client', 0.3)
@@ -272,7 +272,7 @@ describe('connections', () => {
     }
   })
 
-  it('for a pooler in transaction mode nothing is prepared under a name', async () => {
+  it('no statement is prepared under a name for a pooler in transaction mode', async () => {
     const named = openStore(`${url}?pool_max=1&options=-c%20log_statement%3Dnone`)
     await addGrant(named, grantSample('named'))
     const store = openStore(`${url}?pooler=transaction`)

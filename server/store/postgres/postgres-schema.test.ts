@@ -102,7 +102,7 @@ it('a step that fails leaves everything as it was, and can be tried again', asyn
   expect(await version()).toEqual([{ version: postgresMigrations.length }])
 })
 
-it('who comes second waits for the first, longer than a statement may take, and has nothing to do then', async () => {
+it('a second instance waits for the first, longer than a statement may take, and has nothing to do then', async () => {
   const steps = [...postgresMigrations, 'CREATE TABLE once (x int); SELECT pg_sleep(0.4)']
   const clients = [await connect(), await connect()]
   for (const client of clients) await client.query('SET statement_timeout = 200')
@@ -133,7 +133,7 @@ it('an older server than it was tried with is refused, before anything is done t
   expect(asked).toHaveLength(1)
 })
 
-it('an account that may not make tables is told so; once they are there it needs no such right', async () => {
+it('an account that may not make tables reads so; once they exist it needs no such right', async () => {
   await server.query(url, `CREATE ROLE weak LOGIN PASSWORD 'weak'`)
   const weak = url.replace(/\/\/.*@/, '//weak:weak@')
   await expect(openStore(weak).prepare()).rejects.toThrow(/permission denied for schema public/)

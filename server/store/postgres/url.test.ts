@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parsePostgresUrl } from './url.ts'
 
 describe('the address of a database', () => {
-  it('by default: ten connections, named statements, settings of our own', () => {
+  it('a database address has ten connections, named statements and settings of our own by default', () => {
     const { named, pool } = parsePostgresUrl('postgres://u:p@db.example:5433/main')
     expect(named).toBe(true)
     expect(pool).toMatchObject({
@@ -28,7 +28,7 @@ describe('the address of a database', () => {
     expect(pool.connectionString).toBe('postgres://db/main')
   })
 
-  it('options of the address come after ours, so that they win', () => {
+  it('options of the database address come after ours, so that they win', () => {
     const options = encodeURIComponent('-c search_path=drawbridge -c statement_timeout=9000')
     const { pool } = parsePostgresUrl(`postgres://db/main?options=${options}`)
     expect(pool.options).toMatch(/statement_timeout=5000.*search_path=drawbridge -c statement_timeout=9000$/)
@@ -57,7 +57,7 @@ describe('the address of a database', () => {
     ['no connection at all', 'postgres://u:hunter2@db/main?pool_max=0'],
     ['too many connections', 'postgres://u:hunter2@db/main?pool_max=101'],
     ['another kind of pooler', 'postgres://u:hunter2@db/main?pooler=session'],
-  ])('%s is refused, without a word of the password', (_what, url) => {
+  ])('the database address %s is refused, without a word of the password', (_what, url) => {
     let message = ''
     try {
       parsePostgresUrl(url)

@@ -4,7 +4,7 @@ import { decodeText, encodeText } from './storable-text.ts'
 
 const awkward = fc.string({ unit: fc.constantFrom('\0', '\u0001', '0', '1', 'a', '\\') })
 
-it('returns every text unchanged, and stores no NUL', () => {
+it('storable text keeps every text unchanged, and has no NUL', () => {
   fc.assert(
     fc.property(awkward, (text) => {
       expect(encodeText(text)).not.toContain('\0')
@@ -21,6 +21,6 @@ it('different texts stay different', () => {
   )
 })
 
-it('texts as they usually are are stored as they are', () => {
+it('usual texts are stored unchanged', () => {
   expect(encodeText('mcpc_1 \\0 é 👩‍🚀')).toBe('mcpc_1 \\0 é 👩‍🚀')
 })

@@ -77,7 +77,7 @@ async function expectRefusals(store: Store, message: RegExp): Promise<void> {
   }
 }
 
-it('refuses new data as unavailable while the database cannot grow, loses nothing, and recovers', async () => {
+it('a database that cannot grow refuses new data as unavailable, loses nothing, and recovers', async () => {
   const path = newFile()
   const { store, connection } = openWithConnection(path)
   const pages = Number(connection.prepare('PRAGMA page_count').get()?.['page_count'])
@@ -119,7 +119,7 @@ it('a database that has become read-only refuses writes as unavailable, answers 
   expect(checkIntegrity(path)).toBe('ok')
 })
 
-it('a damaged database says so: that does not pass by itself', async () => {
+it('a damaged database is reported as such: that does not pass by itself', async () => {
   const path = newFile()
   const store = openSqliteStore(path)
   const { tokens, grant } = await addGrant(store, grantSample('a'))
@@ -147,7 +147,7 @@ it('a damaged database says so: that does not pass by itself', async () => {
   await damaged.close()
 })
 
-it('has committed all earlier writes once the store is closed', async () => {
+it('a closed store has committed all earlier writes', async () => {
   const path = newFile()
   const store = openSqliteStore(path)
   const counted = race((index) => store.countAttempt(`key ${index % 5}`, 60, start))

@@ -17,7 +17,7 @@ const boundedScans: ReadonlySet<string> = new Set([
 ])
 const isTrim = (sql: string): boolean => /^DELETE FROM client .*\brow_number\(\)/s.test(sql)
 
-it('no statement reads its way through a table or sorts what it found', async () => {
+it('no statement scans a table or sorts its results', async () => {
   const path = newFile()
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   const store = openSqliteStore(path)

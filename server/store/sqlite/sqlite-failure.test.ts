@@ -21,7 +21,7 @@ describe('sqliteFailure', () => {
     ['FULL', 13, /space/],
     ['CANTOPEN', 14, /opened/],
     ['PROTOCOL', 15, /locked/],
-  ])('%s may pass', (_name, errcode, message) => {
+  ])('the SQLite failure %s may pass', (_name, errcode, message) => {
     const cause = sqliteError(errcode)
     const failure = sqliteFailure(cause)
     expect(failure).toBeInstanceOf(StoreUnavailableError)
@@ -39,14 +39,16 @@ describe('sqliteFailure', () => {
     ['a text', 'text'],
     ['nothing', undefined],
     ['something with a number', { errcode: 13 }],
-  ])('%s does not pass: it stays what it is', (_what, error) => expect(sqliteFailure(error)).toBe(error))
+  ])('the SQLite failure %s does not pass, and stays unchanged', (_what, error) =>
+    expect(sqliteFailure(error)).toBe(error),
+  )
 })
 
 describe('commitFailure', () => {
   it.each([
     ['a failed constraint', 787],
     ['an interruption', 9],
-  ])('%s: nothing was kept, it may be tried again', (_what, errcode) => {
+  ])('a commit that fails with %s stored nothing, and may be tried again', (_what, errcode) => {
     const cause = sqliteError(errcode)
     expect(commitFailure(cause)).toBeInstanceOf(StoreUnavailableError)
     expect(commitFailure(cause)).toMatchObject({ cause })

@@ -46,7 +46,7 @@ describeStore('sqlite', async () => {
 })
 
 describe('sqlite file', () => {
-  it('writes ahead and syncs every commit', async () => {
+  it('a SQLite file is written ahead, and every commit synced', async () => {
     const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
     const store = openSqliteStore(newFile())
     const connection = prepare.mock.contexts.at(-1) as DatabaseSync | undefined
@@ -55,7 +55,7 @@ describe('sqlite file', () => {
     await store.close()
   })
 
-  it('is made with its folder, for its owner only', async () => {
+  it('a SQLite file is made with its folder, for its owner only', async () => {
     const path = join(newFile(), 'deeper', 'server.db')
     const store = openSqliteStore(path)
     await addGrant(store, grantSample('a'))
@@ -66,7 +66,7 @@ describe('sqlite file', () => {
     await store.close()
   })
 
-  it('is of one server at a time: a second one is told, and may have it afterwards', async () => {
+  it('a SQLite file belongs to one server at a time: a second one fails, and may have it afterwards', async () => {
     const path = newFile()
     const first = openSqliteStore(path)
     expect(() => openSqliteStore(path)).toThrow(/Another Drawbridge uses .*Stop it first/s)
@@ -75,7 +75,7 @@ describe('sqlite file', () => {
     await second.close()
   })
 
-  it('names a file that is not a database, and leaves it unchanged', () => {
+  it('a file that is not a database is named, and left unchanged', () => {
     const path = newFile()
     const text = 'These are not the bytes of a database. '.repeat(100)
     writeFileSync(path, text)
@@ -117,7 +117,7 @@ describe('sqlite file', () => {
     await second.close()
   })
 
-  it('a successor that is sealed for one refresh token and stored for another opens for neither', async () => {
+  it('a successor that is sealed for one refresh token and stored for another does not open for either', async () => {
     const path = newFile()
     const store = openSqliteStore(path)
     const tokens = ['a', 'b'].map((name) => `mcpr_0000000${name.repeat(65)}`)
@@ -194,7 +194,7 @@ describe('sqlite file', () => {
   })
 
   describe('a refresh token that gets the number of one that is gone', () => {
-    it('outlives the rest of the grant of the other', async () => {
+    it('a refresh token with the number of a deleted one outlives the rest of the grant of the other', async () => {
       const store = openSqliteStore(newFile())
       await addGrant(store, grantSample('old'))
       // Code, access token and refresh token: the grant is left for the next round.
@@ -205,7 +205,7 @@ describe('sqlite file', () => {
       await store.close()
     })
 
-    it('outlives the access token that the other brought', async () => {
+    it('a refresh token with the number of a deleted one outlives the access token that the other brought', async () => {
       const store = openSqliteStore(newFile())
       const { grant, tokens: old } = await addGrant(store, grantSample('old'))
       await store.rotateRefreshToken(old.refreshHash, successorSample('old 2'), rotationTerms(start))
@@ -222,7 +222,7 @@ describe('sqlite file', () => {
 })
 
 describe('a database shared with a server', () => {
-  it('keeps the leases of the server', async () => {
+  it('a shared database keeps the leases of the server', async () => {
     const path = newFile()
     const server = openSqliteStore(path)
     const { grant } = await addGrant(server, grantSample('a'))
@@ -236,7 +236,7 @@ describe('a database shared with a server', () => {
     await server.close()
   })
 
-  it('is not made where there is none', () => {
+  it('a shared database is not created if missing', () => {
     const path = newFile()
     expect(() => openSqliteStore(path, { shared: true })).toThrow(`There is no database at ${path}.`)
     expect(readdirSync(join(path, '..'))).toEqual([])
@@ -245,7 +245,7 @@ describe('a database shared with a server', () => {
   it.each([
     ['no schema yet', 0, /schema 0, this version needs \d+\. Start the server, or run/],
     ['a newer schema', 99, /schema 99, this version knows up to \d+/],
-  ])('of %s is refused and untouched', (_what, version, message) => {
+  ])('a shared database of %s is refused and unchanged', (_what, version, message) => {
     const path = newFile()
     const database = new DatabaseSync(path)
     database.exec(`CREATE TABLE mine (x TEXT); PRAGMA user_version = ${version}`)

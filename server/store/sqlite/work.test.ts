@@ -44,7 +44,7 @@ function committed(): string[] {
 const count = (sql: string): number => statements.filter((statement) => statement === sql).length
 
 describe('writes of one turn of the event loop', () => {
-  it('share one commit', async () => {
+  it('writes of one turn of the event loop share one commit', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
         work.write(() => {
@@ -58,7 +58,7 @@ describe('writes of one turn of the event loop', () => {
     expect(committed()).toHaveLength(100)
   })
 
-  it('resolve when all of them are committed, not before', async () => {
+  it('writes of one turn of the event loop resolve when all of them are committed, not before', async () => {
     const seen: number[] = []
     await Promise.all(
       ['a', 'b', 'c'].map(async (name) => {
@@ -69,7 +69,7 @@ describe('writes of one turn of the event loop', () => {
     expect(seen).toEqual([3, 3, 3])
   })
 
-  it('are run in the order in which they were asked for, each seeing those before it', async () => {
+  it('writes of one turn of the event loop run in the order of their requests, each seeing those before it', async () => {
     const seen = await Promise.all(
       ['a', 'b', 'c'].map((name) =>
         work.write(() => {
@@ -81,7 +81,7 @@ describe('writes of one turn of the event loop', () => {
     expect(seen).toEqual([1, 2, 3])
   })
 
-  it('of more than fit into one commit are split, and the event loop turns in between', async () => {
+  it('writes that do not fit into one commit are split, and the event loop turns in between', async () => {
     const order: string[] = []
     const all = Array.from({ length: 600 }, async (_, index) => {
       await add(`item ${index}`)
@@ -94,7 +94,7 @@ describe('writes of one turn of the event loop', () => {
     expect(committed()).toHaveLength(600)
   })
 
-  it('a read in the same turn sees nothing of them', async () => {
+  it('a read in the same turn does not see the writes', async () => {
     const written = add('a')
     const read = work.read(() => database.prepare('SELECT name FROM item').all())
     expect(await read).toEqual([])
@@ -102,7 +102,7 @@ describe('writes of one turn of the event loop', () => {
     expect(await work.read(() => database.prepare('SELECT name FROM item').all())).toEqual([{ name: 'a' }])
   })
 
-  it('a write asked for by another one goes into the next commit', async () => {
+  it('a write requested by another one goes into the next commit', async () => {
     await work.write(() => void add('b'))
     expect(committed()).toEqual([])
     await add('c')
@@ -124,7 +124,7 @@ describe('reads of one turn of the event loop', () => {
     other.close()
   }
 
-  it('share a transaction, and the next turn sees what another process has committed', async () => {
+  it('reads of one turn share a transaction, and the next turn sees the commits of another process', async () => {
     expect(await names()).toEqual([])
     addElsewhere('a')
     expect(await names()).toEqual([])
@@ -135,13 +135,13 @@ describe('reads of one turn of the event loop', () => {
     expect(count('ROLLBACK')).toBe(2)
   })
 
-  it('hold up no write', async () => {
+  it('reads of one turn delay no write', async () => {
     await Promise.all([names(), add('a')])
     expect(committed()).toEqual(['a'])
     expect(await names()).toEqual(['a'])
   })
 
-  it('of which one fails leave the others to be answered', async () => {
+  it('reads of one turn are answered if one of them fails', async () => {
     const failing = work.read(() => database.prepare('SELECT missing FROM item').all())
     await expect(failing).rejects.toThrow('no such column')
     expect(await names()).toEqual([])
@@ -150,7 +150,7 @@ describe('reads of one turn of the event loop', () => {
     expect(await names()).toEqual(['a'])
   })
 
-  it('end when the store is closed', async () => {
+  it('reads of one turn end when the store is closed', async () => {
     await names()
     work.finish()
     expect([count('BEGIN'), count('ROLLBACK')]).toEqual([1, 1])
@@ -158,13 +158,13 @@ describe('reads of one turn of the event loop', () => {
 })
 
 describe('a write that throws', () => {
-  it('for a mistake of ours rejects with it, not with something that may pass', async () => {
+  it('a write that throws for a mistake of ours rejects with it, not with an error that may pass', async () => {
     await add('a')
     await expect(add('a')).rejects.toThrow(/UNIQUE constraint failed/)
     await expect(add('a')).rejects.not.toBeInstanceOf(StoreUnavailableError)
   })
 
-  it('is the only one that rejects, and leaves nothing: each of the others is run again by itself', async () => {
+  it('a write that throws is the only one that rejects, and leaves nothing: each of the others is run again by itself', async () => {
     const runs = new Map<string, number>()
     const counted = (name: string, fails = false): Promise<void> =>
       work.write(() => {
@@ -203,7 +203,7 @@ describe('a database that another program writes to', () => {
   })
   afterEach(() => other.close())
 
-  it('is waited for without keeping the event loop, and reads go on', async () => {
+  it('a locked database is waited for without keeping the event loop, and reads go on', async () => {
     const written = add('a')
     await vi.advanceTimersByTimeAsync(4000)
     expect(await work.read(() => database.prepare('SELECT name FROM item').all())).toEqual([])
@@ -213,7 +213,7 @@ describe('a database that another program writes to', () => {
     expect(committed()).toEqual(['a', 'theirs'])
   })
 
-  it('is waited for as long each time, however often it was locked before', async () => {
+  it('a locked database is waited for as long each time, however often it was locked before', async () => {
     for (const name of ['a', 'b', 'c']) {
       const written = add(name)
       await nextTurn()
@@ -226,7 +226,7 @@ describe('a database that another program writes to', () => {
     expect(committed()).toEqual(['a', 'b', 'c'])
   })
 
-  it('is unavailable after five seconds, for all that wait, and usable afterwards', async () => {
+  it('a locked database is unavailable after five seconds, for all callers, and usable afterwards', async () => {
     const waiting = Promise.allSettled([add('a'), add('b')])
     await nextTurn()
     await vi.advanceTimersByTimeAsync(5000)
@@ -241,20 +241,20 @@ describe('a database that another program writes to', () => {
 })
 
 describe('finishing', () => {
-  it('commits what waits, however much, before it returns', async () => {
+  it('finishing commits all pending writes before it returns', async () => {
     const all = Array.from({ length: 600 }, (_, index) => add(`item ${index}`))
     work.finish()
     expect(committed()).toHaveLength(600)
     await Promise.all(all)
   })
 
-  it('what comes later is told that the store is closed', async () => {
+  it('a write after finishing fails, as the store is closed', async () => {
     work.finish()
     await expect(add('late')).rejects.toThrow(StoreUnavailableError)
     expect(committed()).toEqual([])
   })
 
-  it('does not wait for ever for another program', async () => {
+  it('finishing does not wait for ever for another program', async () => {
     const other = new DatabaseSync(path)
     other.exec('BEGIN IMMEDIATE')
     const waiting = add('a')
@@ -263,7 +263,7 @@ describe('finishing', () => {
     other.close()
   })
 
-  it('reads of a closed database are told so as well', async () => {
+  it('a read of a closed database fails, as the store is closed', async () => {
     const select = database.prepare('SELECT name FROM item')
     work.finish()
     database.close()
