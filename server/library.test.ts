@@ -14,7 +14,7 @@ const registration = (baseUrl: string, headers: Record<string, string> = {}): Re
   })
 
 describe('createDrawbridge', () => {
-  it('answers requests for its base URL, and for the web app beside it', async () => {
+  it('createDrawbridge answers requests for its base URL, and for the web app beside it', async () => {
     const settings = { ...memory, baseUrl: 'http://localhost:3000', log: 'silent' }
     const { fetch, fetchApp, close } = createDrawbridge(settings)
     const metadata = await fetch(new Request('http://localhost:3000/.well-known/oauth-authorization-server'))
@@ -24,7 +24,7 @@ describe('createDrawbridge', () => {
     await close()
   })
 
-  it('keeps everything in the file it is given', async () => {
+  it('createDrawbridge keeps everything in the given file', async () => {
     const folder = temporaryFolder()
     const settings = {
       baseUrl: 'http://localhost:3000',
@@ -65,11 +65,11 @@ describe('createDrawbridge', () => {
       { adminTokenFile: '/nowhere' },
       'adminTokenFile: the admin API is served by the program drawbridge-server only; leave this out.',
     ],
-  ])('refuses %j', (given, problem) => {
+  ])('createDrawbridge refuses %j', (given, problem) => {
     expect(problemsOf({ ...memory, ...given })).toEqual([problem])
   })
 
-  it('names every field of an unknown name or a wrong type, and every faulty file, at once', () => {
+  it('createDrawbridge names every field of an unknown name or a wrong type, and every faulty file, at once', () => {
     const folder = temporaryFolder()
     const problems = problemsOf({
       sesionTokens: 'off',
@@ -89,7 +89,7 @@ describe('createDrawbridge', () => {
     ])
   })
 
-  it('never repeats a secret that it refuses', () => {
+  it('createDrawbridge never repeats a secret that it refuses', () => {
     const given = { ...memory, providerkey: 'hunter2', secretKeys: 'hunter2', providerJwtSecret: ['hunter2'] }
     expect(problemsOf(given)).toHaveLength(3)
     expect(problemsOf(given).join()).not.toContain('hunter2')
@@ -103,16 +103,16 @@ describe('createDrawbridge', () => {
     [memory, { tool: { tools: [] } }, /^tool: there is no such option\. Did you mean tools\?$/],
     [memory, { tools: './tools.mjs' }, /^tools: expected an object/],
     [memory, { tools: null }, /^tools: expected an object/],
-  ])('refuses (%j, %j)', (config, options, problem) => {
+  ])('createDrawbridge refuses (%j, %j)', (config, options, problem) => {
     expect(problemsOf(config, options)).toEqual([expect.stringMatching(problem)])
   })
 
-  it('takes a field that is undefined as left out', async () => {
+  it('createDrawbridge takes a field that is undefined as omitted', async () => {
     await createDrawbridge({ ...memory, log: 'silent', sessionTokens: undefined } as object).close()
   })
 
   it.each(['production', 'Production', 'PRODUCTION', 'prod', ' production '])(
-    'refuses the embedded provider with NODE_ENV=%j',
+    'createDrawbridge refuses the embedded provider with NODE_ENV=%j',
     (environment) => {
       vi.stubEnv('NODE_ENV', environment)
       expect(problemsOf(memory)).toEqual([expect.stringContaining('NODE_ENV=production')])

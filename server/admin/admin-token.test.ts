@@ -89,7 +89,7 @@ describe('the token', () => {
     ['is empty', (path) => writeFileSync(path, ''), /expected one line/],
     ['can be read by others', (path) => chmodSync(path, 0o644), /can be used by others/],
     ['is gone', (path) => rmSync(path), /ENOENT/],
-  ])('stays in use while its file %s, which is reported', async (_what, change, reason) => {
+  ])('the admin token stays in use while its file %s, which is reported', async (_what, change, reason) => {
     change(admin.tokenFile)
     admin.runtime.advance(1)
     expect(await statusWith(bearer(adminToken))).toBe(200)

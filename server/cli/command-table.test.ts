@@ -59,7 +59,7 @@ it.each(commandTable)('$usage lists settings in its help that exist and have a f
   expect(withFlag).toEqual(expect.arrayContaining([...(shown ?? [])]))
 })
 
-it('is documented with every name that a finding of doctor can have', () => {
+it('doctor is documented with every name of its findings', () => {
   const names = [...doctorChecks.flatMap((checks) => Object.keys(checks)), 'sealing-keys', 'other-provider']
   expect(names.length).toBeGreaterThan(30)
   for (const name of new Set(names)) expect(document).toContain(`\`${name}\``)

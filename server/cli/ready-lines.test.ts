@@ -8,7 +8,7 @@ describe('the tools of the ready text', () => {
   it.each([
     ['embedded', 'whoami and 3 more, 1 scope'],
     ['supabase', 'whoami, 1 scope'],
-  ] as const)('of %s without a module are named', (provider, text) => {
+  ] as const)('the ready text names the tools of %s without a module', (provider, text) => {
     expect(toolsText({ tools: undefined }, serveModule({ provider }))).toBe(text)
   })
 

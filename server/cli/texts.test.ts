@@ -13,7 +13,7 @@ it.each([
   ['de', 'de', german, ''],
   ['de-at', 'de-AT', german, ''],
   ['fr', 'fr', english, 'No texts in fr yet: this is the en file to translate.\n'],
-])('prints a file of TEXTS: %s', async (given, language, texts, note) => {
+])('texts prints a file of TEXTS: %s', async (given, language, texts, note) => {
   const line = createCommandFixture({})
   expect(await printTexts(line.input, given)).toBe(exitCode.ok)
   const { stdout, stderr } = line.said()

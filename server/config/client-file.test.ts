@@ -35,7 +35,7 @@ const faultsIn = (path: string): readonly string[] => {
 }
 const faultsOf = (...entries: unknown[]): readonly string[] => faultsIn(write(entries))
 
-it('reads a public client', () => {
+it('the file of clients is read with a public client', () => {
   const clients = clientsOf({ client_id: 'reports', client_name: 'Reports', redirect_uris })
   expect([...clients]).toEqual([
     [
@@ -128,7 +128,7 @@ it.each<[fault: string, members: object]>([
   expect(problem).not.toContain(secret)
 })
 
-it('names all faults at once, each with its entry', () => {
+it('the file of clients reports all faults at once, each with its entry', () => {
   const found = faultsOf(
     { client_id: 'a', redirect_uris },
     7,

@@ -39,7 +39,7 @@ describe('createConfig', () => {
     })
   })
 
-  it('cannot be changed afterwards', () => {
+  it('a configuration cannot be changed after its creation', () => {
     expect(Object.isFrozen(createConfig({}, development))).toBe(true)
   })
 
@@ -70,7 +70,7 @@ describe('createConfig', () => {
 })
 
 describe('faults', () => {
-  it('are all told at once, each with its name, what is expected and what was given', () => {
+  it('faults of settings are reported at once, each with its name, the expected and the given value', () => {
     const problems = problemsOf({ baseUrl: 'nonsense', accessTokenTtl: '0', store: 'mysql:', log: 'loud' })
     expect(problems).toEqual([
       'baseUrl: expected an absolute URL, such as https://mcp.example.com; got "nonsense".',
@@ -82,7 +82,7 @@ describe('faults', () => {
     expect(new ConfigError(['x']).message).toContain('1 fault:')
   })
 
-  it('reports faults of parsers and of combinations together', () => {
+  it('faults of parsers and of combinations are reported together', () => {
     expect(problemsOf({ listen: '0.0.0.0:8787', log: 'loud' }, { production: true })).toEqual([
       expect.stringMatching(/^log: /),
       expect.stringMatching(/NODE_ENV=production/),
@@ -96,7 +96,7 @@ describe('faults', () => {
     ])
   })
 
-  it('never repeat a key, nor the password of a database', () => {
+  it('faults never repeat a key, nor the password of a database', () => {
     const key = Buffer.alloc(31, 7).toString('base64')
     const expected = 'expected sqlite:PATH, postgres://HOST/DATABASE or memory:; got'
     expect(problemsOf({ secretKeys: `kid:${key}` })).toEqual([
@@ -111,7 +111,7 @@ describe('faults', () => {
   })
 
   it.each(['/*', '/a*b', '/a|b', '/:tenant', '/a/:b/c'])(
-    'refuse the path %s, a pattern of routes',
+    'BASE_URL refuses the path %s, a pattern of routes',
     (path) => {
       expect(problemsOf({ baseUrl: `http://localhost:8787${path}` })).toEqual([
         `baseUrl: expected a path without "*", "|" and segments that begin with ":"; got "http://localhost:8787${path}".`,
@@ -120,7 +120,7 @@ describe('faults', () => {
   )
 
   it.each(['https://user:hunter2@mcp.example.com', 'http://u:hunter2@a@b.example'])(
-    'never repeat the password in %s',
+    'faults never repeat the password in %s',
     (baseUrl) => {
       expect(problemsOf({ baseUrl }).join(' ')).toMatch(/^baseUrl: expected/)
       expect(problemsOf({ baseUrl }).join(' ')).not.toContain('hunter2')
@@ -141,7 +141,7 @@ describe('the embedded provider', () => {
     ['another audience', { providerAudience: 'all' }, /^providerAudience: /],
     ['a social method it has not', { social: 'google,github' }, /^social: .*google only/],
     ['one origin for both', { appUrl: 'http://localhost:8787' }, /^appUrl: .*origin of its own/],
-  ])('refuses %s', (_rule, given, problem) => {
+  ])('the embedded provider refuses %s', (_rule, given, problem) => {
     expect(problemsOf(given)).toContainEqual(expect.stringMatching(problem))
   })
 
@@ -151,7 +151,7 @@ describe('the embedded provider', () => {
     { listen: '[::1]:1' },
     { baseUrl: 'http://[::1]:8787' },
     { baseUrl: 'http://127.0.0.1:8787/path' },
-  ])('accepts %j', (given) => {
+  ])('the embedded provider accepts %j', (given) => {
     expect(problemsOf(given)).toEqual([])
   })
 })
@@ -218,7 +218,7 @@ describe('an outside provider', () => {
   it.each<[provider: string, given: Settings, missing: readonly string[]]>([
     ['supabase', { provider: 'supabase' }, ['providerUrl', 'appUrl', 'secretKeys']],
     ['oidc', { provider: 'oidc' }, ['providerUrl', 'providerClientId', 'appUrl', 'secretKeys']],
-  ])('%s says everything it needs', (_provider, given, missing) => {
+  ])('the provider %s reports every missing setting', (_provider, given, missing) => {
     const problems = problemsOf(given)
     expect(problems.map((problem) => problem.split(':')[0])).toEqual(missing)
     for (const problem of problems) expect(problem).toContain('needed for PROVIDER=')
@@ -231,12 +231,12 @@ describe('an outside provider', () => {
     ['captcha', { ...oidc, captcha: 'turnstile:0x4' }],
     ['social', { ...oidc, social: 'google' }],
     ['secondFactor', { ...oidc, secondFactor: 'require' }],
-  ])('refuses %s where it means nothing', (field, given) => {
+  ])('the provider refuses %s where it has no meaning', (field, given) => {
     expect(problemsOf(given)).toEqual([expect.stringMatching(new RegExp(`^${field}: .*leave it out`))])
   })
 })
 
-it('marks every key and secret in the table of settings', () => {
+it('the table of settings marks every key and secret', () => {
   expect(settings.filter(({ secret }) => secret).map(({ field }) => field)).toEqual([
     'providerKey',
     'providerJwtSecret',

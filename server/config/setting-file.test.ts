@@ -26,7 +26,7 @@ describe('a key file', () => {
   }
 
   it.each(['', 'a:short', `${entry('a')}\nmaterial`, `${entry('a')},${entry('a')}`])(
-    'that holds %j is a fault that does not repeat it',
+    'a key file that holds %j is a fault that does not repeat it',
     (text) => {
       const [fault, ...more] = texts(keyFile(text))
       expect(fault).toMatch(/^secretKeys: .*ring holds no key ring: expected/)
@@ -35,7 +35,7 @@ describe('a key file', () => {
     },
   )
 
-  it('is a fault when it is a folder or not there, but for the one that the server makes itself', () => {
+  it('a key file that is a folder or missing is a fault, except the one that the server creates', () => {
     expect(texts({ secretKeys: `file:${folder}` })).toEqual([expect.stringMatching(/is a folder/)])
     expect(texts({ secretKeys: `file:${folder}/none` })).toEqual([
       expect.stringMatching(/file not found: .*none\. .*keys generate > /),
@@ -47,7 +47,7 @@ describe('a key file', () => {
     ])
   })
 
-  it('may have a byte order mark, in UTF-8 or UTF-16', () => {
+  it('a key file may have a byte order mark, in UTF-8 or UTF-16', () => {
     const marked = `\uFEFF${entry('a')}\n`
     for (const encoding of ['utf8', 'utf16le'] as const) {
       writeFileSync(join(folder, 'ring'), Buffer.from(marked, encoding))
@@ -55,13 +55,13 @@ describe('a key file', () => {
     }
   })
 
-  it('beside a store that is not known is not looked for', () => {
+  it('a key file beside an unknown store is not read', () => {
     expect(texts({ store: 'mysql:' })).toEqual([])
   })
 })
 
 describe('a store', () => {
-  it('may be an empty file, a database, in memory, or not there yet', () => {
+  it('a store may be an empty file, a database, in memory, or missing', () => {
     writeFileSync(join(folder, 'empty.db'), '')
     writeFileSync(join(folder, 'one.db'), 'SQLite format 3\0 and the rest of it')
     for (const name of ['empty.db', 'one.db', 'not/yet/server.db']) {
@@ -75,14 +75,14 @@ describe('a store', () => {
     ['other', /other is not a SQLite database/],
     ['short', /short is not a SQLite database/],
     ['other/server.db', /cannot be made: .*other is not a folder/],
-  ])('at %j is a fault', (name, fault) => {
+  ])('a store at %j is a fault', (name, fault) => {
     writeFileSync(join(folder, 'other'), 'something else that is long enough')
     writeFileSync(join(folder, 'short'), 'short')
     expect(texts({ store: `sqlite:${join(folder, name)}` })).toEqual([expect.stringMatching(fault)])
   })
 })
 
-it('checks the database of the embedded provider together with the store beside it', () => {
+it('the database of the embedded provider is checked together with the store beside it', () => {
   const store = `sqlite:${join(folder, 'server.db')}`
   writeFileSync(join(folder, 'provider.db'), 'something else that is long enough')
   expect(texts({ store })).toEqual([
@@ -91,7 +91,7 @@ it('checks the database of the embedded provider together with the store beside 
   expect(texts({ store, provider: 'oidc', secretKeys: entry('a') })).toEqual([])
 })
 
-it('shows the next step once for several faults of one file', () => {
+it('several faults of one file show the next step once', () => {
   writeFileSync(join(folder, 'clients.json'), '[{}, {}]')
   const [first, second, ...more] = texts({ clients: join(folder, 'clients.json') })
   expect(first).toMatch(/^clients: .*entry 1: client_id must be [^/]*\.$/)
@@ -99,7 +99,7 @@ it('shows the next step once for several faults of one file', () => {
   expect(more).toEqual([])
 })
 
-it('refuses a logo that is missing, too large or not an image, with the next step', () => {
+it('a logo that is missing, too large or not an image is refused, with the next step', () => {
   const path = join(folder, 'logo')
   const said = (problem: string): unknown => [
     expect.stringMatching(
@@ -127,13 +127,16 @@ describe('the file of the admin token', () => {
     return { adminListen: '127.0.0.1:1', adminTokenFile: path }
   }
 
-  it.each([token, `${token}\n`, `${token}\r\n`, token.repeat(20)])('may hold %j', (text) => {
-    expect(texts(tokenFile(text))).toEqual([])
-    expect(texts(tokenFile(text, 0o400))).toEqual([])
-  })
+  it.each([token, `${token}\n`, `${token}\r\n`, token.repeat(20)])(
+    'the file of the admin token may hold %j',
+    (text) => {
+      expect(texts(tokenFile(text))).toEqual([])
+      expect(texts(tokenFile(text, 0o400))).toEqual([])
+    },
+  )
 
   it.each(['', token.slice(1), `${token}\n\n`, `${token}\n${token}`, `${token}\u00e9`])(
-    'that holds %j is a fault that does not repeat it',
+    'the file of the admin token that holds %j is a fault that does not repeat it',
     (text) => {
       const [fault, ...more] = texts(tokenFile(text))
       expect(fault).toMatch(/^adminTokenFile: .*token holds no token: expected one line.*openssl rand/)
@@ -142,13 +145,13 @@ describe('the file of the admin token', () => {
     },
   )
 
-  it.each([0o640, 0o604, 0o620])('with the mode %o is a fault', (mode) => {
+  it.each([0o640, 0o604, 0o620])('the file of the admin token with the mode %o is a fault', (mode) => {
     expect(texts(tokenFile(token, mode))).toEqual([
       expect.stringMatching(/^adminTokenFile: .*token can be used by others than its owner\. chmod 600 /),
     ])
   })
 
-  it('is needed for ADMIN_LISTEN, and may be there without', () => {
+  it('the file of the admin token is needed for ADMIN_LISTEN, and may be there without', () => {
     expect(texts({ adminListen: '127.0.0.1:1' })).toEqual([
       expect.stringMatching(/^adminTokenFile: needed for ADMIN_LISTEN\. .*openssl rand/),
     ])

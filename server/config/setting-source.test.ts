@@ -18,7 +18,7 @@ function givenOf(flags: Record<string, string>, environment: Record<string, stri
   )
 }
 
-it('takes flags over variables over nothing', () => {
+it('settings are read from flags over variables over defaults', () => {
   const given = givenOf(
     { baseUrl: 'http://localhost:1' },
     { DRAWBRIDGE_BASE_URL: 'http://localhost:2', DRAWBRIDGE_LOG: 'debug' },
@@ -26,7 +26,7 @@ it('takes flags over variables over nothing', () => {
   expect(given).toEqual({ baseUrl: 'http://localhost:1', log: 'debug' })
 })
 
-it('reports the name by which a value was given', () => {
+it('a setting has the name by which its value was given', () => {
   const { name } = readSettings({ baseUrl: 'x' }, { DRAWBRIDGE_BASE_URL: 'y', DRAWBRIDGE_LOG: 'debug' })
   const nameOf = (field: string): string | undefined =>
     settings.filter((setting) => setting.field === field).map(name)[0]
@@ -35,19 +35,19 @@ it('reports the name by which a value was given', () => {
   expect(nameOf('store')).toBe('DRAWBRIDGE_STORE')
 })
 
-it('reads every setting of the table', () => {
+it('every setting of the table is read', () => {
   const environment = Object.fromEntries(settings.map(({ variable }) => [`DRAWBRIDGE_${variable}`, variable]))
   expect(givenOf({}, environment)).toEqual(
     Object.fromEntries(settings.map(({ field, variable }) => [field, variable])),
   )
 })
 
-it('treats an empty variable as unset, an empty flag as given', () => {
+it('an empty variable is unset, an empty flag is given', () => {
   expect(givenOf({}, { DRAWBRIDGE_BASE_URL: '' })).toEqual({})
   expect(givenOf({ baseUrl: '' }, { DRAWBRIDGE_BASE_URL: 'x' })).toEqual({ baseUrl: '' })
 })
 
-it('ignores variables without our prefix', () => {
+it('variables without our prefix are ignored', () => {
   expect(givenOf({}, { BASE_URL: 'x', drawbridge_base_url: 'x', XDRAWBRIDGE_LOG: 'x' })).toEqual({})
 })
 
@@ -71,7 +71,7 @@ it.each([
   expect(problems).toEqual(exposed ? ['--store: holds a password. Give it as DRAWBRIDGE_STORE.'] : [])
 })
 
-it('reports unknown variables together with every other fault', () => {
+it('unknown variables are reported together with every other fault', () => {
   const problems = problemsOf(
     { DRAWBRIDGE_STOER: 'memory:', DRAWBRIDGE_X: '1', DRAWBRIDGE_LOG: 'loud', NODE_ENV: 'production' },
     { sessionTtl: 'x' },

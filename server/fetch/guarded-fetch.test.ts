@@ -55,7 +55,7 @@ async function failure(outcome: Promise<FetchOutcome>): Promise<FetchFailure | u
   return result.kind === 'failed' ? result.reason : undefined
 }
 
-it('fetches a document by TLS under its host name, with nothing but the headers it needs', async () => {
+it('a guarded fetch gets a document by TLS under its host name, with only the headers it needs', async () => {
   const seen: Record<string, unknown>[] = []
   const port = await serve((request, response) => {
     seen.push({ url: request.url, ...request.headers })
@@ -88,7 +88,7 @@ it('closes its connection after a document, however long the server would keep i
   await expect.poll(() => isClosed).toBe(true)
 })
 
-it('takes an unrequested 304 for a redirect', async () => {
+it('a guarded fetch takes an unrequested 304 for a redirect', async () => {
   const port = await serve((_request, response) => void response.writeHead(304).end())
   expect(await failure(fetchFrom(`https://client.example:${port}/c`))).toBe('redirected')
 })
@@ -158,13 +158,13 @@ it.each<[rule: string, listener: RequestListener, reason: FetchFailure]>([
     },
     'unreachable',
   ],
-])('CIMD 4.1: fails on %s', async (_rule, listener, reason) => {
+])('CIMD 4.1: a guarded fetch fails on %s', async (_rule, listener, reason) => {
   const port = await serve(listener)
   expect(await failure(fetchFrom(`https://client.example:${port}/c`))).toBe(reason)
 })
 
 it.each(['application/json; charset=utf-8', 'Application/JSON', 'application/jwk-set+json'])(
-  'takes %s, up to the limit',
+  'a guarded fetch accepts %s, up to the limit',
   async (type) => {
     const longest = 'x'.repeat(5120)
     const port = await serve((_, response) => void response.setHeader('content-type', type).end(longest))
@@ -182,13 +182,13 @@ it.each<[rule: string, listener: RequestListener]>([
       response.on('close', () => clearInterval(timer))
     },
   ],
-])('limits the time of everything together: %s', async (_rule, listener) => {
+])('a guarded fetch limits the total time: %s', async (_rule, listener) => {
   const port = await serve(listener)
   const url = `https://client.example:${port}/c`
   expect(await failure(fetchFrom(url, { timeLimitMs: 150 }))).toBe('too_slow')
 })
 
-it('limits the time of everything together: a server that never speaks TLS, and a name server that never answers', async () => {
+it('a guarded fetch limits the total time: a server that never speaks TLS, and a name server that never answers', async () => {
   const silent = await listen(createTcpServer((socket) => void socket.resume()))
   const limit = { timeLimitMs: 150 }
   expect(await failure(fetchFrom(`https://client.example:${silent}/c`, limit))).toBe('too_slow')
@@ -216,7 +216,7 @@ it('MCP auth Abuse-Protection, MCP security SSRF, CIMD 6.5: DNS rebinding: the c
 })
 
 it.each(['https://client.example:25/c', 'https://client.example:80/c', 'https://93.184.216.34:22/c'])(
-  'refuses every other port than https in production: %s',
+  'a guarded fetch refuses every other port than https in production: %s',
   async (url) => {
     const resolve = (): Promise<string[]> => Promise.reject(new Error('A name server was asked.'))
     expect(await failure(fetchFrom(url, { allowLoopback: false, resolve }))).toBe('forbidden_url')
@@ -224,7 +224,7 @@ it.each(['https://client.example:25/c', 'https://client.example:80/c', 'https://
 )
 
 it.each(['', '/', '/oauth/authorize?client_id=x', '//oauth/authorize', '?x'])(
-  'does not fetch from itself: BASE_URL followed by %j',
+  'a guarded fetch does not fetch from the server itself: BASE_URL followed by %j',
   async (rest) => {
     const ownUrl = 'https://client.example/base'
     const resolve = async (): Promise<string[]> => []
@@ -233,7 +233,7 @@ it.each(['', '/', '/oauth/authorize?client_id=x', '//oauth/authorize', '?x'])(
   },
 )
 
-it('checks certificates even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+it('a guarded fetch checks certificates even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
   const port = await serve(answerDocument)
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   try {
@@ -286,7 +286,7 @@ it.each([
   expect(await failure(fetchFrom(url, { allowLoopback: false }))).toBe('forbidden_url')
 })
 
-it('fetches over http in development, from loopback only', async () => {
+it('a guarded fetch uses http in development, from loopback only', async () => {
   const port = await listen(createPlainServer(answerDocument))
   expect(await fetchFrom(`http://127.0.0.1:${port}/c`)).toMatchObject({ kind: 'fetched' })
   expect(await fetchFrom(`http://localhost:${port}/c`)).toMatchObject({ kind: 'fetched' })
@@ -295,7 +295,7 @@ it('fetches over http in development, from loopback only', async () => {
   expect(await failure(fetchFrom(`https://client.example:${port}/c`, { resolve }))).toBe('forbidden_address')
 })
 
-it('tells an unknown name from a closed port', async () => {
+it('a guarded fetch tells an unknown name from a closed port', async () => {
   const nobody = await listen(createTcpServer(() => {}))
   await new Promise((resolve) => open.pop()?.close(resolve))
   expect(await failure(fetchFrom(`https://client.example:${nobody}/c`))).toBe('unreachable')
@@ -304,7 +304,7 @@ it('tells an unknown name from a closed port', async () => {
   }
 })
 
-it('tries the next checked address if one does not answer', async () => {
+it('a guarded fetch tries the next checked address if one does not answer', async () => {
   const port = await serve(answerDocument)
   const resolve = async (): Promise<string[]> => ['127.0.0.9', '127.0.0.1']
   expect(await fetchFrom(`https://client.example:${port}/c`, { resolve })).toMatchObject({

@@ -44,7 +44,7 @@ async function startNameServer(records: Record<number, Buffer[] | undefined>) {
 const never = new AbortController().signal
 const ipv6 = Buffer.from('26064700470000000000000000001111', 'hex')
 
-it('answers every address of both kinds', async () => {
+it('the host resolver answers every address of both kinds', async () => {
   const { servers } = await startNameServer({
     [typeA]: [Buffer.from([8, 8, 8, 8]), Buffer.from([10, 0, 0, 1])],
     [typeAaaa]: [ipv6],
@@ -53,14 +53,14 @@ it('answers every address of both kinds', async () => {
   expect([...addresses].sort()).toEqual(['10.0.0.1', '2606:4700:4700::1111', '8.8.8.8'])
 })
 
-it('takes the kind there is, and answers nothing for a name without any', async () => {
+it('the host resolver takes the kind there is, and answers nothing for a name without any', async () => {
   const onlyOne = await startNameServer({ [typeAaaa]: [ipv6] })
   expect(await createHostResolver(onlyOne.servers)('client.example', never)).toEqual(['2606:4700:4700::1111'])
   const none = await startNameServer({})
   expect(await createHostResolver(none.servers)('client.example', never)).toEqual([])
 })
 
-it('queries the exact name, without search domains and the hosts file', async () => {
+it('the host resolver queries the exact name, without search domains and the hosts file', async () => {
   const { servers, asked } = await startNameServer({})
   await createHostResolver(servers)('router', never)
   expect(await createHostResolver(servers)('localhost.localdomain', never)).toEqual([])
@@ -69,7 +69,7 @@ it('queries the exact name, without search domains and the hosts file', async ()
   )
 })
 
-it('ends the wait for a silent name server by the signal', async () => {
+it('the host resolver stops waiting for a silent name server by the signal', async () => {
   const { servers } = await startNameServer({ [typeA]: undefined, [typeAaaa]: undefined })
   const controller = new AbortController()
   const resolving = createHostResolver(servers)('client.example', controller.signal)

@@ -10,7 +10,7 @@ describe('isPublicAddress (RFC 6890; MCP security best practices, SSRF)', () => 
     '2606:4700:4700::1111',
     '::ffff:8.8.8.8',
     '64:ff9b::8.8.8.8',
-  ])('%s is public', (address) => {
+  ])('the address %s is public', (address) => {
     expect(isPublicAddress(address)).toBe(true)
   })
 
@@ -52,7 +52,7 @@ describe('isPublicAddress (RFC 6890; MCP security best practices, SSRF)', () => 
     ['benchmarking', '2001:2::1'],
     ['not handed out', '4000::1'],
     ['a public address with a zone', '2606:4700:4700::1111%1'],
-  ])('refuses %s: %s', (_what, address) => {
+  ])('isPublicAddress refuses %s: %s', (_what, address) => {
     expect(isPublicAddress(address)).toBe(false)
   })
 
@@ -67,7 +67,7 @@ describe('isPublicAddress (RFC 6890; MCP security best practices, SSRF)', () => 
     '08.8.8.8',
     '[::1]',
     '8.8.8.8 ',
-  ])('refuses text that is not a plain address: %j', (text) => {
+  ])('isPublicAddress refuses text that is not a plain address: %j', (text) => {
     expect(isPublicAddress(text)).toBe(false)
   })
 })

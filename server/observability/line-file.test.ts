@@ -15,7 +15,7 @@ const never = (error: unknown): void => {
   throw error
 }
 
-it('appends audit events only, whatever the level of the log', async () => {
+it('a line file appends audit events only, whatever the level of the log', async () => {
   const path = join(folder, 'audit.jsonl')
   for (const round of [1, 2]) {
     const lines: string[] = []
@@ -45,11 +45,11 @@ it('appends audit events only, whatever the level of the log', async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-it('fails at once when it cannot be opened', () => {
+it('a line file fails at once if it cannot be opened', () => {
   expect(() => new LineFile(join(folder, 'missing', 'audit.jsonl'), never)).toThrow(/ENOENT/)
 })
 
-it('reports a full disk, fails no caller, and still closes', async () => {
+it('a line file reports a full disk, fails no caller, and still closes', async () => {
   const failures: unknown[] = []
   const audit = new LineFile('/dev/full', (error) => void failures.push((error as { code?: string }).code))
   for (let line = 0; line < 100; line += 1) {
@@ -62,7 +62,7 @@ it('reports a full disk, fails no caller, and still closes', async () => {
   await audit.close()
 })
 
-it('continues in the middle of a line that was written in part', async () => {
+it('a line file continues in the middle of a line that was written in part', async () => {
   const path = join(folder, 'audit.jsonl')
   const audit = new LineFile(path, never)
   const lines = Array.from(
@@ -74,7 +74,7 @@ it('continues in the middle of a line that was written in part', async () => {
   expect(readFileSync(path, 'utf8')).toBe(lines.join(''))
 })
 
-it('waits at its close for a pipe that is read slowly, not for one that is never read', async () => {
+it('a line file waits at its close for a pipe that is read slowly, not for one that is never read', async () => {
   const path = join(folder, 'pipe')
   execFileSync('mkfifo', [path])
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -107,7 +107,7 @@ it('waits at its close for a pipe that is read slowly, not for one that is never
   closeSync(reader)
 })
 
-it('continues in a new file when it is reopened, and loses nothing', async () => {
+it('a line file continues in a new file when it is reopened, and loses nothing', async () => {
   const path = join(folder, 'audit.jsonl')
   const audit = new LineFile(path, never)
   audit.write('one\n')

@@ -44,18 +44,18 @@ const reported = sources.flatMap(({ path, text }) =>
 )
 
 describe('the table of events', () => {
-  it('has every event that the code reports', () => {
+  it('the table of events has every event that the code reports', () => {
     expect(reported.length).toBeGreaterThan(40)
     const strangers = reported.filter(({ name }) => !Object.hasOwn(logEvents, name))
     expect(strangers.map(({ path, name }) => `${path}: ${name}`)).toEqual([])
   })
 
-  it('has none that nothing reports', () => {
+  it('the table of events has only events that the code reports', () => {
     const names = new Set(reported.map(({ name }) => name))
     expect(Object.keys(logEvents).filter((name) => !names.has(name))).toEqual([])
   })
 
-  it('has every field that the code gives to its event', () => {
+  it('the table of events has every field that the code gives to its event', () => {
     const strangers = reported.flatMap(({ path, name, fields }) =>
       fields
         .filter((field) => !logEvents[name]?.fields.includes(field))
@@ -78,12 +78,12 @@ describe('the table of events', () => {
 describe('docs/observability.md', () => {
   const document = readFileSync(join(folder, '../docs/observability.md'), 'utf8')
 
-  it('has every event and metric; npm run docs writes them', () => {
+  it('docs/observability.md has every event and metric; npm run docs writes them', () => {
     const names = [...Object.keys(logEvents), ...Object.keys(metricTable)]
     expect(names.filter((name) => !document.includes(`| \`${name}\` |`))).toEqual([])
   })
 
-  it('alerts on events and metrics that exist', () => {
+  it('docs/observability.md alerts on events and metrics that exist', () => {
     const selected = [...document.matchAll(/event=~?"([\w|]+)"/g)].flatMap(([, names = '']) =>
       names.split('|'),
     )

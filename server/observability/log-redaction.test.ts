@@ -30,7 +30,7 @@ describe('a line of the log', () => {
       String.raw`{"err":{"message":"got {\"access_token\":\"opaque\",\"a\":1}"}}`,
       String.raw`{"err":{"message":"got {\"access_token\":\"[redacted]\",\"a\":1}"}}`,
     ],
-  ])('loses %s', (_, line, left) => expect(redactLine(line)).toBe(left))
+  ])('a line of the log loses %s', (_, line, left) => expect(redactLine(line)).toBe(left))
 
   it.each([
     '{"level":30,"time":"2026-01-01T00:00:00Z","event":"signed_in","client_id":"8f14e45f","sub":"ada"}',
@@ -39,16 +39,16 @@ describe('a line of the log', () => {
     '{"event":"client_registered","client_id":"mcpc_0mq1x2c3Ab9d8e7f6"}',
     '{"event":"client_registered","client_id":"https://client.example.com/metadata.json"}',
     '{"err":{"type":"Error","message":"connect ECONNREFUSED 127.0.0.1:5432","code":"ECONNREFUSED"}}',
-  ])('without a secret stays as it is: %s', (line) => expect(redactLine(line)).toBe(line))
+  ])('a line of the log without a secret is unchanged: %s', (line) => expect(redactLine(line)).toBe(line))
 
-  it('stays valid JSON', () => {
+  it('a line of the log stays valid JSON', () => {
     const message = `"quoted" Bearer ${jwt}" password=a"b\\c\n__Host-x=1"2 https://a:b"@c {"code":"x"}`
     const line = JSON.stringify({ err: { message, stack: [message] } })
     expect(() => JSON.parse(redactLine(line)) as unknown).not.toThrow()
     expect(redactLine(line)).not.toContain(jwt)
   })
 
-  it('takes linear time for hostile text', () => {
+  it('redaction takes linear time for hostile text', () => {
     const before = process.cpuUsage()
     for (const part of [
       'eyJ',

@@ -16,7 +16,7 @@ function logged(): Record<string, unknown>[] {
 }
 
 describe('a line', () => {
-  it('has time, level, event, the id of its request and the fields of the event', () => {
+  it('a line of the log has time, level, event, the id of its request and the fields of the event', () => {
     reportTo(log(), { request_id: 'r-1' })('request_refused', { code: 'invalid_grant' })
     expect(logged()).toEqual([
       {
@@ -29,25 +29,25 @@ describe('a line', () => {
     ])
   })
 
-  it('about access carries "audit": true and the address of the client', () => {
+  it('a line of the log about access carries "audit": true and the address of the client', () => {
     const report = reportTo(log(), { request_id: 'r-1', address: '192.0.2.7' })
     report('signed_in', { client_id: 'c', sub: 'ada' })
     expect(logged()[0]).toMatchObject({ audit: true, address: '192.0.2.7', sub: 'ada' })
   })
 
-  it('about anything else carries neither', () => {
+  it('a line of the log about another event carries neither audit nor address', () => {
     reportTo(log(), { address: '192.0.2.7' })('sign_in_stranded', { reason: 'client_unknown' })
     expect(Object.keys(logged()[0] ?? {}).sort()).toEqual(['event', 'level', 'reason', 'time'])
   })
 
-  it('is not written below the configured level', () => {
+  it('a line of the log is not written below the configured level', () => {
     const report = reportTo(log('info'))
     report('mcp_request', { credential: 'access_token' })
     report('stopping')
     expect(logged().map(({ event }) => event)).toEqual(['stopping'])
   })
 
-  it('redacts secrets, also in messages, stacks and causes of errors', () => {
+  it('a line of the log redacts secrets, also in messages, stacks and causes of errors', () => {
     const cause = new TypeError('refused: Bearer opaque-token-of-somebody')
     const error = new Error('The store said mcpa_0mq1x2c3Ab9d8e7f6', { cause })
     reportTo(log())('request_failed', { error, nested: { list: ['?code=abc123'] } })
@@ -57,7 +57,7 @@ describe('a line', () => {
     expect(text).toContain('refused: Bearer [redacted]')
   })
 
-  it('has message, code and stack of an error, and no other member', () => {
+  it('a line of the log has message, code and stack of an error, and no other member', () => {
     const cause = Object.assign(new Error('broken'), { data: 'what somebody was told' })
     const error = Object.assign(new Error('no HTTP', { cause }), {
       code: 'HPE_X',
@@ -75,7 +75,7 @@ describe('a line', () => {
   })
 })
 
-it('shows a cause once when the message of the error repeats it, in a chain too', () => {
+it('a line of the log shows a cause once if the message of the error repeats it, in a chain too', () => {
   const refused = new Error('connect ECONNREFUSED 127.0.0.1:5432')
   const unusable = new StoreUnavailableError(`The database cannot be used: ${refused.message}`, {
     cause: refused,
@@ -97,7 +97,7 @@ describe('a refusal', () => {
     ['/base/oauth/token?a=1', 'token_refused', true],
     ['/base/oauth/register', 'request_refused', undefined],
     ['/oauth/token', 'request_refused', undefined],
-  ])('at %s is %s', (path, event, audit) => {
+  ])('a refusal at %s is logged as %s', (path, event, audit) => {
     const url = `https://mcp.example.com${path}`
     const report = nameTokenRefusals(reportTo(log()), url, ['/base/oauth/token'])
     report('request_refused', { code: 'invalid_grant' })
@@ -105,14 +105,14 @@ describe('a refusal', () => {
     expect(logged()[0]?.['audit']).toBe(audit)
   })
 
-  it('does not rename anything else', () => {
+  it('a refusal renames no other event', () => {
     const url = 'https://mcp.example.com/oauth/token'
     nameTokenRefusals(reportTo(log()), url, ['/oauth/token'])('token_issued', { client_id: 'c' })
     expect(logged()).toMatchObject([{ event: 'token_issued', client_id: 'c' }])
   })
 })
 
-it('reports every event to the metrics, whatever the level of the log', () => {
+it('the log reports every event to the metrics, whatever its level', () => {
   const heard: unknown[] = []
   const metrics = { event: (...event: unknown[]) => void heard.push(event) }
   const report = reportTo(log('silent', metrics as unknown as Metrics))

@@ -16,7 +16,7 @@ async function samples(prefix: string): Promise<string[]> {
 }
 
 describe('the metrics', () => {
-  it('are those of the table, beside those of the process', async () => {
+  it('the metrics are those of the table, beside those of the process', async () => {
     const { text, contentType } = await metrics.render()
     for (const [name, { type, help }] of Object.entries(metricTable)) {
       expect(text).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`)
@@ -26,7 +26,7 @@ describe('the metrics', () => {
     expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/)
   })
 
-  it('count requests by endpoint and status class, and those in flight', async () => {
+  it('the metrics count requests by endpoint and status class, and those in flight', async () => {
     metrics.requestStarted()
     metrics.requestStarted()
     metrics.requestEnded('/mcp', 401, 0.003)
@@ -37,7 +37,7 @@ describe('the metrics', () => {
     expect(count).toBe('drawbridge_http_request_duration_seconds_count{endpoint="/mcp",status="4xx"} 1')
   })
 
-  it('count events from zero, each with its detail', async () => {
+  it('the metrics count events from zero, each with its detail', async () => {
     const line = 'drawbridge_events_total{event="signed_in",detail=""}'
     expect(await samples(line)).toEqual([`${line} 0`])
     metrics.event('signed_in', { client_id: 'c', sub: 'ada' })
@@ -47,7 +47,7 @@ describe('the metrics', () => {
     expect(await samples(ended)).toEqual([`${ended} 1`])
   })
 
-  it('are bounded: unknown events and further details are counted as other', async () => {
+  it('the metrics are bounded: unknown events and further details are counted as other', async () => {
     for (let n = 0; n < 200; n += 1) {
       metrics.event(`made up ${n}`, {})
       metrics.event('sign_in_failed', { failure: `failure ${n}` })
@@ -60,7 +60,7 @@ describe('the metrics', () => {
     expect(details.at(-1)).toBe('drawbridge_events_total{event="sign_in_failed",detail="other"} 150')
   })
 
-  it('time operations of the store, failed or not, and pass their results on', async () => {
+  it('the metrics time operations of the store, failed or not, and pass their results on', async () => {
     const store = observeStore(
       { ...openMemoryStore(), findGrant: () => Promise.reject(new Error('down')) },
       metrics,
@@ -74,7 +74,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('time outgoing requests by target, those without a response too', async () => {
+  it('the metrics time outgoing requests by target, those without a response too', async () => {
     const runtime = {
       ...createFakeRuntime(),
       fetch: (request: Request) =>
@@ -94,7 +94,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('wrap neither store nor runtime while they are off', () => {
+  it('the metrics wrap neither store nor runtime while they are off', () => {
     const store = openMemoryStore()
     const runtime = createFakeRuntime()
     expect(observeStore(store, undefined)).toBe(store)
@@ -106,7 +106,7 @@ describe('the endpoint of the metrics', () => {
   const ask = (path: string, method = 'GET'): Promise<Response> =>
     createMetricsEndpoint(metrics)(new Request(`http://127.0.0.1:9464${path}`, { method }))
 
-  it('answers GET /metrics', async () => {
+  it('the endpoint of the metrics answers GET /metrics', async () => {
     const response = await ask('/metrics')
     expect([response.status, response.headers.get('content-type')]).toEqual([
       200,
@@ -120,7 +120,7 @@ describe('the endpoint of the metrics', () => {
     ['/mcp', 'GET', 404],
     ['/metrics/', 'GET', 404],
     ['/metrics', 'POST', 405],
-  ])('answers nothing else: %s by %s is %i', async (path, method, status) => {
+  ])('the endpoint of the metrics answers nothing else: %s by %s is %i', async (path, method, status) => {
     expect((await ask(path, method)).status).toBe(status)
   })
 })

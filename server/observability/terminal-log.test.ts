@@ -19,7 +19,7 @@ const log = () =>
 const uncoloured = (): string => text.replaceAll(/<\/?\w*>/g, '')
 
 describe('the log of a terminal', () => {
-  it('is one line an event: local time, what happened, the fields that say more', () => {
+  it('the log of a terminal is one line an event: local time, the event, the fields that say more', () => {
     const report = reportTo(log(), { request_id: 'r-1', address: '192.0.2.7' })
     report('signed_in', { client_id: 'mcpc_Zm9v', sub: 'ada' })
     report('sign_in_stranded', { reason: 'client_unknown' })
@@ -32,13 +32,13 @@ describe('the log of a terminal', () => {
     expect(rest).toEqual([''])
   })
 
-  it('leaves the audit trail JSON', () => {
+  it('the log of a terminal leaves the audit trail JSON', () => {
     reportTo(log())('token_issued', { client_id: 'c' })
     expect(JSON.parse(audit)).toMatchObject({ event: 'token_issued', audit: true })
     expect(uncoloured()).toMatch(/^\d\d:\d\d:\d\d {2}A client received tokens\. {2}client_id=c\n$/)
   })
 
-  it('says the level in a word and a colour', () => {
+  it('the log of a terminal says the level in a word and a colour', () => {
     const report = reportTo(log())
     report('request_failed', { error: new Error('no disk') })
     report('provider_probe_failed')
@@ -49,7 +49,7 @@ describe('the log of a terminal', () => {
     expect(uncoloured()).toMatch(/\n {10}at /)
   })
 
-  it('has no secret and no control character', () => {
+  it('the log of a terminal has no secret and no control character', () => {
     reportTo(log())('request_failed', {
       error: new Error('Bearer opaque-token-of-somebody \u001B[2J'),
       path: 'a\nb',
@@ -60,7 +60,7 @@ describe('the log of a terminal', () => {
     expect(text).toContain(String.raw`path=a\u000ab`)
   })
 
-  it('shows the next step below the line', () => {
+  it('the log of a terminal shows the next step below the line', () => {
     const fields = {
       client_id: 'https://chatgpt.com/codex.json',
       host: 'chatgpt.com',
@@ -72,7 +72,7 @@ describe('the log of a terminal', () => {
     )
   })
 
-  it('has a sentence for every event of the table', () => {
+  it('the log of a terminal has a sentence for every event of the table', () => {
     const report = reportTo(log())
     for (const event of [...Object.keys(logEvents), 'something_new']) report(event)
     const isStep = (line: string): boolean => /^ {10}-> [A-Z].*\.$/.test(line)

@@ -45,7 +45,7 @@ it.each([
   ['the page of a device', '/oauth/device', 200],
   ['an error of the login flow', '/oauth/authorize', 400],
   ['the page that is not found', '/nowhere', 404],
-])('gives the app the look of %s', async (_name, path, status) => {
+])('the app has the look of %s', async (_name, path, status) => {
   const folder = temporaryFolder()
   const appLogo = join(folder, 'logo')
   const logo = '<svg xmlns="http://www.w3.org/2000/svg"/>'
@@ -66,7 +66,7 @@ it.each<[header: string, value: string]>([
   ['x-forwarded-for', '203.0.113.1'],
   ['x-forwarded-host', 'mcp.example.com'],
   ['x-forwarded-proto', 'https'],
-])('refuses requests to the embedded provider that a proxy sent with %s', async (header, value) => {
+])('the embedded provider refuses requests that a proxy sent with %s', async (header, value) => {
   drawbridge = await startDrawbridge()
   for (const path of ['/', '/auth/v1/settings', '/google/authorize', '/api/notes']) {
     const ask = (headers: Record<string, string>): Promise<Response> | undefined =>
@@ -147,7 +147,7 @@ describe('which good answers prove an Authorization header, for the time of a fl
     return gate.refuse(asked({ authorization })) === undefined
   }
 
-  it('the header that a client with a secret asks about tokens with', async () => {
+  it('a good answer to introspection by a client with a secret proves its Authorization header', async () => {
     drawbridge = await startDrawbridge()
     const { client_id: id, client_secret: secret = '' } = await drawbridge.register({
       token_endpoint_auth_method: 'client_secret_basic',
@@ -156,7 +156,7 @@ describe('which good answers prove an Authorization header, for the time of a fl
   })
 
   it.each(['/oauth/revoke', '/oauth/device_authorization'])(
-    'not %s: a public client gets a good answer there with a secret that it made up',
+    'a good answer to %s proves no credential: a public client gets one there with a secret that it made up',
     async (path) => {
       drawbridge = await startDrawbridge()
       const { client_id: id } = await drawbridge.register({

@@ -92,7 +92,7 @@ describe('the endpoints follow the setting', () => {
   })
 })
 
-it('ignores session cookies where the provider has no tokens that can be verified', async () => {
+it('session cookies are ignored if the tokens of the provider cannot be verified', async () => {
   drawbridge = await startDrawbridge({
     provider: 'oidc',
     providerUrl: 'https://id.example.com',

@@ -54,7 +54,7 @@ describe('a file of tools', () => {
     expect(await openFile(source)).toEqual(names)
   })
 
-  it('keeps the state of its module: it is loaded once', async () => {
+  it('a file of tools keeps the state of its module: it is loaded once', async () => {
     writeFileSync(join(folder, 'tools.mjs'), `export const tools = [{ name: 'a', call: () => 'A' }]`)
     const [first, second] = await Promise.all([
       loadToolModule('tools.mjs', folder),
@@ -98,7 +98,7 @@ describe('a file that cannot be used says what to do', () => {
     ['a start that is no function', `start = 1`, /start: must be a function/],
     ['asksClient as text', `asksClient = 'yes'`, /asksClient: must be a boolean/],
     ['serverInfo that is no object', `serverInfo = 'n'`, /serverInfo: must be an object/],
-  ])('has %s', async (_what, exported, fault) => {
+  ])('a file of tools that has %s says what to do', async (_what, exported, fault) => {
     const faults = await faultsOf(`export const tools = []; export const ${exported}`)
     expect(faults).toEqual([expect.stringMatching(fault)])
   })
@@ -127,25 +127,25 @@ describe('a file that cannot be used says what to do', () => {
       `{ name: 'a', call, _meta: { 'io.modelcontextprotocol/serverInfo': 1 } }`,
       /_meta: the server sets .+ itself/,
     ],
-  ])('has a tool %s', async (_what, tool, fault) => {
+  ])('a file of tools with a tool %s says what to do', async (_what, tool, fault) => {
     const faults = await faultsOf(
       `const call = () => ''; export const scopes = { y: 'Y' }; export const tools = [${tool}]`,
     )
     expect(faults).toEqual([expect.stringMatching(fault)])
   })
 
-  it('is not there', async () => {
+  it('a missing file of tools says what to do', async () => {
     await expect(loadToolModule('./missing.mjs', folder)).rejects.toThrow(/file not found: .*missing\.mjs\./)
   })
 
-  it('has two tools of one name', async () => {
+  it('a file with two tools of one name says what to do', async () => {
     const tool = `{ name: 'a', call: () => '' }`
     expect(await faultsOf(`export const tools = [${tool}, ${tool}]`)).toEqual([
       expect.stringMatching(/^tools\[1\] \(a\): name: already used by another tool/),
     ])
   })
 
-  it('has members that are not known: the nearest name is suggested', async () => {
+  it('a file of tools with unknown members suggests the nearest name', async () => {
     const source = `export const scope = {}; export const util = 1
       export const tools = [{ name: 'a', inputschema: {}, decsription: 'A', call: () => '' }]`
     expect(await faultsOf(source)).toEqual([
@@ -156,7 +156,7 @@ describe('a file that cannot be used says what to do', () => {
     ])
   })
 
-  it('has wrong schemas beside other faults: all are told', async () => {
+  it('a file of tools with wrong schemas beside other faults reports all', async () => {
     const wrong = `{ type: 'string' }`
     const source = `export const tools = [{ name: 'a b', scope: 'x', title: 1, inputSchema: ${wrong}, outputSchema: { type: 5 } }]`
     const faults = (await faultsOf(source)).map((fault) =>
@@ -169,7 +169,7 @@ describe('a file that cannot be used says what to do', () => {
 describe('tools handed to the library', () => {
   const settings = { baseUrl: 'http://localhost:3000', store: 'memory:', log: 'silent' }
 
-  it('are in force: their scopes are in the metadata', async () => {
+  it('tools handed to the library have their scopes in the metadata', async () => {
     const tools: ToolModule = { tools: [], scopes: { 'a:write': 'Change it' } }
     const { fetch, close } = createDrawbridge(settings, { tools })
     const metadata = await fetch(new Request('http://localhost:3000/.well-known/oauth-authorization-server'))
@@ -179,12 +179,12 @@ describe('tools handed to the library', () => {
     await close()
   })
 
-  it('are refused with every fault', () => {
+  it('tools handed to the library are refused with every fault', () => {
     const tools = { tools: [{ name: 'a b' }, { name: 'c' }] } as unknown as ToolModule
     expect(() => createDrawbridge(settings, { tools })).toThrow(/a b.*name.*\n.*call.*\n.*c.*call/)
   })
 
-  it('start and stop with the server, and may tell clients of changes', async () => {
+  it('tools handed to the library start and stop with the server, and may notify clients of changes', async () => {
     const seen: string[] = []
     const tools: ToolModule = {
       tools: [],

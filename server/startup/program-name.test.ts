@@ -51,13 +51,13 @@ describe('a command that is advised', () => {
     for (const started of [byStart, byNpx]) expect(asTyped(text, started)).toBe(text)
   })
 
-  it('of the start script of another project goes through npx', () => {
+  it("a command of another project's start script goes through npx", () => {
     const environment = { npm_command: 'start', npm_lifecycle_event: 'start' }
     const started = { launcher: '/home/me/app/node_modules/.bin/drawbridge-server', environment }
     expect(asTyped('drawbridge-server doctor', started)).toBe('npx drawbridge-server doctor')
   })
 
-  it('of npm test or another script is the bare one: nothing is known of who started that', () => {
+  it('a command of npm test or another script is unchanged, as its caller is unknown', () => {
     const environment = { npm_command: 'run-script', npm_lifecycle_event: 'deploy' }
     expect(asTyped('drawbridge-server doctor', { launcher, environment })).toBe('drawbridge-server doctor')
   })

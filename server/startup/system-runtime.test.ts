@@ -15,7 +15,7 @@ describe('a time-out', () => {
   test.each([
     ['never answers', 'headers'],
     ['never ends its answer', 'body'],
-  ])('ends a call to a server that %s, even after a garbage collection', async (_what, phase) => {
+  ])('a time-out ends a call to a server that %s, even after a garbage collection', async (_what, phase) => {
     const { stdout } = await run(process.execPath, ['--expose-gc', program, phase])
     expect(JSON.parse(stdout)).toEqual([
       'an OpenID provider',
@@ -33,7 +33,7 @@ describe('a time-out', () => {
     [304, ''],
     [404, 'text'],
     [500, ''],
-  ])('leaves an answer of %i and %j as it is', async (status, body) => {
+  ])('a time-out leaves an answer of %i and %j unchanged', async (status, body) => {
     const server = createServer((_request, response) => {
       response.writeHead(status, { 'x-answer': 'yes', location: '/elsewhere' }).end(body)
     })
@@ -51,7 +51,7 @@ describe('a time-out', () => {
     ])
   })
 
-  it('is handed to fetch, and never put into a request', () => {
+  it('a time-out is given to fetch, and never put into a request', () => {
     const sources = globSync('**/*.ts', {
       cwd: folder,
       exclude: ['dist/**', 'node_modules/**', '**/*.test.ts'],

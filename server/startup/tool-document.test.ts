@@ -21,12 +21,12 @@ const meta = {
 }
 
 describe('docs/tools.md', () => {
-  it('has an example for each of its sections', () => {
+  it('docs/tools.md has an example for each of its sections', () => {
     expect(blocks.length).toBeGreaterThanOrEqual(8)
   })
 
   it.each(blocks.map((source, index) => [index, source] as const))(
-    'example %i is a module that works as it stands',
+    'example %i of docs/tools.md is a module that works unchanged',
     async (index, source) => {
       const folder = temporaryFolder()
       writeFileSync(join(folder, `tools-${index}.mjs`), source)

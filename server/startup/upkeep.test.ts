@@ -40,7 +40,7 @@ function start(work: {
   return upkeep
 }
 
-it('deletes in batches until one is not full, once a minute', async () => {
+it('upkeep deletes in batches until one is not full, once a minute', async () => {
   const left = [100, 100, 7]
   const collect = vi.fn(async () => left.shift() ?? 0)
   start({ collect })
@@ -50,7 +50,7 @@ it('deletes in batches until one is not full, once a minute', async () => {
   expect(collect).toHaveBeenCalledTimes(3)
 })
 
-it('works off sign-outs every few seconds, never twice at once', async () => {
+it('upkeep runs sign-outs every few seconds, never twice at once', async () => {
   let running = 0
   let most = 0
   let rounds = 0
@@ -72,7 +72,7 @@ it('works off sign-outs every few seconds, never twice at once', async () => {
   await stopped
 })
 
-it('reports what fails and tries again the next time', async () => {
+it('upkeep reports a failure and tries again the next time', async () => {
   const signOut = vi.fn(() => Promise.reject(new Error('away')))
   start({ signOut })
   await vi.advanceTimersByTimeAsync(20_000)
@@ -80,7 +80,7 @@ it('reports what fails and tries again the next time', async () => {
   expect(reported.slice(0, 2)).toEqual(['upkeep_failed', new Error('away')])
 })
 
-it('stops when what runs has ended, and starts nothing more', async () => {
+it('upkeep stops when running work has ended, and starts no more', async () => {
   const running = createSignal<number>()
   const signOut = vi.fn(() => running.given)
   const { stop } = start({ signOut })
@@ -94,7 +94,7 @@ it('stops when what runs has ended, and starts nothing more', async () => {
   expect(signOut).toHaveBeenCalledTimes(1)
 })
 
-it('tells work that runs when it is to stop', async () => {
+it('upkeep tells running work when it is to stop', async () => {
   const { stop } = start({
     signOut: async (isStopped) => {
       for (let second = 0; second < 1000; second += 1) {
@@ -112,7 +112,7 @@ it('tells work that runs when it is to stop', async () => {
   await stopping
 })
 
-it('deletes no further batch once it is stopped', async () => {
+it('upkeep deletes no further batch once it is stopped', async () => {
   const left = [100, 100, 0]
   const collect = vi.fn(async () => {
     void upkeep?.stop()
@@ -123,7 +123,7 @@ it('deletes no further batch once it is stopped', async () => {
   expect(collect).toHaveBeenCalledTimes(1)
 })
 
-it('limits unused registrations in batches, once a minute', async () => {
+it('upkeep limits unused registrations in batches, once a minute', async () => {
   const removed = [2000, 2000, 3]
   const asked: number[][] = []
   start({
@@ -141,7 +141,7 @@ it('limits unused registrations in batches, once a minute', async () => {
   ])
 })
 
-it('writes down which grants are in use every half minute', async () => {
+it('upkeep records which grants are in use every half minute', async () => {
   const flush = vi.fn(async () => {})
   start({ flush })
   await vi.advanceTimersByTimeAsync(29_000)
@@ -150,7 +150,7 @@ it('writes down which grants are in use every half minute', async () => {
   expect(flush).toHaveBeenCalledTimes(2)
 })
 
-it('stores what could not be stored about once a second, and no more once it is stopped', async () => {
+it('upkeep retries failed writes about once a second, and no more once it is stopped', async () => {
   let saves = 0
   const { stop } = start({ save: async () => void (saves += 1) })
   await vi.advanceTimersByTimeAsync(10_000)

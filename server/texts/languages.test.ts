@@ -35,7 +35,7 @@ describe('the language of a page', () => {
     expect(languages.choose(uiLocales, acceptLanguage).tag).toBe(tag)
   })
 
-  test('lists the languages, English first', () => {
+  test('the list of languages has English first', () => {
     expect(languages.tags).toEqual(['en', 'de', 'fr', 'pt-BR'])
   })
 
@@ -60,17 +60,17 @@ test.each([
   [86_400, '1 day ago', 'vor 1 Tag'],
   [28 * 86_400 - 1, '27 days ago', 'vor 27 Tagen'],
   [28 * 86_400, 'on 5 September 2026', 'am 5. September 2026'],
-])('%i seconds ago reads as %s, %s', (seconds, inEnglish, inGerman) => {
+])('a time %i seconds ago reads as %s, %s', (seconds, inEnglish, inGerman) => {
   expect(at('en').ago(now - seconds, now)).toBe(inEnglish)
   expect(at('de').ago(now - seconds, now)).toBe(inGerman)
 })
 
-test('formats dates in UTC, whatever the server’s time zone', () => {
+test('dates are formatted in UTC, whatever the server’s time zone', () => {
   expect(at('en').date(1_790_985_599)).toBe('2 October 2026')
   expect(at('de').date(1_790_985_600)).toBe('3. Oktober 2026')
 })
 
-test('counts by the rules of the language, and uses `other` for a missing form', () => {
+test('counts follow the rules of the language, and use `other` for a missing form', () => {
   const text = { one: 'one of {count}', other: '{count} of them' }
   const counts = [0, 1, 2].map((count) => [at('fr').counted(text, count), at('de').counted(text, count)])
   expect(counts).toEqual([

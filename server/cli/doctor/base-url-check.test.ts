@@ -31,13 +31,13 @@ describe('doctor', () => {
     ['https://mcp.example.com:8443', 'public-port warn'],
     ['https://mcp.example.com', 'public-port ok'],
     ['http://localhost:8787', undefined],
-  ])('looks at the port of %s, which hosted clients have to reach', async (base, expected) => {
+  ])('doctor names the port of %s, which hosted clients have to reach', async (base, expected) => {
     const facts = { ...(await through(refused)), config: configSample({ baseUrl: base }) }
     const found = findingsOf(baseUrlChecks, facts).find(({ name }) => name === 'public-port')
     expect(found && `${found.name} ${found.state}`).toBe(expected)
   })
 
-  it('passes a BASE_URL at which this server answers', async () => {
+  it('doctor passes a BASE_URL at which this server answers', async () => {
     const findings = findingsOf(baseUrlChecks, await through((_, pass) => pass()))
     expect(findings.map(({ name, state }) => `${name} ${state}`)).toEqual(['base-url ok', 'challenge ok'])
   })
@@ -46,20 +46,23 @@ describe('doctor', () => {
     [true, 'fail'],
     [false, 'warn'],
     [undefined, 'warn'],
-  ])('reports a BASE_URL without an answer, while a server runs (%s), as %s', async (isRunning, state) => {
-    expect(failed(findingsOf(baseUrlChecks, { ...(await through(refused)), isRunning }))).toEqual([
-      `base-url ${state}`,
-    ])
-  })
+  ])(
+    'doctor reports a BASE_URL without an answer, while a server runs (%s), as %s',
+    async (isRunning, state) => {
+      expect(failed(findingsOf(baseUrlChecks, { ...(await through(refused)), isRunning }))).toEqual([
+        `base-url ${state}`,
+      ])
+    },
+  )
 
-  it('fails a BASE_URL at which another program answers', async () => {
+  it('doctor fails a BASE_URL at which another program answers', async () => {
     const page = await through(() => new Response('<html>', { status: 200 }))
     expect(failed(findingsOf(baseUrlChecks, page))).toEqual(['base-url fail'])
     const missing = await through(() => Response.json({ error: 'not found' }, { status: 404 }))
     expect(findingsOf(baseUrlChecks, missing)[0]?.message).toContain('answers 404')
   })
 
-  it('fails a BASE_URL at which a server with another BASE_URL answers', async () => {
+  it('doctor fails a BASE_URL at which a server with another BASE_URL answers', async () => {
     const other = await through(() => Response.json({ issuer: 'http://localhost:8787' }))
     const findings = findingsOf(baseUrlChecks, other)
     expect(failed(findings)).toEqual(['base-url fail'])
@@ -82,7 +85,7 @@ describe('doctor', () => {
       refuses(302, ({ method }) => method === 'POST'),
       'challenge fail',
     ],
-  ])('reports a proxy that %s', async (_, proxy, name) => {
+  ])('doctor reports a proxy that %s', async (_, proxy, name) => {
     expect(failed(findingsOf(baseUrlChecks, await through(proxy)))).toEqual([name])
   })
 })

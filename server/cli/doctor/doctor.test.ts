@@ -82,7 +82,7 @@ async function* twoEvents(): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode('data: 2\n\n')
 }
 
-it('reports a sound configuration in a fixed order, with notes on what no program can see', async () => {
+it('doctor reports a sound configuration in a fixed order, with notes on facts that no program can see', async () => {
   const { code, ok, checks, text } = await examine(supabase, project)
   expect(checks.map(({ name, state }) => `${state} ${name}`)).toEqual([
     'ok configuration',
@@ -111,7 +111,7 @@ it('reports a sound configuration in a fixed order, with notes on what no progra
   expect(text).toContain('\n16 ok, 3 notes to check yourself, 2 warnings, 0 failed.')
 })
 
-it('goes on after a failed check, and ends with the next step', async () => {
+it('doctor goes on after a failed check, and ends with the next step', async () => {
   const { code, ok, checks, text } = await examine({ ...supabase, SECRET_KEYS: 'file:/none' })
   const failed = checks.filter(({ state }) => state === 'fail')
   expect(failed.map(({ name }) => name)).toEqual(['key-ring', 'provider'])
@@ -121,7 +121,7 @@ it('goes on after a failed check, and ends with the next step', async () => {
   expect(text.trim().split('\n').at(-1)).toContain('run doctor again')
 })
 
-it('prints one line for each check, with its fix below', async () => {
+it('doctor prints one line for each check, with its fix below', async () => {
   // Text and checks are of two runs, and others write to the disk between them.
   const steady = (said: string): string => said.replace(/\d+ [GM]B free/, 'some free')
   const { text, checks } = await examine(supabase, project)
@@ -132,12 +132,12 @@ it('prints one line for each check, with its fix below', async () => {
   }
 })
 
-it('changes nothing', async () => {
+it('doctor changes nothing', async () => {
   await examine({})
   expect(readdirSync(folder)).toEqual([])
 })
 
-it('reports every fault of the configuration, and where settings came from', async () => {
+it('doctor reports every fault of the configuration, and where settings came from', async () => {
   const { code, checks, settings } = await examine({ LISTEN: 'nowhere', LOG: 'verbose' })
   expect(code).toBe(exitCode.failed)
   const faults = checks.filter(({ name }) => name === 'configuration')
@@ -154,7 +154,7 @@ it('reports every fault of the configuration, and where settings came from', asy
   expect(settings).not.toHaveProperty('baseUrl')
 })
 
-it('prints no secret, whatever is wrong', async () => {
+it('doctor prints no secret, whatever the fault', async () => {
   writeFileSync(join(folder, 'ring'), 'a:bWF0ZXJpYWwtdGhhdC1pcy1zZWNyZXQ', { mode: 0o600 })
   const secrets = {
     PROVIDER_KEY: 'sb_publishable_material',
@@ -167,7 +167,7 @@ it('prints no secret, whatever is wrong', async () => {
   expect(text + JSON.stringify(checks)).not.toMatch(/material|bWF0ZXJpYWw/)
 })
 
-it('asks the running server about the embedded provider', async () => {
+it('doctor asks the running server about the embedded provider', async () => {
   const sleep = (ms: number): Promise<void> => delay(ms)
   const server = await startDrawbridge({}, { ...createFakeRuntime(), sleep })
   const fetch = (request: Request): Promise<Response> =>

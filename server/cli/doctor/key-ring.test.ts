@@ -21,7 +21,7 @@ const check = (generated = false): { kids: readonly string[]; findings: Finding[
 }
 
 describe('doctor, on the key ring', () => {
-  it('says which key of a setting encrypts', () => {
+  it('doctor says which key of a setting encrypts', () => {
     const keys = ['a', 'b', 'c'].map((kid) => ({ kid, key: new Uint8Array(32) }))
     expect(readKeySource({ kind: 'ring', keys })).toEqual({
       kids: ['a', 'b', 'c'],
@@ -30,11 +30,11 @@ describe('doctor, on the key ring', () => {
     })
   })
 
-  it('says that the key of a store in memory is lost with it', () => {
+  it('doctor says that the key of a store in memory is lost with it', () => {
     expect(findingsOf(keyChecks, readKeySource({ kind: 'memory' }))).toMatchObject([{ state: 'ok' }])
   })
 
-  it.each(['\n', ','])('reads a file with keys separated by %j', (separator) => {
+  it.each(['\n', ','])('doctor reads a key file with keys separated by %j', (separator) => {
     writeFileSync(path, [entry('a'), entry('b')].join(separator), { mode: 0o600 })
     const { findings, kids } = check()
     expect(findings.map(({ state }) => state)).toEqual(['ok'])
@@ -48,14 +48,14 @@ describe('doctor, on the key ring', () => {
     [0o604, ['key-file-mode']],
     [0o644, ['key-file-mode']],
     [0o602, ['key-file-mode']],
-  ])('of a file with the mode %o fails: %j', (mode, failed) => {
+  ])('doctor reports a key file with the mode %o as failed: %j', (mode, failed) => {
     writeFileSync(path, entry('a'))
     chmodSync(path, mode)
     const { findings } = check()
     expect(findings.filter(({ state }) => state === 'fail').map(({ name }) => name)).toEqual(failed)
   })
 
-  it('says that the server creates a missing file', () => {
+  it('doctor says that the server creates a missing key file', () => {
     expect(check(true).findings[0]).toMatchObject({
       state: 'ok',
       message: expect.stringContaining('first start'),

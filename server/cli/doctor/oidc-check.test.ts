@@ -57,18 +57,18 @@ it('doctor requests the discovery document below the issuer, and the keys that i
 })
 
 describe('doctor, on the discovery document', () => {
-  it('passes the expected issuer', () => {
+  it('doctor passes a discovery document with the expected issuer', () => {
     expect(states(findingsOf(oidcChecks, facts()))).toMatchObject({ provider: 'ok', issuer: 'ok' })
   })
 
-  it('fails an issuer that differs in a slash, with the spelling to set', () => {
+  it('doctor fails an issuer that differs in a slash, with the spelling to set', () => {
     const findings = findingsOf(oidcChecks, facts({ issuer: `${issuer}/` }))
     expect(states(findings)).toMatchObject({ provider: 'ok', issuer: 'fail' })
     expect(findings[1]?.fix).toContain(`DRAWBRIDGE_PROVIDER_URL=${issuer}/ `)
   })
 
   it.each(['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri'])(
-    'fails a document without %s',
+    'doctor fails a discovery document without %s',
     (member) => {
       const findings = findingsOf(oidcChecks, facts({ [member]: undefined }))
       expect(states(findings)).toMatchObject({ provider: 'fail' })
@@ -77,7 +77,7 @@ describe('doctor, on the discovery document', () => {
     },
   )
 
-  it('fails another page, and a missing document', () => {
+  it('doctor fails another page as discovery document, and a missing document', () => {
     const page: OidcFacts = {
       config,
       discovery: { kind: 'answered', status: 404, headers: new Headers(), text: '', json: undefined },
@@ -111,18 +111,18 @@ describe('doctor, on the features of a provider', () => {
     ['sessions can be revoked', {}, 'sign-out', 'ok'],
     ['it tells who signs out', { backchannel_logout_supported: true }, 'backchannel-logout', 'ok'],
     ['sessions cannot be revoked', { revocation_endpoint: undefined }, 'sign-out', 'warn'],
-  ])('reports: %s', (_, changes, name, state) => {
+  ])('doctor reports a feature of the provider: %s', (_, changes, name, state) => {
     expect(states(findingsOf(oidcChecks, facts(changes)))[name]).toBe(state)
   })
 
-  it('notes that a replaced session stays, if one is shared and the provider can revoke', () => {
+  it('doctor notes that a replaced session stays, if one is shared and the provider can revoke', () => {
     const one = { ...config, providerSessions: 'one' as const }
     const found = findingsOf(oidcChecks, { ...facts(), config: one }).find(({ name }) => name === 'sign-out')
     expect(found?.message).toContain('stays open at the provider')
     expect(found?.fix).toContain('Remove the setting')
   })
 
-  it('does not miss offline_access if it is not requested', () => {
+  it('doctor does not miss offline_access if it is not requested', () => {
     const google = { ...config, providerScope: 'openid email' }
     const findings = findingsOf(oidcChecks, {
       ...facts({ scopes_supported: ['openid', 'email'] }),
@@ -147,7 +147,7 @@ describe('doctor, on whether a sign-in can work', () => {
     ],
     ['has no authorization code flow', { response_types_supported: ['id_token'] }, /authorization code flow/],
     ['signs with HS256 alone', { id_token_signing_alg_values_supported: ['HS256'] }, /only with HS256/],
-  ])('fails a provider that %s, and says what to change', (_what, changes, message) => {
+  ])('doctor fails a provider that %s, and says what to change', (_what, changes, message) => {
     const finding = findingsOf(oidcChecks, { ...facts(changes), config: secret }).find(
       ({ name }) => name === 'sign-in',
     )
@@ -169,12 +169,12 @@ describe('doctor, on whether a sign-in can work', () => {
         id_token_signing_alg_values_supported: ['HS256', 'EdDSA'],
       },
     ],
-  ])('passes a provider that %s', (_what, changes) => {
+  ])('doctor passes a provider that %s', (_what, changes) => {
     const findings = findingsOf(oidcChecks, { ...facts(changes), config: secret })
     expect(states(findings)).not.toHaveProperty('sign-in')
   })
 
-  it('passes a provider without client secrets for a public client', () => {
+  it('doctor passes a provider without client secrets for a public client', () => {
     const changes = { token_endpoint_auth_methods_supported: ['private_key_jwt'] }
     expect(states(findingsOf(oidcChecks, facts(changes)))).not.toHaveProperty('sign-in')
   })

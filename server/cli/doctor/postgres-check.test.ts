@@ -17,7 +17,7 @@ function states(findings: readonly Finding[]): Record<string, string> {
 }
 
 describe('doctor, on Postgres', () => {
-  it('leaves a database without our schema unchanged', async () => {
+  it('doctor leaves a database without our schema unchanged', async () => {
     const url = await server.createDatabase()
     const { findings, isRunning } = await checkStore(
       { store: { kind: 'postgres', url }, providerIssuer: 'https://provider' },
@@ -34,7 +34,7 @@ describe('doctor, on Postgres', () => {
     ])
   })
 
-  it('names the keys that a database needs', async () => {
+  it('doctor names the keys that a database needs', async () => {
     const url = await server.createDatabase()
     const store = openPostgresStore(url)
     const sample = grantSample('a')
@@ -47,7 +47,7 @@ describe('doctor, on Postgres', () => {
     expect(states(findings)).toMatchObject({ 'store-schema': 'ok', 'sealing-keys': 'fail' })
   })
 
-  it('fails an unusable database without printing the password', async () => {
+  it('doctor fails an unusable database without printing the password', async () => {
     for (const url of [
       server.url('nothing'),
       server.url('postgres').replace(/:\d+\//, ':1/'),
@@ -62,7 +62,7 @@ describe('doctor, on Postgres', () => {
     }
   })
 
-  it('fails a database of another encoding, and one written by a newer version', async () => {
+  it('doctor fails a database of another encoding, and one written by a newer version', async () => {
     const newer = await server.createDatabase()
     await server.query(
       newer,
@@ -88,7 +88,7 @@ describe('doctor, on Postgres', () => {
     }
   })
 
-  it('reads the settings of the database', async () => {
+  it('doctor reads the settings of the database', async () => {
     const facts = await askPostgres(server.url('postgres'))
     expect(facts).toMatchObject({ synchronousCommit: 'on', isStandby: false, schema: 0 })
   })

@@ -34,17 +34,17 @@ describe('doctor, on the clock', () => {
     [-300, 'warn', /300 s ahead of/],
     [301, 'fail', /301 s behind/],
     [-4000, 'fail', /expired or not yet valid/],
-  ])('reports a difference of %i s as %s', (offset, state, message) => {
+  ])('doctor reports a clock difference of %i s as %s', (offset, state, message) => {
     const [finding] = checkClock([answeredAt(now + offset)])
     expect(finding?.state).toBe(state)
     expect(finding?.message).toMatch(message)
   })
 
-  it('adds the age of a cached response', () => {
+  it('doctor adds the age of a cached response to its date', () => {
     expect(checkClock([answeredAt(now - 600, { age: '600' })])[0]?.state).toBe('ok')
   })
 
-  it('uses the first response with a date, and says nothing without one', () => {
+  it('doctor reads the clock of the first response with a date, and says nothing without one', () => {
     const without = answer(200)
     expect(checkClock([nowhere, without, answeredAt(now - 3600)])[0]?.state).toBe('fail')
     expect(checkClock([nowhere, without])).toEqual([])

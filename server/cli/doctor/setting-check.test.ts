@@ -21,7 +21,7 @@ const use = (
   )
 
 describe('doctor, on the configuration', () => {
-  it('reports each fault as a finding of its own', () => {
+  it('doctor reports each fault of the configuration as a finding of its own', () => {
     const findings = findingsOf(settingChecks, { problems: ['LISTEN: bad.', 'STORE: bad.'], given: [] })
     expect(findings.map(({ state, message }) => `${state} ${message}`)).toEqual([
       'fail LISTEN: bad.',
@@ -32,7 +32,7 @@ describe('doctor, on the configuration', () => {
   it.each([
     [[], 'Every setting has its default.'],
     [['--store', 'DRAWBRIDGE_A'], '--store, DRAWBRIDGE_A; all others have their defaults.'],
-  ])('says of the given settings %j: %s', (given, message) => {
+  ])('doctor says of the given settings %j: %s', (given, message) => {
     expect(findingsOf(settingChecks, { problems: [], given })).toEqual([
       { name: 'configuration', state: 'ok', message },
     ])
@@ -43,7 +43,7 @@ describe('doctor, on how clients reach the server', () => {
   it.each([
     [599, 'warn'],
     [600, undefined],
-  ])('reports access tokens of %i s as %s', (accessTokenTtl, state) => {
+  ])('doctor reports access tokens of %i s as %s', (accessTokenTtl, state) => {
     expect(reach('token-life', { accessTokenTtl })?.state).toBe(state)
   })
 
@@ -51,7 +51,7 @@ describe('doctor, on how clients reach the server', () => {
     ['http://localhost:8787', [], 'ok'],
     ['https://mcp.example.com', [], 'warn'],
     ['https://mcp.example.com', ['10.0.0.0/8'], 'ok'],
-  ])('reports %s behind %j as %s', (baseUrl, trustedProxies, state) => {
+  ])('doctor reports %s behind %j as %s', (baseUrl, trustedProxies, state) => {
     expect(reach('trusted-proxies', { baseUrl, trustedProxies })?.state).toBe(state)
   })
 
@@ -60,7 +60,7 @@ describe('doctor, on how clients reach the server', () => {
     ['http://localhost:8787', '0.0.0.0', 'warn'],
     ['https://mcp.example.com', '127.0.0.1', 'ok'],
     ['https://mcp.example.com', '0.0.0.0', 'ok'],
-  ])('reports %s on %s as %s', (baseUrl, host, state) => {
+  ])('doctor reports %s on %s as %s', (baseUrl, host, state) => {
     expect(reach('transport', { baseUrl, listen: { host, port: 8787 } })?.state).toBe(state)
   })
 })
@@ -81,7 +81,7 @@ describe('doctor, on who may sign in', () => {
     ['https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0', true],
     ['https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0', false],
     ['https://id.example.com', false],
-  ])('without access rules at %s warns that anyone may sign in: %s', (providerIssuer, warns) => {
+  ])('doctor without access rules at %s warns that anyone may sign in: %s', (providerIssuer, warns) => {
     const config = configSample({ provider: 'oidc', providerIssuer })
     expect(use('access', config)?.state).toEqual(warns ? 'warn' : undefined)
     expect(use('access', { ...config, provider: 'supabase' })).toBe(undefined)
@@ -91,12 +91,15 @@ describe('doctor, on who may sign in', () => {
     ['allow', false, 'warn'],
     ['allow', true, undefined],
     ['deny', false, undefined],
-  ] as const)('a rule that would %s by email, confirmed %s', (effect, confirmsEmail, state) => {
-    const access = join(temporaryFolder(), 'access.json')
-    const rules = [{ [effect]: { email: ['*@example.com'] } }, { allow: {} }]
-    writeFileSync(access, JSON.stringify({ rules }))
-    const config = configSample({ provider: 'supabase', access })
-    expect(use('access', config, { confirmsEmail })?.state).toBe(state)
-    expect(use('access', config)).toBe(undefined)
-  })
+  ] as const)(
+    'doctor reports a rule that would %s by email, confirmed %s',
+    (effect, confirmsEmail, state) => {
+      const access = join(temporaryFolder(), 'access.json')
+      const rules = [{ [effect]: { email: ['*@example.com'] } }, { allow: {} }]
+      writeFileSync(access, JSON.stringify({ rules }))
+      const config = configSample({ provider: 'supabase', access })
+      expect(use('access', config, { confirmsEmail })?.state).toBe(state)
+      expect(use('access', config)).toBe(undefined)
+    },
+  )
 })

@@ -30,7 +30,7 @@ async function states(): Promise<Record<string, string>> {
 }
 
 describe('doctor, on a SQLite file', () => {
-  it('does not create a missing one', () => {
+  it('doctor does not create a missing SQLite file', () => {
     path = join(folder, 'not', 'yet', 'server.db')
     const report = readSqlite(path)
     expect(report).toMatchObject({ isRunning: false, schema: undefined })
@@ -41,7 +41,7 @@ describe('doctor, on a SQLite file', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('passes one that no server uses, and leaves it unchanged', async () => {
+  it('doctor passes a SQLite file that no server uses, and leaves it unchanged', async () => {
     await openSqliteStore(path).close()
     const before = readdirSync(folder)
     const report = readSqlite(path)
@@ -56,7 +56,7 @@ describe('doctor, on a SQLite file', () => {
     expect(readdirSync(folder)).toEqual(before)
   })
 
-  it('passes one that a server uses, and says so', async () => {
+  it('doctor passes a SQLite file that a server uses, and says so', async () => {
     const store = openSqliteStore(path)
     const report = readSqlite(path)
     expect(report).toMatchObject({ isRunning: true, schema: sqliteMigrations.length })
@@ -65,7 +65,7 @@ describe('doctor, on a SQLite file', () => {
     expect(readSqlite(path).isRunning).toBe(false)
   })
 
-  it('reports connections of another provider, unless they have ended', async () => {
+  it('doctor reports connections of another provider in a SQLite file, unless they have ended', async () => {
     const store = openSqliteStore(path)
     await addSealedGrant(store, sealerSample('a'), 'ada')
     const found = async (providerIssuer: string, now = start) => {
@@ -86,7 +86,7 @@ describe('doctor, on a SQLite file', () => {
   it.each([
     ['older', sqliteMigrations.length - 1, { 'store-schema': 'ok' }],
     ['newer', sqliteMigrations.length + 1, { store: 'fail' }],
-  ])('reads no further in one of an %s version', async (_, version, state) => {
+  ])('doctor reads no further in a SQLite file of an %s version', async (_, version, state) => {
     await openSqliteStore(path).close()
     const database = new DatabaseSync(path)
     database.exec(`PRAGMA user_version = ${version}`)
@@ -96,7 +96,7 @@ describe('doctor, on a SQLite file', () => {
     expect(found).toMatchObject(state)
   })
 
-  it('warns about one that every user can read', async () => {
+  it('doctor warns about a SQLite file that every user can read', async () => {
     await openSqliteStore(path).close()
     chmodSync(path, 0o644)
     expect((await states())['store-mode']).toBe('warn')

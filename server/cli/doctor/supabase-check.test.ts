@@ -37,7 +37,7 @@ afterEach(() => {
 })
 
 describe('doctor, on a project that answers', () => {
-  it('passes its API, sign-in methods and keys', async () => {
+  it("doctor passes a Supabase project's API, sign-in methods and keys", async () => {
     provider = startProvider()
     const { fetch, runtime } = provider
     const capabilities = await openProvider(config, { ...runtime, fetch }).capabilities()
@@ -58,7 +58,7 @@ describe('doctor, on a project that answers', () => {
     ])
   })
 
-  it('sends it the API key, and no other secret', async () => {
+  it('doctor sends a Supabase project the API key, and no other secret', async () => {
     const seen: string[] = []
     const fetch = async (request: Request): Promise<Response> => {
       seen.push(`${request.method} ${new URL(request.url).pathname} ${request.headers.get('apikey')}`)
@@ -89,7 +89,7 @@ describe('doctor, on the auth API', () => {
     ['is another site', answer(200), 'fail', /No auth API at .* 200 without JSON/, /\/auth\/v1/],
     ['is the project without its path', answer(404, {}), 'fail', /No auth API at .* 404\./, /\/auth\/v1/],
     ['is in trouble', answer(503), 'fail', /is failing \(503\)/, /status page of the provider/],
-  ])('reports one that %s', (_, settings, state, message, fix) => {
+  ])('doctor reports an auth API that %s', (_, settings, state, message, fix) => {
     const finding = find('provider', { ...sound, settings })
     expect(finding).toMatchObject({ name: 'provider', state })
     expect(finding?.message).toMatch(message)
@@ -99,14 +99,14 @@ describe('doctor, on the auth API', () => {
   it.each([
     ['500', answer(500)],
     ['nothing listens there', nowhere],
-  ])('fails one whose database does not answer: %s', (reason, database) => {
+  ])('doctor fails an auth API whose database does not answer: %s', (reason, database) => {
     expect(find('provider', { ...sound, database })).toMatchObject({
       state: 'fail',
       message: `${AUTH} answers, but sign-ins and refreshes fail: ${reason}.`,
     })
   })
 
-  it('fails one that requires an API key if none is set', () => {
+  it('doctor fails an auth API that requires an API key if none is set', () => {
     const finding = find('provider', {
       ...sound,
       config: { ...config, providerKey: undefined },
@@ -116,7 +116,7 @@ describe('doctor, on the auth API', () => {
     expect(finding?.fix).toMatch(/^Set DRAWBRIDGE_PROVIDER_KEY/)
   })
 
-  it('warns that the embedded provider runs only inside the server', () => {
+  it('doctor warns that the embedded provider runs only inside the server', () => {
     const finding = find('provider', {
       ...sound,
       config: { ...config, provider: 'embedded' },
@@ -138,27 +138,27 @@ describe('doctor, on the sign-in methods', () => {
       }),
     })
 
-  it('fails a configured one that is turned off at the provider', () => {
+  it('doctor fails a configured sign-in method that is turned off at the provider', () => {
     expect(check({ email: true, google: false, github: true }, ['google', 'github'])).toMatchObject({
       state: 'fail',
       message: 'DRAWBRIDGE_SOCIAL names google, which is turned off at the provider.',
     })
   })
 
-  it('passes a configured one that the provider does not list', () => {
+  it('doctor passes a configured sign-in method that the provider does not list', () => {
     expect(check({ email: true }, ['custom:acme'])).toMatchObject({
       state: 'ok',
       message: 'The login page offers email and password, custom:acme.',
     })
   })
 
-  it('fails if there is none, and says how to offer an unlisted one', () => {
+  it('doctor fails if there is no sign-in method, and says how to offer an unlisted one', () => {
     const finding = check({ email: false, phone: true, web3: true, google: false })
     expect(finding?.state).toBe('fail')
     expect(finding?.fix).toContain('x or custom:NAME, set DRAWBRIDGE_SOCIAL=NAME')
   })
 
-  it('names them, with single sign-on', () => {
+  it('doctor names the sign-in methods, with single sign-on', () => {
     const capabilities = capabilitiesSample({ sso: true })
     expect(find('sign-in-methods', { ...sound, capabilities })?.message).toBe(
       'The login page offers email and password, Google, single sign-on (SAML).',
@@ -174,7 +174,7 @@ describe('doctor, on the sign-in methods', () => {
       needed: '{{ .Token }} and {{ .ConfirmationURL }}',
     },
   ] as const)(
-    'names what the mail template must contain for $emailSignIn',
+    'doctor names what the mail template must contain for $emailSignIn',
     ({ emailSignIn, offered, needed }) => {
       const facts = {
         ...sound,
@@ -191,7 +191,7 @@ describe('doctor, on the sign-in methods', () => {
     },
   )
 
-  it('does not judge them without a response', () => {
+  it('doctor does not judge the sign-in methods without a response', () => {
     expect(find('sign-in-methods', { ...sound, settings: nowhere })).toBe(undefined)
   })
 })
@@ -200,19 +200,19 @@ describe('doctor, on the issuer', () => {
   const judge = (facts: SupabaseFacts): Finding | undefined => find('issuer', facts)
   const check = (...discovery: Visit[]): Finding | undefined => judge({ ...sound, discovery })
 
-  it('compares a published one exactly', () => {
+  it('doctor compares a published issuer exactly', () => {
     expect(check(answer(200, { issuer: AUTH }))?.state).toBe('ok')
     const finding = check(answer(404), answer(200, { issuer: `${AUTH}/` }))
     expect(finding).toMatchObject({ state: 'fail', fix: `Set DRAWBRIDGE_PROVIDER_ISSUER=${AUTH}/` })
   })
 
-  it('says to set an empty one at the provider, not at this server', () => {
+  it('doctor says to set an empty issuer at the provider, not at this server', () => {
     const finding = check(answer(200, { issuer: '' }), answer(404))
     expect(finding).toMatchObject({ state: 'fail', fix: `Set GOTRUE_JWT_ISSUER=${AUTH} at the provider.` })
   })
 
   it.each([[nowhere], [answer(404)], [answer(200, { issuer: 5 })]])(
-    'that is not published is to be compared by hand',
+    'doctor says to compare an unpublished issuer by hand',
     (found) => {
       const finding = check(found, found)
       expect(finding?.state).toBe('warn')
@@ -220,13 +220,13 @@ describe('doctor, on the issuer', () => {
     },
   )
 
-  it("knows the embedded provider's", () => {
+  it("doctor knows the embedded provider's issuer", () => {
     const embedded = { ...sound, config: { ...config, provider: 'embedded' as const } }
     expect(judge(embedded)?.state).toBe('ok')
     expect(judge({ ...embedded, settings: nowhere, discovery: [nowhere, nowhere] })?.state).toBe('ok')
   })
 
-  it('does not judge it if the provider does not answer', () => {
+  it('doctor does not judge the issuer if the provider does not answer', () => {
     expect(judge({ ...sound, settings: nowhere, discovery: [nowhere, nowhere] })).toBe(undefined)
   })
 })

@@ -20,11 +20,11 @@ describe('doctor, on whether the cookie reaches the server', () => {
     ['https://example.com', 'https://example.com/mcp-server'],
     ['http://localhost:3000', 'http://localhost:8787'],
     ['http://127.0.0.1:3000', 'http://127.0.0.1:8787'],
-  ])('passes %s and %s, which are one host', (app, server) => {
+  ])('doctor passes the cookie for %s and %s, which are one host', (app, server) => {
     expect(reach(app, server).state).toBe('ok')
   })
 
-  it('notes that two hosts below one domain need a cookie for it', () => {
+  it('doctor notes that two hosts below one domain need a cookie for it', () => {
     const finding = reach('https://app.example.com', 'https://mcp.example.com')
     expect(finding).toMatchObject({ state: 'note' })
     expect(finding.fix).toContain('domain:')
@@ -36,7 +36,7 @@ describe('doctor, on whether the cookie reaches the server', () => {
     ['https://10.0.0.1', 'https://11.0.0.1', undefined],
     ['http://[::1]:3000', 'http://localhost:8787', undefined],
     ['https://app.example.com', 'https://mcp.example.com', '__Host-session'],
-  ])('warns about %s and %s without a common domain for the cookie %s', (app, server, cookie) => {
+  ])('doctor warns about %s and %s without a common domain for the cookie %s', (app, server, cookie) => {
     const finding = reach(app, server, cookie)
     expect(finding.state).toBe('warn')
     expect(finding.fix).not.toContain('domain:')
@@ -53,13 +53,13 @@ describe('doctor, on the name of the cookie', () => {
       /right if the web app calls the provider auth\.example\.com/,
     ],
     ['https://abc.supabase.co/auth/v1', 'session', 'warn', /call it sb-abc-auth-token/],
-  ])('of %s compares %s: %s', (providerUrl, cookieName, state, message) => {
+  ])("doctor compares the cookie's name of %s with %s: %s", (providerUrl, cookieName, state, message) => {
     const finding = find('cookie-name', configSample({ provider: 'supabase', providerUrl, cookieName }))
     expect(finding.state).toBe(state)
     expect(finding.message).toMatch(message)
   })
 
-  it("is certain of the embedded provider's", () => {
+  it("doctor is certain of the embedded provider's cookie name", () => {
     expect(find('cookie-name', configSample()).message).toBe(
       'The expected session cookie is sb-localhost-auth-token.',
     )

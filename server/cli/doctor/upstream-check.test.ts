@@ -39,14 +39,14 @@ const listsTools = (request: IncomingMessage, response: ServerResponse): void =>
 }
 
 describe('doctor, on an HTTP upstream', () => {
-  it('passes one that refuses unauthenticated clients', async () => {
+  it('doctor passes an HTTP upstream that refuses unauthenticated clients', async () => {
     expect(await summary(await upstream((_, response) => response.writeHead(401).end()))).toEqual([
       'upstream ok',
       'upstream-public ok',
     ])
   })
 
-  it('reports one that lists its tools without an assertion: a warning on this machine, a failure elsewhere', async () => {
+  it('doctor reports an HTTP upstream that lists its tools without an assertion: a warning on this machine, a failure elsewhere', async () => {
     const given = await upstream(listsTools)
     expect(await summary(given)).toEqual(['upstream ok', 'upstream-public warn'])
     const { port } = new URL(given.url)
@@ -60,7 +60,7 @@ describe('doctor, on an HTTP upstream', () => {
     ])
   })
 
-  it('requires one with public tools to accept unauthenticated clients', async () => {
+  it('doctor requires an HTTP upstream with public tools to accept unauthenticated clients', async () => {
     const policy = { allow: ['*'], deny: [], publicTools: new Set(['hours']), scopes: [] }
     const closed = await upstream((_, response) => response.writeHead(401).end())
     const [, finding] = await checkUpstream({ ...closed, policy }, systemRuntime, undefined)
@@ -76,12 +76,12 @@ describe('doctor, on an HTTP upstream', () => {
     ])
   })
 
-  it('warns about one that learns who calls from headers alone', async () => {
+  it('doctor warns about an HTTP upstream that learns who calls from headers alone', async () => {
     const given = await upstream((_, response) => response.writeHead(401).end())
     expect(await summary({ ...given, identity: ['headers'] })).toContain('upstream-identity warn')
   })
 
-  it('fails one that does not answer', async () => {
+  it('doctor fails an HTTP upstream that does not answer', async () => {
     const given = await upstream(listsTools)
     server?.close()
     const [finding] = await checkUpstream(given, systemRuntime, undefined)

@@ -5,18 +5,18 @@ const url = 'https://provider.example/settings'
 
 const answering = (answer: Response) => ({ fetch: async () => answer })
 
-it('returns status, headers and a JSON object', async () => {
+it('a visit returns status, headers and a JSON object', async () => {
   const runtime = answering(Response.json({ a: 1 }, { status: 401, headers: { date: 'now' } }))
   const found = await visit(url, runtime)
   expect(found).toMatchObject({ kind: 'answered', status: 401, json: { a: 1 } })
   expect(found.kind === 'answered' && found.headers.get('date')).toBe('now')
 })
 
-it.each(['', '<html>', '[1]', 'null'])('returns no JSON object for the body %j', async (body) => {
+it.each(['', '<html>', '[1]', 'null'])('a visit returns no JSON object for the body %j', async (body) => {
   expect(await visit(url, answering(new Response(body)))).toMatchObject({ status: 200, json: undefined })
 })
 
-it('sends method, headers and body, and follows no redirect', async () => {
+it('a visit sends method, headers and body, and follows no redirect', async () => {
   let seen: Request | undefined
   const fetch = async (request: Request): Promise<Response> => {
     seen = request
@@ -36,12 +36,12 @@ it.each([
   [failed('EWHATEVER'), 'EWHATEVER'],
   [failed(), 'the request failed'],
   [new DOMException('timed out', 'TimeoutError'), 'no answer within 5 seconds'],
-])('describes the failure %s without its text: %s', async (thrown, reason) => {
+])('a visit describes the failure %s without its text: %s', async (thrown, reason) => {
   const found = await visit(url, { fetch: () => Promise.reject(thrown) })
   expect(found).toEqual({ kind: 'unreachable', reason })
 })
 
-it('treats a response that breaks off as a failure', async () => {
+it('a visit treats a response that breaks off as a failure', async () => {
   const body = new ReadableStream({
     pull: (controller) => controller.error(Object.assign(new Error(), { code: 'ECONNRESET' })),
   })

@@ -84,7 +84,7 @@ describe('OpenTelemetry', () => {
     ['the message', undefined, 'b', 'b', []],
     ['both, which are the same', 'a', 'a', 'a', []],
     ['both, of which the message counts and the other is linked', 'a', 'b', 'b', ['a']],
-  ])('takes the parent from %s', async (_, header, meta, expected, links) => {
+  ])('a trace takes the parent from %s', async (_, header, meta, expected, links) => {
     const served = await serve(
       call('t', meta === undefined ? undefined : { traceparent: parent(meta), k: 1 }),
       {
@@ -101,7 +101,7 @@ describe('OpenTelemetry', () => {
     })
   })
 
-  it('gives a caller without a credential a trace of its own, linked to the one that it names, sampled or not', async () => {
+  it('a caller without a credential gets a trace of its own, linked to the one that it names, sampled or not', async () => {
     const served = await serve(call('t', { traceparent: parent('b', '00') }), {
       sub: null,
       headers: { traceparent: parent('a') },
@@ -114,7 +114,7 @@ describe('OpenTelemetry', () => {
     })
   })
 
-  it('gives a request that is refused unread a trace of its own, linked to the one that it names', async () => {
+  it('a request that is refused unread gets a trace of its own, linked to the one that it names', async () => {
     const request = new Request('https://mcp.example.com/mcp', {
       method: 'POST',
       headers: { traceparent: parent('c', '00') },
@@ -138,7 +138,7 @@ describe('OpenTelemetry', () => {
       { 'mcp.method.name': '_OTHER' },
     ]),
     [[call('first'), call('second')], 'tools/call first', {}],
-  ] as [object, string, object][])('names the span of %j', async (message, name, attributes) => {
+  ] as [object, string, object][])('the span of %j has its name', async (message, name, attributes) => {
     await serve(message, { headers: { traceparent: parent('a') } })
     const span = await spanOf(server)
     expect(span.name).toBe(name)
@@ -156,7 +156,7 @@ describe('OpenTelemetry', () => {
       { during: ({ report }) => report('tool_called', { tool: 't', outcome: 'tool_error' }) },
       'tool_error',
     ],
-  ])('says of %s whether it is an error', async (_, serving, type) => {
+  ])('the span of %s says whether it is an error', async (_, serving, type) => {
     await serve(call('t'), { headers: { traceparent: parent('a') }, ...serving })
     expect((await spanOf(server)).attributes['error.type']).toBe(type)
   })
@@ -194,15 +194,18 @@ describe('OpenTelemetry', () => {
       'error.type',
       ['_OTHER'],
     ],
-  ])('has a bounded number of series for %s', async (_, made, label, values) => {
-    for (let n = 0; n < 200; n += 1) await serve(...made(n))
-    const seen = (): unknown[] =>
-      collector.points('mcp.server.operation.duration').map((point) => point[label])
-    await expect.poll(seen, { timeout: 20_000 }).toEqual(expect.arrayContaining(values))
-    expect(new Set(seen().filter((value) => /made.up|^70/.test(String(value)))).size).toBeLessThan(60)
-  })
+  ])(
+    'the metrics of OpenTelemetry have a bounded number of series for %s',
+    async (_, made, label, values) => {
+      for (let n = 0; n < 200; n += 1) await serve(...made(n))
+      const seen = (): unknown[] =>
+        collector.points('mcp.server.operation.duration').map((point) => point[label])
+      await expect.poll(seen, { timeout: 20_000 }).toEqual(expect.arrayContaining(values))
+      expect(new Set(seen().filter((value) => /made.up|^70/.test(String(value)))).size).toBeLessThan(60)
+    },
+  )
 
-  it('has the span of a subscription at once, not when its stream ends', async () => {
+  it('the span of a subscription ends at once, not with its stream', async () => {
     const stream = new Response('data: {}\n\n', { headers: { 'content-type': 'text/event-stream' } })
     await serve(
       { id: 1, method: 'subscriptions/listen' },
@@ -211,7 +214,7 @@ describe('OpenTelemetry', () => {
     expect((await spanOf(server)).name).toBe('subscriptions/listen')
   })
 
-  it('puts a line of the audit trail into the trace of its request while that is served, later into none', async () => {
+  it('a line of the audit trail is in the trace of its request while that is served, later in none', async () => {
     const id = String(lastId)
     const line = (tool: string): string =>
       JSON.stringify({ time: '2026-01-01T00:00:00Z', level: 30, event: 'tool_called', request_id: id, tool })
@@ -247,7 +250,7 @@ describe('OpenTelemetry', () => {
     expect((await spanOf(server)).name).toBe('tools/call t')
   })
 
-  it('has the requests to provider and app and the operations of the store below it', async () => {
+  it('a request has the requests to provider and app and the operations of the store below its span', async () => {
     const runtime = {
       ...createFakeRuntime(),
       fetch: async () => new Response('said', { status: 503 }),
@@ -269,7 +272,7 @@ describe('OpenTelemetry', () => {
     expect(JSON.stringify(below)).not.toContain('said')
   })
 
-  it('passes the context of a trace that is not sampled on, and sends nothing of it', async () => {
+  it('the context of a trace that is not sampled is passed on, and nothing of it is sent', async () => {
     const sent = { headers: {}, body: '{"id":1}', mayBeSilent: false }
     let passed = sent
     await serve(call('t'), {

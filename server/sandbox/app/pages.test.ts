@@ -30,12 +30,12 @@ const pages = {
 }
 
 describe.each(Object.entries(pages))('the %s page of the demo app', (_name, page) => {
-  it('shows hostile text as text', () => {
+  it('a page of the demo app shows hostile text as text', () => {
     expect(page).not.toContain('<script>alert')
     expect(page.match(/<\/textarea/g)?.length ?? 0).toBeLessThanOrEqual(1)
   })
 
-  it('sends its forms by POST to the app itself', () => {
+  it('a page of the demo app sends its forms by POST to the app itself', () => {
     for (const [form] of page.matchAll(/<form\b[^>]*>/g))
       expect(form).toMatch(/method="post" action="\/[a-z]/)
   })

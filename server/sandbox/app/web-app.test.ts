@@ -130,13 +130,16 @@ describe('a user of the demo app', () => {
     expect([...browser.cookies.keys()]).toEqual([])
   })
 
-  it.each(['   ', 'x'.repeat(2001)])('refuses the note %j, saying how long a note may be', async (text) => {
-    const { browser } = await signedUp()
-    const page = await browser.post('/notes', { text })
-    expect(page.status).toBe(422)
-    expect(page.text).toContain('A note has 1 to 2,000 characters.')
-    expect((await browser.get('/notes')).text).not.toContain('class="connection"')
-  })
+  it.each(['   ', 'x'.repeat(2001)])(
+    'the demo app refuses the note %j, saying how long a note may be',
+    async (text) => {
+      const { browser } = await signedUp()
+      const page = await browser.post('/notes', { text })
+      expect(page.status).toBe(422)
+      expect(page.text).toContain('A note has 1 to 2,000 characters.')
+      expect((await browser.get('/notes')).text).not.toContain('class="connection"')
+    },
+  )
 })
 
 describe.each(['en', 'de'] as const)('the demo app in %s', (language) => {
@@ -199,7 +202,7 @@ describe.each(['en', 'de'] as const)('the demo app in %s', (language) => {
       (browser) => browser.post('/sign-in', ADA, { origin: 'http://localhost:9999' }),
       { en: ['Refused'], de: ['Abgelehnt'] },
     ],
-  ])('shows %s in the language of the browser', async (_page, open, texts) => {
+  ])('the demo app shows %s in the language of the browser', async (_page, open, texts) => {
     const { text, headers } = await open(openSite().browser(language))
     expect(headers.get('content-language')).toBe(language)
     expect(text).toContain(`<html lang="${language}">`)
@@ -229,7 +232,7 @@ describe('the session cookie', () => {
   it.each<[string, (session: object) => string]>([
     ['JSON without base64', (session) => encodeURIComponent(JSON.stringify(session))],
     ['a session without a refresh token', (session) => base64({ ...session, refresh_token: undefined })],
-  ])('does not refresh a cookie that the app did not write: %s', async (_what, write) => {
+  ])('the demo app does not refresh a cookie that it did not write: %s', async (_what, write) => {
     const { browser, provider } = openSite()
     const session = await signUp(provider.services, ADA)
     provider.runtime.advance(3600)
@@ -240,7 +243,7 @@ describe('the session cookie', () => {
     expect(sessionsOfAda(provider)).toMatchObject([{ refreshCounter: 0 }])
   })
 
-  it('refreshes the session once when its token has expired', async () => {
+  it('the demo app refreshes the session once when its token has expired', async () => {
     const { browser, provider } = await signedUp()
     const before = browser.cookies.get(COOKIE)?.value
     await browser.get('/notes')
@@ -251,7 +254,7 @@ describe('the session cookie', () => {
     expect(sessionsOfAda(provider)).toMatchObject([{ refreshCounter: 1 }])
   })
 
-  it('drops the cookie of an ended session', async () => {
+  it('the demo app drops the cookie of an ended session', async () => {
     const { browser, provider } = await signedUp()
     for (const { id } of sessionsOfAda(provider)) provider.admin.endSession(id)
     await browser.get('/notes')
@@ -260,7 +263,7 @@ describe('the session cookie', () => {
   })
 
   it.each([0, 3600])(
-    'keeps the cookie while the provider fails, and shows no details, %i seconds on',
+    'the demo app keeps the cookie while the provider fails, and shows no details, %i seconds on',
     async (seconds) => {
       const { browser, provider } = await signedUp()
       provider.runtime.advance(seconds)
@@ -276,17 +279,20 @@ describe('the session cookie', () => {
     },
   )
 
-  it.each(['base64-!!', 'base64-e30', 'nonsense'])('drops the cookie if its value is %s', async (value) => {
-    const browser = openSite().browser()
-    keep(browser, COOKIE, value)
-    await browser.get('/notes')
-    expect(browser.url().pathname).toBe('/')
-    expect(browser.cookies.has(COOKIE)).toBe(false)
-  })
+  it.each(['base64-!!', 'base64-e30', 'nonsense'])(
+    'the demo app drops the cookie if its value is %s',
+    async (value) => {
+      const browser = openSite().browser()
+      keep(browser, COOKIE, value)
+      await browser.get('/notes')
+      expect(browser.url().pathname).toBe('/')
+      expect(browser.cookies.has(COOKIE)).toBe(false)
+    },
+  )
 })
 
 describe('a form', () => {
-  it('refuses forms of another origin', async () => {
+  it('the demo app refuses forms of another origin', async () => {
     const { browser } = await signedUp()
     const headers = { origin: 'http://localhost:9999', 'sec-fetch-site': 'same-site' }
     for (const path of ['/notes', '/notes/delete', '/sign-out', '/sign-in', '/sign-up', '/sign-in/google']) {
@@ -296,14 +302,14 @@ describe('a form', () => {
     expect((await browser.get('/notes')).text).not.toContain('forged')
   })
 
-  it('refuses forms of more than 64 KiB', async () => {
+  it('the demo app refuses forms of more than 64 KiB', async () => {
     const { browser } = await signedUp()
     expect((await browser.post('/notes', { text: 'x'.repeat(70_000) })).status).toBe(413)
   })
 })
 
 describe('the return from Google', () => {
-  it('refuses the return from Google in a browser that did not start it', async () => {
+  it('the demo app refuses the return from Google in a browser that did not start it', async () => {
     const { browser: open } = openSite()
     const attacker = open()
     const choose = await throughGoogle(attacker, 'Ada Example')
@@ -324,7 +330,7 @@ describe('the return from Google', () => {
     { query: 'error=access_denied&error_code=user_banned', alert: 'This account cannot sign in.' },
     { query: 'error=x&error_description=<script>', alert: 'The sign-in did not work. Try again.' },
     { query: '', alert: 'The sign-in did not work. Try again.' },
-  ])('explains the return from Google with "$query"', async ({ query, alert }) => {
+  ])('the demo app explains the return from Google with "$query"', async ({ query, alert }) => {
     const page = await openSite().browser().get(`/auth/callback?${query}`)
     expect(page.status).toBe(400)
     expect(alertOf(page)).toBe(alert)
@@ -371,7 +377,7 @@ describe('every page', () => {
     },
   )
 
-  it('redirects visitors who are not signed in to the first page', async () => {
+  it('the demo app redirects visitors who are not signed in to the first page', async () => {
     const browser = openSite().browser()
     await browser.get('/notes')
     expect(browser.url().pathname).toBe('/')
