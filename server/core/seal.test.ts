@@ -25,7 +25,7 @@ function damaged(text: string, index: number): string {
 }
 
 describe('createSealer', () => {
-  it('opens what it sealed, any text in any context', () => {
+  it('a sealer opens its own sealed texts: any text in any context', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (text, context) => {
         expect(sealer.open(sealer.seal(text, context), context)).toBe(text)
@@ -33,16 +33,16 @@ describe('createSealer', () => {
     )
   })
 
-  it('seals with the first key and names it', () => {
+  it('a sealer seals with the first key and names it', () => {
     expect(sealer.seal(plaintext, 'c')).toMatch(/^current\.[A-Za-z0-9_-]+$/)
   })
 
-  it('opens with every key of the ring', () => {
+  it('a sealer opens with every key of the ring', () => {
     const sealed = createSealer(fixedKeyRing([old]), randomBytes).seal(plaintext, 'c')
     expect(sealer.open(sealed, 'c')).toBe(plaintext)
   })
 
-  it('never makes the same text twice, and none holds the plaintext', () => {
+  it('a sealer never makes the same text twice, and none holds the plaintext', () => {
     const sealed = new Set(Array.from({ length: 100 }, () => sealer.seal(plaintext, 'c')))
     expect(sealed.size).toBe(100)
     for (const text of sealed) expect(Buffer.from(text.slice(8), 'base64url').includes('access')).toBe(false)
@@ -62,16 +62,16 @@ describe('createSealer', () => {
     ['no key name', sealed.slice('current'.length), 'row 1 version 1'],
     ['less than IV and tag', 'current.AAAA', 'row 1 version 1'],
     ['nothing', '', 'row 1 version 1'],
-  ])('does not open %s', (_what, text, context) => {
+  ])('a sealer does not open %s', (_what, text, context) => {
     expect(sealer.open(text, context)).toBeUndefined()
   })
 
-  it('does not open under another key of the same name', () => {
+  it('a sealer does not open under another key of the same name', () => {
     const replaced = createSealer(fixedKeyRing([keyOf('current', 3)]), randomBytes)
     expect(replaced.open(sealed, 'row 1 version 1')).toBeUndefined()
   })
 
-  it('refuses an empty ring', () => {
+  it('a sealer refuses an empty ring', () => {
     expect(() => fixedKeyRing([])).toThrow(TypeError)
     const emptied = createSealer({ keys: () => [], refresh: () => {} }, randomBytes)
     expect(() => emptied.seal(plaintext, 'c')).toThrow(TypeError)
@@ -120,7 +120,7 @@ describe('a key ring that changes while it is in use', () => {
     expect(ring.refreshed()).toBe(0)
   })
 
-  it('seals with the first key after a refresh', () => {
+  it('a sealer seals with the first key after a refresh', () => {
     const ring = changingRing([current], [added, current])
     const changing = createSealer(ring, randomBytes)
     expect(sealingKeyOf(changing.seal(plaintext, 'c'))).toBe('current')
@@ -141,7 +141,7 @@ describe('sealUnderSecret', () => {
   const secret = 'mcpr_a-token-of-256-random-bits'
   const sealed = sealUnderSecret(plaintext, secret, 'context', randomBytes)
 
-  it('opens with the secret', () => {
+  it('a text sealed with a secret opens with it', () => {
     expect(openUnderSecret(sealed, secret, 'context')).toBe(plaintext)
   })
 
@@ -151,7 +151,7 @@ describe('sealUnderSecret', () => {
     ['another context', sealed, secret, 'other'],
     ['a damaged text', damaged(sealed, 30), secret, 'context'],
     ['nothing', '', secret, 'context'],
-  ])('does not open with %s', (_what, text, presented, context) => {
+  ])('a text sealed with a secret does not open with %s', (_what, text, presented, context) => {
     expect(openUnderSecret(text, presented, context)).toBeUndefined()
   })
 })

@@ -75,7 +75,7 @@ it('a guarded fetch gets a document by TLS under its host name, with only the he
   ])
 })
 
-it('closes its connection after a document, however long the server would keep it', async () => {
+it('a guarded fetch closes its connection after a document, however long the server would keep it', async () => {
   let isClosed = false
   const server = createServer(certificate, (request, response) => {
     request.socket.once('close', () => (isClosed = true))

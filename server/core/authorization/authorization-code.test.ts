@@ -43,7 +43,7 @@ const accessIsLive = async (token: string): Promise<boolean> =>
   (await store.findAccessToken(tokenKey(token), runtime.now())) !== undefined
 
 describe('issueAuthorizationCode', () => {
-  it('OAuth 2.1 7.7, RFC 7636 4.4: makes a code of 256 random bits, known to the store by its hash', async () => {
+  it('OAuth 2.1 7.7, RFC 7636 4.4: issueAuthorizationCode makes a code of 256 random bits, known to the store by its hash', async () => {
     expect(code).toMatch(/^[A-Za-z0-9_-]{43}$/)
     expect(await store.findAuthorizationCode(code)).toBeUndefined()
     const record = await store.findAuthorizationCode(hashSecret(code))
@@ -83,7 +83,7 @@ describe('issueAuthorizationCode', () => {
 })
 
 describe('redeemAuthorizationCode', () => {
-  it('RFC 6749 4.1.4: answers tokens that work', async () => {
+  it('RFC 6749 4.1.4: redeemAuthorizationCode answers tokens that work', async () => {
     const tokens = await redeem()
     expect(tokens).toEqual({
       access_token: tokens.access_token,
