@@ -16,7 +16,8 @@ export function readLogo(bytes: Uint8Array, name: string): DocumentReading<strin
   }
   const buffer = Buffer.from(bytes)
   const type = typeOf(buffer)
-  if (type === undefined) return { kind: 'faulty', faults: [`${name} is not an SVG, PNG, JPEG or WebP image.`] }
+  if (type === undefined)
+    return { kind: 'faulty', faults: [`${name} is not an SVG, PNG, JPEG or WebP image.`] }
   return { kind: 'read', value: `data:${type};base64,${buffer.toString('base64')}` }
 }
 

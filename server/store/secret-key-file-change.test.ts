@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeEach, expect, it } from 'vitest'
 import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
-import { changeKeyFile } from './secret-key-file-change.ts'
+import { keyFileAt } from './secret-key-file-change.ts'
 
 let folder: string
 let path: string
@@ -16,7 +16,7 @@ beforeEach(() => {
 
 it('a change replaces the key file as a whole, so that no reader sees half of it', () => {
   const { ino } = statSync(path)
-  changeKeyFile(path, (entries) => {
+  keyFileAt(path).change((entries) => {
     expect(entries).toEqual(['a:1', 'b:2'])
     return ['c:3', ...entries]
   })
@@ -27,7 +27,7 @@ it('a change replaces the key file as a whole, so that no reader sees half of it
 
 it.each([0o600, 0o640, 0o400])('a change of the key file keeps the mode %o', (mode) => {
   chmodSync(path, mode)
-  changeKeyFile(path, (entries) => entries)
+  keyFileAt(path).change((entries) => entries)
   expect(statSync(path).mode & 0o777).toBe(mode)
 })
 
@@ -35,23 +35,23 @@ it('a change that throws leaves the key file unchanged, and lets the next one in
   const fail = (): never => {
     throw new Error('no')
   }
-  expect(() => changeKeyFile(path, fail)).toThrow('no')
+  expect(() => keyFileAt(path).change(fail)).toThrow('no')
   expect(readFileSync(path, 'utf8')).toBe('a:1,b:2\n')
-  changeKeyFile(path, () => ['d:4'])
+  keyFileAt(path).change(() => ['d:4'])
   expect(readFileSync(path, 'utf8')).toBe('d:4\n')
 })
 
 it('a change of the key file follows a link', () => {
   const link = join(folder, 'link')
   symlinkSync(path, link)
-  changeKeyFile(link, () => ['d:4'])
+  keyFileAt(link).change(() => ['d:4'])
   expect(readFileSync(path, 'utf8')).toBe('d:4\n')
   expect(readFileSync(link, 'utf8')).toBe('d:4\n')
 })
 
 it('a change of the key file is refused while another process makes one', () => {
-  changeKeyFile(path, () => {
-    const other = (): void => changeKeyFile(path, () => ['lost:1'], { waitMs: 0 })
+  keyFileAt(path).change(() => {
+    const other = (): void => keyFileAt(path, { waitMs: 0 }).change(() => ['lost:1'])
     expect(other).toThrow(`Another command is changing ${path}.`)
     return ['d:4']
   })
@@ -61,8 +61,8 @@ it('a change of the key file is refused while another process makes one', () => 
 it('processes that change the key file at once all find their entries in it', async () => {
   const module = new URL('secret-key-file-change.ts', import.meta.url).href
   const work = (name: string): string => `
-      const { changeKeyFile } = await import(${JSON.stringify(module)})
-      for (let n = 0; n < 5; n += 1) changeKeyFile(${JSON.stringify(path)}, (all) => ['${name}' + n + ':1', ...all])`
+      const { keyFileAt } = await import(${JSON.stringify(module)})
+      for (let n = 0; n < 5; n += 1) keyFileAt(${JSON.stringify(path)}).change((all) => ['${name}' + n + ':1', ...all])`
   const run = promisify(execFile)
   await Promise.all(
     ['x', 'y', 'z'].map((name) => run(process.execPath, ['--input-type=module', '-e', work(name)])),

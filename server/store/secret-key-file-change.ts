@@ -12,7 +12,7 @@ import { keyFileEntries } from './secret-key-file.ts'
  * One process changes a file at a time: otherwise a key added concurrently would be lost, and with it what it sealed. Others wait
  * for up to `waitMs`. The operating system releases the lock after `kill -9`. If `change` throws, the file stays as it is.
  */
-export function changeKeyFile(
+function changeKeyFile(
   path: string,
   change: (entries: readonly string[]) => readonly string[],
   { waitMs = 5000 }: { waitMs?: number } = {},

@@ -52,6 +52,8 @@ export async function probeKeychain(config: CredentialsConfig): Promise<'works' 
 /**
  * Returns the address of this user's session bus when the environment lacks it: clients start their servers without it, and
  * no keychain library then finds the running Secret Service. Set it before loading native code.
+ *
+ * @internal
  */
 export function missingBusAddress(
   environment: Readonly<Record<string, string | undefined>>,
