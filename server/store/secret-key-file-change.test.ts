@@ -74,6 +74,6 @@ it('processes that change the key file at once all find their entries in it', as
 
 it('a change never creates the key file', () => {
   const missing = join(folder, 'none')
-  expect(() => changeKeyFile(missing, () => ['d:4'])).toThrow(expect.objectContaining({ code: 'ENOENT' }))
+  expect(() => keyFileAt(missing).change(() => ['d:4'])).toThrow(expect.objectContaining({ code: 'ENOENT' }))
   expect(readdirSync(folder)).toEqual(['secret-keys'])
 })
