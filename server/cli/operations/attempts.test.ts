@@ -60,7 +60,7 @@ describe('attempts', () => {
     expect(stderr).toBe('The newest is last.\n')
   })
 
-  it('attempts --follow prints each attempt once it is decided, except earlier ones', async () => {
+  it('attempts --follow prints each attempt once it is decided, oldest first, except earlier ones', async () => {
     book.note({ ...seen, step: 'register', clientId: 'before' })
     await book.flush()
     runtime.advance(60)
@@ -75,7 +75,9 @@ describe('attempts', () => {
         isStopped() {
           rounds += 1
           lines.push(...command.said().stdout.split('\n').filter(Boolean))
-          if (rounds === 2) book.note({ ...seen, step: 'register', clientId: 'later' })
+          for (const clientId of rounds === 2 ? ['later', 'last'] : []) {
+            book.note({ ...seen, step: 'register', clientId })
+          }
           void book.flush()
           return rounds > 70
         },
@@ -83,6 +85,7 @@ describe('attempts', () => {
     )
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
       { client: 'later', result: 'stopped' },
+      { client: 'last', result: 'stopped' },
     ])
     expect(rounds).toBe(71)
   })

@@ -65,6 +65,13 @@ describe('attempts', () => {
     expect((await read()).map(steps)).toEqual(['page', 'page', 'register page'])
   })
 
+  it('attempts keep clients of two instances apart that share the key of a sign-in', async () => {
+    const other = new AttemptBook({ store, runtime })
+    see('page', { clientId: 'c', signIn: 's' })
+    see('page', { clientId: 'd', signIn: 's' }, other)
+    expect((await read({}, [book, other])).map(({ client }) => client)).toEqual(['d', 'Sample'])
+  })
+
   it('a client with tokens that is refused without a sign-in starts another attempt', async () => {
     see('register', { clientId: 'c' })
     see('token', { clientId: 'c', signIn: 's', grantId: 'g' })
