@@ -85,20 +85,22 @@ it('a line file waits at its close for a pipe that is read slowly, not for one t
   void slow.close().then((isClosed) => (closed = isClosed))
   let text = ''
   const chunk = Buffer.alloc(32 * 1024)
-  await expect
-    .poll(
-      () => {
-        try {
-          text += chunk.toString('utf8', 0, readSync(reader, chunk))
-        } catch {
-          // Nothing is there yet.
-        }
-        return closed
-      },
-      { interval: 20 },
-    )
-    .toBe(true)
-  for (let length = 1; length > 0; text += chunk.toString('utf8', 0, length)) length = readSync(reader, chunk)
+  const readSome = (): number => {
+    try {
+      const length = readSync(reader, chunk)
+      text += chunk.toString('utf8', 0, length)
+      return length
+    } catch {
+      // EAGAIN: the pipe is empty.
+      return 0
+    }
+  }
+  const readAndLook = (): boolean | undefined => {
+    readSome()
+    return closed
+  }
+  await expect.poll(readAndLook, { interval: 20 }).toBe(true)
+  while (readSome() > 0);
   expect(text).toBe(lines.join(''))
 
   const stuck = new LineFile(path, never)
