@@ -136,7 +136,7 @@ describe('the client address of requests', () => {
       'limits each address that it is given, and believes no header',
       { peer: { address: '192.0.2.1' } },
       [
-        ['203.0.113.9', 60],
+        ['203.0.113.9', 3],
         ['198.51.100.8', 0],
       ],
     ],
@@ -144,8 +144,8 @@ describe('the client address of requests', () => {
       'reads X-Forwarded-For behind a proxy that it is told to trust',
       { settings: { trustedProxies: '127.0.0.1' }, peer: { address: '127.0.0.1' } },
       [
-        ['203.0.113.9', 60],
-        ['198.51.100.8', 60],
+        ['203.0.113.9', 3],
+        ['198.51.100.8', 3],
         ['192.0.2.1, 198.51.100.8', 0],
       ],
     ],
@@ -153,24 +153,24 @@ describe('the client address of requests', () => {
       'takes the word of such a proxy also when it is given no address',
       { settings: { trustedProxies: '10.0.0.0/8' } },
       [
-        ['203.0.113.9', 60],
-        ['198.51.100.8', 60],
+        ['203.0.113.9', 3],
+        ['198.51.100.8', 3],
       ],
     ],
-    ['warns once when it is given no address, and limits nothing', {}, [['203.0.113.9', 61]], 1],
+    ['warns once when it is given no address, and limits nothing', {}, [['203.0.113.9', 10]], 1],
     [
       'warns once when it is given the environment that servers hand to a fetch function',
       { peer: { incoming: { socket: { remoteAddress: '192.0.2.1' } } } },
-      [[undefined, 61]],
+      [[undefined, 10]],
       1,
     ],
   ])('%s', async (_what, { settings, peer }, registered, warnings = 0) => {
     const log: string[] = []
     vi.spyOn(pino, 'destination').mockReturnValue({ write: (line: string) => log.push(line) } as never)
-    const { fetch, close } = createDrawbridge({ ...memory, ...settings })
+    const { fetch, close } = createDrawbridge({ ...memory, registrationLimit: '3', ...settings })
     for (const [forwardedFor, expected] of registered) {
       const statuses: number[] = []
-      while (statuses.length < 61) {
+      while (statuses.length < 10) {
         const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }
         const request = registration('http://localhost:8787', headers)
         statuses.push((await fetch(request, peer)).status)

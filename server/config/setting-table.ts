@@ -120,6 +120,11 @@ const table = {
     default: 'on',
     doc: 'Whether clients may register themselves. If off, the server accepts clients of CLIENTS, of clients add, and those with a metadata document.',
   },
+  registrationLimit: {
+    parse: parseCount,
+    default: '60',
+    doc: 'Registrations per hour from one address. Hosted assistants, whose users share addresses, get ten times as many.',
+  },
   clientDocuments: {
     parse: parseSwitch,
     default: 'on',

@@ -72,10 +72,9 @@ describe('at the root of the origin', () => {
   })
 
   it('the limits are shared with the paths of the metadata', async () => {
-    const { app } = await start()
+    const { app } = await start({ registrationLimit: '2' })
     const address = '203.0.113.7'
-    for (let index = 0; index < 59; index += 1)
-      expect((await app.fetch(...registration(address))).status).toBe(201)
+    expect((await app.fetch(...registration(address))).status).toBe(201)
     const [{ body, headers, method }] = registration()
     const atOther = new Request(`${baseUrl}/oauth/register`, { body, headers, method, duplex: 'half' })
     expect((await app.fetch(atOther, { address })).status).toBe(201)

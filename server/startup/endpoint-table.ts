@@ -198,13 +198,21 @@ function loginPortsOf(parts: EndpointParts, app: AppView): LoginPorts {
   }
 }
 
-function registrationPortsOf({ urls, scopes, runtime, store, clients }: EndpointParts): RegistrationPorts {
+function registrationPortsOf({
+  config,
+  urls,
+  scopes,
+  runtime,
+  store,
+  clients,
+}: EndpointParts): RegistrationPorts {
   return {
     clients: clients.finder,
     store,
     runtime,
     policy: { ...clients.policy, scope: scopes.authorizationServer.join(' ') },
     issuer: urls.issuer,
+    limitPerHour: config.registrationLimit,
   }
 }
 

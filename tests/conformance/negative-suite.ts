@@ -6,7 +6,7 @@ import { type NegativeCase, playCase } from './negative-case.ts'
 export function describeCases(tables: Readonly<Record<string, readonly NegativeCase[]>>): void {
   let drawbridge: DrawbridgeFixture
   beforeAll(async () => {
-    drawbridge = await startDrawbridge({ signInLimit: '10000' })
+    drawbridge = await startDrawbridge({ registrationLimit: '10000', signInLimit: '10000' })
   })
   afterAll(() => drawbridge.close())
 

@@ -58,6 +58,7 @@ describe.skipIf(!hasNginx()).each([
       TOOLS: join(folder, 'tools.mjs'),
       BASE_URL: `https://localhost:${port}${path}`,
       TRUSTED_PROXIES: '127.0.0.1',
+      REGISTRATION_LIMIT: '3',
     })
     const upstreamPort = Number(new URL(server.origin).port)
     nginx = await startNginx({ port, plainPort, upstreamPort, atPath: path !== '' })
@@ -173,16 +174,16 @@ describe.skipIf(!hasNginx()).each([
 
   it('a server behind nginx limits the address that connects, and ignores its own X-Forwarded-For', async () => {
     const statuses: (number | undefined)[] = []
-    for (let n = 0; n <= 60; n += 1) {
+    for (let n = 0; n < 4; n += 1) {
       const spoofed = { 'x-forwarded-for': `203.0.113.${n}, 198.51.100.${n}` }
       statuses.push((await sendFrom('127.0.0.2', '/oauth/register', registration, spoofed)).status)
     }
-    expect(statuses).toEqual([...Array.from({ length: 60 }, () => 201), 429])
+    expect(statuses).toEqual([201, 201, 201, 429])
     // Another address is not held up.
     expect((await sendFrom('127.0.0.3', '/oauth/register', registration)).status).toBe(201)
     const addresses = (): unknown[] => server.events('client_registered').map(({ address }) => address)
     await until(() => addresses().includes('127.0.0.3'), 'the log line of the last registration')
-    expect(addresses().filter((address) => address === '127.0.0.2')).toHaveLength(60)
+    expect(addresses().filter((address) => address === '127.0.0.2')).toHaveLength(3)
     expect(server.stderr()).not.toMatch(/203\.0\.113\.|198\.51\.100\./)
   })
 

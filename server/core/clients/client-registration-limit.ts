@@ -11,6 +11,10 @@ const hostedAssistants: ReadonlySet<string> = new Set([
   'www.cursor.com',
 ])
 
+export interface RegistrationLimitPorts extends AttemptLimitPorts {
+  limitPerHour: number
+}
+
 /**
  * Counts a registration, and returns how many seconds to wait; 0: it is permitted. Registrations for a single hosted assistant
  * have their own limit, ten times as high, per assistant and address. Clients without a known address share one, a hundred times
@@ -20,16 +24,16 @@ const hostedAssistants: ReadonlySet<string> = new Set([
  */
 export async function countRegistration(
   { redirectUris, address }: { redirectUris: readonly string[]; address: string | undefined },
-  ports: AttemptLimitPorts,
+  ports: RegistrationLimitPorts,
 ): Promise<number> {
   const assistant = hostedAssistantOf(redirectUris)
   const kind = assistant === undefined ? 'registration' : `registration ${assistant}`
-  const { max, windowSeconds, hostedFactor, unknownFactor } = registrations
+  const { windowSeconds, hostedFactor, unknownFactor } = registrations
   const factor = assistant === undefined ? 1 : hostedFactor
   const limits =
     address === undefined
-      ? [{ key: `${kind} unknown`, max: max * unknownFactor, windowSeconds }]
-      : addressLimits(kind, { max: max * factor, windowSeconds }, address)
+      ? [{ key: `${kind} unknown`, max: ports.limitPerHour * unknownFactor, windowSeconds }]
+      : addressLimits(kind, { max: ports.limitPerHour * factor, windowSeconds }, address)
   return (await countWithin(limits, ports)).waitSeconds
 }
 

@@ -68,8 +68,8 @@ export const emailSendsOfAccount: Budget = { max: 5, windowSeconds: 3600 }
 /** The default pause of GoTrue. */
 export const emailPause: Budget = { max: 1, windowSeconds: 60 }
 
-/** Per address. A hosted assistant's users share few; behind an untrusted proxy all are unknown. */
-export const registrations = { max: 60, windowSeconds: 3600, hostedFactor: 10, unknownFactor: 100 }
+/** In multiples of the limit per address: a hosted assistant's users share few; behind an untrusted proxy all are unknown. */
+export const registrations = { windowSeconds: 3600, hostedFactor: 10, unknownFactor: 100 }
 
 /** Bytes of a message at `/mcp` that cost as much as one call. */
 export const bytesOfCall: number = 64 * 1024

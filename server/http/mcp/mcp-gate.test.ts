@@ -17,7 +17,7 @@ import {
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 const toolNames = ['whoami', 'list_notes', 'add_note', 'delete_note']
 
-const drawbridge = await startDrawbridge({ signInLimit: '1000' })
+const drawbridge = await startDrawbridge({ registrationLimit: '1000', signInLimit: '1000' })
 afterAll(() => drawbridge.close())
 
 const providerSession = (email?: string): Promise<WebAppSession> => signInToWebApp(drawbridge, email)

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { baseUrl, redirectUri, startDrawbridge } from '../../../tests/support/server/drawbridge-fixture.ts'
 
-const drawbridge = await startDrawbridge()
+const drawbridge = await startDrawbridge({ registrationLimit: '1000' })
 afterAll(() => drawbridge.close())
 
 interface Registered {

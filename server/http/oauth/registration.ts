@@ -29,6 +29,7 @@ export interface RegistrationPorts {
   runtime: RegistrationRuntime
   policy: RegistrationPolicy
   issuer: string
+  limitPerHour: number
 }
 
 /** Creates the endpoints where clients register themselves, and manage their registrations. */
