@@ -532,6 +532,32 @@ it.concurrent('a process that is silent on server/discover gets initialize', asy
   expect(await fixture.client().call('echo', { value: 1 })).toMatchObject({ result: {} })
 })
 
+describe.concurrent('the start on trial', () => {
+  it('the start on trial learns how the process presents itself, and ends it', async ({ expect }) => {
+    const fixture = open()
+    expect(await fixture.endpoint.tryStart()).toMatchObject({ name: expect.any(String) })
+    await expect.poll(fixture.processes).toEqual([])
+    expect(fixture.reported('upstream_not_started')).toEqual([])
+  })
+
+  it('the start on trial reports why a process does not start', async ({ expect }) => {
+    const fixture = open([], { command: '/bin/sh', args: ['-c', 'echo "no database" >&2; exit 1'] })
+    expect(await fixture.endpoint.tryStart()).toBeUndefined()
+    expect(fixture.reported('upstream_not_started')).toMatchObject([
+      { sub: undefined, reason: 'The process exited with code 1 before it served.' },
+    ])
+  })
+
+  it('the start on trial reports nothing when the server ends meanwhile', async ({ expect }) => {
+    const fixture = open(['--silent', 'all'])
+    const tried = fixture.endpoint.tryStart()
+    await expect.poll(fixture.processes).toHaveLength(1)
+    await fixture.close()
+    expect(await tried).toBeUndefined()
+    expect([fixture.reported('upstream_not_started'), fixture.processes()]).toEqual([[], []])
+  })
+})
+
 describe.concurrent('close', () => {
   it('close ends every process, and answers open calls', async ({ expect }) => {
     const fixture = open()

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
+import type { Caller } from '../../core/tokens/caller.ts'
 import { upstreamSample } from '../../../tests/support/server/mcp/command-fixture.ts'
 import { KnownTools } from '../known-tools.ts'
 import type { GreetedProcess } from './process/handshake.ts'
 import { ProcessConnection } from './process/process-connection.ts'
-import { ProcessSlot, type SlotClient, SlotUse } from './process-slot.ts'
+import { ProcessSlot, type SlotClient, type SlotTerms, SlotUse } from './process-slot.ts'
 
 it.each<[whose: string, isOwn: boolean, happens: (use: SlotUse) => void, seconds: number]>([
   ['that serves several clients', false, () => {}, 120],
@@ -77,7 +78,7 @@ describe('a process becomes idle', () => {
   })
 })
 
-describe('the next process in a slot', () => {
+describe('a slot', () => {
   /** A process that answers everything, and the requests that it gets. */
   function createProcess(era: GreetedProcess['era'] = 'legacy'): {
     process: GreetedProcess
@@ -95,7 +96,7 @@ describe('the next process in a slot', () => {
     return { asked, process: { ...process, presentation: {}, envelope: {} } }
   }
 
-  const createSlot = (): ProcessSlot =>
+  const createSlot = (terms: Partial<SlotTerms> = {}): ProcessSlot =>
     new ProcessSlot(
       {
         upstream: upstreamSample(),
@@ -105,8 +106,22 @@ describe('the next process in a slot', () => {
         guardian: { watch() {}, forget() {}, close() {} },
         report() {},
       },
-      { userId: 'ada', sub: 'ada', declared: {}, serve: async () => {}, onUnused() {}, onIdle() {} },
+      {
+        userId: 'ada',
+        sub: 'ada',
+        declared: {},
+        serve: async () => {},
+        onUnused() {},
+        onIdle() {},
+        ...terms,
+      },
     )
+  const session = (close: SlotClient['close']): SlotClient => ({
+    kind: 'session',
+    send: async () => {},
+    log() {},
+    close,
+  })
 
   it('the next process in a slot gets the last log level, and the subscriptions that have not ended', async () => {
     const [slot, next] = [createSlot(), createProcess()]
@@ -133,10 +148,35 @@ describe('the next process in a slot', () => {
   it('the next process in a slot ends the sessions that began with another revision', () => {
     const slot = createSlot()
     const close = vi.fn<SlotClient['close']>()
-    slot.sessions.add({ kind: 'session', send: async () => {}, log() {}, close })
+    slot.sessions.add(session(close))
     for (const _ of ['first', 'same']) slot.attach(createProcess().process)
     expect(close).not.toHaveBeenCalled()
     slot.attach(createProcess('modern').process)
     expect(close).toHaveBeenCalledOnce()
+  })
+
+  it.each<[sessions: number, dropped: number]>([
+    [0, 1],
+    [1, 0],
+  ])('a slot with %i sessions whose process cannot start is dropped %i times', async (sessions, dropped) => {
+    const onUnused = vi.fn()
+    const slot = createSlot({ onUnused, serve: () => Promise.reject(new Error('no')) })
+    if (sessions > 0) slot.sessions.add(session(async () => {}))
+    await expect(slot.hold({ id: 'ada' } as unknown as Caller)).rejects.toThrow('no')
+    expect(onUnused).toHaveBeenCalledTimes(dropped)
+  })
+
+  it('a slot that closes gives pending answers a tenth of a second, then ends all its sessions', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const slot = createSlot()
+    const closed = [vi.fn<SlotClient['close']>(), vi.fn<SlotClient['close']>()]
+    for (const close of closed) slot.sessions.add(session(close))
+    const end = slot.close()
+    await vi.advanceTimersByTimeAsync(99)
+    for (const close of closed) expect(close).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    await end
+    for (const close of closed) expect(close).toHaveBeenCalledOnce()
+    vi.useRealTimers()
   })
 })
