@@ -1,4 +1,5 @@
 import type { AuthServices } from '../provider/auth-services.ts'
+import { Collection } from '../database.ts'
 
 /** Maximum length of a note, in UTF-16 units. */
 export const maxNoteLength = 2000
@@ -12,13 +13,6 @@ export interface Note {
   created_at: string
 }
 
-const schema = `CREATE TABLE IF NOT EXISTS note (
-    id TEXT PRIMARY KEY,
-    user_id TEXT NOT NULL,
-    text TEXT NOT NULL,
-    created_at INTEGER NOT NULL
-  ) STRICT`
-
 /** Trims the text of a note; undefined if it is not a string, empty or too long. */
 export function parseNoteText(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
@@ -29,40 +23,33 @@ export function parseNoteText(value: unknown): string | undefined {
 
 /** The notes of all users; each user sees only their own. */
 export class Notes {
-  readonly #database: AuthServices['database']
+  readonly #notes: Collection<{ id: string; userId: string; note: Note }>
   readonly #runtime: AuthServices['runtime']
 
   /** In the database of the accounts: a demo needs no other. */
   constructor({ database, runtime }: Pick<AuthServices, 'database' | 'runtime'>) {
-    this.#database = database
+    this.#notes = new Collection(database, 'note')
     this.#runtime = runtime
-    database.run(schema)
   }
 
   /** Returns them newest first. */
   list(userId: string): Note[] {
-    const sql =
-      'SELECT id, text, created_at AS createdAt FROM note WHERE user_id = ? ORDER BY created_at DESC, rowid DESC'
-    return this.#database
-      .all<{ id: string; text: string; createdAt: number }>(sql, userId)
-      .map(({ id, text, createdAt }) => toNote(id, text, createdAt))
+    return this.#notes.list(`body ->> 'userId' = ?`, userId).map(({ note }) => note)
   }
 
   /** The text must have passed `parseNoteText`. */
   add(userId: string, text: string): Note {
-    const id = Buffer.from(this.#runtime.randomBytes(8)).toString('base64url')
-    const now = this.#runtime.now()
-    const sql = 'INSERT INTO note (id, user_id, text, created_at) VALUES (?, ?, ?, ?)'
-    this.#database.run(sql, id, userId, text, now)
-    return toNote(id, text, now)
+    const note = {
+      id: Buffer.from(this.#runtime.randomBytes(8)).toString('base64url'),
+      text,
+      created_at: new Date(this.#runtime.now() * 1000).toISOString(),
+    }
+    this.#notes.save({ id: note.id, userId, note })
+    return note
   }
 
   /** Returns false if the user has no such note. */
   remove(userId: string, id: string): boolean {
-    return this.#database.run('DELETE FROM note WHERE id = ? AND user_id = ?', id, userId) > 0
+    return this.#notes.delete(`id = ? AND body ->> 'userId' = ?`, id, userId)
   }
-}
-
-function toNote(id: string, text: string, createdAt: number): Note {
-  return { id, text, created_at: new Date(createdAt * 1000).toISOString() }
 }

@@ -1,17 +1,12 @@
+import type { DatabaseSync } from 'node:sqlite'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type Account, Accounts, accountSchema } from './accounts/account.ts'
+import { type Account, Accounts } from './accounts/account.ts'
 import { AuthError } from './auth-error.ts'
-import { Database } from '../database.ts'
+import { openDatabase } from '../database.ts'
 import { EmailCodes, type Mail } from './email/email-code.ts'
 import { Factors } from './accounts/factor.ts'
-import {
-  type AuthenticationMethod,
-  refreshTokenOf,
-  type Session,
-  Sessions,
-  sessionSchema,
-} from './sessions/session.ts'
-import { keySchema, SigningKeys } from './sessions/signing-keys.ts'
+import { type AuthenticationMethod, refreshTokenOf, type Session, Sessions } from './sessions/session.ts'
+import { SigningKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
 
 /** Settings of the embedded provider. Every URL must be on this machine. */
@@ -30,37 +25,32 @@ export interface EmbeddedProviderConfig {
   socialProviders?: readonly string[]
 }
 
-export interface AuthServices {
-  config: EmbeddedProviderConfig
-  runtime: Runtime
-  database: Database
-  accounts: Accounts
-  sessions: Sessions
-  factors: Factors
-  flows: SocialFlows
-  emailCodes: EmailCodes
+/** Everything that the endpoints of one provider share. */
+export class AuthServices {
+  readonly config: EmbeddedProviderConfig
+  readonly runtime: Runtime
+  readonly database: DatabaseSync
+  readonly accounts: Accounts
+  readonly sessions: Sessions
+  readonly factors: Factors
+  readonly flows: SocialFlows
+  readonly emailCodes: EmailCodes
   /** Mails that would have been sent, newest first: none leaves this machine, and none outlives the process. */
-  mails: readonly Mail[]
+  mails: readonly Mail[] = []
   keys: Pick<SigningKeys, 'sign' | 'verify' | 'jwks'>
   /** Addresses are confirmed at once, as if every user had opened the mail: none leaves this machine. */
-  confirmsEmail: boolean
-}
+  confirmsEmail = true
 
-export function createAuthServices(config: EmbeddedProviderConfig, runtime: Runtime): AuthServices {
-  const database = new Database(config.database, [accountSchema, sessionSchema, keySchema].join('\n'))
-  const accounts = new Accounts(database, runtime)
-  return {
-    config,
-    runtime,
-    database,
-    accounts,
-    sessions: new Sessions(database, runtime),
-    factors: new Factors(accounts, runtime),
-    flows: new SocialFlows(runtime),
-    emailCodes: new EmailCodes(runtime),
-    mails: [],
-    keys: new SigningKeys(database, runtime),
-    confirmsEmail: true,
+  constructor(config: EmbeddedProviderConfig, runtime: Runtime) {
+    this.config = config
+    this.runtime = runtime
+    this.database = openDatabase(config.database)
+    this.accounts = new Accounts(this.database, runtime)
+    this.sessions = new Sessions(this.database, runtime)
+    this.factors = new Factors(this.accounts, runtime)
+    this.flows = new SocialFlows(runtime)
+    this.emailCodes = new EmailCodes(runtime)
+    this.keys = new SigningKeys(this.database, runtime)
   }
 }
 

@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { createAuthApi } from './api/auth-api.ts'
 import { AuthError, renderAuthError } from './auth-error.ts'
-import { type AuthServices, createAuthServices, type EmbeddedProviderConfig } from './auth-services.ts'
+import { AuthServices, type EmbeddedProviderConfig } from './auth-services.ts'
 import { createEmailApi } from './api/email-api.ts'
 import { createFactorApi } from './api/factor-api.ts'
 import { createSocialApi } from './api/social-api.ts'
@@ -26,7 +26,7 @@ export interface EmbeddedProvider {
  * addresses that others reach. Logs nothing.
  */
 export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: Runtime): EmbeddedProvider {
-  const services = createAuthServices(config, runtime)
+  const services = new AuthServices(config, runtime)
   const { origin, pathname } = new URL(services.config.url)
   const standInAt = (url: string, played: Played, callback: string): StandIn =>
     createStandIn(played, { url, callbackUrl: services.config.url + callback }, runtime)

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { AuthError, renderAuthError } from '../../../server/sandbox/provider/auth-error.ts'
 import { describeUser, type AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
 import { readJsonBody, text } from '../../../server/sandbox/provider/api/json-body.ts'
+import { Collection } from '../../../server/sandbox/database.ts'
 import { hashPassword } from '../../../server/sandbox/provider/accounts/password.ts'
 
 /** Creates the routes of the auth API with which an operator makes, bans and deletes accounts, below `path`. */
@@ -38,7 +39,9 @@ export function createAdminApi(services: AuthServices, path: string): Hono {
     return c.json(describeUser(ban(c.req.param('id'), body.ban_duration)))
   })
   api.delete('/:id', (c) => {
-    accounts.delete(c.req.param('id'))
+    const id = c.req.param('id')
+    services.sessions.endAll(id)
+    new Collection(services.database, 'account').delete('id = ?', id)
     return c.json({})
   })
   return api

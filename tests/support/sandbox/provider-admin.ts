@@ -2,6 +2,7 @@ import type { Account } from '../../../server/sandbox/provider/accounts/account.
 import type { AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
 import { hashPassword } from '../../../server/sandbox/provider/accounts/password.ts'
 import type { Session } from '../../../server/sandbox/provider/sessions/session.ts'
+import { Collection } from '../../../server/sandbox/database.ts'
 import { controlKeys, type KeyControl } from './key-control.ts'
 import type { Faults, ProviderFaults } from './faults.ts'
 
@@ -112,19 +113,15 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
       })
       return { factorId: id, secret }
     },
-    listSessions: (userId) =>
-      database.all(
-        `SELECT id, body ->> 'aal' AS aal, body ->> 'refreshCounter' AS refreshCounter FROM user_session
-         WHERE account_id = ? ORDER BY rowid`,
-        userId,
-      ),
+    listSessions: (userId) => sessionsOf(services, userId),
     endSession: (id) => sessions.end(id),
     rewindSession: (id) =>
-      void database.run(
-        `UPDATE user_session SET body =
-           json_set(body, '$.refreshCounter', max((body ->> 'refreshCounter') - 1, 0)) WHERE id = ?`,
-        id,
-      ),
+      void database
+        .prepare(
+          `UPDATE session SET body =
+             json_set(body, '$.refreshCounter', max((body ->> 'refreshCounter') - 1, 0)) WHERE id = ?`,
+        )
+        .run(id),
     setReuseInterval(seconds) {
       sessions.reuseIntervalSeconds = seconds
     },
@@ -152,6 +149,10 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
   async function hashOf(password: string): Promise<{ passwordHash: string }> {
     return { passwordHash: await hashPassword(password, runtime.randomBytes(16), quick) }
   }
+}
+
+function sessionsOf({ database }: AuthServices, userId: string): Session[] {
+  return new Collection<Session>(database, 'session').list(`body ->> 'accountId' = ?`, userId).toReversed()
 }
 
 /** The minimum cost of scrypt: tests need no protection against guessing. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
-import type { Database } from '../../database.ts'
+import { Collection } from '../../database.ts'
 
 /** Free-form JSON object of an account. */
 export type Metadata = Record<string, unknown>
@@ -35,13 +36,6 @@ export interface Account {
   factors: Factor[]
 }
 
-/** Each account is one JSON document. */
-export const accountSchema = `CREATE TABLE IF NOT EXISTS user_account (
-  id TEXT PRIMARY KEY,
-  body TEXT NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX IF NOT EXISTS user_account_email ON user_account (body ->> 'email') WHERE body ->> 'isSso' = 0;`
-
 /** Returns the lower-case form of an address under which accounts are stored; throws `validation_failed`. */
 function normalizeEmail(email: string): string {
   const normal = email.trim().toLowerCase()
@@ -53,11 +47,11 @@ function normalizeEmail(email: string): string {
 
 /** The accounts in the database. Returns copies: {@link Accounts.update} changes an account. */
 export class Accounts {
-  readonly #database: Database
+  readonly #accounts: Collection<Account>
   readonly #runtime: Pick<Runtime, 'now'>
 
-  constructor(database: Database, runtime: Pick<Runtime, 'now'>) {
-    this.#database = database
+  constructor(database: DatabaseSync, runtime: Pick<Runtime, 'now'>) {
+    this.#accounts = new Collection(database, 'account')
     this.#runtime = runtime
   }
 
@@ -96,26 +90,25 @@ export class Accounts {
       account.identities.push({ provider: 'email', providerId: id })
       Object.assign(account.metadata, { email, email_verified: given.confirmed, sub: id })
     }
-    this.#save(account)
-    return account
+    return this.#accounts.save(account)
   }
 
   /** Throws `user_not_found`. */
   get(id: string): Account {
-    const account = this.#find('id = ?', id)
+    const account = this.#accounts.find('id = ?', id)
     if (account) return account
     throw new AuthError(403, 'user_not_found', 'User from sub claim in JWT does not exist')
   }
 
   /** Ignores letter case, and accounts of single sign-on. Surrounding blanks count, as in the real API. */
   findByEmail(email: string): Account | undefined {
-    return this.#find(`body ->> 'email' = ? AND body ->> 'isSso' = 0`, email.toLowerCase())
+    return this.#accounts.find(`body ->> 'email' = ? AND body ->> 'isSso' = 0`, email.toLowerCase())
   }
 
   findByIdentity(provider: string, providerId: string): Account | undefined {
     const condition = `EXISTS (SELECT 1 FROM json_each(body, '$.identities')
       WHERE value ->> 'provider' = ? AND value ->> 'providerId' = ?)`
-    return this.#find(condition, provider, providerId)
+    return this.#accounts.find(condition, provider, providerId)
   }
 
   refuseBanned({ bannedUntil }: Account, status = 403, message = 'User is banned'): void {
@@ -128,24 +121,7 @@ export class Accounts {
   update(id: string, change: (account: Account, now: number) => void): Account {
     const account = this.get(id)
     change(account, this.#runtime.now())
-    this.#save(account)
-    return account
-  }
-
-  delete(id: string): void {
-    this.#database.run('DELETE FROM user_account WHERE id = ?', id)
-  }
-
-  #find(condition: string, ...values: string[]): Account | undefined {
-    const sql = `SELECT body FROM user_account WHERE ${condition}`
-    const row = this.#database.get<{ body: string }>(sql, ...values)
-    return row && (JSON.parse(row.body) as Account)
-  }
-
-  #save(account: Account): void {
-    const sql = `INSERT INTO user_account (id, body) VALUES (?, ?)
-      ON CONFLICT (id) DO UPDATE SET body = excluded.body`
-    this.#database.run(sql, account.id, JSON.stringify(account))
+    return this.#accounts.save(account)
   }
 }
 

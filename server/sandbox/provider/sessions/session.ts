@@ -1,9 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { constantTimeEqual } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
-import type { Database } from '../../database.ts'
+import { Collection } from '../../database.ts'
 
 export type AuthenticationMethod = 'password' | 'oauth' | 'totp' | 'otp' | 'magiclink' | 'sso/saml'
 
@@ -29,29 +30,21 @@ export interface PresentedRefreshToken {
   counter: number
 }
 
-/** Each session is one JSON document. */
-export const sessionSchema = `CREATE TABLE IF NOT EXISTS user_session (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
-  body TEXT NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS user_session_account ON user_session (account_id);`
-
 /** The sessions of all accounts and the rotation of their refresh tokens. */
 export class Sessions {
   /** Seconds within which concurrent refreshes are forgiven. */
   reuseIntervalSeconds = 10
-  readonly #database: Database
+  readonly #sessions: Collection<Session>
   readonly #runtime: Pick<Runtime, 'now' | 'randomBytes'>
 
-  constructor(database: Database, runtime: Pick<Runtime, 'now' | 'randomBytes'>) {
-    this.#database = database
+  constructor(database: DatabaseSync, runtime: Pick<Runtime, 'now' | 'randomBytes'>) {
+    this.#sessions = new Collection(database, 'session')
     this.#runtime = runtime
   }
 
   create(accountId: string, method: AuthenticationMethod): Session {
     const now = this.#runtime.now()
-    return this.#save({
+    return this.#sessions.save({
       id: randomUUID(),
       accountId,
       aal: 'aal1',
@@ -64,8 +57,7 @@ export class Sessions {
   }
 
   find(id: string): Session | undefined {
-    const row = this.#database.get<{ body: string }>('SELECT body FROM user_session WHERE id = ?', id)
-    return row && (JSON.parse(row.body) as Session)
+    return this.#sessions.find('id = ?', id)
   }
 
   /**
@@ -97,7 +89,7 @@ export class Sessions {
       throw new AuthError(400, 'refresh_token_already_used', 'Invalid Refresh Token: Already Used')
     }
     const refreshCounter = session.refreshCounter + (rotated ? 1 : 0)
-    return { session: this.#save({ ...session, refreshCounter, refreshedAt: now }), rotated }
+    return { session: this.#sessions.save({ ...session, refreshCounter, refreshedAt: now }), rotated }
   }
 
   /** Raises the session to aal2, with a new refresh token, and ends the account's sessions below. */
@@ -107,18 +99,23 @@ export class Sessions {
     const amr = [proof, ...session.amr.filter(({ method }) => method !== 'totp')]
     const next = session.refreshCounter + 1
     // The floor keeps the token of the first step from being forgiven as the parent of the new one.
-    const raised = this.#save({ ...session, aal: 'aal2', amr, refreshCounter: next, refreshFloor: next })
-    const sql = `DELETE FROM user_session WHERE account_id = ? AND body ->> 'aal' = 'aal1'`
-    this.#database.run(sql, raised.accountId)
+    const raised = this.#sessions.save({
+      ...session,
+      aal: 'aal2',
+      amr,
+      refreshCounter: next,
+      refreshFloor: next,
+    })
+    this.#sessions.delete(`body ->> 'accountId' = ? AND body ->> 'aal' = 'aal1'`, raised.accountId)
     return raised
   }
 
   end(id: string): void {
-    this.#database.run('DELETE FROM user_session WHERE id = ?', id)
+    this.#sessions.delete('id = ?', id)
   }
 
   endAll(accountId: string, exceptId = ''): void {
-    this.#database.run('DELETE FROM user_session WHERE account_id = ? AND id <> ?', accountId, exceptId)
+    this.#sessions.delete(`body ->> 'accountId' = ? AND id <> ?`, accountId, exceptId)
   }
 
   #isForgiven(session: Session, counter: number, now: number): boolean {
@@ -131,13 +128,6 @@ export class Sessions {
     const session = this.find(id)
     if (session) return session
     throw new AuthError(400, 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found')
-  }
-
-  #save(session: Session): Session {
-    const sql = `INSERT INTO user_session (id, account_id, body) VALUES (?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET body = excluded.body`
-    this.#database.run(sql, session.id, session.accountId, JSON.stringify(session))
-    return session
   }
 }
 

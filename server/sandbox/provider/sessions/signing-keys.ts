@@ -1,77 +1,57 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type JsonWebKey,
-  randomUUID,
-} from 'node:crypto'
+import { generateKeyPairSync, type JsonWebKey, randomUUID } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { jwtVerify, SignJWT, type JWTPayload } from 'jose'
-import type { Database } from '../../database.ts'
+import { createLocalJWKSet, importJWK, type JWK, jwtVerify, SignJWT, type JWTPayload } from 'jose'
+import { Collection } from '../../database.ts'
 
-export const keySchema = `CREATE TABLE IF NOT EXISTS signing_key (
-  kid TEXT PRIMARY KEY,
-  private_jwk TEXT NOT NULL
-) STRICT;`
-
-interface KeyRow {
-  kid: string
-  private_jwk: string
+interface SigningKey {
+  /** The `kid`. */
+  id: string
+  privateJwk: JsonWebKey
 }
 
 /** ES256 keys in the database; the newest signs, and all of them are published. The first start creates one. */
 export class SigningKeys {
-  readonly #database: Database
+  readonly #keys: Collection<SigningKey>
   readonly #runtime: Pick<Runtime, 'now'>
 
-  constructor(database: Database, runtime: Pick<Runtime, 'now'>) {
-    this.#database = database
+  constructor(database: DatabaseSync, runtime: Pick<Runtime, 'now'>) {
+    this.#keys = new Collection(database, 'signing_key')
     this.#runtime = runtime
-    if (this.#rows().length === 0) this.rotate()
+    if (this.#list().length === 0) this.rotate()
   }
 
   async sign(claims: JWTPayload): Promise<string> {
-    const { kid, private_jwk: jwk } = this.#rows()[0]!
-    return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid }).sign(privateKey(jwk))
+    const { id: kid, privateJwk } = this.#list()[0]!
+    const key = await importJWK(privateJwk as JWK, 'ES256')
+    return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid }).sign(key)
   }
 
   /** Checks signature and expiry only. Rejects with a jose error. */
   async verify(token: string): Promise<JWTPayload> {
-    const { payload } = await jwtVerify(
-      token,
-      ({ kid }) => {
-        const row = this.#rows().find((each) => each.kid === kid)
-        if (row === undefined) throw new Error('no such key')
-        return createPublicKey(privateKey(row.private_jwk))
-      },
-      { algorithms: ['ES256'], currentDate: new Date(this.#runtime.now() * 1000), requiredClaims: ['exp'] },
-    )
+    const { payload } = await jwtVerify(token, createLocalJWKSet(this.jwks()), {
+      algorithms: ['ES256'],
+      currentDate: new Date(this.#runtime.now() * 1000),
+      requiredClaims: ['exp'],
+    })
     return payload
   }
 
-  /** Returns the public document of `/.well-known/jwks.json`. */
-  jwks(): { keys: JsonWebKey[] } {
-    return { keys: this.#rows().map(publicJwk) }
+  /** Returns the public document of `/.well-known/jwks.json`. The vendor's client requires `key_ops`: it imports with WebCrypto. */
+  jwks(): { keys: JWK[] } {
+    const keys = this.#list().map(({ id: kid, privateJwk: { kty = '', crv, x, y } }) => {
+      return { kty, crv, x, y, kid, alg: 'ES256', use: 'sig', key_ops: ['verify'], ext: true } as JWK
+    })
+    return { keys }
   }
 
   /** Signs with a new key from now on. */
   rotate(): void {
-    const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const jwk = JSON.stringify(pair.privateKey.export({ format: 'jwk' }))
-    this.#database.run('INSERT INTO signing_key (kid, private_jwk) VALUES (?, ?)', randomUUID(), jwk)
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    this.#keys.save({ id: randomUUID(), privateJwk: privateKey.export({ format: 'jwk' }) })
   }
 
-  #rows(): KeyRow[] {
-    return this.#database.all<KeyRow>('SELECT kid, private_jwk FROM signing_key ORDER BY rowid DESC')
+  #list(): SigningKey[] {
+    return this.#keys.list('true')
   }
-}
-
-function privateKey(jwk: string): ReturnType<typeof createPrivateKey> {
-  return createPrivateKey({ key: JSON.parse(jwk) as JsonWebKey, format: 'jwk' })
-}
-
-/** Returns the JWK of a key; the vendor's client requires `key_ops`, as it imports the key with WebCrypto. */
-function publicJwk({ kid, private_jwk: jwk }: KeyRow): JsonWebKey {
-  const key = createPublicKey(privateKey(jwk)).export({ format: 'jwk' })
-  return { ...key, kid, alg: 'ES256', use: 'sig', key_ops: ['verify'], ext: true }
 }
