@@ -1,7 +1,7 @@
 import { listen } from '../../server/http/listener/listener.ts'
 import { company } from '../../server/sandbox/provider/api/sso-api.ts'
 import { createMailRoutes } from '../../server/sandbox/app/mail-routes.ts'
-import { createPages } from '../../server/sandbox/app/page.ts'
+import { createShowPage } from '../../server/sandbox/app/page.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
 import { type ControlledProvider, createControlledProvider } from '../support/sandbox/controlled-provider.ts'
 import { type Mailbox, openMailPage, openMailSink } from './mailbox.ts'
@@ -104,7 +104,7 @@ async function openEmbedded(
   const embedded = createControlledProvider({ ...common, socialProviders, url: authUrl }, runtime)
   const mailPage = createMailRoutes({
     read: () => ({ mails: embedded.services.mails, authenticators: [] }),
-    pages: createPages({ mcpOrigin: siteUrl, now: runtime.now }),
+    show: createShowPage({ mcpOrigin: siteUrl, now: runtime.now }),
   })
   serve = (request) => (new URL(request.url).pathname === '/mail' ? mailPage : embedded).fetch(request)
   prepare(embedded)

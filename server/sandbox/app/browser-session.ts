@@ -7,6 +7,8 @@ import {
   staleSessionCookies,
   writeSessionCookies,
 } from '@drawbridge/shared/session-cookie/session-cookie.ts'
+import type { Context } from 'hono'
+import { deleteCookie, setCookie } from 'hono/cookie'
 import { refresh } from '../provider/api/auth-api.ts'
 import { type AuthServices, type SessionBody, sessionOf } from '../provider/auth-services.ts'
 import { AuthError } from '../provider/auth-error.ts'
@@ -14,12 +16,7 @@ import { AuthError } from '../provider/auth-error.ts'
 /** Four hundred days, the longest life browsers allow; the vendor's library uses the same. */
 const cookieSeconds = 34_560_000
 
-const attributes = 'Path=/; SameSite=Lax'
-
-/** The visitor of a page, and the cookies to set because the session was refreshed or has ended. */
-export type Visitor =
-  | { kind: 'user'; user: { id: string; email: string }; sessionId: string; setCookies: string[] }
-  | { kind: 'nobody'; setCookies: string[] }
+type Visitor = Awaited<ReturnType<typeof sessionOf>>
 
 /** Sessions in the app's cookie, in exactly the layout of the vendor's server-side library. */
 export class BrowserSessions {
@@ -31,69 +28,61 @@ export class BrowserSessions {
     this.#services = services
   }
 
-  /** Finds the user who sent the request. Refreshes the session if its token has expired. */
-  async visitor(request: Request): Promise<Visitor> {
-    const reading = readSessionCookie(cookiesOf(request), {
-      name: this.#name,
-      now: this.#services.runtime.now(),
-    })
-    if (reading.kind === 'absent') return { kind: 'nobody', setCookies: [] }
-    if (reading.kind === 'invalid') return this.#nobody(request)
+  /**
+   * Returns who sent the request; undefined without a session. Refreshes a session whose token has expired, and removes the cookies
+   * of one that has ended.
+   */
+  async visitor(c: Context): Promise<Visitor | undefined> {
+    const now = this.#services.runtime.now()
+    const reading = readSessionCookie(cookiesOf(c), { name: this.#name, now })
+    if (reading.kind === 'absent') return undefined
     try {
-      return reading.expired ? await this.#refresh(request) : await this.#identify(reading.accessToken, [])
+      if (reading.kind === 'session') {
+        const token = reading.expired ? await this.#refresh(c) : reading.accessToken
+        return await sessionOf(this.#services, token)
+      }
     } catch (error) {
-      if (error instanceof AuthError) return this.#nobody(request)
-      throw error
+      if (!(error instanceof AuthError)) throw error
+    }
+    this.replace(c, undefined)
+    return undefined
+  }
+
+  /** Ends the session at the provider and in the browser. */
+  async signOut(c: Context): Promise<void> {
+    const visitor = await this.visitor(c)
+    if (visitor) this.#services.sessions.end(visitor.session.id)
+    this.replace(c, undefined)
+  }
+
+  /** Signs the browser in to `session`, if there is one, and removes the cookies of an earlier one. */
+  replace(c: Context, session: SessionBody | undefined): void {
+    const name = this.#name
+    const present = cookiesOf(c).map((cookie) => cookie.name)
+    const written = session === undefined ? [] : writeSessionCookies(session, { name })
+    for (const stale of staleSessionCookies(present, written, { name })) deleteCookie(c, stale)
+    // No HttpOnly: the vendor's library omits it, because its code in the page reads the session too.
+    for (const cookie of written) {
+      setCookie(c, cookie.name, cookie.value, { maxAge: cookieSeconds, sameSite: 'Lax' })
     }
   }
 
-  /** Ends the session at the provider and returns the `Set-Cookie` values that remove it. */
-  async signOut(request: Request): Promise<string[]> {
-    const current = await this.visitor(request)
-    if (current.kind === 'user') this.#services.sessions.end(current.sessionId)
-    return this.replace(request, undefined)
-  }
-
-  /** Returns the `Set-Cookie` values that sign the browser in to `session`, if there is one, and remove an earlier session's. */
-  replace(request: Request, session: SessionBody | undefined): string[] {
-    const name = this.#name
-    const present = cookiesOf(request).map((cookie) => cookie.name)
-    const written = session === undefined ? [] : writeSessionCookies(session, { name })
-    // No HttpOnly: the vendor's library omits it, because its code in the page reads the session too.
-    return [
-      ...staleSessionCookies(present, written, { name }).map(
-        (stale) => `${stale}=; Max-Age=0; ${attributes}`,
-      ),
-      ...written.map((cookie) => `${cookie.name}=${cookie.value}; Max-Age=${cookieSeconds}; ${attributes}`),
-    ]
-  }
-
-  async #refresh(request: Request): Promise<Visitor> {
-    const refreshToken = readRefreshToken(cookiesOf(request), this.#name)
-    if (refreshToken === undefined) return this.#nobody(request)
-    const { session } = await refresh(this.#services, refreshToken)
-    return this.#identify(session.access_token, this.replace(request, session))
-  }
-
-  async #identify(accessToken: string, setCookies: string[]): Promise<Visitor> {
-    const { account, session } = await sessionOf(this.#services, accessToken)
-    return { kind: 'user', user: account, sessionId: session.id, setCookies }
-  }
-
-  #nobody(request: Request): Visitor {
-    return { kind: 'nobody', setCookies: this.replace(request, undefined) }
+  async #refresh(c: Context): Promise<string> {
+    const { session } = await refresh(this.#services, readRefreshToken(cookiesOf(c), this.#name))
+    this.replace(c, session)
+    return session.access_token
   }
 }
 
-function cookiesOf(request: Request): WireCookie[] {
-  return parseCookieHeader(request.headers.get('cookie') ?? '')
+function cookiesOf(c: Context): WireCookie[] {
+  return parseCookieHeader(c.req.header('cookie') ?? '')
 }
 
 /**
- * Reads the refresh token of the app's own cookie. The shared reader withholds it on purpose: only the session's owner may refresh
- * it. So this reads only the layout that this app writes.
+ * Reads the refresh token of the app's own cookie; empty if there is none. The shared reader withholds it on purpose: only the
+ * session's owner may refresh it. So this reads only the layout that this app writes.
  */
-function readRefreshToken(cookies: readonly WireCookie[], name: string): string | undefined {
+function readRefreshToken(cookies: readonly WireCookie[], name: string): string {
   const value = cookies
     .filter((cookie) => isSessionCookieName(cookie.name, { name }))
     .toSorted((one, other) => one.name.localeCompare(other.name))
@@ -101,5 +90,5 @@ function readRefreshToken(cookies: readonly WireCookie[], name: string): string 
     .join('')
   const bytes = value.startsWith('base64-') ? decodeBase64url(value.slice('base64-'.length)) : undefined
   const token = bytes && parseJsonObject(decodeUtf8(bytes) ?? '')?.['refresh_token']
-  return typeof token === 'string' ? token : undefined
+  return typeof token === 'string' ? token : ''
 }

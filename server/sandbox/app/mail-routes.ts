@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
 import type { Mail } from '../provider/email/email-code.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
-import { appPage, type DemoView, type Pages } from './page.ts'
+import { appPage, type DemoView, type ShowPage } from './page.ts'
 
 /** Mails and codes of authenticator apps, which only their owner would read elsewhere. */
 export interface ReadableSecrets {
@@ -12,12 +12,12 @@ export interface ReadableSecrets {
 }
 
 /** Creates the page with the mails that this machine would have sent; as JSON for programs that ask for it. */
-export function createMailRoutes({ read, pages }: { read: () => ReadableSecrets; pages: Pages }): Hono {
+export function createMailRoutes({ read, show }: { read: () => ReadableSecrets; show: ShowPage }): Hono {
   const routes = new Hono()
   routes.get('/mail', (c) =>
     /\bapplication\/json\b/.test(c.req.header('accept') ?? '')
       ? c.json(read().mails, 200, { 'cache-control': 'no-store' })
-      : pages.show(c, (view) => mailPage(view, read())),
+      : show(c, (view) => mailPage(view, read())),
   )
   return routes
 }

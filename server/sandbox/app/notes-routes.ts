@@ -1,53 +1,101 @@
+import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import { Hono, type Context } from 'hono'
-import type { BrowserSessions, Visitor } from './browser-session.ts'
-import type { Pages } from './page.ts'
-import { parseNoteText, type Notes } from './notes.ts'
+import { bodyLimit } from 'hono/body-limit'
+import { authenticate, type AuthServices } from '../provider/auth-services.ts'
+import { AuthError } from '../provider/auth-error.ts'
+import type { BrowserSessions } from './browser-session.ts'
+import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
+import type { ShowPage } from './page.ts'
 import { messagePage, notesPage, type ServerLinks } from './pages.ts'
 
-type SignedIn = Extract<Visitor, { kind: 'user' }>
+const maxBodyBytes = 16 * 1024
 
-/** Creates the notes page and its forms. Redirects to the first page without a sign-in. */
+interface SignedIn {
+  Variables: { user: { id: string; email: string } }
+}
+
+/** Creates the notes page and its forms, relative to `/notes`. Redirects to the first page without a sign-in. */
 export function createNotesRoutes(
   links: ServerLinks,
   notes: Notes,
   sessions: BrowserSessions,
-  pages: Pages,
-): Hono {
-  const routes = new Hono()
+  show: ShowPage,
+): Hono<SignedIn> {
+  const routes = new Hono<SignedIn>()
+  const field = async (c: Context, name: string): Promise<string | null> =>
+    new URLSearchParams(await c.req.text()).get(name)
 
-  async function forUser(
-    c: Context,
-    answer: (visitor: SignedIn) => Response | Promise<Response>,
-  ): Promise<Response> {
-    const visitor = await sessions.visitor(c.req.raw)
-    if (visitor.kind === 'user') return answer(visitor)
-    return pages.redirect('/', { setCookies: visitor.setCookies })
-  }
-
-  routes.get('/notes', (c) =>
-    forUser(c, ({ user, setCookies }) => {
-      const state = { email: user.email, notes: notes.list(user.id), links }
-      return pages.show(c, (view) => notesPage(view, state), { setCookies })
-    }),
-  )
-
-  routes.post('/notes', (c) =>
-    forUser(c, async ({ user, setCookies }) => {
-      const text = parseNoteText(new URLSearchParams(await c.req.text()).get('text'))
-      if (text === undefined) {
-        return pages.show(c, (view) => messagePage(view, 'notAdded'), { status: 422, setCookies })
-      }
-      notes.add(user.id, text)
-      return pages.redirect('/notes', { setCookies })
-    }),
-  )
-
-  routes.post('/notes/delete', (c) =>
-    forUser(c, async ({ user, setCookies }) => {
-      notes.remove(user.id, new URLSearchParams(await c.req.text()).get('id') ?? '')
-      return pages.redirect('/notes', { setCookies })
-    }),
-  )
-
+  routes.use(async (c, next) => {
+    const visitor = await sessions.visitor(c)
+    if (!visitor) return c.redirect('/', 303)
+    c.set('user', visitor.account)
+    return next()
+  })
+  routes.get('/', (c) => {
+    const { id, email } = c.var.user
+    return show(c, (view) => notesPage(view, { email, notes: notes.list(id), links }))
+  })
+  routes.post('/', async (c) => {
+    const text = parseNoteText(await field(c, 'text'))
+    if (text === undefined) return show(c, (view) => messagePage(view, 'notAdded'), 422)
+    notes.add(c.var.user.id, text)
+    return c.redirect('/notes', 303)
+  })
+  routes.post('/delete', async (c) => {
+    notes.remove(c.var.user.id, (await field(c, 'id')) ?? '')
+    return c.redirect('/notes', 303)
+  })
   return routes
+}
+
+/**
+ * Creates the JSON API of the notes, relative to `/api/notes`. It accepts a bearer token only, never the cookie: so no page of
+ * another site can make a browser call it.
+ */
+export function createNotesApi(notes: Notes, services: AuthServices): Hono<SignedIn> {
+  const api = new Hono<SignedIn>()
+
+  api.use(async (c, next) => {
+    // The provider knows its signed-in users; a signature alone proves none, as its API keys are signed too.
+    try {
+      c.set('user', (await authenticate(services, c.req.raw)).account)
+    } catch (error) {
+      if (error instanceof AuthError) return unauthorized(c, error)
+      throw error
+    }
+    return next()
+  })
+  api.use(
+    bodyLimit({
+      maxSize: maxBodyBytes,
+      onError: (c) => problem(c, 413, 'too_large', `The body may have ${maxBodyBytes} bytes.`),
+    }),
+  )
+
+  api.get('/', (c) => c.json({ notes: notes.list(c.var.user.id) }))
+  api.post('/', async (c) => {
+    const body: unknown = await c.req.json().catch(() => undefined)
+    const text = parseNoteText(isJsonObject(body) ? body['text'] : undefined)
+    if (text !== undefined) return c.json(notes.add(c.var.user.id, text), 201)
+    const message = `Send JSON like {"text": "..."}, with a text of 1 to ${maxNoteLength} characters.`
+    return problem(c, 422, 'invalid_text', message)
+  })
+  api.delete('/:id', (c) => {
+    if (notes.remove(c.var.user.id, c.req.param('id'))) return c.body(null, 204)
+    return problem(c, 404, 'not_found', 'There is no such note.')
+  })
+  return api
+}
+
+function problem(c: Context, status: 401 | 404 | 413 | 422, error: string, message: string): Response {
+  return c.json({ error, message }, status)
+}
+
+/** Includes the error code in the challenge only when a token was sent (RFC 6750 section 3.1). */
+function unauthorized(c: Context, { code }: AuthError): Response {
+  const isMissing = code === 'no_authorization'
+  c.header('www-authenticate', `Bearer realm="Fieldnotes"${isMissing ? '' : ', error="invalid_token"'}`)
+  return isMissing
+    ? problem(c, 401, 'unauthorized', 'Send "Authorization: Bearer <access token>".')
+    : problem(c, 401, 'invalid_token', 'The token is not valid, or its session has ended.')
 }

@@ -4,7 +4,7 @@ import { copyScriptSource } from '../../http/pages/copy-button.ts'
 import { formErrorId } from '../../http/pages/form-page.ts'
 import { alertBox, contentSecurityPolicy, layout, type PageView } from '../../http/pages/layout.ts'
 import { createLook } from '../../http/pages/look.ts'
-import { page, pageLanguage, redirect } from '../../http/response.ts'
+import { page, pageLanguage } from '../../http/response.ts'
 import { Languages } from '../../texts/languages.ts'
 import { fillText, type TextsLike } from '../../texts/text.ts'
 import de from './texts/de.json' with { type: 'json' }
@@ -79,19 +79,11 @@ export function createView(request: Request, now: number): DemoView {
   return { look, language, texts: tables[language.tag] ?? en.texts, now }
 }
 
-/** Responds to a browser, in its language. */
-export interface Pages {
-  show(
-    c: Context,
-    render: (view: DemoView) => string,
-    options?: { status?: number; setCookies?: readonly string[] },
-  ): Response
-  /** Redirects with GET. */
-  redirect(path: string, options?: { setCookies?: readonly string[] }): Response
-}
+/** Responds with a page in the language of the browser. */
+export type ShowPage = (c: Context, render: (view: DemoView) => string, status?: number) => Response
 
 /** `mcpOrigin` may be called from the console of a page, with the session cookie; the pages themselves have a script that only copies. */
-export function createPages({ mcpOrigin, now }: { mcpOrigin: string; now: () => number }): Pages {
+export function createShowPage({ mcpOrigin, now }: { mcpOrigin: string; now: () => number }): ShowPage {
   const headers = {
     'content-security-policy': contentSecurityPolicy(look, {
       script: [copyScriptSource],
@@ -99,16 +91,10 @@ export function createPages({ mcpOrigin, now }: { mcpOrigin: string; now: () => 
     }),
     'x-content-type-options': 'nosniff',
   }
-  return {
-    show(c, render, { status = 200, setCookies = [] } = {}) {
-      const view = createView(c.req.raw, now())
-      return withCookies(page(render(view), view, status, headers), setCookies)
-    },
-    redirect: (path, { setCookies = [] } = {}) => withCookies(redirect(path), setCookies),
+  return (c, render, status) => {
+    const view = createView(c.req.raw, now())
+    const response = page(render(view), view, status, headers)
+    // With the cookies that were set before.
+    return c.newResponse(response.body, response)
   }
-}
-
-function withCookies(response: Response, setCookies: readonly string[]): Response {
-  for (const cookie of setCookies) response.headers.append('set-cookie', cookie)
-  return response
 }

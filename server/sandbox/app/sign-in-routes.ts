@@ -1,47 +1,46 @@
 import { createCodeVerifier, deriveCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
-import { parseCookieHeader } from '@drawbridge/shared/session-cookie/cookie-header.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 import { Hono, type Context } from 'hono'
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import { exchangeCode, signIn, signUp } from '../provider/api/auth-api.ts'
 import type { AuthServices, SessionBody } from '../provider/auth-services.ts'
 import { AuthError } from '../provider/auth-error.ts'
 import type { BrowserSessions } from './browser-session.ts'
-import type { DemoView, Pages } from './page.ts'
+import type { DemoView, ShowPage } from './page.ts'
 import { type Failure, type FormState, landingPage, signUpPage } from './pages.ts'
 import en from './texts/en.json' with { type: 'json' }
 
-const verifierCookie = 'fieldnotes-verifier'
+interface SignInPorts {
+  appUrl: string
+  /** People may come from here to create an account, and go back. */
+  mcpOrigin: string
+  services: AuthServices
+  sessions: BrowserSessions
+  show: ShowPage
+}
 
-/** People may come from `mcpOrigin` to create an account, and go back there. */
-export function createSignInRoutes(
-  { appUrl, mcpOrigin }: { appUrl: string; mcpOrigin: string },
-  services: AuthServices,
-  sessions: BrowserSessions,
-  pages: Pages,
-): Hono {
+/** Creates the first page, and the routes for accounts with a password. */
+export function createSignInRoutes({ mcpOrigin, services, sessions, show }: SignInPorts): Hono {
   const routes = new Hono()
-  const callbackUrl = `${appUrl}/auth/callback`
-  // Bound to this browser, unreadable to scripts, and sent only to the callback.
-  const verifierAttributes = 'Path=/auth/callback; HttpOnly; SameSite=Lax'
-  const clearedVerifier = `${verifierCookie}=; Max-Age=0; ${verifierAttributes}`
 
   routes.get('/', async (c) => {
-    const visitor = await sessions.visitor(c.req.raw)
-    const { setCookies } = visitor
-    if (visitor.kind === 'user') return pages.redirect('/notes', { setCookies })
+    if (await sessions.visitor(c)) return c.redirect('/notes', 303)
     // A social sign-in whose state is unknown ends here instead of at the callback.
-    const query = new URL(c.req.url).searchParams
-    const form = query.has('error') ? { error: failureOfRedirect(query) } : {}
-    return pages.show(c, (view) => landingPage(view, form), { setCookies })
+    const form = c.req.query('error') === undefined ? {} : { error: failureOfRedirect(c) }
+    return show(c, (view) => landingPage(view, form))
   })
-
   routes.post('/sign-in', (c) => takeCredentials(c, landingPage, (...given) => signIn(services, ...given)))
   routes.get('/sign-up', (c) =>
-    pages.show(c, (view) => signUpPage(view, { returnTo: returnTarget(c.req.query('return_to')) })),
+    show(c, (view) => signUpPage(view, { returnTo: returnTarget(c.req.query('return_to')) })),
   )
   routes.post('/sign-up', (c) =>
     takeCredentials(c, signUpPage, (email, password) => signUp(services, { email, password })),
   )
+  routes.post('/sign-out', async (c) => {
+    await sessions.signOut(c)
+    return c.redirect('/', 303)
+  })
+  return routes
 
   /** Signs in with what the form of `page` posted, or shows it again. */
   async function takeCredentials(
@@ -53,11 +52,11 @@ export function createSignInRoutes(
     const email = (form.get('email') ?? '').trim()
     const returnTo = returnTarget(form.get('return_to'))
     try {
-      const session = await open(email, form.get('password') ?? '')
-      return pages.redirect(returnTo ?? '/notes', { setCookies: sessions.replace(c.req.raw, session) })
+      sessions.replace(c, await open(email, form.get('password') ?? ''))
+      return c.redirect(returnTo ?? '/notes', 303)
     } catch (error) {
-      const form = { email, error: failureOf(error), returnTo }
-      return pages.show(c, (view) => page(view, form), { status: 422 })
+      const state = { email, error: failureOf(error), returnTo }
+      return show(c, (view) => page(view, state), 422)
     }
   }
 
@@ -65,44 +64,46 @@ export function createSignInRoutes(
   function returnTarget(url: string | null | undefined): string | undefined {
     return url && isUrl(url) && new URL(url).origin === mcpOrigin ? url : undefined
   }
+}
 
-  routes.post('/sign-in/google', async () => {
+const verifierCookie = 'fieldnotes-verifier'
+const callbackPath = '/auth/callback'
+
+/** Creates the routes of the sign-in with Google. */
+export function createGoogleRoutes({ appUrl, services, sessions, show }: SignInPorts): Hono {
+  const routes = new Hono()
+  routes.post('/sign-in/google', async (c) => {
     const verifier = createCodeVerifier((length) => services.runtime.randomBytes(length))
-    const setCookies = [`${verifierCookie}=${verifier}; Max-Age=600; ${verifierAttributes}`]
+    // Bound to this browser, unreadable to scripts, and sent only to the callback.
+    setCookie(c, verifierCookie, verifier, {
+      path: callbackPath,
+      httpOnly: true,
+      sameSite: 'Lax',
+      maxAge: 600,
+    })
     const parameters = new URLSearchParams({
       provider: 'google',
-      redirect_to: callbackUrl,
+      redirect_to: `${appUrl}${callbackPath}`,
       code_challenge: await deriveCodeChallenge(verifier),
       code_challenge_method: 's256',
     })
-    return pages.redirect(`${services.config.url}/authorize?${parameters.toString()}`, { setCookies })
+    return c.redirect(`${services.config.url}/authorize?${parameters.toString()}`, 303)
   })
-
-  routes.get('/auth/callback', async (c) => {
-    const query = new URL(c.req.url).searchParams
-    const code = query.get('code')
-    if (code === null) return showLanding(c, failureOfRedirect(query), 400)
-    const cookies = parseCookieHeader(c.req.header('cookie') ?? '')
-    const verifier = cookies.find(({ name }) => name === verifierCookie)?.value
-    if (verifier === undefined) return showLanding(c, 'bad_code_verifier', 400)
+  routes.get(callbackPath, async (c) => {
+    const code = c.req.query('code')
+    const verifier = getCookie(c, verifierCookie)
+    const refuse = (error: Failure, status: number): Response =>
+      show(c, (view) => landingPage(view, { error }), status)
+    deleteCookie(c, verifierCookie, { path: callbackPath })
+    if (code === undefined) return refuse(failureOfRedirect(c), 400)
+    if (verifier === undefined) return refuse('bad_code_verifier', 400)
     try {
-      const session = await exchangeCode(services, code, verifier)
-      const setCookies = [...sessions.replace(c.req.raw, session), clearedVerifier]
-      return pages.redirect('/notes', { setCookies })
+      sessions.replace(c, await exchangeCode(services, code, verifier))
+      return c.redirect('/notes', 303)
     } catch (error) {
-      return showLanding(c, failureOf(error), 422)
+      return refuse(failureOf(error), 422)
     }
   })
-
-  routes.post('/sign-out', async (c) => {
-    const setCookies = await sessions.signOut(c.req.raw)
-    return pages.redirect('/', { setCookies })
-  })
-
-  function showLanding(c: Context, error: Failure, status: 400 | 422): Response {
-    return pages.show(c, (view) => landingPage(view, { error }), { status, setCookies: [clearedVerifier] })
-  }
-
   return routes
 }
 
@@ -113,8 +114,8 @@ function failureOf(error: unknown): Failure {
 }
 
 /** Returns why a social sign-in failed, from its redirect; the text in the URL is never shown. */
-function failureOfRedirect(parameters: URLSearchParams): Failure {
-  const code = parameters.get('error_code') ?? parameters.get('error') ?? ''
+function failureOfRedirect(c: Context): Failure {
+  const code = c.req.query('error_code') ?? c.req.query('error') ?? ''
   if (code === 'user_banned') return 'banned'
   // Single sign-on that was refused: it says nothing of an address or a password.
   return code === 'validation_failed' ? 'unknown' : failureOfCode(code)

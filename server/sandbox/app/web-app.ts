@@ -8,12 +8,11 @@ import type { AuthServices } from '../provider/auth-services.ts'
 import { computeTotp } from '../provider/accounts/totp.ts'
 import { company } from '../provider/api/sso-api.ts'
 import { createMailRoutes, type ReadableSecrets } from './mail-routes.ts'
-import { createNotesApi } from './notes-api.ts'
-import { createNotesRoutes } from './notes-routes.ts'
+import { createNotesApi, createNotesRoutes } from './notes-routes.ts'
 import { Notes } from './notes.ts'
-import { type AppTexts, createPages } from './page.ts'
+import { type AppTexts, createShowPage } from './page.ts'
 import { messagePage, type ServerLinks } from './pages.ts'
-import { createSignInRoutes } from './sign-in-routes.ts'
+import { createGoogleRoutes, createSignInRoutes } from './sign-in-routes.ts'
 
 const maxFormBytes = 64 * 1024
 
@@ -29,9 +28,9 @@ export function createWebApp(
   const sessions = new BrowserSessions(config.cookieName, services)
   const notes = new Notes(services)
   const mcpOrigin = new URL(config.mcpUrl).origin
-  const pages = createPages({ mcpOrigin, now: services.runtime.now })
+  const show = createShowPage({ mcpOrigin, now: services.runtime.now })
   const showError = (c: Context, error: keyof AppTexts['errors'], status: number): Response =>
-    pages.show(c, (view) => messagePage(view, error), { status })
+    show(c, (view) => messagePage(view, error), status)
 
   const app = new Hono()
   app.route('/api/notes', createNotesApi(notes, services))
@@ -41,9 +40,11 @@ export function createWebApp(
   // SameSite cookies alone would accept the pages of other ports of localhost.
   site.use(csrf({ origin: new URL(appUrl).origin }))
   site.use(bodyLimit({ maxSize: maxFormBytes, onError: (c) => showError(c, 'tooLong', 413) }))
-  site.route('/', createSignInRoutes({ appUrl, mcpOrigin }, services, sessions, pages))
-  site.route('/', createMailRoutes({ read: () => readableSecrets(services), pages }))
-  site.route('/', createNotesRoutes(config, notes, sessions, pages))
+  const ports = { appUrl, mcpOrigin, services, sessions, show }
+  site.route('/', createSignInRoutes(ports))
+  site.route('/', createGoogleRoutes(ports))
+  site.route('/', createMailRoutes({ read: () => readableSecrets(services), show }))
+  site.route('/notes', createNotesRoutes(config, notes, sessions, show))
   app.route('/', site)
   app.notFound((c) => showError(c, 'notFound', 404))
   app.onError((error, c) => {
