@@ -1,44 +1,32 @@
 import { randomBytes } from 'node:crypto'
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { accessSync, chmodSync, constants, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { bytesWith, type ConfigFile, readConfigFile } from './config-file.ts'
 import { InstallError } from './install-error.ts'
 import type { Plan } from './plan-install.ts'
 
-const backupMark = '.drawbridge-backup-'
-
 /**
- * Writes the new text of a plan's file: copies the file to a private backup next to it, then replaces it with a new file of the same mode.
- * Removes older backups, which may hold secrets of other entries. Returns the path of the backup; undefined if there was no file.
- * Throws {@link InstallError} if the file has changed since it was read, as clients write it while they run. `now` is in epoch seconds.
+ * Writes the new text of a plan's file: copies the file to a private backup next to it, in place of the last one, then replaces it with a
+ * new file of the same mode. A file that was missing is private. Returns the path of the backup; undefined if there was no file.
+ * Throws {@link InstallError} if the file has changed since it was read, as clients write it while they run.
  */
-export function applyPlan(plan: Plan, text: string, now: number): string | undefined {
-  const { file, isPrivate } = plan
+export function applyPlan(plan: Plan, text: string): string | undefined {
+  const { file } = plan
   const { target, path, found } = file
   const bytes = bytesWith(file, text)
   refuseChanged(plan)
   try {
     if (!found) {
-      mkdirSync(dirname(target), { recursive: true, mode: isPrivate ? 0o700 : 0o777 })
-      replaceFile(target, bytes, isPrivate ? 0o600 : undefined)
+      mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+      replaceFile(target, bytes, 0o600)
       return undefined
     }
     refuseReadOnly(file)
-    const backup = writeBackup(target, found.bytes, now)
+    const backup = `${target}.drawbridge-backup`
+    replaceFile(backup, found.bytes, 0o600)
     // Replacing the file would detach its other hard links, and change its owner when run with sudo.
     if (found.isShared) writeFileSync(target, bytes)
     else replaceFile(target, bytes, found.mode)
-    removeOlderBackups(target, backup)
     return backup
   } catch (error) {
     if (error instanceof InstallError) throw error
@@ -52,7 +40,6 @@ function refuseChanged({ file, name }: Plan): void {
   const before = file.found?.bytes
   if (now === undefined ? before === undefined : before !== undefined && now.equals(before)) return
   throw new InstallError(
-    'changed',
     `Another program has changed ${file.path} meanwhile, so ${JSON.stringify(name)} was not written.`,
     'Run the command again; if that fails too, close the client first.',
   )
@@ -71,47 +58,19 @@ export function refuseReadOnly({ found, path, target }: ConfigFile): void {
 
 function notWritable(path: string, why: string, cause?: unknown): InstallError {
   return new InstallError(
-    'not_writable',
     `${path} cannot be written ${why}.`,
     'If another program generates this file, add the entry there: drawbridge install --print shows it.',
-    { cause },
+    cause,
   )
 }
 
-function writeBackup(target: string, bytes: Buffer, now: number): string {
-  const stamp = new Date(now * 1000)
-    .toISOString()
-    .replaceAll(/[-:]|\..*$/g, '')
-    .replace('T', '-')
-  const first = `${target}${backupMark}${stamp}`
-  for (let count = 1; ; count += 1) {
-    const backup = count === 1 ? first : `${first}-${count}`
-    if (existsSync(backup)) continue
-    writeNewFile(backup, bytes, 0o600)
-    return backup
-  }
-}
-
-/** Removes older backups of the same file. */
-function removeOlderBackups(target: string, newest: string): void {
-  const folder = dirname(target)
-  const start = basename(target) + backupMark
-  for (const name of readdirSync(folder)) {
-    const isOlder = name !== basename(newest) && name.startsWith(start)
-    if (!isOlder || !/^\d{8}-\d{6}(?:-\d+)?$/.test(name.slice(start.length))) continue
-    try {
-      rmSync(join(folder, name))
-    } catch {
-      // The change has been made.
-    }
-  }
-}
-
 /** Renames, so that a client never reads half a file. */
-function replaceFile(target: string, bytes: Buffer, mode: number | undefined): void {
+function replaceFile(target: string, bytes: Buffer, mode: number): void {
   const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}.tmp`)
   try {
-    writeNewFile(temporary, bytes, mode)
+    writeFileSync(temporary, bytes, { flag: 'wx', mode, flush: true })
+    // The process umask must not remove bits that the file had.
+    chmodSync(temporary, mode)
     renameSync(temporary, target)
   } catch (error) {
     rmSync(temporary, { force: true })
@@ -120,10 +79,4 @@ function replaceFile(target: string, bytes: Buffer, mode: number | undefined): v
     if (!['EBUSY', 'EPERM', 'EACCES'].includes(code)) throw error
     writeFileSync(target, bytes)
   }
-}
-
-function writeNewFile(path: string, bytes: Buffer, mode: number | undefined): void {
-  writeFileSync(path, bytes, { flag: 'wx', mode: mode ?? 0o666, flush: true })
-  // The process umask must not remove bits that the file had.
-  if (mode !== undefined) chmodSync(path, mode)
 }

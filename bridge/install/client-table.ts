@@ -3,7 +3,7 @@ import { clientTable } from '@drawbridge/shared/clients/client-table.ts'
 import { type ConfiguredClient, configShapes } from '@drawbridge/shared/clients/config-shape.ts'
 import type { Client, InstallSystem, Places, Scope } from './client.ts'
 import { claudeProgram, codeProgram, codexProgram, geminiProgram, opencodeProgram } from './client-program.ts'
-import { InstallError } from './install-error.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 
 /** The folders in which clients keep their files, by the rules of the system's platform. */
 function placesOf(system: InstallSystem): Places {
@@ -27,7 +27,6 @@ function known(id: ConfiguredClient): Pick<Client, 'id' | 'title' | 'keys' | 'en
 export const clients: readonly Client[] = [
   {
     ...known('claude-desktop'),
-    format: 'json',
     files: claudeDesktopFiles,
     afterwards: () => [
       'Quit Claude Desktop and start it again.',
@@ -36,11 +35,9 @@ export const clients: readonly Client[] = [
   },
   {
     ...known('claude-code'),
-    format: 'json',
     program: claudeProgram,
     files: ({ at, home, environment }) => [at(environment['CLAUDE_CONFIG_DIR'] || home, '.claude.json')],
     projectFile: '.mcp.json',
-    isPrivate: true,
     afterwards: (name) => [
       `claude mcp get ${name} shows whether it connects.`,
       'Running sessions do not see it: start a new one.',
@@ -48,14 +45,12 @@ export const clients: readonly Client[] = [
   },
   {
     ...known('cursor'),
-    format: 'jsonc',
     files: ({ at, home }) => [at(home, '.cursor', 'mcp.json')],
     projectFile: '.cursor/mcp.json',
     afterwards: () => ['The MCP page of the settings of Cursor lists the server; switch it on there.'],
   },
   {
     ...known('vscode'),
-    format: 'jsonc',
     program: codeProgram,
     files: ({ at, data }) => [at(data, 'Code', 'User', 'mcp.json')],
     projectFile: '.vscode/mcp.json',
@@ -63,7 +58,6 @@ export const clients: readonly Client[] = [
   },
   {
     ...known('windsurf'),
-    format: 'json',
     files: ({ at, home }) => [at(home, '.codeium', 'windsurf', 'mcp_config.json')],
     afterwards: () => [
       'Refresh the list of MCP servers in Cascade.',
@@ -72,7 +66,6 @@ export const clients: readonly Client[] = [
   },
   {
     ...known('devin'),
-    format: 'jsonc',
     // Not $XDG_CONFIG_HOME: its documentation names only ~/.config.
     files: ({ at, home, data, platform }) => [
       at(platform === 'win32' ? data : at(home, '.config'), 'devin', 'mcp_config.json'),
@@ -92,7 +85,6 @@ export const clients: readonly Client[] = [
   },
   {
     ...known('gemini'),
-    format: 'jsonc',
     program: geminiProgram,
     files: ({ at, home }) => [at(home, '.gemini', 'settings.json')],
     projectFile: '.gemini/settings.json',
@@ -102,7 +94,6 @@ export const clients: readonly Client[] = [
   },
   {
     ...known('opencode'),
-    format: 'jsonc',
     program: opencodeProgram,
     files: ({ at, config }) => [
       at(config, 'opencode', 'opencode.jsonc'),
@@ -113,7 +104,6 @@ export const clients: readonly Client[] = [
   },
   {
     ...known('zed'),
-    format: 'jsonc',
     files: ({ at, home, data, platform }) => [
       platform === 'darwin'
         ? at(home, '.config', 'zed', 'settings.json')
@@ -124,13 +114,13 @@ export const clients: readonly Client[] = [
   },
 ]
 
-/** Finds a client by id. Throws {@link InstallError} that lists all ids. */
+/** Finds a client by id. Throws {@link ConfigError} that lists all ids. */
 export function findClient(id: string | undefined): Client {
   const client = clients.find((row) => row.id === id)
   if (client) return client
   const known = clients.map((row) => row.id).join(', ')
   const problem = id === undefined ? 'The client is missing.' : `${JSON.stringify(id)} is not a known client.`
-  throw new InstallError('usage', problem, `Known are ${known}.`)
+  throw new ConfigError([problem], `Known are ${known}.`)
 }
 
 /**
@@ -155,12 +145,12 @@ function claudeDesktopFiles({ at, home, data, platform, environment, list, exist
   ]
 }
 
-/** Returns the first candidate that exists, or else the first. Throws {@link InstallError} if the client lacks that scope. */
+/** Returns the first candidate that exists, or else the first. Throws {@link ConfigError} if the client lacks that scope. */
 export function clientFile(client: Client, scope: Scope, system: InstallSystem): string {
   const places = placesOf(system)
   if (scope === 'project') {
     if (client.projectFile === undefined) {
-      throw new InstallError('usage', `${client.title} has no file for one project.`, 'Leave out --project.')
+      throw new ConfigError([`${client.title} has no file for one project.`], 'Leave out --project.')
     }
     return places.at(system.projectFolder, ...client.projectFile.split('/'))
   }

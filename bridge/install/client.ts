@@ -51,8 +51,8 @@ export interface Client {
   /** As in `drawbridge install <client>`. */
   id: string
   title: string
-  /** `jsonc`: the client accepts comments and trailing commas. */
-  format: 'json' | 'jsonc' | 'toml'
+  /** Undefined: JSON. */
+  format?: 'toml'
   /** Candidates for the user's file, likeliest first: the first that exists is used, or else the first. */
   files(places: Places): readonly string[]
   /** The project file, relative to the project folder. Undefined: the client has none. */
@@ -62,8 +62,6 @@ export interface Client {
   /** Builds the entry in the client's format. */
   entry(launch: Launch): Record<string, unknown>
   program?: ClientProgram
-  /** The client makes its file readable only to its user. */
-  isPrivate?: true
   /** Next steps for the user to see the server, one sentence per line. */
   afterwards(name: string): readonly string[]
 }

@@ -33,7 +33,6 @@ export function refuseOutside({ path, target }: Pick<ConfigFile, 'path' | 'targe
   const way = relative(targetOf(folder), target)
   if (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return
   throw new InstallError(
-    'outside',
     `${path} leads out of the project by a symbolic link, to ${target}.`,
     'Replace the link with a file, or leave out --project.',
   )
@@ -59,7 +58,7 @@ export function readConfigFile(path: string): ConfigFile {
 }
 
 function unreadable(message: string, remedy: string, cause?: unknown): InstallError {
-  return new InstallError('unreadable', message, `${remedy}, then run the command again.`, { cause })
+  return new InstallError(message, `${remedy}, then run the command again.`, cause)
 }
 
 /** Resolves symbolic links, including one to a missing file: dotfiles kept in git are often linked. */

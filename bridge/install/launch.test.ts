@@ -49,7 +49,7 @@ it.each([
   ['--profile', 'a\tb'],
 ])('the command of an entry refuses a blank in an argument: %s %s', (flag, value) => {
   expect(thrownBy(() => launch([{ flag, value }]))).toMatchObject({
-    fault: 'usage',
+    name: 'ConfigError',
     nextStep: expect.stringContaining('config.json') as string,
   })
 })
@@ -70,7 +70,7 @@ it.each([
   ['--resource', 'https://a.example/?key=s3cret'],
 ])('a secret is refused in a flag: %s %s', (flag, value) => {
   const error = thrownBy(() => launch([{ flag, value }]))
-  expect(error?.fault).toBe('secret')
+  expect(error?.name).toBe('ConfigError')
   expect(inspect(error)).not.toContain('s3cret')
   expect(error?.message).toContain(flag)
 })
@@ -82,7 +82,7 @@ it.each([
   'https://a.example/mcp?access_token=s3cret',
 ])('a secret is refused in the URL %s', (serverUrl) => {
   const error = thrownBy(() => launch([], serverUrl))
-  expect(error?.fault).toBe('secret')
+  expect(error?.name).toBe('ConfigError')
   expect(error?.message).not.toContain('s3cret')
 })
 
@@ -116,7 +116,7 @@ describe('a temporary path', () => {
     if (why === undefined) expect(found).toBeUndefined()
     else expect(found).toContain(why)
     const error = thrownBy(() => checkLasting(['/usr/bin/node', path], ['/tmp']))
-    expect(error?.fault).toBe(why === undefined ? undefined : 'not_lasting')
+    expect(error?.name).toBe(why === undefined ? undefined : 'InstallError')
     if (error) expect(error.nextStep).toContain('Install the bridge (npm ')
   })
 })
@@ -139,7 +139,7 @@ describe('the name of a server', () => {
   it.each(['', 'a b', 'a.b', '-a', '__proto__', 'ä', 'a'.repeat(65)])(
     'the name of a server cannot be %j',
     (name) => {
-      expect(thrownBy(() => checkServerName(name))?.fault).toBe('usage')
+      expect(thrownBy(() => checkServerName(name))?.name).toBe('ConfigError')
     },
   )
 })

@@ -1,7 +1,7 @@
 import { isJsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Launch } from '@drawbridge/shared/clients/config-shape.ts'
 import type { LaunchFlag } from './client.ts'
-import { InstallError } from './install-error.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 const secretHeader =
@@ -55,7 +55,7 @@ function refuseInUrl(what: string, url: string): void {
 }
 
 function refuse(what: string, nextStep: string): never {
-  throw new InstallError('secret', `${what} would be stored as plain text in the client's file.`, nextStep)
+  throw new ConfigError([`${what} would be stored as plain text in the client's file.`], nextStep)
 }
 
 /**
@@ -66,7 +66,7 @@ export const managedVariable = 'DRAWBRIDGE_HOME'
 
 /**
  * Builds the command of an entry. Refuses blanks, at which clients on Windows split arguments, and to write a secret into a client's file, as
- * plain text and often in backups and git, with {@link InstallError}. Recognizes secrets only by name. The message contains no values.
+ * plain text and often in backups and git, with {@link ConfigError}. Recognizes secrets only by name. The message contains no values.
  */
 export function createLaunch({
   node,
@@ -97,9 +97,8 @@ export function createLaunch({
 function refuseBlanks(argument: string): void {
   // oxlint-disable-next-line no-control-regex
   if (!/[\s\u0000-\u001F\u007F]/.test(argument)) return
-  throw new InstallError(
-    'usage',
-    `The argument ${JSON.stringify(argument)} contains a blank, at which some clients split it.`,
+  throw new ConfigError(
+    [`The argument ${JSON.stringify(argument)} contains a blank, at which some clients split it.`],
     'Put headers into a file and use --header-file; put any other setting into ~/.drawbridge/config.json.',
   )
 }

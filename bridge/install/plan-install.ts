@@ -5,7 +5,6 @@ import type { Client, InstallSystem, Scope } from './client.ts'
 import { findProgram, readListed } from './client-program.ts'
 import { clientFile } from './client-table.ts'
 import { type ConfigFile, readConfigFile, refuseOutside } from './config-file.ts'
-import { checkServerName, InstallError } from './install-error.ts'
 import { managedVariable } from './launch.ts'
 import { readOwnEntry } from './own-entry.ts'
 import { readServerList, type ServerList } from './server-list.ts'
@@ -26,8 +25,6 @@ export interface Plan {
   command: readonly string[] | undefined
   /** Changes the file where no program of the client does. If neither can, the user has to. */
   write: ServerList['write']
-  /** A new file is readable only to its user. */
-  isPrivate: boolean
 }
 
 /** Formats the text to paste into a client's otherwise empty file, without a final line end. */
@@ -57,7 +54,7 @@ export interface Target {
   system: InstallSystem
 }
 
-/** Reads a client's configuration, through its own program where the file is not read. `program`: that program, for the user's configuration. Throws {@link InstallError}. */
+/** Reads a client's configuration, through its own program where the file is not read. `program`: that program, for the user's configuration. Throws `InstallError`. */
 export function findServers({ client, scope, system }: Target) {
   const file = readConfigFile(clientFile(client, scope, system))
   if (scope === 'project') refuseOutside(file, system.projectFolder)
@@ -78,23 +75,16 @@ const serverKeys: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/**
- * Decides how to install an entry. Throws {@link InstallError} with the snippet to paste if the file is invalid. The caller has to ask
- * the user before a `replace`.
- */
+/** Decides how to install an entry. Throws `InstallError` for an invalid file. The caller has to ask the user before a `replace`. */
 export function planInstall(target: Target, name: string, launch: Launch): Plan {
-  checkServerName(name)
   const { client } = target
   const wanted = client.entry(launch)
-  const { file, program, entries, write } = withSnippet(snippetOf(client, name, wanted), () =>
-    findServers(target),
-  )
+  const { file, program, entries, write } = findServers(target)
   const existing = entries?.get(name)
   const [launcher, serverUrl] = launch.args
   const isOurs = readOwnEntry(existing, launcher)?.serverUrl === serverUrl
   const entry = isOurs ? updated(existing, wanted) : wanted
-  const isPrivate = client.isPrivate === true
-  const base = { file, name, write, isPrivate }
+  const base = { file, name, write }
   if (isStartedAlike(existing, entry)) return { ...base, change: 'same', entry, command: undefined }
   const isNew = existing === undefined
   // `add` refuses a name that is there, or loses what else is in its entry.
@@ -115,15 +105,6 @@ function startOf(entry: unknown): unknown {
   if (!isJsonObject(entry)) return undefined
   const variables = entry['env'] ?? entry['environment'] ?? {}
   return { words: [entry['command'], entry['args'] ?? []].flat(), variables }
-}
-
-function withSnippet<T>(snippet: string, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    if (!(error instanceof InstallError) || error.fault !== 'unreadable') throw error
-    throw new InstallError(error.fault, error.message, error.nextStep, { snippet, cause: error })
-  }
 }
 
 /** Merges our entry with the user's additions, such as timeouts, approvals and variables. */

@@ -1,3 +1,4 @@
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { InstallError } from './install-error.ts'
 import { type OwnEntry, readOwnEntry } from './own-entry.ts'
 import { findServers, type Plan, type Target } from './plan-install.ts'
@@ -5,14 +6,13 @@ import { findServers, type Plan, type Target } from './plan-install.ts'
 /** Selects the entry to remove; without name and URL the only entry of ours. `launcher` is the one of this process. */
 type EntryChoice = { name: string | undefined; serverUrl: string | undefined; launcher: string }
 
-/** Decides how to remove the one entry that starts the bridge; `own` is that entry. Throws {@link InstallError}. */
+/** Decides how to remove the one entry that starts the bridge; `own` is that entry. Throws {@link InstallError}, or {@link ConfigError} for a choice between several. */
 export function planUninstall(target: Target, choice: EntryChoice): Plan & { own: OwnEntry } {
   const { client } = target
   const { file, program, entries, write } = findServers(target)
   if (entries === undefined && file.found) {
     const table = [...client.keys, choice.name ?? 'NAME'].join('.')
     throw new InstallError(
-      'unsupported',
       `${file.path} is TOML, which is not edited here, and ${client.title} did not list its servers.`,
       `Remove the table [${table}] from it by hand.`,
     )
@@ -27,7 +27,6 @@ export function planUninstall(target: Target, choice: EntryChoice): Plan & { own
     entry: undefined,
     command: program !== undefined && remove ? [program, ...remove(name)] : undefined,
     write,
-    isPrivate: client.isPrivate === true,
   }
 }
 
@@ -39,7 +38,6 @@ function choose(
 ): { name: string; own: OwnEntry } {
   if (name !== undefined && entries.has(name) && !readOwnEntry(entries.get(name), launcher)) {
     throw new InstallError(
-      'taken',
       `${JSON.stringify(name)} in ${path} does not start the bridge, so it is not removed.`,
       'Remove it in the client itself.',
     )
@@ -55,15 +53,13 @@ function choose(
     const what = name === undefined ? 'entry of ours' : `entry ${JSON.stringify(name)}`
     const server = serverUrl === undefined || name !== undefined ? '' : ` for ${serverUrl}`
     throw new InstallError(
-      'missing',
       `No ${what}${server} in ${path}.`,
       `Check that file: ${title} may have the entry elsewhere.`,
     )
   }
   if (found.length === 1) return first
-  throw new InstallError(
-    'usage',
-    `${path} has ${found.length} entries of ours: ${found.map((entry) => entry.name).join(', ')}.`,
+  throw new ConfigError(
+    [`${path} has ${found.length} entries of ours: ${found.map((entry) => entry.name).join(', ')}.`],
     'Select one with --name.',
   )
 }

@@ -27,7 +27,6 @@ export function checkLasting(paths: readonly string[], temporaryFolders: readonl
     const why = whyPassing(path, temporaryFolders)
     if (why === undefined) continue
     throw new InstallError(
-      'not_lasting',
       `${path} is ${why}: the entry would stop working once that is cleared.`,
       `Install the bridge (${installBridge}), then run this command again with the installed drawbridge; or take the risk with --force.`,
     )

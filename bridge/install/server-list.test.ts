@@ -133,14 +133,8 @@ describe('an invalid file', () => {
     ['{"mcpServers":null, }', '"mcpServers" is not an object.'],
   ])('an invalid file is refused: %s', (text, message) => {
     const error = thrownBy(() => listIn(text))
-    expect(error).toMatchObject({ fault: 'unreadable', message: expect.stringContaining(message) as string })
+    expect(error?.message).toContain(message)
     expect(error?.message).not.toContain('s3cret')
-  })
-
-  it('a file with comments is invalid for a client that accepts none', () => {
-    const text = '{ "a": 1, /* c */ "b": 2 }'
-    expect(thrownBy(() => listIn(text, findClient('claude-desktop')))?.message).toContain('not valid JSON')
-    expect(thrownBy(() => listIn(text))).toBeUndefined()
   })
 
   it('an invalid file is refused in time that grows with its length alone', () => {
@@ -151,6 +145,6 @@ describe('an invalid file', () => {
       `{${','.repeat(long)}`,
       `{"a":"${'\\\n'.repeat(long)}`,
     ])
-      expect(thrownBy(() => listIn(text))?.fault).toBe('unreadable')
+      expect(thrownBy(() => listIn(text))?.message).toContain('is left as it is')
   })
 })

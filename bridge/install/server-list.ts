@@ -17,7 +17,7 @@ export function readServerList({ format, keys }: Client, file: ConfigFile): Serv
   if (format === 'toml') return { entries: undefined, write: 'it is TOML, which is not edited here' }
   const { text } = file
   const isPlain = isJson(text)
-  const content = isPlain || format === 'json' ? text : plainJson(text)
+  const content = isPlain ? text : plainJson(text)
   const root = content.trim() === '' ? {} : parseRoot(content, file)
   let list = root
   for (const key of keys) {
@@ -41,7 +41,7 @@ function parseRoot(content: string, file: ConfigFile): JsonObject {
 
 function unreadable({ path }: ConfigFile, why: string): InstallError {
   const nextStep = 'Correct it there, then run the command again.'
-  return new InstallError('unreadable', `${path} is left as it is: ${why}`, nextStep)
+  return new InstallError(`${path} is left as it is: ${why}`, nextStep)
 }
 
 function isJson(text: string): boolean {

@@ -135,10 +135,10 @@ async function runCommand(row: CommandRow, input: CommandInput): Promise<number>
   }
 }
 
-/** As {@link describeError}; a wrong command line points to the help of its command. */
+/** As {@link describeError}; a wrong command line without another next step points to the help of its command. */
 function describeFailure(error: unknown, command: string, serverUrl: string | undefined): Failure {
   const failure = describeError(error, { serverUrl })
-  if (!(error instanceof ConfigError)) return failure
+  if (!(error instanceof ConfigError) || error.nextStep !== undefined) return failure
   const help = asTyped(`Every flag: drawbridge ${command === '' ? '' : `${command} `}--help`)
-  return { ...failure, nextStep: error.nextStep ?? help }
+  return { ...failure, nextStep: help }
 }

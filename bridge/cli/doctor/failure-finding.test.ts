@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { NetworkError } from '../../http/http-client.ts'
 import { TransportError } from '../../transport/transport.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
-import { exitCode, failureTable } from '../failure/failure-table.ts'
+import { failureTable } from '../failure/failure-table.ts'
 import { failed } from './finding.ts'
 
 const context = { serverUrl: 'https://mcp.example.com/a.b/mcp?c=d' }
@@ -21,8 +21,8 @@ describe('a failure as a finding of doctor', () => {
 
   it.each(Object.entries(failureTable))(
     'doctor never advises to run doctor, for %s',
-    (_code, { nextStep, exit = exitCode.failed }) => {
-      const { fix } = failed(new CommandFailure('x', nextStep, { exit }), context)
+    (_code, { nextStep }) => {
+      const { fix } = failed(new CommandFailure('x', nextStep), context)
       expect(fix).not.toContain('drawbridge doctor')
       expect(fix).toMatch(/^(?:[A-Z].*\.|.*drawbridge .*|Give .*)$/)
     },

@@ -83,12 +83,12 @@ describe('a failed command', () => {
   })
 
   it('a failed command ends with the next step of its command', () => {
-    const error = new CommandFailure('not that', 'drawbridge login {url}', { exit: exitCode.usage })
+    const error = new CommandFailure('not that', 'drawbridge login {url}')
     expect(describeError(error, { serverUrl: undefined })).toEqual({
       code: 'command',
       sentences: ['Not that.'],
       nextStep: 'drawbridge login <url>',
-      exit: exitCode.usage,
+      exit: exitCode.failed,
     })
   })
 

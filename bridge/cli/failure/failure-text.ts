@@ -3,6 +3,7 @@ import type { BridgeConfig } from '../../config/config-reader.ts'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { CredentialError } from '../../credentials/credential-store.ts'
 import { NetworkError, BodyError } from '../../http/http-client.ts'
+import { InstallError } from '../../install/install-error.ts'
 import { OAuthFailure } from '../../oauth/login-port.ts'
 import { TransportError } from '../../transport/transport.ts'
 import { type ExitCode, exitCode, type FailureCode, failureTable } from './failure-table.ts'
@@ -12,12 +13,10 @@ import { asTyped } from '../terminal/program-name.ts'
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
   readonly nextStep: string
-  readonly exit: ExitCode
 
-  constructor(message: string, nextStep: string, options: { exit?: ExitCode; cause?: unknown } = {}) {
-    super(message, { cause: options.cause })
+  constructor(message: string, nextStep: string) {
+    super(message)
     this.nextStep = nextStep
-    this.exit = options.exit ?? exitCode.failed
   }
 }
 
@@ -49,9 +48,9 @@ export function failureContextOf({
 
 /** Describes any error. System errors keep their message. */
 export function describeError(error: unknown, context: FailureContext): Failure {
-  if (error instanceof CommandFailure) {
-    const { message, nextStep, exit } = error
-    return { code: 'command', sentences: [sentence(message)], nextStep: fill(nextStep, context), exit }
+  if (error instanceof CommandFailure || error instanceof InstallError) {
+    const nextStep = fill(error.nextStep, context)
+    return { code: 'command', sentences: [sentence(error.message)], nextStep, exit: exitCode.failed }
   }
   const code = failureCode(error)
   const { nextStep: usual, exit = exitCode.failed } = failureTable[code]

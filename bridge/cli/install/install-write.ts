@@ -1,29 +1,12 @@
 import { applyPlan, refuseReadOnly } from '../../install/apply-plan.ts'
 import { shownPath } from '../../install/config-file.ts'
-import { InstallError, type InstallFault } from '../../install/install-error.ts'
+import { InstallError } from '../../install/install-error.ts'
 import { findServers, isStartedAlike, type Plan, snippetOf, type Target } from '../../install/plan-install.ts'
 import { type CommandInput, printResult } from '../command.ts'
-import { CommandFailure, shellWord } from '../failure/failure-text.ts'
+import { shellWord } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
-import type { Terminal } from '../terminal/output.ts'
 import { asTyped } from '../terminal/program-name.ts'
 import { confirmed } from '../terminal/progress.ts'
-
-const wrongCommandLine: ReadonlySet<InstallFault> = new Set(['usage', 'secret'])
-
-/** Runs a command. If it fails, prints what can be pasted by hand. */
-export async function withInstallFailure<T>(terminal: Terminal, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof InstallError)) throw error
-    if (error.snippet !== undefined) terminal.note(`To paste by hand:\n\n${error.snippet}\n`)
-    throw new CommandFailure(error.message, error.nextStep, {
-      exit: wrongCommandLine.has(error.fault) ? exitCode.usage : exitCode.failed,
-      cause: error,
-    })
-  }
-}
 
 const done = { add: 'added', update: 'updated', replace: 'replaced', remove: 'removed' } as const
 
@@ -108,7 +91,7 @@ async function decide(plan: Plan, target: Target, input: CommandInput): Promise<
   const current = command ? { ...plan, ...findServers(target) } : plan
   const { write } = current
   if (typeof write === 'string') return { did: 'manual', why: write }
-  return { did: done[change], backup: applyPlan(current, write(name, entry), input.runtime.now()) }
+  return { did: done[change], backup: applyPlan(current, write(name, entry)) }
 }
 
 /** Shows the command that will run, or what will be in the file. Another program's entry is not shown: it may hold secrets. */
@@ -144,7 +127,6 @@ async function isAgreed({ change, file, name }: Plan, { options, terminal }: Com
   }
   if (!isReplacement) return true
   throw new InstallError(
-    'taken',
     `${file.path} has an entry ${JSON.stringify(name)} already.`,
     'Give another name with --name, or --force to replace it.',
   )

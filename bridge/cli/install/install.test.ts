@@ -12,13 +12,12 @@ import { dirname, join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { clients } from '../../install/client-table.ts'
 import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
 import { recordedTerminal } from '../../../tests/support/bridge/cli/command-run.ts'
 import { readWords } from '../../../tests/support/bridge/cli/command-words.ts'
 import type { CommandInput, CommandOptions } from '../command.ts'
-import { CommandFailure } from '../failure/failure-text.ts'
+import { describeError, type Failure } from '../failure/failure-text.ts'
 import { install, uninstall } from './install.ts'
 import type { InstallPlace } from './install-entry.ts'
 import { temporaryFolder } from '../../../tests/support/temporary-folder.ts'
@@ -35,7 +34,7 @@ beforeEach(() => void (home = temporaryFolder()))
 
 interface Run {
   code: number | undefined
-  error: CommandFailure | undefined
+  error: Failure | undefined
   out: string
   notes: string
 }
@@ -71,8 +70,7 @@ async function run(words: readonly string[], given: RunOptions = {}): Promise<Ru
     const command = given.command === 'uninstall' ? uninstall : install
     result.code = await command(commandInput, where)
   } catch (error) {
-    if (!(error instanceof CommandFailure)) throw error
-    result.error = error
+    result.error = describeError(error, { serverUrl: undefined })
   }
   return { ...result, out: stdout(), notes: stderr() }
 }
@@ -200,12 +198,15 @@ it('install refuses to install from a package cache without --force', async () =
   expect((await run(['cursor', url], { place: { launcher }, options: { force: true } })).code).toBe(0)
 })
 
-it('install prints what to paste if a file is invalid', async () => {
+it('install fails at an invalid file, and leaves it as it is', async () => {
   mkdirSync(dirname(cursorFile()))
   writeFileSync(cursorFile(), '{')
-  const { error, notes } = await run(['cursor', url])
-  expect(error).toMatchObject({ exit: 1, message: expect.stringContaining('not valid JSON') as string })
-  expect(notes).toContain('To paste by hand:')
+  const { error } = await run(['cursor', url])
+  expect(error).toMatchObject({
+    exit: 1,
+    sentences: [expect.stringContaining('not valid JSON') as string],
+    nextStep: 'Correct it there, then run the command again.',
+  })
   expect(readFileSync(cursorFile(), 'utf8')).toBe('{')
 })
 
@@ -226,8 +227,8 @@ it.each([
   [['atom', url], 'not a known client'],
 ])('install refuses %j', async (words, message) => {
   const { error, notes } = await run(words)
-  expect(error).toMatchObject({ exit: 2, message: expect.stringContaining(message) as string })
-  expect(`${String(error?.message)}${String(error?.nextStep)}${notes}`).not.toContain('s3cret')
+  expect(error).toMatchObject({ exit: 2, sentences: [expect.stringContaining(message) as string] })
+  expect(`${String(error?.sentences)}${String(error?.nextStep)}${notes}`).not.toContain('s3cret')
   expect(existsSync(cursorFile())).toBe(false)
 })
 
@@ -238,7 +239,7 @@ it.each([
   [['cursor', url, '--retry', 'soon']],
   [['cursor', url, '1', '2']],
 ])('install refuses a wrong command line as a connection does: %j', async (words) => {
-  await expect(run(words)).rejects.toThrow(ConfigError)
+  expect((await run(words)).error).toMatchObject({ code: 'configuration', exit: 2 })
 })
 
 describe('the command line of an entry', () => {
@@ -446,7 +447,7 @@ fs.writeFileSync(file, JSON.stringify(config))`
     expect((await run(['gemini', url], { ...given, options: { project: true } })).code).toBe(0)
     writeFileSync(file, '{}')
     chmodSync(file, 0o444)
-    expect((await run(['gemini', url], given)).error?.message).toContain('read-only')
+    expect((await run(['gemini', url], given)).error?.sentences.join(' ')).toContain('read-only')
     expect(existsSync(callsFile())).toBe(false)
   })
 
@@ -503,7 +504,7 @@ fs.writeFileSync(file, JSON.stringify(servers))`
       const { out } = await run(['codex'], { ...given, command: 'uninstall', json: true })
       expect(JSON.parse(out)).toMatchObject({ did: 'removed', name })
       const again = await run(['codex'], { ...given, command: 'uninstall' })
-      expect(again.error?.message).toContain('No entry of ours')
+      expect(again.error?.sentences.join(' ')).toContain('No entry of ours')
     })
 
     it.each([
@@ -565,7 +566,7 @@ describe('the file of a project', () => {
     for (const command of ['install', 'uninstall'] as const) {
       const words = command === 'install' ? ['vscode', url] : ['vscode']
       const { error } = await run(words, { command, options })
-      expect(error?.message).toContain('leads out of the project by a symbolic link')
+      expect(error?.sentences.join(' ')).toContain('leads out of the project by a symbolic link')
     }
     expect(readdirSync(home, { recursive: true })).toEqual(before)
     if (before.includes('home.json')) expect(readFileSync(join(home, 'home.json'), 'utf8')).toBe('{}')
@@ -595,7 +596,7 @@ describe('uninstall', () => {
     expect(notes).not.toContain('--profile')
     await run(['cursor', url, '--profile', 'work'])
     expect((await run(['cursor'], { command })).notes).toContain(`drawbridge logout ${url} --profile work`)
-    expect(notes).toContain('.drawbridge-backup-20270115-080000')
+    expect(notes).toContain('mcp.json.drawbridge-backup.')
   })
 
   it('uninstall asks on a terminal, changes nothing with --dry-run, and prints an object with --json', async () => {
@@ -614,7 +615,7 @@ describe('uninstall', () => {
     [[], 2, 'The client is missing.'],
   ])('uninstall refuses %j', async (words, exit, message) => {
     const { error } = await run(words, { command })
-    expect(error).toMatchObject({ exit, message: expect.stringContaining(message) as string })
+    expect(error).toMatchObject({ exit, sentences: [expect.stringContaining(message) as string] })
   })
 })
 

@@ -10,7 +10,8 @@ import {
 import { createHttpClient } from '../../http/undici-client.ts'
 import { type CommandInput, credentialsOf, printResult, settingsOf } from '../command.ts'
 import { loginIdOf } from '../connect/connection-login.ts'
-import { CommandFailure, describeError } from '../failure/failure-text.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
+import { describeError } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 
 /** A login to sign out of. Server and profile are null where only its content names them. */
@@ -42,9 +43,7 @@ export async function logout(input: CommandInput): Promise<ExitCode> {
   const [operand] = input.line.operands
   const { all } = input.options
   if (all && operand !== undefined) {
-    throw new CommandFailure('A URL and --all: only one of them.', 'drawbridge logout --all', {
-      exit: exitCode.usage,
-    })
+    throw new ConfigError(['A URL and --all: only one of them.'], 'drawbridge logout --all')
   }
   const read = settingsOf(input)
   const { createCredentialStore } = await import('../../credentials/sealed-store.ts')

@@ -6,6 +6,7 @@ import { loginIdOf, withLogin } from '../connect/connection-login.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { durationText } from '../terminal/progress.ts'
+import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { parseToken } from '@drawbridge/shared/settings/value.ts'
 
 const maxBytes = 64 * 1024
@@ -68,9 +69,7 @@ async function readToken({ terminal }: CommandInput): Promise<string> {
     // Users copy it with the name of its header.
     return parseToken(text.trim().replace(/^(?:authorization: *)?bearer +/i, ''))
   } catch (error) {
-    throw new CommandFailure(`No token on stdin: ${(error as Error).message}`, nextStep, {
-      exit: exitCode.usage,
-    })
+    throw new ConfigError([`No token on stdin: ${(error as Error).message}.`], nextStep)
   }
 }
 

@@ -52,8 +52,8 @@ export function createInstallFixture(): InstallFixture {
   }
 }
 
-/** Writes what a plan says into the client's file, and returns the path of the backup. `now` is in epoch seconds. */
-export function writePlan(plan: Plan, now: number): string | undefined {
+/** Writes what a plan says into the client's file, and returns the path of the backup. */
+export function writePlan(plan: Plan): string | undefined {
   if (typeof plan.write === 'string') throw new Error(`The file is left alone: ${plan.write}`)
-  return applyPlan(plan, plan.write(plan.name, plan.entry), now)
+  return applyPlan(plan, plan.write(plan.name, plan.entry))
 }
