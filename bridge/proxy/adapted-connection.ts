@@ -1,8 +1,7 @@
-import { createSignal } from '@drawbridge/shared/async.ts'
-import { createAdapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
-import type { Adapter, RequestOptions } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { Adapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
+import { errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
+import type { RequestOptions } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
-  type JsonRpcId,
   type JsonRpcMessage,
   type JsonRpcRequest,
   type JsonRpcResponse,
@@ -14,15 +13,13 @@ import {
 import type { Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { errorResponse } from '../transport/failed-response.ts'
 import { TransportError } from '../transport/transport.ts'
-import type { CallCarrier, ClientContext, PendingCall } from './pending-call.ts'
+import type { ClientContext } from './pending-call.ts'
 import type { RevisionPorts } from './server-revision.ts'
 
 /** Carries the calls of a 2025 client to a server of 2026-07-28, by the adapter. */
-export class AdaptedConnection implements CallCarrier {
-  readonly adapter: Adapter
+export class AdaptedConnection {
+  readonly #adapter: Adapter
   readonly #ports: RevisionPorts
-  readonly #contexts = new Map<JsonRpcId, ClientContext>()
-  readonly #left = createSignal()
   #isLeft = false
 
   /**
@@ -30,62 +27,59 @@ export class AdaptedConnection implements CallCarrier {
    */
   constructor(ports: RevisionPorts & { send: Send }) {
     this.#ports = ports
-    const { client, describeFailure, pending, remembered, runtime, send } = ports
+    const { client, pending, remembered, runtime, send } = ports
     const discovered = remembered.known()?.discoverResult
-    this.adapter = createAdapter({
-      client: { send: (message, relatedTo) => this.#deliver(message, relatedTo) },
-      describeFailure,
+    this.#adapter = new Adapter({
+      notify: (notification) => pending.unsolicited(toWireMessage(notification)),
       runtime,
       server: { request: (message, options) => request(send, message, options), errorResponse },
       ...(discovered && { discovered }),
     })
     const { initialize, isInitialized } = client
     if (initialize === undefined || pending.get(initialize.id) !== undefined) return
-    this.pass(initialize.message)
-    if (isInitialized) void this.adapter.receive(initialized)
+    this.#adapter
+      .request(parseWireMessage(initialize.message) as JsonRpcRequest, { deliver: () => {} })
+      .catch(() => {})
+    if (isInitialized) this.#adapter.receive({ jsonrpc: '2.0', method: 'notifications/initialized' })
   }
 
   /** Resolves when the call is over; with `left` when it has to be sent to the server as it is. */
-  async send(message: WireMessage, context: ClientContext, call: PendingCall): Promise<'over' | 'left'> {
-    this.#contexts.set(call.id, context)
-    this.pass(message)
-    await Promise.race([call.answered, this.#left.given])
-    if (this.#contexts.get(call.id) === context) this.#contexts.delete(call.id)
-    return this.#isLeft && context.signal?.aborted !== true ? 'left' : 'over'
+  async send(message: WireMessage, context: ClientContext): Promise<'over' | 'left'> {
+    const call = parseWireMessage(message) as JsonRpcRequest
+    const { id } = call
+    let response: JsonRpcResponse
+    try {
+      const deliver = (sent: JsonRpcMessage): void | Promise<void> => context.deliver(toWireMessage(sent))
+      const result = await this.#adapter.request(call, { ...context, deliver })
+      response = { jsonrpc: '2.0', id, result }
+    } catch (error) {
+      if (context.signal?.aborted === true) return 'over'
+      if (this.#isLeft) return 'left'
+      response = { jsonrpc: '2.0', id, error: errorObject(error, this.#ports.describeFailure) }
+    }
+    await context.deliver(toWireMessage(response))
+    return 'over'
   }
 
+  /** Takes a notification or a response of the client. */
   pass(message: WireMessage): void {
-    void this.adapter.receive(parseWireMessage(message))
+    this.#adapter.receive(parseWireMessage(message))
   }
 
-  async cancel(notice: WireMessage): Promise<void> {
-    this.pass(notice)
+  reopen(): void {
+    this.#adapter.reopen()
   }
 
-  drop({ id: requestId }: PendingCall): void {
-    this.#contexts.delete(requestId)
-    void this.adapter.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+  close(): void {
+    this.#adapter.close()
   }
 
-  /** Ends it because the server speaks 2025-11-25. Drops what the adapter still sends. */
+  /** Ends it because the server speaks 2025-11-25: its open calls are to be sent as they are. */
   leave(): void {
     this.#isLeft = true
-    this.#left.give()
-    void this.adapter.close()
-  }
-
-  async #deliver(message: JsonRpcMessage, relatedTo: JsonRpcId | undefined): Promise<void> {
-    if (this.#isLeft) return
-    const wire = toWireMessage(message)
-    const { envelope } = wire
-    const id = envelope.kind === 'response' ? envelope.id : relatedTo
-    const context = id === undefined ? undefined : this.#contexts.get(id)
-    if (context !== undefined) await context.deliver(wire)
-    else if (envelope.kind !== 'response') await this.#ports.pending.unsolicited(wire)
+    this.#adapter.close()
   }
 }
-
-const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
 
 /** Resolves with the response, even if the stream stays open after it. */
 function request(

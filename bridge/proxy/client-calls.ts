@@ -156,12 +156,10 @@ export class PendingCalls implements Step<ClientContext> {
    * knows that it may have missed something.
    */
   repeat(call: PendingCall): boolean {
-    const { carrier } = call
     // Not sent yet, so it has no connection.
-    if (carrier === undefined) return true
+    if (call.cancel === undefined) return true
     const open = this.#calls.get(call.id)
     if (open !== call || !mayRepeat('slept', call.wire.envelope)) return false
-    carrier.drop(call)
     call.abort.abort()
     call.abort = new AbortController()
     open.start()
@@ -194,7 +192,7 @@ export class PendingCalls implements Step<ClientContext> {
       wire: message,
       answered,
       heardAtMs: 0,
-      carrier: undefined,
+      cancel: undefined,
       abort: new AbortController(),
       deliver: (answer) => context.deliver(withOwnId(answer, message)),
       settle,
@@ -246,7 +244,7 @@ export class PendingCalls implements Step<ClientContext> {
     const call = typeof id === 'string' || typeof id === 'number' ? this.#calls.get(id) : undefined
     if (call === undefined) return
     this.#settle(call)
-    await call.carrier?.cancel(message).catch(() => {})
+    await call.cancel?.(message).catch(() => {})
     call.abort.abort()
   }
 

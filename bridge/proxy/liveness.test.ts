@@ -64,7 +64,7 @@ function createTimes(config: { watchdogMs?: number; pingMs?: number } = {}) {
         wire,
         answered,
         heardAtMs: wall,
-        carrier: undefined,
+        cancel: undefined,
         abort,
       }
       calls.add(call)

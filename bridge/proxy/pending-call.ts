@@ -18,16 +18,8 @@ export interface PendingCall {
   readonly answered: Promise<void>
   /** When the server last sent anything for it, by the wall clock in milliseconds. */
   heardAtMs: number
-  /** Undefined until the call is sent. */
-  carrier: CallCarrier | undefined
+  /** Sends the server the notification of a cancellation, if it needs one. Undefined until the call is sent. */
+  cancel: ((notice: WireMessage) => Promise<void>) | undefined
   /** Aborting it ends the work for this call. */
   abort: AbortController
-}
-
-/** Carries a call to the server. */
-export interface CallCarrier {
-  /** Sends the cancellation, if this transport has one. */
-  cancel(notice: WireMessage): Promise<void>
-  /** Forgets the call, which is about to be sent again. */
-  drop(call: PendingCall): void
 }

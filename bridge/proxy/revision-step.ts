@@ -14,9 +14,11 @@ import { TransportError } from '../transport/transport.ts'
 import { withholdError } from '../transport/withheld-error.ts'
 import { AdaptedConnection } from './adapted-connection.ts'
 import { paramsOf } from './client-calls.ts'
-import type { CallCarrier, ClientContext, PendingCall } from './pending-call.ts'
-import type { ServerConnection } from './server-connections.ts'
+import type { ClientContext, PendingCall } from './pending-call.ts'
 import { claimsOf, ServerRevision, type RevisionPorts } from './server-revision.ts'
+
+/** In 2026-07-28, ending the request cancels it. */
+const cancelledByEnd = (): Promise<void> => Promise.resolve()
 
 /** A remembered 2025 server that says nothing for this long is not asked for 2026-07-28 any further. */
 const silentMs = 2000
@@ -29,8 +31,6 @@ export class RevisionStep {
   readonly #ports: RevisionPorts
   readonly #pin: 'auto' | McpEra
   readonly #revision: ServerRevision
-  readonly #carriers: Record<McpEra, CallCarrier>
-  #sessions: ServerConnection | undefined
   #adapted: AdaptedConnection | undefined
   /** The revision of the last request to the server. */
   #used: McpEra | undefined
@@ -39,11 +39,6 @@ export class RevisionStep {
     this.#ports = ports
     this.#pin = pin
     this.#revision = new ServerRevision(pin, ports)
-    this.#carriers = {
-      // In 2026-07-28, ending the request cancels it.
-      modern: { drop() {}, cancel: () => Promise.resolve() },
-      legacy: { drop() {}, cancel: (notice) => ports.servers.of('legacy').send(notice, unheard) },
-    }
   }
 
   /** The last of the client's steps: ends at a connection to the server. */
@@ -65,7 +60,7 @@ export class RevisionStep {
   /** Reopens the streams that this side keeps open. `answered`: the server has just answered a ping. */
   reopen(answered: boolean): void {
     this.#ports.servers.reopen(answered)
-    this.#adapted?.adapter.reopen()
+    this.#adapted?.reopen()
   }
 
   /** Resolves if the server answers anything at all; rejects if it does not. */
@@ -75,7 +70,8 @@ export class RevisionStep {
   }
 
   async close(graceMs: number): Promise<void> {
-    await Promise.all([this.#adapted?.adapter.close(), this.#ports.servers.close(graceMs)])
+    this.#adapted?.close()
+    await this.#ports.servers.close(graceMs)
   }
 
   /** Sends to a server of 2026-07-28. A server that turns out to lack the revision has not executed the request. */
@@ -84,7 +80,7 @@ export class RevisionStep {
     const { remembered, servers } = this.#ports
     const revision = this.#revision
     const { send, sendBare } = servers.of('modern')
-    call.carrier = this.#carriers.modern
+    call.cancel = cancelledByEnd
     this.#used = 'modern'
     if (revision.proven === 'modern') return send(message, context)
     // While the revision is unknown, a client of both gets 2025-11-25 instead of a sign-in: it signs in with that.
@@ -103,13 +99,12 @@ export class RevisionStep {
     this.#used = revision.proven ?? revision.serving
     if (this.#used === 'modern') {
       const adapted = (this.#adapted ??= this.#adapt())
-      call.carrier = adapted
-      if ((await adapted.send(message, context, call)) === 'left')
-        await this.#requestLegacy(message, context, call)
+      call.cancel = cancelledByEnd
+      if ((await adapted.send(message, context)) === 'left') await this.#requestLegacy(message, context, call)
       return
     }
-    call.carrier = this.#carriers.legacy
-    const { send } = (this.#sessions ??= this.#ports.servers.of('legacy'))
+    const { send } = this.#ports.servers.of('legacy')
+    call.cancel = (notice) => send(notice, unheard)
     if (revision.proven === 'legacy') return send(message, context)
     const error = await this.#sendInDoubt(send, message, context, 'legacy')
     if (error === undefined) return

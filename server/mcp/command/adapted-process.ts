@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createSignal } from '@drawbridge/shared/async.ts'
-import { createAdapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
+import { Adapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
 import { CallError } from '@drawbridge/shared/mcp/adapter/call-error.ts'
-import type { Adapter, Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import type { Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
   jsonRpcError,
-  type JsonRpcId,
   type JsonRpcMessage,
+  type JsonRpcNotification,
   type JsonRpcRequest,
+  type JsonRpcResponse,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Incoming } from '../incoming.ts'
-import { describeFailure } from './process/process-connection.ts'
 import type { ProcessSlot, SlotClient } from './process-slot.ts'
 
 export interface CallContext extends Context<JsonRpcMessage> {
@@ -20,27 +19,18 @@ export interface CallContext extends Context<JsonRpcMessage> {
   readonly signal: AbortSignal
 }
 
-interface AdaptedCall {
-  deliver: CallContext['deliver']
-  end: () => void
-}
-
 /** A process of 2026-07-28 as one client of an earlier revision sees it, by the adapter. */
 export class AdaptedProcess {
   readonly #adapter: Adapter
-  readonly #client: SlotClient
   readonly #slot: ProcessSlot
-  readonly #calls = new Map<JsonRpcId, AdaptedCall>()
 
   constructor(client: SlotClient, slot: ProcessSlot) {
     const { runtime } = slot
-    this.#client = client
     this.#slot = slot
-    this.#adapter = createAdapter({
-      client: { send: async (message, relatedTo) => this.#deliver(message, relatedTo) },
+    this.#adapter = new Adapter({
+      notify: (notification) => client.send(notification),
       server: serverOf(slot),
       discovered: slot.presentationFor(client.kind),
-      describeFailure,
       runtime: {
         now: () => runtime.now(),
         randomBytes: (length) => runtime.randomBytes(length),
@@ -49,34 +39,23 @@ export class AdaptedProcess {
     })
   }
 
-  /** Resolves when the request has its response, or its signal is aborted. */
-  async send(request: JsonRpcRequest, { signal, deliver }: CallContext): Promise<void> {
-    const { given: ended, give: end } = createSignal()
-    this.#calls.set(request.id, { deliver, end })
-    signal.addEventListener('abort', () => end(), { once: true })
+  /** Resolves when the response is delivered. Rejects as {@link Adapter.request} does. */
+  async send(request: JsonRpcRequest, context: CallContext): Promise<void> {
     // A shared process is not to know what one of its clients can be asked.
     const { declared: capabilities = {} } = this.#slot
     const isFirst = request.method === 'initialize'
-    this.pass(isFirst ? { ...request, params: { ...request.params, capabilities } } : request)
-    await ended
-    this.#calls.delete(request.id)
+    const params = isFirst ? { ...request.params, capabilities } : request.params
+    const result = await this.#adapter.request({ ...request, ...(params && { params }) }, context)
+    await context.deliver({ jsonrpc: '2.0', id: request.id, result })
   }
 
   /** Takes a notification or a response of the client. */
-  pass(message: JsonRpcMessage): void {
-    void this.#adapter.receive(message)
+  pass(message: JsonRpcNotification | JsonRpcResponse): void {
+    this.#adapter.receive(message)
   }
 
   close(): void {
-    void this.#adapter.close()
-  }
-
-  async #deliver(message: JsonRpcMessage, relatedTo: JsonRpcId | undefined): Promise<void> {
-    const isResponse = !('method' in message)
-    const call = this.#calls.get((isResponse ? message.id : relatedTo) ?? '')
-    if (call) await call.deliver(message)
-    else if (!isResponse) await this.#client.send(message)
-    if (isResponse) call?.end()
+    this.#adapter.close()
   }
 }
 

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { CallError } from '@drawbridge/shared/mcp/adapter/call-error.ts'
 import { mapServerCapabilities, withoutNotifications } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
-import type { ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isChangeNotification } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import {
   jsonRpcCode,
@@ -20,7 +19,7 @@ import { ProcessChanges } from './process/process-changes.ts'
 import type { GreetedProcess } from './process/handshake.ts'
 import type { ForwardOptions, ProcessClients } from './process/process-connection.ts'
 import type { CommandProcess, ServingTerms } from './process/command-process.ts'
-import { Questions } from './questions.ts'
+import { Questions, type ClientPort } from './questions.ts'
 
 export interface SlotTerms {
   userId: string

@@ -2,14 +2,22 @@ import { isSameScalar } from '@drawbridge/shared/exact-json.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { missingCapability, neededCapability } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
 import { maxInputSeconds } from '@drawbridge/shared/mcp/adapter/input-required.ts'
-import type { ClientPort } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
   jsonRpcCode,
   jsonRpcError,
   type JsonRpcId,
+  type JsonRpcMessage,
   type JsonRpcRequest,
   type JsonRpcResponse,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
+
+export interface ClientPort {
+  /**
+   * Sends the client a message. `relatedTo`: the id of the call that a notification or request belongs to. Resolves when there is room
+   * for the next one.
+   */
+  send(message: JsonRpcMessage, relatedTo?: JsonRpcId): Promise<void>
+}
 
 /** The session that owns a process. */
 export interface AskedSession {

@@ -1,10 +1,10 @@
+import { unlessAborted } from '../../async.ts'
 import { isJsonObject, type JsonObject } from '../../json-object.ts'
-import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../json-rpc.ts'
+import type { JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse } from '../json-rpc.ts'
 import { discoveredServerInfo } from '../mcp-protocol.ts'
-import { errorObject } from './call-error.ts'
+import type { Context } from '../pipeline.ts'
 import { mapServerCapabilities } from './capabilities.ts'
-import { ClientCalls, type ClientCall } from './client-calls.ts'
-import type { Adapter, AdapterPorts } from './ports.ts'
+import type { AdapterPorts, AdapterRuntime, ClientCall } from './ports.ts'
 import { ClientRequests } from './client-requests.ts'
 import { toResult2025, type Revision2025 } from './result.ts'
 import { completeCall } from './server-call.ts'
@@ -13,69 +13,69 @@ import { DeclaredClient, Upstream2026 } from './upstream.ts'
 
 /**
  * Connects a 2025 client to a 2026-07-28 server. Provides what that revision removed: `initialize`, `ping`, `logging/setLevel`,
- * subscriptions, and requests to the client. Passes unknown methods on.
+ * subscriptions, and requests to the client. Passes unknown methods on. One per client.
  */
-export function createAdapter(ports: AdapterPorts): Adapter {
-  return new RevisionAdapter(ports)
-}
-
-class RevisionAdapter implements Adapter {
-  readonly #ports: AdapterPorts
-  readonly #calls: ClientCalls
+export class Adapter {
   readonly #clientRequests: ClientRequests
+  readonly #runtime: AdapterRuntime
   readonly #declared = new DeclaredClient()
   readonly #upstream: Upstream2026
   readonly #subscriptions: Subscriptions
+  readonly #closing = new AbortController()
 
-  constructor(ports: AdapterPorts) {
-    const { client, server, runtime, discovered } = ports
-    this.#ports = ports
-    this.#calls = new ClientCalls(client)
-    this.#clientRequests = new ClientRequests(client, runtime)
-    this.#upstream = new Upstream2026(server, this.#declared, discovered)
-    this.#subscriptions = new Subscriptions(this.#upstream, runtime, (notification) =>
-      this.#calls.notify(notification),
-    )
-  }
-
-  async receive(message: JsonRpcMessage): Promise<void> {
-    if (!('method' in message)) this.#clientRequests.onResponse(message)
-    else if (!('id' in message)) this.#onNotification(message)
-    else {
-      const call = this.#calls.begin(message)
-      if (call !== undefined) void this.#serve(call)
+  constructor({ discovered, notify, runtime, server }: AdapterPorts) {
+    const notifyOpen = async (notification: JsonRpcNotification): Promise<void> => {
+      if (!this.#closing.signal.aborted) await notify(notification)
     }
+    this.#runtime = runtime
+    this.#clientRequests = new ClientRequests(notifyOpen, runtime)
+    this.#upstream = new Upstream2026(server, this.#declared, discovered)
+    this.#subscriptions = new Subscriptions(this.#upstream, runtime, notifyOpen)
   }
 
+  /**
+   * Resolves with the result of a request. `deliver` receives what belongs to the call, and not its response. Rejects with
+   * `CallError` for an error that the client should get, with any other failure as it is, and as soon as the signal is aborted or
+   * the adapter is closed.
+   */
+  async request(
+    request: JsonRpcRequest,
+    { deliver, signal: outer }: Context<JsonRpcMessage>,
+  ): Promise<JsonObject> {
+    const signal = AbortSignal.any([this.#closing.signal, ...(outer === undefined ? [] : [outer])])
+    signal.throwIfAborted()
+    let isOver = false
+    const deliverOpen = async (message: JsonRpcMessage): Promise<void> => {
+      if (!isOver) await deliver(message)
+    }
+    const answered = this.#resultOf({ request, signal, deliver: deliverOpen })
+    return unlessAborted(answered, signal).finally(() => (isOver = true))
+  }
+
+  /** Takes a notification or a response of the client. A cancellation aborts the signal of its request instead. */
+  receive(message: JsonRpcNotification | JsonRpcResponse): void {
+    if (!('method' in message)) this.#clientRequests.onResponse(message)
+    // A 2026-07-28 client sends no other notification.
+    else if (message.method === 'notifications/initialized') this.#subscriptions.start()
+  }
+
+  /** Reopens the streams that the adapter keeps open: their connection may be dead unnoticed. */
   reopen(): void {
     this.#subscriptions.reopen()
   }
 
-  async close(): Promise<void> {
-    this.#clientRequests.close()
+  /** Ends all calls and streams. */
+  close(): void {
+    this.#closing.abort()
     this.#subscriptions.close()
-    this.#calls.close()
-  }
-
-  #onNotification({ method, params }: JsonRpcNotification): void {
-    if (method === 'notifications/cancelled') this.#calls.cancel(params?.['requestId'])
-    // A 2026-07-28 client sends no other notification.
-    else if (method === 'notifications/initialized') this.#subscriptions.start()
-  }
-
-  async #serve(call: ClientCall): Promise<void> {
-    try {
-      await call.answer(await this.#resultOf(call))
-    } catch (error) {
-      if (call.isOpen()) await call.fail(errorObject(error, this.#ports.describeFailure))
-    }
   }
 
   async #resultOf(call: ClientCall): Promise<JsonObject> {
     const { method, params } = call.request
     switch (method) {
       case 'initialize':
-        return this.#initialize(call.request)
+        this.#declared.initialize(params)
+        return toInitializeResult(this.#declared.revision, await this.#upstream.discover())
       case 'ping':
         return {}
       case 'logging/setLevel':
@@ -89,16 +89,10 @@ class RevisionAdapter implements Adapter {
     const result = await completeCall(call, {
       upstream: this.#upstream,
       clientRequests: this.#clientRequests,
-      runtime: this.#ports.runtime,
-      clientCapabilities: () => this.#declared.capabilities,
+      runtime: this.#runtime,
+      clientCapabilities: this.#declared.capabilities,
     })
     return toResult2025(method, result, this.#declared.revision)
-  }
-
-  async #initialize({ params }: JsonRpcRequest): Promise<JsonObject> {
-    this.#declared.initialize(params)
-    const { revision } = this.#declared
-    return toInitializeResult(revision, await this.#upstream.discover())
   }
 }
 

@@ -1,74 +1,61 @@
-import { createSignal, unlessAborted } from '../../async.ts'
+import { createSignal, settledWithin, type Signal } from '../../async.ts'
 import { encodeBase64url } from '../../base64url.ts'
 import { type JsonObject, isJsonObject } from '../../json-object.ts'
 import { jsonRpcCode, type JsonRpcId, type JsonRpcResponse } from '../json-rpc.ts'
 import { CallError } from './call-error.ts'
 import { maxInputSeconds, type InputRequest } from './input-required.ts'
-import { after } from './deadline.ts'
-import type { AdapterRuntime, ClientPort } from './ports.ts'
+import type { AdapterPorts, AdapterRuntime, ClientCall } from './ports.ts'
 
 /** Sends requests to a 2025 client, and matches its responses. */
 export class ClientRequests {
-  readonly #client: ClientPort
+  readonly #notify: AdapterPorts['notify']
   readonly #runtime: AdapterRuntime
-  /** Takes the response to each open request, or undefined when the time is up. */
-  readonly #open = new Map<unknown, (response: JsonRpcResponse | undefined) => void>()
+  readonly #open = new Map<unknown, Signal<JsonRpcResponse>>()
   /** Random, so that responses to other requests do not match. */
   readonly #idPrefix: string
   #lastId = 0
 
-  constructor(client: ClientPort, runtime: AdapterRuntime) {
-    this.#client = client
+  constructor(notify: AdapterPorts['notify'], runtime: AdapterRuntime) {
+    this.#notify = notify
     this.#runtime = runtime
     this.#idPrefix = encodeBase64url(runtime.randomBytes(6))
   }
 
   /**
-   * Asks the client on behalf of the call `relatedTo`, and returns its result. Rejects with {@link CallError} when it responds
-   * with an error or not in time, and with the reason of the signal. A request that ends early is cancelled by
-   * `notifications/cancelled`.
+   * Asks the client on behalf of a call, and returns its result. Rejects with {@link CallError} when it responds with an error or
+   * not in time, and with the reason of the signal. A request that ends early is cancelled by `notifications/cancelled`.
    */
-  async request(request: InputRequest, relatedTo: JsonRpcId, signal: AbortSignal): Promise<JsonObject> {
+  async request(request: InputRequest, call: ClientCall, signal: AbortSignal): Promise<JsonObject> {
     signal.throwIfAborted()
     this.#lastId += 1
     const id = `${this.#idPrefix}-${this.#lastId}`
-    const answer = createSignal<JsonRpcResponse | undefined>()
-    this.#open.set(id, answer.give)
-    const clearDeadline = after(this.#runtime, maxInputSeconds, () => answer.give(undefined))
+    const { method } = request
+    const params = withElicitationId(request, this.#runtime)
+    const answer = createSignal<JsonRpcResponse>()
+    this.#open.set(id, answer)
     try {
-      const answered = this.#send(id, request, relatedTo).then(() => answer.given)
-      const response = await unlessAborted(answered, signal)
-      if (response !== undefined) return readResponse(response)
-      throw new CallError(jsonRpcCode.internalError, `The client did not answer ${request.method} in time.`)
+      await call.deliver({ jsonrpc: '2.0', id, method, ...(params && { params }) })
+      const end = await settledWithin(answer.given, maxInputSeconds * 1000, { signal })
+      signal.throwIfAborted()
+      if (end === 'done') return readResponse(await answer.given)
+      throw new CallError(jsonRpcCode.internalError, `The client did not answer ${method} in time.`)
     } finally {
-      clearDeadline()
       this.#cancel(id)
     }
   }
 
   /** Ignores a response that matches no open request. */
   onResponse(response: JsonRpcResponse): void {
-    const give = this.#open.get(response.id)
+    const answer = this.#open.get(response.id)
     this.#open.delete(response.id)
-    give?.(response)
+    answer?.give(response)
   }
 
-  /** Drops all requests and sends nothing more. */
-  close(): void {
-    this.#open.clear()
-  }
-
-  async #send(id: JsonRpcId, request: InputRequest, relatedTo: JsonRpcId): Promise<void> {
-    const params = withElicitationId(request, this.#runtime)
-    const message = { jsonrpc: '2.0', id, method: request.method, ...(params && { params }) } as const
-    await this.#client.send(message, relatedTo)
-  }
-
-  /** Tells the client that a request without an answer has ended. */
+  /** Cancels a request that has no answer. */
   #cancel(requestId: JsonRpcId): void {
     if (!this.#open.delete(requestId)) return
     const params = { requestId, reason: 'The answer is no longer needed.' }
-    this.#client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => {})
+    void this.#notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
   }
 }
 

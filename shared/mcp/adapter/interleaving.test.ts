@@ -1,17 +1,16 @@
 import type { JsonRpcId } from '../json-rpc.ts'
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
-import { expect, it } from 'vitest'
-import { createAdapter } from './adapter.ts'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import {
+  connectAdapter,
+  type ConnectedAdapter,
   createFakeClock,
   createFakeClient,
   createFakeServer2026,
-  describeFailure,
   turns,
   type Arrival,
   type FakeClient,
 } from '../../../tests/support/adapter/fakes.ts'
-import type { Adapter } from './ports.ts'
 
 /**
  * In any order of calls, questions, answers, failures and cancellations no id is answered twice, each one is answered
@@ -33,7 +32,7 @@ const step = record({
 type Step = { what: string; pick: number }
 
 /** The ids that are sent, cancelled, and answered. */
-function createLedger(client: FakeClient, adapter: Adapter) {
+function createLedger(client: FakeClient, adapter: ConnectedAdapter) {
   const sent = new Map<JsonRpcId, { cancelled: number | undefined }>()
   let lastId = 0
   return {
@@ -87,7 +86,7 @@ async function answersOnce(steps: readonly Step[]): Promise<void> {
   const clock = createFakeClock()
   const client = createFakeClient()
   const server = createFakeServer2026({ tools: {} })
-  const adapter = createAdapter({ client, server, describeFailure, runtime: clock })
+  const adapter = connectAdapter({ client, server, runtime: clock })
   const ledger = createLedger(client, adapter)
   const desk = createDesk(() => server.all.filter(({ message }) => message.method !== 'server/discover'))
   const replied = new Set<JsonRpcId>()
@@ -147,6 +146,9 @@ async function answersOnce(steps: readonly Step[]): Promise<void> {
   ledger.check()
   await adapter.close()
 }
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
 
 it('the adapter answers each request once, or never if it was cancelled, in any order of events', async () => {
   await assert(asyncProperty(array(step, { maxLength: 60, size: 'max' }), answersOnce), { numRuns: 150 })

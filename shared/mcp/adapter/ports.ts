@@ -2,40 +2,31 @@ import type { JsonObject } from '../../json-object.ts'
 import type { Runtime } from '../../runtime.ts'
 import type {
   JsonRpcErrorObject,
-  JsonRpcId,
   JsonRpcMessage,
+  JsonRpcNotification,
   JsonRpcRequest,
   JsonRpcResponse,
 } from '../json-rpc.ts'
 
-/** Connects a 2025 client to a server of 2026-07-28. One per client. */
-export interface Adapter {
-  /** Takes one message from the client and returns at once. The response is sent later, through {@link ClientPort}. Never rejects. */
-  receive(message: JsonRpcMessage): Promise<void>
-  /** Reopens the streams that the adapter keeps open: their connection may be dead unnoticed. */
-  reopen(): void
-  /** Ends all calls and streams. Never rejects. */
-  close(): Promise<void>
-}
-
 export interface AdapterPorts {
-  client: ClientPort
+  /** Sends the client a notification that belongs to no call. Resolves when there is room for the next one. Never rejects. */
+  notify(notification: JsonRpcNotification): Promise<void>
   server: Server2026
   /** The result of `server/discover`, if it is known already. */
   discovered?: JsonObject
-  describeFailure: DescribeFailure
   runtime: AdapterRuntime
 }
 
 /** An adapter has no network of its own: messages go through the ports. */
 export type AdapterRuntime = Pick<Runtime, 'now' | 'randomBytes' | 'sleep'>
 
-export interface ClientPort {
-  /**
-   * Sends the client a message. `relatedTo`: the id of the call that a notification or request belongs to. Resolves when there is room
-   * for the next one.
-   */
-  send(message: JsonRpcMessage, relatedTo?: JsonRpcId): Promise<void>
+/** One request of the client. */
+export interface ClientCall {
+  readonly request: JsonRpcRequest
+  /** Aborted when the client cancels, and on close. */
+  readonly signal: AbortSignal
+  /** Sends a message that belongs to this call; nothing is sent once it is over. */
+  deliver(message: JsonRpcMessage): Promise<void>
 }
 
 export type DescribeFailure = (error: unknown) => JsonRpcErrorObject

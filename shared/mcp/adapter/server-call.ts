@@ -1,12 +1,11 @@
+import { pause, settledWithin } from '../../async.ts'
 import { isSameScalar, plainNumber } from '../../exact-json.ts'
 import { isJsonObject, type JsonObject } from '../../json-object.ts'
 import { jsonRpcCode, type JsonRpcMessage, type JsonRpcNotification } from '../json-rpc.ts'
 import { metaOf } from '../params.ts'
 import { CallError } from './call-error.ts'
-import { after } from './deadline.ts'
 import { inputMethods, readInputRound, type InputRound } from './input-required.ts'
-import type { ClientCall } from './client-calls.ts'
-import type { AdapterRuntime } from './ports.ts'
+import type { AdapterRuntime, ClientCall } from './ports.ts'
 import type { ClientRequests } from './client-requests.ts'
 import type { Upstream2026 } from './upstream.ts'
 
@@ -14,7 +13,7 @@ export interface CallPorts {
   upstream: Upstream2026
   clientRequests: ClientRequests
   runtime: AdapterRuntime
-  clientCapabilities(): JsonObject
+  clientCapabilities: JsonObject
 }
 
 /** The limit of the MCP SDKs. */
@@ -28,12 +27,12 @@ const pollMs = 250
  */
 export async function completeCall(call: ClientCall, ports: CallPorts): Promise<JsonObject> {
   const { method, params } = call.request
-  const progress = new Progress(call, ports.runtime)
+  const progress = new Progress(call)
   let added: JsonObject = {}
   for (let round = 0; round <= maxRounds; round += 1) {
     const onMessage = async (message: JsonRpcMessage): Promise<void> => {
       // A 2026-07-28 server must not send requests, and they could not be answered.
-      if ('method' in message && !('id' in message)) await call.notify(progress.translate(message))
+      if ('method' in message && !('id' in message)) await call.deliver(progress.translate(message))
     }
     const options = { signal: call.signal, onMessage }
     const result = await ports.upstream.request(method, { ...params, ...added }, options)
@@ -41,7 +40,7 @@ export async function completeCall(call: ClientCall, ports: CallPorts): Promise<
     const { resultType = 'complete' } = result
     if (resultType === 'complete') return result
     if (resultType !== 'input_required' || !inputMethods.has(method)) throw unknownResultType(resultType)
-    const inputRound = readInputRound(result, ports.clientCapabilities())
+    const inputRound = readInputRound(result, ports.clientCapabilities)
     if (round === maxRounds) break
     added = await progress.during(answerRound(call, inputRound, ports))
     progress.nextRound()
@@ -57,7 +56,7 @@ async function answerRound(
 ): Promise<JsonObject> {
   const state = requestState === undefined ? {} : { requestState }
   if (requests.length === 0) {
-    await runtime.sleep(pollMs)
+    await pause(runtime, pollMs, call.signal)
     call.signal.throwIfAborted()
     return state
   }
@@ -66,8 +65,7 @@ async function answerRound(
   try {
     const answers = await Promise.all(
       requests.map(
-        async (request) =>
-          [request.key, await clientRequests.request(request, call.request.id, signal)] as const,
+        async (request) => [request.key, await clientRequests.request(request, call, signal)] as const,
       ),
     )
     return { inputResponses: Object.fromEntries(answers), ...state }
@@ -86,7 +84,7 @@ function unknownResultType(resultType: unknown): CallError {
   )
 }
 
-const keepAliveSeconds = 15
+const keepAliveMs = 15_000
 /** Progress has to grow with each notification; this is too little to be seen. */
 const step = 0.001
 
@@ -96,15 +94,13 @@ const step = 0.001
  */
 class Progress {
   readonly #call: ClientCall
-  readonly #runtime: AdapterRuntime
   readonly #token: unknown
   /** Where the current request to the server began to count. */
   #base = 0
   #last = 0
 
-  constructor(call: ClientCall, runtime: AdapterRuntime) {
+  constructor(call: ClientCall) {
     this.#call = call
-    this.#runtime = runtime
     this.#token = metaOf(call.request.params)['progressToken']
   }
 
@@ -132,24 +128,13 @@ class Progress {
   /** Sends progress at intervals while `work` lasts: many clients give up after a minute of silence. */
   async during<T>(work: Promise<T>): Promise<T> {
     if (this.#token === undefined) return work
-    let stop = (): void => {}
-    const schedule = (): void => {
-      stop = after(this.#runtime, keepAliveSeconds, () => {
-        this.#sendKeepAlive()
-        schedule()
-      })
-    }
-    schedule()
-    try {
-      return await work
-    } finally {
-      stop()
-    }
+    while ((await settledWithin(work, keepAliveMs)) === 'waiting') this.#sendKeepAlive()
+    return work
   }
 
   #sendKeepAlive(): void {
     this.#last += step
     const params = { progressToken: this.#token, progress: this.#last, message: 'Waiting for input' }
-    void this.#call.notify({ jsonrpc: '2.0', method: 'notifications/progress', params })
+    void this.#call.deliver({ jsonrpc: '2.0', method: 'notifications/progress', params })
   }
 }

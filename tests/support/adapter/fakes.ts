@@ -8,11 +8,14 @@ import type {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import type { RequestOptions, ClientPort, Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { Adapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
+import { errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
+import type { AdapterPorts, RequestOptions, Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { vi } from 'vitest'
 import { until } from '../until.ts'
 
 /**
- * A clock that only moves when it is advanced. Sleeps of less than 0.4 seconds end at the next turn of the event
+ * A clock that only moves when it is advanced, and Vitest's fake timers with it. Sleeps of less than 0.4 seconds end at the next turn of the event
  * loop.
  */
 export interface FakeClock extends Runtime {
@@ -49,6 +52,7 @@ export function createFakeClock(): FakeClock {
         sleepers = sleepers.filter((each) => each !== due)
         due.wake()
       }
+      if (vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(seconds * 1000)
       now = end
       await turns()
     },
@@ -61,7 +65,8 @@ export async function turns(count = 5): Promise<void> {
 }
 
 /** A client that records the messages it receives. */
-export interface FakeClient extends ClientPort {
+export interface FakeClient {
+  send(message: JsonRpcMessage): Promise<void>
   readonly sent: JsonRpcMessage[]
   responses(id: JsonRpcId): JsonRpcResponse[]
   response(id: JsonRpcId): Promise<JsonRpcResponse>
@@ -91,6 +96,50 @@ export function createFakeClient(react: (message: JsonRpcMessage) => void = () =
         (each): each is JsonRpcNotification =>
           'method' in each && !('id' in each) && (method === undefined || each.method === method),
       ),
+  }
+}
+
+/** An adapter that takes the messages of a client one by one, and sends the client the responses, as its users do. */
+export interface ConnectedAdapter {
+  receive(message: JsonRpcMessage): Promise<void>
+  close(): Promise<void>
+}
+
+export function connectAdapter({
+  client,
+  ...ports
+}: Omit<AdapterPorts, 'notify'> & { client: FakeClient }): ConnectedAdapter {
+  const adapter = new Adapter({ ...ports, notify: (notification) => client.send(notification) })
+  const calls = new Map<unknown, AbortController>()
+  const closing = new AbortController()
+  async function serve(request: JsonRpcRequest): Promise<void> {
+    const { id } = request
+    const controller = new AbortController()
+    const { signal } = controller
+    calls.set(id, controller)
+    const answer = await adapter
+      .request(request, { signal, deliver: (message) => client.send(message) })
+      .then(
+        (result): JsonRpcResponse => ({ jsonrpc: '2.0', id, result }),
+        (error: unknown): JsonRpcResponse => ({
+          jsonrpc: '2.0',
+          id,
+          error: errorObject(error, describeFailure),
+        }),
+      )
+    if (!signal.aborted && !closing.signal.aborted) await client.send(answer)
+  }
+  return {
+    async receive(message) {
+      if (!('method' in message)) adapter.receive(message)
+      else if ('id' in message) void serve(message)
+      else if (message.method !== 'notifications/cancelled') adapter.receive(message)
+      else calls.get(message.params?.['requestId'])?.abort()
+    },
+    async close() {
+      closing.abort()
+      adapter.close()
+    },
   }
 }
 
