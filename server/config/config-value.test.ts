@@ -6,7 +6,7 @@ import {
   parseCaptcha,
   parseCount,
   parseDuration,
-  parseHosts,
+  parseDocumentHosts,
   parseListenAddress,
   parseOrigins,
   parsePageUrl,
@@ -154,10 +154,14 @@ describeParser(
 )
 
 describeParser(
-  'parseHosts',
-  parseHosts,
+  'parseDocumentHosts',
+  parseDocumentHosts,
   [
     ['', []],
+    ['on', []],
+    ['TRUE', []],
+    ['off', undefined],
+    ['0', undefined],
     ['claude.ai, *.Example.com', ['claude.ai', '*.example.com']],
     ['!evil.example,!*.evil.example', ['!evil.example', '!*.evil.example']],
   ],

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { ValueParser } from '@drawbridge/shared/settings/setting.ts'
-import { durationParser, isSecureUrl, parseList } from '@drawbridge/shared/settings/value.ts'
+import { durationParser, isSecureUrl, parseList, parseSwitch } from '@drawbridge/shared/settings/value.ts'
 import type { Rate } from '../core/limits/rate-limit.ts'
 import type { Captcha } from '../core/session/session-provider.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
@@ -83,13 +83,17 @@ export function parseAddressRanges(text: string): string[] {
   })
 }
 
-/** Host names in lower case, comma-separated, each perhaps with `!`, `*.` or both in front. No port. */
-export function parseHosts(text: string): string[] {
+/**
+ * A switch, or host names, comma-separated, each perhaps with `!`, `*.` or both in front. No port. Undefined: off; the names in lower
+ * case, none of them for every host.
+ */
+export function parseDocumentHosts(text: string): string[] | undefined {
+  if (/^(?:on|true|1|off|false|0)$/i.test(text)) return parseSwitch(text) ? [] : undefined
   return parseList(text.toLowerCase()).map((host) => {
     const name = /^!?(?:\*\.)?([a-z0-9.-]{1,253})$/.exec(host)?.[1]
     if (name === undefined || !isUrl(`https://${name}`)) {
       throw new TypeError(
-        `expected hosts such as claude.ai, *.example.com or !evil.example, not ${JSON.stringify(host)}`,
+        `expected on, off, or hosts such as claude.ai, *.example.com or !evil.example, not ${JSON.stringify(host)}`,
       )
     }
     return host

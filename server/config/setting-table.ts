@@ -11,7 +11,7 @@ import {
   parseCount,
   parseDuration,
   orOff,
-  parseHosts,
+  parseDocumentHosts,
   parseListenAddress,
   parseOrigins,
   parseOwnBaseUrl,
@@ -126,15 +126,9 @@ const table = {
     doc: 'Registrations per hour from one address. Hosted assistants, whose users share addresses, get ten times as many.',
   },
   clientDocuments: {
-    parse: parseSwitch,
+    parse: parseDocumentHosts,
     default: 'on',
-    doc: 'Whether a client ID may be the URL of a metadata document, which the server then fetches.',
-  },
-  clientDocumentHosts: {
-    parse: parseHosts,
-    default: '',
-    defaultText: 'every host',
-    doc: 'Hosts whose client metadata documents are accepted, comma-separated: claude.ai, *.example.com; !host refuses one.',
+    doc: 'Whether a client ID may be the URL of a metadata document, which the server then fetches: on, off, or only from these hosts, comma-separated: claude.ai, *.example.com; !host refuses one.',
   },
   trustedProxies: {
     parse: parseAddressRanges,

@@ -120,7 +120,7 @@ export function createEndpoints(parts: EndpointParts): Endpoint[] {
       scopes,
       resourceName: config.appName,
       registration: config.registration,
-      clientDocuments: config.clientDocuments,
+      clientDocuments: config.clientDocuments !== undefined,
       signsAssertions: tools.keySet !== undefined,
       links: app.links,
       languages,

@@ -120,11 +120,20 @@ describe('a client with a metadata document, from end to end', () => {
     )
   })
 
-  it('CLIENT_DOCUMENTS off: an id that is a URL is unknown', async () => {
-    const id = publish()
-    const drawbridge = await start({ clientDocuments: 'off' })
-    expect((await drawbridge.refresh(id, 'mcpr_x')).status).toBe(401)
-  })
+  it.each([
+    ['off', 401, 'invalid_client'],
+    ['claude.ai', 401, 'invalid_client'],
+    ['claude.ai, localhost, 127.0.0.1', 400, 'invalid_grant'],
+  ])(
+    'with CLIENT_DOCUMENTS %j a client of a document on loopback gets %i %s',
+    async (setting, status, error) => {
+      const id = publish()
+      const drawbridge = await start({ clientDocuments: setting })
+      const response = await drawbridge.refresh(id, 'mcpr_x')
+      expect(response.status).toBe(status)
+      expect(await response.json()).toMatchObject({ error })
+    },
+  )
 })
 
 describe('files of the operator', () => {

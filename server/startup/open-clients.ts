@@ -31,7 +31,7 @@ export function openClients(
   report: (event: string, fields?: Record<string, unknown>) => void,
 ): Clients {
   const policy = clientPolicy(config)
-  const { clientDocumentHosts: hosts } = config
+  const { clientDocuments: hosts } = config
   const guarded = createGuardedFetch({
     userAgent: `drawbridge-server/${version}`,
     allowLoopback: policy.allowLoopback,
@@ -46,7 +46,7 @@ export function openClients(
       configured: readConfiguredClients(config, runtime.now()),
       store,
       runtime,
-      documents: config.clientDocuments ? { store, fetch, policy, report, hosts, operatorStep } : undefined,
+      documents: hosts ? { store, fetch, policy, report, hosts, operatorStep } : undefined,
     }),
     fetchKeys: createClientKeySource({ fetch, runtime }),
   }

@@ -14,7 +14,7 @@ export const deviations: readonly Deviation[] = [
     sections: 'RFC 9700 4.11.2, OAuth 2.1 7.12.2, MCP auth Open-Redirection',
     what: 'A faulty request, `prompt=none` among the faults, goes back to the registered address of the client at once, before anybody has signed in, when the client is configured, has a metadata document, returns to this computer, or is one that somebody has signed in with. Any other gets a page with a link.',
     why: 'Clients learn their mistakes by it (RFC 6749 4.1.2.1), and nothing secret goes along.',
-    off: '`REGISTRATION=off`, with `CLIENT_DOCUMENT_HOSTS` or `CLIENT_DOCUMENTS=off`: then the operator knows every client.',
+    off: '`REGISTRATION=off`, with `CLIENT_DOCUMENTS=off` or a list of hosts: then the operator knows every client.',
     test: ['tests/conformance/negative-authorization.test.ts', 'the implicit grant'],
   },
   {

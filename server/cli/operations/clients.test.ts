@@ -158,7 +158,7 @@ describe('clients, beside a running server', () => {
     await remove(command, id)
     expect(command.said()).toEqual({
       stdout: `Removed ${id}. Grants ended: 0.\n`,
-      stderr: "Users can connect it again. To refuse it: --client-document-hosts '!client.example'\n",
+      stderr: "Users can connect it again. To refuse it: --client-documents '!client.example'\n",
     })
   })
 

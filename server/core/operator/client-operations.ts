@@ -138,7 +138,7 @@ export const removeClientOperation = operation({
         notes:
           host === undefined
             ? []
-            : [`Users can connect it again. To refuse it: --client-document-hosts '!${host}'`],
+            : [`Users can connect it again. To refuse it: --client-documents '!${host}'`],
       }
     },
   },
