@@ -14,7 +14,7 @@ const unexpectedEnds: Partial<Readonly<Record<GrantEndReason, UnexpectedEnd>>> =
   access_rule: 'not_allowed',
 }
 
-interface EndedConnection {
+export interface EndedConnection {
   grant: Grant
   endedAt: number
   end: UnexpectedEnd

@@ -10,6 +10,7 @@ import {
 import { isDeviceCode } from '../../core/authorization/authorization-code.ts'
 import type { BrowserBinding } from '../../core/sign-in/browser-seal.ts'
 import { overviewOf } from '../../core/session/connection.ts'
+import type { Grant } from '../../core/session/grant.ts'
 import { endAllConnections, endConnection, findClients, listRecords, listWaiting } from './connections.ts'
 import { describeScope } from '../describe-scope.ts'
 import { page, redirect } from '../response.ts'
@@ -69,6 +70,7 @@ async function renderConnections(
   const shown = overview.live.slice(0, maxShown)
   const ended = overview.ended.slice(0, maxEndedShown)
   const listed = await findClients([...shown, ...ended, ...waiting], language, ports)
+  const permissionsOf = (grant: Grant): string[] => describeScope(grant.scope, codes.scopes, language)
   const html = connectionsPage({
     ...ports.app,
     language,
@@ -77,29 +79,19 @@ async function renderConnections(
     form: sealAccountForm(session, binding, signIn),
     email: session.email,
     notice: session.notice,
-    connections: shown.map(({ grant, lastUse, twoAddresses, replays }) => ({
-      ...listed(grant),
-      id: grant.id,
-      permissions: describeScope(grant.scope, codes.scopes, language),
-      createdAt: grant.createdAt,
-      lastUse: lastUse && { at: lastUse.usedAt, address: lastUse.address, tool: lastUse.tool },
-      twoAddresses,
-      replays,
-      expiresAt: grant.expiresAt,
+    connections: shown.map((record) => ({
+      ...record,
+      ...listed(record.grant),
+      permissions: permissionsOf(record.grant),
     })),
     waiting: waiting.map((code) => ({
-      id: code.grant.id,
+      grant: code.grant,
       client: listed(code.grant).client,
+      permissions: permissionsOf(code.grant),
       isDevice: isDeviceCode(code),
-      permissions: describeScope(code.grant.scope, codes.scopes, language),
-      allowedAt: code.grant.createdAt,
     })),
     more: overview.live.length - shown.length,
-    ended: ended.map(({ grant, endedAt, end }) => ({
-      client: listed(grant).client,
-      endedAt,
-      end,
-    })),
+    ended: ended.map(({ grant, endedAt, end }) => ({ client: listed(grant).client, endedAt, end })),
     now,
   })
   const answer = page(html, { language, look: ports.app.look }, 200, {

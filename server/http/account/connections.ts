@@ -1,25 +1,24 @@
 import type { AccountSession } from '../../core/sign-in/account-session.ts'
 import { type Client, ClientUnavailableError } from '../../core/clients/client.ts'
+import { endAllGrants, readGrants } from '../../core/session/grant-pages.ts'
 import type { AuthorizationCodeRecord, Grant, GrantRecord } from '../../core/session/grant.ts'
 import type { Language } from '../../texts/language.ts'
 import type { RequestContext } from '../endpoint.ts'
-import { connectedClient, returnHosts, returnsToWeb } from '../login/client-view.ts'
+import { type ListedClient, listedClient } from '../login/client-view.ts'
 import type { LoginPorts } from '../login/login-subject.ts'
-import type { ConnectedClient } from '../pages/connection-list.ts'
 
-/** Maximum grants read or ended at once. */
-const pageSize = 200
+const maxWaiting = 200
 /** Grants beyond this are ignored; most of so many have ended. */
 const maxRecords = 10_000
 
 /** Returns every grant of a user that was not deleted yet, live or not. */
-export async function listRecords(userId: string, { store }: LoginPorts): Promise<GrantRecord[]> {
+export async function listRecords(
+  userId: string,
+  { store, signIn: { runtime } }: LoginPorts,
+): Promise<GrantRecord[]> {
   const records: GrantRecord[] = []
-  while (records.length < maxRecords) {
-    const after = records.at(-1)?.grant.id ?? ''
-    const read = await store.listGrants({ userId }, { after, limit: pageSize })
-    records.push(...read)
-    if (read.length < pageSize) break
+  for await (const record of readGrants({ store, runtime }, { userId })) {
+    if (records.push(record) === maxRecords) break
   }
   return records
 }
@@ -29,7 +28,7 @@ export function listWaiting(
   userId: string,
   { store, signIn }: LoginPorts,
 ): Promise<AuthorizationCodeRecord[]> {
-  return store.listUnredeemedCodes({ userId }, { now: signIn.runtime.now(), limit: pageSize })
+  return store.listUnredeemedCodes({ userId }, { now: signIn.runtime.now(), limit: maxWaiting })
 }
 
 /**
@@ -67,24 +66,12 @@ export async function endAllConnections(
   context: RequestContext,
   { store, signIn }: LoginPorts,
 ): Promise<void> {
-  let ended
-  do {
-    const page = { now: signIn.runtime.now(), limit: pageSize }
-    ended = await store.endGrants({ userId }, 'revoked_by_user', page)
-    for (const grant of ended) reportRevoked(grant, context)
-  } while (ended.length >= pageSize)
+  const ended = endAllGrants(store, { userId }, 'revoked_by_user', signIn.runtime.now())
+  for await (const grant of ended) reportRevoked(grant, context)
 }
 
 function reportRevoked({ id, clientId, user }: GrantRecord['grant'], context: RequestContext): void {
   context.report('connection_revoked', { grant_id: id, client_id: clientId, sub: user.sub })
-}
-
-export interface ListedClient {
-  client: ConnectedClient
-  /** Empty for a device-only client, and for a removed one. */
-  returnsTo: readonly string[]
-  /** True when it returns to websites only; false for a removed one. */
-  runsOnWeb: boolean
 }
 
 /**
@@ -101,15 +88,7 @@ export async function findClients(
     ids.map((id) => (isUrl(id) ? store : finder).findClient(id).catch(noneWhenUnavailable)),
   )
   const clients = new Map(ids.map((id, index) => [id, found[index]]))
-  return ({ clientId }) => {
-    const client = clients.get(clientId)
-    const { redirectUris = [] } = client ?? {}
-    return {
-      client: connectedClient(clientId, client, language),
-      returnsTo: client ? returnHosts(client) : [],
-      runsOnWeb: redirectUris.length > 0 && redirectUris.every(returnsToWeb),
-    }
-  }
+  return ({ clientId }) => listedClient(clientId, clients.get(clientId), language)
 }
 
 function isUrl(id: string): boolean {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Client, deviceGrantType } from '../../core/clients/client.ts'
 import { publicClient } from '../../../tests/support/server/core/sign-in-sample.ts'
-import { clientView, connectedClient, returnHosts } from './client-view.ts'
+import { clientView, listedClient } from './client-view.ts'
 import { inEnglish } from '../../../tests/support/pages/view-sample.ts'
 
 const id = 'https://claude.ai/client.json'
@@ -71,7 +71,7 @@ describe('a client in the list of connections', () => {
     [
       'a listed client has its host if all its redirects prove it',
       { ...document, redirectUris: [web] },
-      { host: 'claude.ai' },
+      verified,
     ],
     [
       'a listed client has no host if one redirect does not prove it',
@@ -88,11 +88,11 @@ describe('a client in the list of connections', () => {
       { ...document, redirectUris: [web, 'https://evil.example/'], authMethod: 'private_key_jwt' },
       described,
     ],
-    ['a listed client that authenticates itself has its host', keyed, { host: 'claude.ai' }],
+    ['a listed client that authenticates itself has its host', keyed, verified],
     ['a listed client without a document has no host', {}, {}],
   ])('%s', (_rule, part, expected) => {
     const client = publicClient(part)
-    expect(connectedClient(client.id, client, inEnglish)).toEqual({ name: 'Sample', ...expected })
+    expect(listedClient(client.id, client, inEnglish).client).toEqual({ name: 'Sample', ...expected })
   })
 
   it.each([
@@ -100,11 +100,16 @@ describe('a client in the list of connections', () => {
     ['mcpc_gone', {}],
   ])('a client that is no longer registered is listed by its id: %s', (gone, expected) => {
     const name = 'An app that is no longer registered'
-    expect(connectedClient(gone, undefined, inEnglish)).toEqual({ name, ...expected })
+    expect(listedClient(gone, undefined, inEnglish)).toEqual({
+      client: { name, ...expected },
+      returnsTo: [],
+      runsOnWeb: false,
+    })
   })
 })
 
 it('lists each return address of a client once', () => {
   const redirectUris = ['http://127.0.0.1/a', 'http://127.0.0.1/b', 'cursor://x/cb', web]
-  expect(returnHosts({ redirectUris })).toEqual(['127.0.0.1', 'cursor', 'claude.ai'])
+  const client = publicClient({ redirectUris })
+  expect(listedClient(client.id, client, inEnglish).returnsTo).toEqual(['127.0.0.1', 'cursor', 'claude.ai'])
 })

@@ -3,7 +3,7 @@ import { type Client, deviceGrantType } from '../../core/clients/client.ts'
 import { documentHost } from '../../core/clients/client-id-metadata-document.ts'
 import type { Language } from '../../texts/language.ts'
 import type { ClientView } from '../pages/client-facts.ts'
-import type { ConnectedClient } from '../pages/connection-list.ts'
+import type { ConnectionView } from '../pages/connections-page.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
@@ -38,7 +38,7 @@ function provesItself({ authMethod }: Pick<Client, 'authMethod'>): boolean {
 }
 
 /** Returns whether a redirect URI leads to a website, neither to this computer nor to an app by its own scheme. */
-export function returnsToWeb(uri: string): boolean {
+function returnsToWeb(uri: string): boolean {
   return /^https:/i.test(uri) && !isLoopbackUri(uri)
 }
 
@@ -46,26 +46,31 @@ function returnsToOther(uri: string, host: string | undefined): boolean {
   return returnsToWeb(uri) && redirectHost(uri) !== host
 }
 
+export type ListedClient = Pick<ConnectionView, 'client' | 'returnsTo' | 'runsOnWeb'>
+
 /**
  * Describes a client for a list. Which of its redirect URIs was used is unknown there, so its host counts as proven only when all
  * of them prove it. A removed client has only its id.
  */
-export function connectedClient(id: string, client: Client | undefined, language: Language): ConnectedClient {
+export function listedClient(id: string, client: Client | undefined, language: Language): ListedClient {
   const host = documentHost(client ?? { id })
   const name = client ? clientDisplayName(client, language) : language.texts.common.removedApp
-  if (host === undefined) return { name }
-  return client && isProvenAlways(client, host) ? { name, host } : { name, describedBy: host }
+  const isProven = client !== undefined && isProvenAlways(client, host)
+  const uris = client?.redirectUris ?? []
+  return {
+    client: {
+      name,
+      ...(host !== undefined && (isProven ? { verifiedHost: host } : { describedBy: host })),
+    },
+    returnsTo: [...new Set(uris.map(returnAddress))],
+    runsOnWeb: uris.length > 0 && uris.every(returnsToWeb),
+  }
 }
 
-function isProvenAlways(client: Client, host: string): boolean {
+function isProvenAlways(client: Client, host: string | undefined): boolean {
   if (client.redirectUris.some((uri) => returnsToOther(uri, host))) return false
   if (provesItself(client)) return true
   return !client.grantTypes.includes(deviceGrantType) && client.redirectUris.every(returnsToWeb)
-}
-
-/** Returns the hosts or schemes that browsers return to for a client, without duplicates; none for a device-only client. */
-export function returnHosts({ redirectUris }: Pick<Client, 'redirectUris'>): string[] {
-  return [...new Set(redirectUris.map(returnAddress))]
 }
 
 /** Returns a client's display name: its own, unverified one. */

@@ -1,16 +1,15 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import type { Grant } from '../../core/session/grant.ts'
 import type { Language } from '../../texts/language.ts'
+import type { ClientView } from './client-facts.ts'
 import { fact, type PageView } from './layout.ts'
 import { hostName, quotedName } from './names.ts'
 
-/**
- * A client in the list: its own name, and the host of its metadata document: as `host` if that is proven, as `describedBy` if any
- * program or device can name it.
- */
-export interface ConnectedClient {
-  name: string
-  host?: string
-  describedBy?: string
+/** The client of a grant, and what its scope allows as sentences. */
+export interface ListedGrant<Shown extends keyof Grant> {
+  grant: Pick<Grant, 'id' | 'createdAt' | Shown>
+  client: ClientView
+  permissions: readonly string[]
 }
 
 /** The form target, and the value that ties forms to the sign-in and the browser. */
@@ -24,7 +23,7 @@ export interface ConnectionForm extends PageView {
  * requested. Its name leaves room for that button, which is outside of the heading, by a hidden one as wide. `headingId` is unique on the page.
  */
 export function connectionHead(
-  { id, client }: { id: string; client: ConnectedClient },
+  { grant, client }: ListedGrant<never>,
   headingId: string,
   form: ConnectionForm,
 ): SafeHtml {
@@ -32,8 +31,8 @@ export function connectionHead(
   return html`<div class="connection-head">
       <span class="button end" aria-hidden="true">${texts.end}</span>
       <h3 id="${headingId}">
-        ${client.host === undefined ? '' : html`${hostName(client.host)} `}<span
-          class="${client.host === undefined ? 'own-name' : 'own-name quiet'}"
+        ${client.verifiedHost === undefined ? '' : html`${hostName(client.verifiedHost)} `}<span
+          class="${client.verifiedHost === undefined ? 'own-name' : 'own-name quiet'}"
           >${quotedName(client.name, form.language)}</span
         >
       </h3>
@@ -41,7 +40,7 @@ export function connectionHead(
     <details class="end-one">
       <summary class="button end" aria-describedby="${headingId}">${texts.end}</summary>
       <form method="post" action="${form.action}" class="stack">
-        ${formInput(form)} <input type="hidden" name="connection" value="${id}" />
+        ${formInput(form)} <input type="hidden" name="connection" value="${grant.id}" />
         <p>${texts.endNote}</p>
         <button class="button danger" name="action" value="end" aria-describedby="${headingId}">
           ${texts.endThis}
@@ -60,13 +59,9 @@ export function formInput({ form }: Pick<ConnectionForm, 'form'>): SafeHtml {
   return html`<input type="hidden" name="form" value="${form}" />`
 }
 
-/** An approval that the app or device has not redeemed yet. Times are epoch seconds. */
-export interface WaitingConnectionView {
-  id: string
-  client: ConnectedClient
+/** An approval that the app or device has not redeemed yet. */
+export interface WaitingConnectionView extends ListedGrant<never> {
   isDevice: boolean
-  permissions: readonly string[]
-  allowedAt: number
 }
 
 /** Renders the approvals that are not connected yet; undefined without any. */
@@ -88,14 +83,14 @@ function waitingItem(
   headingId: string,
   view: ConnectionForm & { now: number },
 ): SafeHtml {
-  const { isDevice, allowedAt, permissions } = waiting
+  const { isDevice, grant, permissions } = waiting
   const texts = view.language.texts.connections
   return html`<li class="connection">
     ${connectionHead(waiting, headingId, view)}
     <dl class="details">
       ${permissionDetail(permissions, view.language)}
       ${fact(texts.kind, isDevice ? texts.waitingDevice : texts.waitingApp)}
-      ${fact(texts.allowed, timeAgo(allowedAt, view.now, view.language))}
+      ${fact(texts.allowed, timeAgo(grant.createdAt, view.now, view.language))}
     </dl>
   </li>`
 }

@@ -54,7 +54,7 @@ const rows: readonly [string, Partial<ConnectionsView>, readonly string[], reado
   ['one never used', one({ lastUse: undefined }), ['Not yet'], ['minute ago']],
   [
     'one used with a tool',
-    one({ lastUse: { at: now - 300, address: '203.0.113.7', tool: 'list_notes' } }),
+    one({ lastUse: { usedAt: now - 300, address: '203.0.113.7', tool: 'list_notes' } }),
     [
       '5 minutes ago</time> from <span class="address">203.0.113.7</span> with <span class="address">list_notes</span>',
     ],
@@ -62,7 +62,7 @@ const rows: readonly [string, Partial<ConnectionsView>, readonly string[], reado
   ],
   [
     'no address and no tool',
-    one({ lastUse: { at: 0, address: undefined, tool: undefined } }),
+    one({ lastUse: { usedAt: 0, address: undefined, tool: undefined } }),
     ['on 1 January 1970'],
     [' from <span', ' with <span'],
   ],

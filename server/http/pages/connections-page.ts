@@ -1,5 +1,7 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { AccountNotice } from '../../core/sign-in/account-session.ts'
+import type { AccountSession } from '../../core/sign-in/account-session.ts'
+import type { EndedConnection } from '../../core/session/connection.ts'
+import type { GrantRecord } from '../../core/session/grant.ts'
 import type { Language } from '../../texts/language.ts'
 import { fillHtml } from '../../texts/text.ts'
 import {
@@ -14,51 +16,37 @@ import {
 } from './layout.ts'
 import { hostName, quotedName } from './names.ts'
 import {
-  type ConnectedClient,
   connectionHead,
   dayTime,
   formInput,
+  type ListedGrant,
   permissionDetail,
   timeAgo,
   type WaitingConnectionView,
   waitingList,
 } from './connection-list.ts'
+import type { ClientView } from './client-facts.ts'
 import { alertGlyph, checkGlyph } from './drawings.ts'
 
-export interface ConnectionView {
-  id: string
-  client: ConnectedClient
-  permissions: readonly string[]
+export interface ConnectionView
+  extends ListedGrant<'expiresAt'>, Pick<GrantRecord, 'lastUse' | 'twoAddresses' | 'replays'> {
   /** Hosts that the browser may return to for this client; none for a device. */
   returnsTo: readonly string[]
-  createdAt: number
-  lastUse: { at: number; address: string | undefined; tool: string | undefined } | undefined
-  /** The two addresses that last used it at the same time, and when. */
-  twoAddresses: { addresses: readonly [string, string]; at: number } | undefined
   /** True when it returns to websites only: such an app has its own servers, often with many addresses. */
   runsOnWeb: boolean
-  /** How often a used key was presented again, and the two addresses it came from, if they differ. */
-  replays: { count: number; lastAt: number; addresses: readonly [string, string] | undefined } | undefined
-  expiresAt: number
 }
 
-interface EndedConnectionView {
-  client: ConnectedClient
-  endedAt: number
-  end: 'key_used_twice' | 'signed_out_elsewhere' | 'renewal_refused' | 'not_allowed'
+interface EndedConnectionView extends Pick<EndedConnection, 'endedAt' | 'end'> {
+  client: ClientView
 }
 
 /** Contents and form target of the connections page. Every text is escaped. */
-export interface ConnectionsView extends AppView, PageView {
+export interface ConnectionsView extends AppView, PageView, Pick<AccountSession, 'email' | 'notice'> {
   /** Absolute path that the forms post to. */
   action: string
   connectPath: string
   /** Opaque sealed value that ties the forms to this sign-in and browser; sent in hidden inputs. */
   form: string
-  /** Name of the account; undefined if the provider did not say. */
-  email: string | undefined
-  /** The result of the last form, perhaps about the client of that name. */
-  notice: { kind: AccountNotice; clientName?: string | undefined } | undefined
   connections: readonly ConnectionView[]
   waiting: readonly WaitingConnectionView[]
   /** Live connections omitted from the list. */
@@ -144,12 +132,12 @@ function endedNote(
   return noteBox(fillHtml(calm[end], { client, when }))
 }
 
-function clientName({ name, host }: ConnectedClient, language: Language): SafeHtml {
+function clientName({ name, verifiedHost: host }: ClientView, language: Language): SafeHtml {
   return html`${quotedName(name, language)}${host !== undefined && html` (${hostName(host)})`}`
 }
 
 function connectionItem(connection: ConnectionView, index: number, view: ConnectionsView): SafeHtml {
-  const { lastUse, createdAt, expiresAt } = connection
+  const { lastUse, grant } = connection
   const { language } = view
   const texts = language.texts.connections
   return html`<li class="connection">
@@ -167,8 +155,8 @@ function connectionItem(connection: ConnectionView, index: number, view: Connect
       }
       ${fact(texts.lastUsed, lastUse === undefined ? texts.neverUsed : lastUseText(lastUse, view), true)}
       ${connection.replays && replayDetail(connection.replays, view)}
-      ${fact(texts.connected, dayTime(createdAt, language))}
-      ${fact(texts.expires, dayTime(expiresAt, language))}
+      ${fact(texts.connected, dayTime(grant.createdAt, language))}
+      ${fact(texts.expires, dayTime(grant.expiresAt, language))}
     </dl>
   </li>`
 }
@@ -178,7 +166,7 @@ function lastUseText(
   { now, language }: ConnectionsView,
 ): SafeHtml {
   const texts = language.texts.connections
-  const when = timeAgo(lastUse.at, now, language)
+  const when = timeAgo(lastUse.usedAt, now, language)
   const address = lastUse.address !== undefined && asAddress(lastUse.address)
   const tool = lastUse.tool !== undefined && asAddress(lastUse.tool)
   if (address && tool) return fillHtml(texts.usedFromWith, { when, address, tool })

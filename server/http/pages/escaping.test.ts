@@ -52,18 +52,20 @@ const crowded: ConnectionsView = {
           {
             ...connection,
             runsOnWeb,
-            client: { name: 'x', host: 'claude.ai', describedBy: 'claude.ai' },
-            lastUse: { at: 0, address: '192.0.2.1', tool: 'add' },
+            client: { name: 'x', verifiedHost: 'claude.ai', describedBy: 'claude.ai' },
+            lastUse: { usedAt: 0, address: '192.0.2.1', tool: 'add' },
             twoAddresses: { addresses, at: 0 },
             replays: { count: 1, lastAt: 0, addresses },
           },
         ]
       : [],
   ),
-  waiting: [{ id: 'x', client: { name: 'x' }, isDevice: false, permissions: ['read'], allowedAt: 0 }],
+  waiting: [
+    { grant: { id: 'x', createdAt: 0 }, client: { name: 'x' }, isDevice: false, permissions: ['read'] },
+  ],
   ended: (['key_used_twice', 'signed_out_elsewhere', 'renewal_refused', 'not_allowed'] as const).map(
     (end) => ({
-      client: { name: 'x', host: 'claude.ai' },
+      client: { name: 'x', verifiedHost: 'claude.ai' },
       endedAt: 0,
       end,
     }),

@@ -155,7 +155,7 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
         ended: [
           { client: { name: 'Cursor' }, endedAt: 1_790_900_000, end: 'key_used_twice' },
           {
-            client: { name: 'Claude', host: 'claude.ai' },
+            client: { name: 'Claude', verifiedHost: 'claude.ai' },
             endedAt: 1_790_800_000,
             end: 'signed_out_elsewhere',
           },
@@ -165,25 +165,22 @@ export function pagesIn(language: Language): ReadonlyMap<string, ServedPage> {
         appName: longApp,
         email: `${'w'.repeat(64)}@${'m'.repeat(63)}.example`,
         notice: { kind: 'ended', clientName: longName },
-        connections: connectionsSample.connections.map(({ id, createdAt, expiresAt, runsOnWeb }) => ({
-          id,
-          createdAt,
-          lastUse: { at: createdAt, address: 'w'.repeat(60), tool: longName },
-          twoAddresses: { addresses: twoAddresses, at: createdAt },
+        connections: connectionsSample.connections.map(({ grant, runsOnWeb }) => ({
+          grant,
+          lastUse: { usedAt: grant.createdAt, address: 'w'.repeat(60), tool: longName },
+          twoAddresses: { addresses: twoAddresses, at: grant.createdAt },
           runsOnWeb,
-          replays: { count: 12, lastAt: createdAt, addresses: twoAddresses },
-          expiresAt,
-          client: { name: hostileName, host: longHost },
+          replays: { count: 12, lastAt: grant.createdAt, addresses: twoAddresses },
+          client: { name: hostileName, verifiedHost: longHost },
           permissions: [longSentence, longSentence],
           returnsTo: [longLabel, 'x'.repeat(60)],
         })),
         waiting: [
           {
-            id: 'w',
+            grant: { id: 'w', createdAt: 1_790_900_000 },
             client: { name: longName },
             isDevice: true,
             permissions: [longSentence],
-            allowedAt: 1_790_900_000,
           },
         ],
         more: 12,
