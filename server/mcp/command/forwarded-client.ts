@@ -1,43 +1,30 @@
 import { isJSONRPCResponse, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/server'
-import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { CallError, errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
-import { inputMethods } from '@drawbridge/shared/mcp/adapter/input-required.ts'
-import {
-  jsonRpcCode,
-  type JsonRpcId,
-  type JsonRpcMessage,
-  type JsonRpcNotification,
-  type JsonRpcRequest,
+import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import { errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
+import type {
+  JsonRpcId,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
-import { legacyRevisions, mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
+import { mcpMetaKey } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { logSeverity, metaOf } from '@drawbridge/shared/mcp/params.ts'
-import { intercepted, pipeline, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
-import { AnsweredCalls, isOffered } from '../answered-calls.ts'
-import type { KnownTools } from '../known-tools.ts'
-import type { UpstreamPolicy } from '../../core/gateway/upstream.ts'
+import type { Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { hasRequest, type Incoming } from '../incoming.ts'
-import type { RequestStateCodec } from '../sdk/request-state.ts'
 import type { Peer, ServingContext } from '../endpoint-config.ts'
-import { unknownTool } from '../tools/tool-result.ts'
 import { AdaptedProcess, type CallContext } from './adapted-process.ts'
+import { type CallPorts, callSteps } from './call-steps.ts'
 import { describeFailure } from './process/process-connection.ts'
 import { unreadable } from './process/process-output.ts'
 import type { ProcessPool } from './process-pool.ts'
 import type { ProcessSlot, SlotClient } from './process-slot.ts'
 
-export interface ForwardingPorts {
+export interface ForwardingPorts extends CallPorts {
   pool: ProcessPool
-  policy: UpstreamPolicy
-  known: KnownTools
-  states: RequestStateCodec
   report: (event: 'upstream_output_skipped', fields: Record<string, unknown>) => void
 }
 
-type CallStep = Step<CallContext, JsonRpcRequest>
-
-const step = (send: CallStep['send']): CallStep => ({ send })
-
-/** A client of a process: a session, or one message. The steps of its requests are listed in {@link ForwardedClient.connect}. */
+/** A client of a process: a session, or one message. Its requests pass {@link callSteps}. */
 export class ForwardedClient implements Peer, SlotClient {
   readonly kind: ServingContext['kind']
   readonly #incoming: ServingContext['incoming']
@@ -92,17 +79,7 @@ export class ForwardedClient implements Peer, SlotClient {
     if (slot) {
       const isAdapted = slot.greeted.era === 'modern' && kind !== '2026-07-28'
       const adapted = (this.#adapted = isAdapted ? new AdaptedProcess(this, slot) : undefined)
-      /** A request passes these, in this order, and then goes to the process. What comes back passes them in reverse. */
-      const steps = [
-        forwardedMethods(kind, slot),
-        recordedCalls(this.#ports),
-        offeredTools(slot, this.#ports),
-        sealedStates(kind, this.#ports),
-      ]
-      const last: Send<CallContext, JsonRpcRequest> = adapted
-        ? (request, context) => adapted.send(request, context)
-        : toOwnRevision(kind, slot)
-      this.#send = pipeline(steps, last)
+      this.#send = callSteps(kind, slot, this.#ports, adapted)
       if (kind === 'session') slot.sessions.add(this)
     }
     await transport.start()
@@ -190,117 +167,4 @@ export class ForwardedClient implements Peer, SlotClient {
     for (const id of this.#open.keys()) this.#cancel(id)
     if (this.kind === 'session') this.#slot?.leave(this)
   }
-}
-
-/** Methods that a shared process gets. Any other could leave something of one person for another. */
-const sharedMethods =
-  /^(?:initialize|ping|server\/discover|tools\/(?:list|call)|resources\/(?:list|templates\/list|read)|prompts\/(?:list|get)|completion\/complete)$/
-
-/** Never forwarded: what would outlive its call, and what the client's revision or way of connecting does not have. */
-const refusedMethods: Readonly<Record<ServingContext['kind'], RegExp>> = {
-  session: /^(?:subscriptions|tasks|events)\//,
-  stateless: /^(?:(?:subscriptions|tasks|events)\/.*|logging\/setLevel|resources\/(?:un)?subscribe)$/,
-  '2026-07-28': /^(?:(?:tasks|events)\/.*|initialize|ping|logging\/setLevel|resources\/(?:un)?subscribe)$/,
-}
-
-/** Refuses methods that are not forwarded. */
-function forwardedMethods(kind: ServingContext['kind'], { isShared }: ProcessSlot): CallStep {
-  return step(async (request, context, next) => {
-    const { method } = request
-    if (refusedMethods[kind].test(method) || (isShared && !sharedMethods.test(method)))
-      throw new CallError(jsonRpcCode.methodNotFound, 'Method not found')
-    return next(request, context)
-  })
-}
-
-/** Records how calls end, and takes from results what the caller may not see. Answers with what later steps throw. */
-function recordedCalls({ policy, known }: ForwardingPorts): CallStep {
-  return step(async (request, context, next) => {
-    const { incoming, signal } = context
-    const ports = { policy, known, withTaskIds: undefined }
-    const answered = new AnsweredCalls({ ...incoming, body: request }, ports)
-    const recorded = intercepted<CallContext, JsonRpcMessage>(context, (message, deliver) =>
-      deliver('method' in message ? message : answered.passResponse(message)),
-    )
-    signal.addEventListener('abort', () => answered.end('cancelled'), { once: true })
-    try {
-      await next(request, recorded)
-    } catch (error) {
-      if (error instanceof HiddenTool) answered.end('refused_rule')
-      const refusal = errorObject(error, describeFailure)
-      await recorded.deliver({ jsonrpc: '2.0', id: request.id, error: refusal })
-    }
-  })
-}
-
-class HiddenTool extends CallError {}
-
-/** Refuses tools that the process does not have, or the caller may not see: hidden tools are reported as unknown. */
-function offeredTools({ tools }: ProcessSlot, { policy }: ForwardingPorts): CallStep {
-  return step(async (request, context, next) => {
-    if (request.method !== 'tools/call') return next(request, context)
-    const name = String(request.params?.['name'])
-    const isKnown = await tools.knows(name)
-    const isHidden = isKnown !== false && !isOffered(name, context.incoming.caller, policy)
-    if (isHidden) throw new HiddenTool(jsonRpcCode.invalidParams, unknownTool(name))
-    if (isKnown === false) throw new CallError(jsonRpcCode.invalidParams, unknownTool(name))
-    context.signal.throwIfAborted()
-    return next(request, context)
-  })
-}
-
-/** Seals the state of a call that waits for input, and opens the one that comes back, so that each belongs to one person. */
-function sealedStates(kind: ServingContext['kind'], { states }: ForwardingPorts): CallStep {
-  const opened = (request: JsonRpcRequest, incoming: Incoming): JsonRpcRequest => {
-    const { method, params = {} } = request
-    const { requestState } = params
-    if (typeof requestState !== 'string' || !inputMethods.has(method)) return request
-    try {
-      return { ...request, params: { ...params, requestState: states.open(requestState, incoming) } }
-    } catch {
-      throw new CallError(jsonRpcCode.invalidParams, 'Invalid or expired requestState', {
-        reason: 'invalid_request_state',
-      })
-    }
-  }
-  const sealed = (message: JsonRpcMessage, incoming: Incoming): JsonRpcMessage => {
-    const result = 'result' in message ? message.result : undefined
-    if (!isJsonObject(result) || result['requestState'] === undefined) return message
-    const requestState = states.seal(result['requestState'], incoming)
-    return { ...message, result: { ...result, requestState } }
-  }
-  return step(async (request, context, next) => {
-    if (kind !== '2026-07-28') return next(request, context)
-    const { incoming } = context
-    const sealing = intercepted<CallContext, JsonRpcMessage>(context, (message, deliver) =>
-      deliver(sealed(message, incoming)),
-    )
-    return next(opened(request, incoming), sealing)
-  })
-}
-
-/** Sends to a process of the client's revision. Answers what is between the client and this server. */
-function toOwnRevision(kind: ServingContext['kind'], slot: ProcessSlot): Send<CallContext, JsonRpcRequest> {
-  return async ({ id, method, params = {} }, { signal, deliver }) => {
-    const resultOf = async (): Promise<JsonObject> => {
-      const { era, serverInfo } = slot.greeted
-      switch (method) {
-        case 'initialize':
-          return { ...slot.presentationFor(kind), protocolVersion: revisionFor(params['protocolVersion']) }
-        case 'server/discover':
-          return { ...slot.presentationFor(kind), supportedVersions: [modernRevision] }
-        case 'ping':
-          return {}
-      }
-      const result = await slot.request(method, params, { signal, onMessage: deliver })
-      if (era === 'legacy') return result
-      const _meta = { ...metaOf(result), [mcpMetaKey.serverInfo]: serverInfo }
-      return { resultType: 'complete', ...result, _meta }
-    }
-    await deliver({ jsonrpc: '2.0', id, result: await resultOf() })
-  }
-}
-
-function revisionFor(requested: unknown): string {
-  return legacyRevisions.find((known) => known === requested) ?? legacyRevisions[0]
 }

@@ -3,7 +3,6 @@ import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import { upstreamSample } from '../../../tests/support/server/mcp/command-fixture.ts'
-import { KnownTools } from '../known-tools.ts'
 import type { GreetedProcess } from './process/handshake.ts'
 import { ProcessConnection } from './process/process-connection.ts'
 import { ProcessSlot, type SlotClient, type SlotTerms, SlotUse } from './process-slot.ts'
@@ -101,7 +100,6 @@ describe('a slot', () => {
       {
         upstream: upstreamSample(),
         runtime: createFakeRuntime(),
-        known: new KnownTools({ learnsFromCalls: false }),
         clientInfo: { name: 'drawbridge', version: '0' },
         guardian: { watch() {}, forget() {}, close() {} },
         report() {},

@@ -11,9 +11,10 @@ import {
   type JsonRpcResponse,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
+import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
-import { ToolCatalogue } from '../known-tools.ts'
+import { maxToolNames, nameOfTool } from '../known-tools.ts'
 import type { ServingContext } from '../endpoint-config.ts'
 import { ProcessChanges } from './process/process-changes.ts'
 import type { GreetedProcess } from './process/handshake.ts'
@@ -65,9 +66,10 @@ export class ProcessSlot implements ProcessClients {
   readonly use: SlotUse
   /** The session that owns the process, or those that share it. */
   readonly sessions: Set<SlotClient> = new Set()
-  readonly changes: ProcessChanges = new ProcessChanges((change) => this.#onChange(change))
+  readonly changes: ProcessChanges = new ProcessChanges()
   readonly questions: Questions = new Questions()
-  readonly tools: ToolCatalogue
+  /** The arguments that clients repeat in headers, by tool, as the process has listed them. */
+  readonly headerParameters: Map<string, readonly HeaderParameter[]> = new Map()
   /** The process that serves, starts, or has failed to. */
   process: CommandProcess | undefined
   /** Settled when the process serves, or cannot. */
@@ -82,7 +84,7 @@ export class ProcessSlot implements ProcessClients {
   #greeted: GreetedProcess | undefined
   #isServed = false
 
-  constructor({ upstream, runtime, known }: ServingTerms, terms: SlotTerms) {
+  constructor({ upstream, runtime }: ServingTerms, terms: SlotTerms) {
     this.terms = terms
     this.runtime = runtime
     this.isShared = upstream.process === 'shared'
@@ -91,9 +93,6 @@ export class ProcessSlot implements ProcessClients {
       idleMs: upstream.idleSeconds * 1000,
       onIdle: terms.onIdle,
     })
-    this.tools = new ToolCatalogue(known, (cursor) =>
-      this.request('tools/list', cursor === undefined ? {} : { cursor }),
-    )
   }
 
   get declared(): JsonObject | undefined {
@@ -151,7 +150,6 @@ export class ProcessSlot implements ProcessClients {
     const isOther = this.#greeted !== undefined && this.#greeted.era !== process.era
     this.#greeted = process
     this.#isServed = true
-    this.tools.expire()
     if (process.era === 'modern')
       this.changes.attach(process, offeredCapabilities(process.presentation['capabilities'], this.isShared))
     for (const { method, params = {} } of this.#repeated.values())
@@ -178,11 +176,20 @@ export class ProcessSlot implements ProcessClients {
         jsonRpcCode.internalError,
         'The server answered with something that is not a result. Tell the operator of the server.',
       )
-    if (method === 'tools/list' && Array.isArray(result['tools'])) this.tools.learn(result['tools'])
+    if (method === 'tools/list') this.#recordHeaderParameters(result['tools'])
     if (era === 'legacy') this.#recordRepeated(method, params)
     const { _meta, ...others } = result
     // Some write null for a member that is not there, or an empty array for an object.
     return _meta === undefined || isJsonObject(_meta) ? result : others
+  }
+
+  #recordHeaderParameters(tools: unknown): void {
+    for (const tool of Array.isArray(tools) ? tools : []) {
+      const [name] = nameOfTool(tool)
+      if (name === undefined || this.headerParameters.size >= maxToolNames) continue
+      const headers = readHeaderParameters((tool as JsonObject)['inputSchema'])
+      this.headerParameters.set(name, headers.kind === 'faulty' ? [] : headers.parameters)
+    }
   }
 
   #recordRepeated(method: string, params: JsonObject): void {
@@ -198,17 +205,12 @@ export class ProcessSlot implements ProcessClients {
   /** Passes on a notification of the process. One that cannot be attributed to a client is dropped. */
   onNotification(notification: JsonRpcNotification): void {
     const { method, params = {} } = notification
-    this.#onChange(notification)
     if (method === 'notifications/message') this.#passLog(params)
     else if (method === 'notifications/cancelled') this.questions.cancel(params['requestId'])
     else if (this.#greeted?.era === 'modern' && isChangeNotification(notification))
       this.changes.report(notification)
     else if (this.isShared ? method.endsWith('/list_changed') : !method.startsWith('notifications/tasks/'))
       for (const client of this.sessions) void client.send(notification)
-  }
-
-  #onChange({ method }: JsonRpcNotification): void {
-    if (method === 'notifications/tools/list_changed') this.tools.expire()
   }
 
   /** Asks the session on behalf of its process. */

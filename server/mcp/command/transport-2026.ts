@@ -96,11 +96,11 @@ function unsupported({ id }: JsonRpcRequest): Reply {
 /** Arguments that are repeated in headers must agree with them, as far as the process has said which. */
 function refuseHeaders(
   { id, method, params = {} }: JsonRpcRequest,
-  { tools }: ProcessSlot,
+  { headerParameters }: ProcessSlot,
   request: Request,
 ): Reply | undefined {
   if (method !== 'tools/call') return undefined
-  const parameters = tools.headerParametersOf(String(params['name']))
+  const parameters = headerParameters.get(String(params['name'])) ?? []
   const mismatch = parameterHeaderMismatch(parameters, params['arguments'], request.headers)
   return mismatch && errorResponse(400, headerMismatchError(mismatch), id)
 }

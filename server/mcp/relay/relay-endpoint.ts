@@ -125,7 +125,7 @@ function messageText(method: string, params: object): string {
 }
 
 class Relay {
-  readonly known = new KnownTools({ learnsFromCalls: true })
+  readonly known = new KnownTools()
   readonly #taskIds: TaskIds
   readonly #slots = new SubscriptionSlots(subscriptionLimits)
   readonly #ports: RelayPorts

@@ -5,7 +5,6 @@ import { within } from '@drawbridge/shared/async.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { CommandUpstream } from '../../../core/gateway/upstream.ts'
 import type { McpEndpointConfig } from '../../endpoint-config.ts'
-import type { KnownTools } from '../../known-tools.ts'
 import type { ChildEnvironment } from './child-environment.ts'
 import { ErrorOutput } from './error-output.ts'
 import { type GreetedProcess, greet } from './handshake.ts'
@@ -41,8 +40,6 @@ export interface ServingTerms {
   guardian: ProcessGuardian
   runtime: McpEndpointConfig['runtime']
   report: (event: CommandEvent, fields: Record<string, unknown>) => void
-  /** The names of the tools of all processes. */
-  known: KnownTools
 }
 
 export interface ProcessTerms {

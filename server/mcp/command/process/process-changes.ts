@@ -15,15 +15,9 @@ import type { ForwardOptions } from './process-connection.ts'
  */
 export class ProcessChanges implements ChangeSource {
   readonly #listeners = new Map<ChangeListener, AbortController>()
-  readonly #onChange: (notification: JsonRpcNotification) => void
   #process: GreetedProcess | undefined
   /** The capabilities that clients see. */
   #offered: JsonObject = {}
-
-  /** `onChange` is called with every change that a subscription brings. */
-  constructor(onChange: (notification: JsonRpcNotification) => void) {
-    this.#onChange = onChange
-  }
 
   attach(process: GreetedProcess, offered: JsonObject): void {
     this.#process = process
@@ -78,7 +72,6 @@ export class ProcessChanges implements ChangeSource {
     if (!this.#process || isEmptyFilter(filter)) return
     const { connection, envelope } = this.#process
     const onMessage = (notification: JsonRpcNotification): void => {
-      this.#onChange(notification)
       if (acceptsNotification(filter, notification)) send(notification)
     }
     // If the process refuses, the client hears of no changes.
