@@ -1,5 +1,5 @@
 import { listen } from '../../server/http/listener/listener.ts'
-import { company } from '../../server/sandbox/provider/api/sso-api.ts'
+import { company } from '../../server/sandbox/provider/social/stand-in.ts'
 import { createMailRoutes } from '../../server/sandbox/app/mail-routes.ts'
 import { createShowPage } from '../../server/sandbox/app/page.ts'
 import { systemRuntime } from '../../server/startup/system-runtime.ts'
@@ -102,10 +102,8 @@ async function openEmbedded(
   const socialProviders = ['google', 'keycloak', 'azure']
   const runtime = { ...systemRuntime, now: () => systemRuntime.now() + aheadSeconds }
   const embedded = createControlledProvider({ ...common, socialProviders, url: authUrl }, runtime)
-  const mailPage = createMailRoutes({
-    read: () => ({ mails: embedded.services.mails, authenticators: [] }),
-    show: createShowPage({ mcpOrigin: siteUrl, now: runtime.now }),
-  })
+  const show = createShowPage({ mcpOrigin: siteUrl, now: runtime.now })
+  const mailPage = createMailRoutes(embedded.services, show)
   serve = (request) => (new URL(request.url).pathname === '/mail' ? mailPage : embedded).fetch(request)
   prepare(embedded)
   const { admin } = embedded

@@ -13,7 +13,7 @@ import { captchaSamples } from '../../../tests/support/pages/view-sample.ts'
 import { type GotrueFixture, startGotrue } from '../../../tests/support/server/supabase-fixture.ts'
 import { chooseAt } from '../../../tests/support/sandbox/provider-fixture.ts'
 import { computeTotp } from '../../sandbox/provider/accounts/totp.ts'
-import { ssoProvider } from '../../sandbox/provider/api/sso-api.ts'
+import { ssoProvider } from '../../sandbox/provider/api/social-api.ts'
 
 const email = 'lin@company.example'
 const label = 'Continue with single sign\u2011on and allow'

@@ -1,28 +1,27 @@
 import { Hono } from 'hono'
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Mail } from '../provider/email/email-code.ts'
+import { computeTotp } from '../provider/accounts/totp.ts'
+import type { AuthServices, Mail } from '../provider/auth-services.ts'
+import { company } from '../provider/social/stand-in.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import { appPage, type DemoView, type ShowPage } from './page.ts'
 
-/** Mails and codes of authenticator apps, which only their owner would read elsewhere. */
-export interface ReadableSecrets {
-  /** Newest first. */
-  mails: readonly Mail[]
-  authenticators: readonly { email: string; code: string }[]
-}
-
 /** Creates the page with the mails that this machine would have sent; as JSON for programs that ask for it. */
-export function createMailRoutes({ read, show }: { read: () => ReadableSecrets; show: ShowPage }): Hono {
+export function createMailRoutes(services: AuthServices, show: ShowPage): Hono {
   const routes = new Hono()
-  routes.get('/mail', (c) =>
-    /\bapplication\/json\b/.test(c.req.header('accept') ?? '')
-      ? c.json(read().mails, 200, { 'cache-control': 'no-store' })
-      : show(c, (view) => mailPage(view, read())),
-  )
+  routes.get('/mail', (c) => {
+    const { mails } = services
+    if (!/\bapplication\/json\b/.test(c.req.header('accept') ?? '')) {
+      return show(c, (view) => mailPage(view, mails))
+    }
+    const shown = mails.map(({ to, subject, code, link, sentAt }) => ({ to, subject, code, link, sentAt }))
+    return c.json(shown, 200, { 'cache-control': 'no-store' })
+  })
   return routes
 }
 
-function mailPage(view: DemoView, { mails, authenticators }: ReadableSecrets): string {
+/** Shows codes of authenticator apps too, which only their owner would read elsewhere. */
+function mailPage(view: DemoView, mails: readonly Mail[]): string {
   const { language, now } = view
   const { mail: texts } = view.texts
   const codeLine = (code: string): SafeHtml =>
@@ -41,12 +40,13 @@ function mailPage(view: DemoView, { mails, authenticators }: ReadableSecrets): s
               ${link !== undefined && html`<p><a class="link" href="${link}">${texts.link}</a></p>`}
             </li>`,
         )}
-        ${authenticators.map(
-          ({ email, code }) =>
+        ${company.accounts.map(
+          ({ email, factorSecret }) =>
+            factorSecret !== undefined &&
             html`<li class="connection">
               <h3>${fillText(texts.authenticator, { email })}</h3>
               <p class="quiet">${texts.reload}</p>
-              ${codeLine(code)}
+              ${codeLine(computeTotp(factorSecret, now))}
             </li>`,
         )}
       </ul>

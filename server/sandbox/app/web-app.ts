@@ -5,9 +5,7 @@ import { HTTPException } from 'hono/http-exception'
 import type { FetchHandler } from '../../http/endpoint.ts'
 import { BrowserSessions } from './browser-session.ts'
 import type { AuthServices } from '../provider/auth-services.ts'
-import { computeTotp } from '../provider/accounts/totp.ts'
-import { company } from '../provider/api/sso-api.ts'
-import { createMailRoutes, type ReadableSecrets } from './mail-routes.ts'
+import { createMailRoutes } from './mail-routes.ts'
 import { createNotesApi, createNotesRoutes } from './notes-routes.ts'
 import { Notes } from './notes.ts'
 import { type AppTexts, createShowPage } from './page.ts'
@@ -43,7 +41,7 @@ export function createWebApp(
   const ports = { appUrl, mcpOrigin, services, sessions, show }
   site.route('/', createSignInRoutes(ports))
   site.route('/', createGoogleRoutes(ports))
-  site.route('/', createMailRoutes({ read: () => readableSecrets(services), show }))
+  site.route('/', createMailRoutes(services, show))
   site.route('/notes', createNotesRoutes(config, notes, sessions, show))
   app.route('/', site)
   app.notFound((c) => showError(c, 'notFound', 404))
@@ -54,11 +52,4 @@ export function createWebApp(
   })
 
   return { fetch: async (request) => app.fetch(request) }
-}
-
-function readableSecrets({ mails, runtime }: AuthServices): ReadableSecrets {
-  const authenticators = company.accounts.flatMap(({ email, factorSecret }) =>
-    factorSecret === undefined ? [] : [{ email, code: computeTotp(factorSecret, runtime.now()) }],
-  )
-  return { mails, authenticators }
 }

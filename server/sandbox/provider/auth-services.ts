@@ -3,8 +3,6 @@ import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Account, Accounts } from './accounts/account.ts'
 import { AuthError } from './auth-error.ts'
 import { openDatabase } from '../database.ts'
-import { EmailCodes, type Mail } from './email/email-code.ts'
-import { Factors } from './accounts/factor.ts'
 import { type AuthenticationMethod, refreshTokenOf, type Session, Sessions } from './sessions/session.ts'
 import { SigningKeys } from './sessions/signing-keys.ts'
 import { SocialFlows } from './social/social-flow.ts'
@@ -25,6 +23,22 @@ export interface EmbeddedProviderConfig {
   socialProviders?: readonly string[]
 }
 
+/** A mail that would have been sent, with a code and perhaps a link. */
+export interface Mail {
+  accountId: string
+  to: string
+  subject: string
+  code: string
+  /** Identifies the mail in its link. */
+  token: string
+  link?: string
+  /** The `state` of the PKCE flow that the link continues. */
+  flow?: string
+  /** Epoch seconds. */
+  sentAt: number
+  isUsed?: boolean
+}
+
 /** Everything that the endpoints of one provider share. */
 export class AuthServices {
   readonly config: EmbeddedProviderConfig
@@ -32,9 +46,7 @@ export class AuthServices {
   readonly database: DatabaseSync
   readonly accounts: Accounts
   readonly sessions: Sessions
-  readonly factors: Factors
   readonly flows: SocialFlows
-  readonly emailCodes: EmailCodes
   /** Mails that would have been sent, newest first: none leaves this machine, and none outlives the process. */
   mails: readonly Mail[] = []
   keys: Pick<SigningKeys, 'sign' | 'verify' | 'jwks'>
@@ -47,9 +59,7 @@ export class AuthServices {
     this.database = openDatabase(config.database)
     this.accounts = new Accounts(this.database, runtime)
     this.sessions = new Sessions(this.database, runtime)
-    this.factors = new Factors(this.accounts, runtime)
-    this.flows = new SocialFlows(runtime)
-    this.emailCodes = new EmailCodes(runtime)
+    this.flows = new SocialFlows(config, runtime)
     this.keys = new SigningKeys(this.database, runtime)
   }
 }

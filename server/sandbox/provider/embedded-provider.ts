@@ -7,8 +7,7 @@ import { AuthServices, type EmbeddedProviderConfig } from './auth-services.ts'
 import { createEmailApi } from './api/email-api.ts'
 import { createFactorApi } from './api/factor-api.ts'
 import { createSocialApi } from './api/social-api.ts'
-import { company, createSsoApi } from './api/sso-api.ts'
-import { createStandIn, google, type Played, type StandIn } from './social/stand-in.ts'
+import { company, createStandIn, google, type Played, type StandIn } from './social/stand-in.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 
@@ -29,7 +28,7 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
   const services = new AuthServices(config, runtime)
   const { origin, pathname } = new URL(services.config.url)
   const standInAt = (url: string, played: Played, callback: string): StandIn =>
-    createStandIn(played, { url, callbackUrl: services.config.url + callback }, runtime)
+    createStandIn(played, { url, callbackUrl: services.config.url + callback })
   const standIn = {
     google: standInAt(`${origin}/google`, google, '/callback'),
     company: standInAt(`${origin}/company`, company, '/sso/saml/acs'),
@@ -38,8 +37,7 @@ export function createEmbeddedProvider(config: EmbeddedProviderConfig, runtime: 
   const api = new Hono()
   api.route('/', createAuthApi(services))
   api.route('/factors', createFactorApi(services))
-  api.route('/', createSocialApi(services, standIn.google))
-  api.route('/', createSsoApi(services, standIn.company))
+  api.route('/', createSocialApi(services, standIn))
   api.route('/', createEmailApi(services))
 
   const root = new Hono()

@@ -1,5 +1,6 @@
 import type { Account } from '../../../server/sandbox/provider/accounts/account.ts'
 import type { AuthServices } from '../../../server/sandbox/provider/auth-services.ts'
+import { enrollFactor } from '../../../server/sandbox/provider/api/factor-api.ts'
 import { hashPassword } from '../../../server/sandbox/provider/accounts/password.ts'
 import type { Session } from '../../../server/sandbox/provider/sessions/session.ts'
 import { Collection } from '../../../server/sandbox/database.ts'
@@ -85,7 +86,7 @@ export interface ProviderAdmin extends KeyControl {
 
 /** Creates the admin of one provider. */
 export function createProviderAdmin(services: AuthServices, controls: ProviderControls): ProviderAdmin {
-  const { accounts, database, factors, runtime, sessions } = services
+  const { accounts, database, runtime, sessions } = services
   const keys = controlKeys(services)
   const ban = (id: string): void =>
     void accounts.update(id, (account) => {
@@ -107,9 +108,9 @@ export function createProviderAdmin(services: AuthServices, controls: ProviderCo
     banUser: ban,
     enrollTotp(userId) {
       const account = accounts.get(userId)
-      const { id, secret } = factors.enroll(account, `totp ${account.factors.length + 1}`)
+      const { id, secret } = enrollFactor(services, account, `totp ${account.factors.length + 1}`)
       accounts.update(userId, (changed) => {
-        factors.find(changed, id).status = 'verified'
+        for (const factor of changed.factors) if (factor.id === id) factor.status = 'verified'
       })
       return { factorId: id, secret }
     },

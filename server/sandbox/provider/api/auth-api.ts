@@ -13,7 +13,7 @@ import {
 } from '../auth-services.ts'
 import { object, readJsonBody, text } from './json-body.ts'
 import { magicLink } from '../social/social-flow.ts'
-import { ssoProvider } from './sso-api.ts'
+import { ssoProvider } from './social-api.ts'
 import { hashPassword, validatePassword, verifyPassword } from '../accounts/password.ts'
 
 /** Creates the routes of the auth API for accounts and sessions, relative to its base URL. */

@@ -1,71 +1,72 @@
-import { isCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
 import { type AuthServices, socialProviders } from '../auth-services.ts'
 import { signInByProfile } from '../accounts/account.ts'
-import { chooseRedirectTarget, type SocialFlow } from '../social/social-flow.ts'
-import type { StandIn } from '../social/stand-in.ts'
+import type { SocialFlow } from '../social/social-flow.ts'
+import { company, type Person, type StandIn } from '../social/stand-in.ts'
+import { readJsonBody, text } from './json-body.ts'
 
-/** Maps a status to `error`, if that is not `server_error`. */
-const oauthErrors = new Map([
-  [400, 'invalid_request'],
-  [403, 'access_denied'],
-])
+/** The provider of the company's accounts, as user objects name it. */
+export const ssoProvider: string = `sso:${company.id}`
 
-/** Creates the routes of a social sign-in, relative to the auth base URL: for browsers, so failures are redirects. */
-export function createSocialApi(services: AuthServices, google: StandIn): Hono {
+/**
+ * Creates the routes of a sign-in with another service, relative to the auth base URL: social, or single sign-on by SAML, whose
+ * stand-in redirects where SAML posts a form.
+ */
+export function createSocialApi(
+  services: AuthServices,
+  standIn: Record<'google' | 'company', StandIn>,
+): Hono {
   const { accounts, config, flows } = services
   const api = new Hono()
 
   api.get('/authorize', (c) => {
-    const provider = c.req.query('provider') ?? ''
+    const { provider = '', redirect_to: redirectTo = '', scopes, ...query } = c.req.query()
     if (!socialProviders(services).includes(provider)) {
       throw new AuthError(400, 'validation_failed', 'Unsupported provider: provider is not enabled')
     }
-    const codeChallenge = c.req.query('code_challenge') ?? ''
-    if (!isCodeChallenge(codeChallenge) || c.req.query('code_challenge_method')?.toLowerCase() !== 's256') {
-      const message =
-        'This provider signs in with PKCE only: send code_challenge and code_challenge_method=s256'
-      throw new AuthError(400, 'validation_failed', message)
-    }
-    const redirectTo = chooseRedirectTarget(config, c.req.query('redirect_to') ?? '')
-    const scopes = c.req.query('scopes') ?? ''
-    const state = flows.start({ provider, redirectTo, codeChallenge, scopes })
-    return c.redirect(google.authorizationUrl(state), 302)
+    const isHashed = query['code_challenge_method']?.toLowerCase() === 's256'
+    const codeChallenge = isHashed ? (query['code_challenge'] ?? '') : ''
+    const { state } = flows.start({ provider, redirectTo, codeChallenge, scopes })
+    return c.redirect(standIn.google.authorizationUrl(state))
   })
-
   api.get('/callback', (c) => {
-    const parameters = new URL(c.req.url).searchParams
-    const flow = flows.find(parameters.get('state') ?? '')
-    if (flow === undefined) {
-      const error = new AuthError(400, 'bad_oauth_state', 'OAuth state is invalid')
-      return c.redirect(withQuery(config.siteUrl, describeError(error)).href, 303)
+    const { state = '', code = '', error } = c.req.query()
+    const flow = flows.find(state)
+    return redirect(c, flow?.redirectTo ?? config.siteUrl, () => {
+      if (!flow) throw new AuthError(400, 'bad_oauth_state', 'OAuth state is invalid')
+      if (error !== undefined) throw new AuthError(403, error, 'The sign-in was cancelled')
+      refuseScopes(flow)
+      return finish(flow, standIn.google.person(code))
+    })
+  })
+  api.post('/sso', async (c) => {
+    const shape = { domain: text, redirect_to: text, code_challenge: text }
+    const body = await readJsonBody(c.req.raw, shape)
+    if (body.domain !== company.domain) {
+      throw new AuthError(404, 'sso_provider_not_found', 'No SSO provider assigned for this domain')
     }
-    try {
-      return c.redirect(finish(flow, parameters), 302)
-    } catch (error) {
-      if (!(error instanceof AuthError)) throw error
-      return c.redirect(withErrors(flow.redirectTo, describeError(error)), 302)
-    }
+    const { redirect_to: redirectTo, code_challenge: codeChallenge } = body
+    const { state } = flows.start({ provider: ssoProvider, redirectTo, codeChallenge })
+    return c.json({ url: standIn.company.authorizationUrl(state) })
+  })
+  api.get('/sso/saml/acs', (c) => {
+    const { state = '', code = '' } = c.req.query()
+    // As in the real API, errors go to the site, also when a `redirect_to` is known.
+    return redirect(c, config.siteUrl, () => {
+      const flow = flows.find(state)
+      if (flow?.provider === ssoProvider) return finish(flow, standIn.company.person(code))
+      throw new AuthError(404, 'saml_relay_state_not_found', 'SAML RelayState does not exist')
+    })
   })
   return api
 
-  /** Returns where the browser continues. */
-  function finish(flow: SocialFlow, parameters: URLSearchParams): string {
+  /** Signs the person in, and returns where the browser continues. */
+  function finish(flow: SocialFlow, person: Person | undefined): string {
     flows.refuseExpired(flow)
-    const denial = parameters.get('error')
-    if (denial !== null) {
-      flows.abandon(flow)
-      return withErrors(flow.redirectTo, { error: denial, error_description: 'The sign-in was cancelled' })
-    }
-    const person = google.redeem(parameters.get('code') ?? '')
-    if (person === undefined)
-      throw new AuthError(400, 'validation_failed', 'OAuth callback with invalid code')
-    refuseScopes(flow)
-    const target = new URL(flow.redirectTo)
-    const account = signInByProfile({ provider: flow.provider, ...person }, accounts)
-    target.searchParams.append('code', flows.complete(flow, account.id))
-    return target.href
+    if (!person) throw new AuthError(400, 'validation_failed', 'The answer of the sign-in service is invalid')
+    const { id } = signInByProfile({ provider: flow.provider, ...person }, accounts)
+    return flows.complete(flow, id)
   }
 }
 
@@ -80,25 +81,29 @@ function refuseScopes({ provider, scopes = '' }: SocialFlow): void {
   }
 }
 
-/** Returns an error as the parameters of a redirect. */
-export function describeError(error: AuthError): Record<string, string> {
-  return {
-    error: oauthErrors.get(error.status) ?? 'server_error',
-    error_code: error.code,
-    error_description: error.message,
+/** Maps a status to `error`, if that is not `server_error`. */
+const oauthErrors = new Map([
+  [400, 'invalid_request'],
+  [403, 'access_denied'],
+])
+
+/**
+ * Sends the browser to the URL that `next` returns, or to `target` with its error: in the query for servers and in the fragment for
+ * scripts, where `sb` marks its author.
+ */
+export function redirect(c: Context, target: string, next: () => string): Response {
+  try {
+    return c.redirect(next(), 303)
+  } catch (error) {
+    if (!(error instanceof AuthError)) throw error
+    const url = new URL(target)
+    const parameters = new URLSearchParams({
+      error: oauthErrors.get(error.status) ?? 'server_error',
+      error_code: error.code,
+      error_description: error.message,
+    })
+    for (const [name, value] of parameters) url.searchParams.set(name, value)
+    url.hash = `${parameters.toString()}&sb=`
+    return c.redirect(url.href, 303)
   }
-}
-
-/** Adds the errors to the query for servers and to the fragment for scripts; `sb` marks their author. */
-export function withErrors(target: string, parameters: Record<string, string>): string {
-  const url = withQuery(target, parameters)
-  url.hash = `${new URLSearchParams(parameters).toString()}&sb=`
-  return url.href
-}
-
-/** Adds parameters to the query. */
-export function withQuery(target: string, parameters: Record<string, string>): URL {
-  const url = new URL(target)
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
-  return url
 }

@@ -1,7 +1,7 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 import { randomUUID } from 'node:crypto'
-import { matchesCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
+import { isCodeChallenge, matchesCodeChallenge } from '@drawbridge/shared/oauth/pkce.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { AuthError } from '../auth-error.ts'
 
@@ -17,7 +17,7 @@ export interface SocialFlow {
   redirectTo: string
   codeChallenge: string
   /** Requested in addition to the provider's own. */
-  scopes?: string
+  scopes?: string | undefined
   createdAt: number
   /** The code of its redirect, and the account behind it, once the social provider has answered. */
   completed?: { code: string; accountId: string }
@@ -26,22 +26,30 @@ export interface SocialFlow {
 /** Pending social sign-ins, in memory: they take minutes. */
 export class SocialFlows {
   readonly #flows = new Map<string, SocialFlow>()
+  readonly #rule: RedirectRule
   readonly #runtime: Pick<Runtime, 'now'>
 
-  constructor(runtime: Pick<Runtime, 'now'>) {
+  constructor(rule: RedirectRule, runtime: Pick<Runtime, 'now'>) {
+    this.#rule = rule
     this.#runtime = runtime
   }
 
-  /** Returns the `state` to send to the social provider. */
-  start(request: Pick<SocialFlow, 'provider' | 'redirectTo' | 'codeChallenge' | 'scopes'>): string {
+  /** Requires PKCE. Its `state` goes to the social provider. */
+  start(request: Pick<SocialFlow, 'provider' | 'redirectTo' | 'codeChallenge' | 'scopes'>): SocialFlow {
+    if (!isCodeChallenge(request.codeChallenge)) {
+      const message = 'This provider signs in with PKCE only: send code_challenge, made with S256'
+      throw new AuthError(400, 'validation_failed', message)
+    }
     const state = randomUUID()
     const now = this.#runtime.now()
     // Kept for some time after they end, so that a late one gets `expired` rather than `not found`.
     for (const old of this.#flows.values()) {
       if (old.createdAt < now - 12 * flowSeconds) this.#flows.delete(old.state)
     }
-    this.#flows.set(state, { ...request, state, createdAt: now })
-    return state
+    const redirectTo = chooseRedirectTarget(this.#rule, request.redirectTo)
+    const flow = { ...request, redirectTo, state, createdAt: now }
+    this.#flows.set(state, flow)
+    return flow
   }
 
   /** Returns a flow that has no code yet. */
@@ -50,16 +58,14 @@ export class SocialFlows {
     return flow?.completed ? undefined : flow
   }
 
-  /** Binds the account to the flow and returns the code for its redirect. A mail may be read late: its time begins now. */
+  /** Binds the account to the flow and returns its redirect, with a code. A mail may be read late: its time begins now. */
   complete(flow: SocialFlow, accountId: string): string {
     const code = randomUUID()
     if (flow.provider === magicLink) flow.createdAt = this.#runtime.now()
     flow.completed = { code, accountId }
-    return code
-  }
-
-  abandon({ state }: SocialFlow): void {
-    this.#flows.delete(state)
+    const url = new URL(flow.redirectTo)
+    url.searchParams.set('code', code)
+    return url.href
   }
 
   /** Returns the provider and the account behind a code, once. A wrong verifier throws `bad_code_verifier` and leaves the code usable. */

@@ -1,16 +1,13 @@
 import { Hono } from 'hono'
 import { html } from '@drawbridge/shared/html.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { alertGlyph } from '../../../http/pages/drawings.ts'
 import { layout, type PageView } from '../../../http/pages/layout.ts'
 import { createLook } from '../../../http/pages/look.ts'
 import { page } from '../../../http/response.ts'
 import { Languages } from '../../../texts/languages.ts'
 
-const codeSeconds = 60
-
 /** An account that is offered without a password. */
-interface OfferedAccount {
+export interface Person {
   subject: string
   name: string
   email: string
@@ -21,7 +18,7 @@ interface OfferedAccount {
 /** The sign-in service that a page plays, and its accounts. */
 export interface Played {
   name: string
-  accounts: readonly OfferedAccount[]
+  accounts: readonly Person[]
 }
 
 export const google: Played = {
@@ -32,30 +29,45 @@ export const google: Played = {
   ],
 }
 
+/** The one company with single sign-on. */
+export const company: Played & { id: string; domain: string } = {
+  id: '5e8f2c1a-7d34-4b9e-9c60-2f1b8a4d6e73',
+  domain: 'company.example',
+  name: 'Company Example',
+  accounts: [
+    { subject: 'employee-1', name: 'Lin Example', email: 'lin@company.example' },
+    { subject: 'employee-2', name: 'Noor Example', email: 'noor@company.example' },
+    {
+      subject: 'employee-3',
+      name: 'Otto Example',
+      email: 'otp@company.example',
+      factorSecret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+    },
+  ],
+}
+
 /** A page that plays another sign-in service: it asks which account to continue with, or to deny. */
 export interface StandIn {
   /** Its pages, relative to its own base URL. */
   routes: Hono
   /** Returns the URL to send the browser to. */
   authorizationUrl(state: string): string
-  /** Returns the account behind a code, once, within a minute. */
-  redeem(code: string): OfferedAccount | undefined
+  /** Returns the account behind a code: its subject, since anyone may choose any of them. */
+  person(code: string): Person | undefined
 }
 
 /** `url` is the address of its pages, `callbackUrl` the only address it returns to. */
 export function createStandIn(
   played: Played,
   { url, callbackUrl }: { url: string; callbackUrl: string },
-  runtime: Runtime,
 ): StandIn {
-  // In memory: a code lives for a minute, and the real service's codes are not in our database either.
-  const codes = new Map<string, { account: OfferedAccount; expiresAt: number }>()
   const routes = new Hono()
   const appAccent = { light: '#1a56c4', dark: '#8ab4ff' }
   const view = {
     look: createLook({ appName: `Stand-in ${played.name}`, appAccent }),
     language: new Languages().choose(null, null),
   }
+  const person = (code: string): Person | undefined => played.accounts.find(({ subject }) => subject === code)
 
   routes.get('/authorize', (c) => {
     const state = c.req.query('state') ?? ''
@@ -66,32 +78,19 @@ export function createStandIn(
     const form = new URLSearchParams(await c.req.text())
     const target = new URL(callbackUrl)
     target.searchParams.set('state', form.get('state') ?? '')
-    const choice = form.get('account')
-    const account = played.accounts.find(({ subject }) => subject === choice)
-    if (account !== undefined) target.searchParams.set('code', issueCode(account))
+    const choice = form.get('account') ?? ''
+    if (person(choice)) target.searchParams.set('code', choice)
     else if (choice === 'deny') target.searchParams.set('error', 'access_denied')
     else return c.text('No such account.', 400)
     return c.redirect(target.href, 303)
   })
 
-  function issueCode(account: OfferedAccount): string {
-    const now = runtime.now()
-    for (const [code, { expiresAt }] of codes) if (expiresAt <= now) codes.delete(code)
-    const code = Buffer.from(runtime.randomBytes(24)).toString('base64url')
-    codes.set(code, { account, expiresAt: now + codeSeconds })
-    return code
-  }
-
   return {
     routes,
+    person,
     authorizationUrl(state) {
       const parameters = { response_type: 'code', redirect_uri: callbackUrl, state }
       return `${url}/authorize?${new URLSearchParams(parameters).toString()}`
-    },
-    redeem(code) {
-      const issued = codes.get(code)
-      codes.delete(code)
-      return issued !== undefined && issued.expiresAt > runtime.now() ? issued.account : undefined
     },
   }
 }
