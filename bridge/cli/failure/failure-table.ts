@@ -181,7 +181,7 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   oauth_issuer_changed: {
     meaning:
       'The server names another authorization server than the one that the configured client belongs to. Nothing was sent there.',
-    nextStep: `If the server has moved, confirm it with ${login} --force; change an issuer in --static-oauth-client-info there.`,
+    nextStep: `If you know that the server has moved, correct an issuer in --static-oauth-client-info, or else forget the old one: drawbridge logout {url}, then ${login}`,
     exit: signInNeeded,
   },
   oauth_resource_mismatch: {

@@ -111,45 +111,38 @@ describe('the command login', () => {
       token_endpoint_auth_method: client.tokenEndpointAuthMethod,
     }
 
-    async function begin(
-      options: { isInteractive?: boolean; stdin?: string; issuer?: string } = {},
-    ): Promise<CommandRun & { url: string }> {
+    async function begin(issuer?: string) {
       const url = await serve()
       await storeLogin(home, url, { ...old, client, signInNeeded: 'invalid_grant' })
-      const text = JSON.stringify({ ...info, issuer: options.issuer })
+      const text = JSON.stringify({ ...info, issuer })
       const environment = { DRAWBRIDGE_STATIC_OAUTH_CLIENT_INFO: text, BROWSER: browser }
-      return { url, ...(await runCommand(['login', url], { home, environment, ...options })) }
+      return { url, environment, ...(await run(['login', url, '--force'], environment)) }
     }
 
     const secretsSent = (): number => server.received.filter(({ text }) => text.includes(secret)).length
 
-    it.each([
-      ['without a terminal', {}],
-      ['after a no', { isInteractive: true, stdin: 'no\n' }],
-      ['after an empty answer', { isInteractive: true, stdin: '\n' }],
-      ['if an issuer is configured', { isInteractive: true, stdin: 'y\n', issuer: 'https://old.example' }],
-    ])(
-      'login with a configured client refuses a new authorization server and sends it nothing %s',
-      async (_, options) => {
-        const { code, stderr, url } = await begin(options)
+    it.each([['https://old.example'], [undefined]])(
+      'login with a configured client of the issuer %j refuses a new authorization server, even with --force, and sends it nothing',
+      async (issuer) => {
+        const { code, stderr, url } = await begin(issuer)
         expect(code).toBe(3)
         expect(stderr).toContain(
           `belongs to "https://old.example", and the server now names "${server.origin}"`,
         )
-        expect(stderr).toContain(`confirm it with drawbridge login ${url} --force`)
+        expect(stderr).toContain(`drawbridge logout ${url}, then drawbridge login ${url}`)
         expect(secretsSent()).toBe(0)
         expect(opened()).toBe(0)
       },
     )
 
-    it('login with a configured client signs in at a new authorization server after a yes, and stays there', async () => {
-      const { code, stderr, url } = await begin({ isInteractive: true, stdin: 'y\n' })
+    it('login with a configured client signs in at a new authorization server after a logout, and stays there', async () => {
+      const { url, environment } = await begin()
+      await run(['logout', url], environment)
+      const { code, stderr } = await run(['login', url], environment)
       expect(code).toBe(0)
       expect(stderr).toContain(`Signed in to ${url} at ${server.origin}.`)
       expect(secretsSent()).toBe(1)
-      const environment = { DRAWBRIDGE_STATIC_OAUTH_CLIENT_INFO: JSON.stringify(info) }
-      const again = await run(['login', url, '--force'], environment)
-      expect(again.code).toBe(0)
+      expect((await run(['login', url, '--force'], environment)).code).toBe(0)
       expect(secretsSent()).toBe(2)
     })
   })

@@ -1,6 +1,6 @@
 import type { HttpClient } from '../../http/http-client.ts'
 import type { BridgeConfig } from '../../config/config-reader.ts'
-import { confirmed, durationText, waitFor } from '../terminal/progress.ts'
+import { durationText, waitFor } from '../terminal/progress.ts'
 import type { Login } from '../../oauth/login/login.ts'
 import { OAuthFailure, type PendingSignIn, type SignInPrompt } from '../../oauth/login-port.ts'
 import type { LoginState } from '../../oauth/tokens/stored-tokens.ts'
@@ -27,41 +27,11 @@ export async function login(input: CommandInput): Promise<ExitCode> {
     printResult(input, { ok: true, did: 'not_needed' satisfies Outcome }, () => {})
     return exitCode.ok
   }
-  try {
-    await signIn(config, input)
-  } catch (error) {
-    const moved = await agreedMove(error, config, input)
-    if (moved === undefined) throw error
-    await signIn(moved, input)
-  }
-  return exitCode.ok
-}
-
-async function signIn(config: BridgeConfig, input: CommandInput): Promise<void> {
   await withLogin(config, input, async (own, http) => {
     const did = await signInUnlessDone(own, config, http, input)
     report(did, await own.state(), config, input)
   })
-}
-
-/**
- * Returns the configuration with which a configured client may use a new authorization server, once the user agrees. The stored login
- * is then of that server. Does not ask about a configured issuer.
- */
-async function agreedMove(
-  error: unknown,
-  config: BridgeConfig,
-  { terminal }: CommandInput,
-): Promise<BridgeConfig | undefined> {
-  const { staticClient } = config.oauth
-  if (!(error instanceof OAuthFailure) || error.fault !== 'issuer_changed') return undefined
-  if (staticClient === undefined || staticClient.issuer !== undefined) return undefined
-  if (!terminal.isInteractive || error.issuer === undefined) return undefined
-  terminal.note(error.message)
-  const question = 'Has it moved, and may the client, with its secret, go to the new one?'
-  if (!(await confirmed(question, false, terminal))) return undefined
-  const oauth = { ...config.oauth, staticClient: { ...staticClient, issuer: error.issuer } }
-  return { ...config, oauth }
+  return exitCode.ok
 }
 
 async function signInUnlessDone(
