@@ -3,14 +3,13 @@ import type { BridgeConfig } from '../../config/config-reader.ts'
 import { durationText, waitFor } from '../terminal/progress.ts'
 import type { Login } from '../../oauth/login/login.ts'
 import { OAuthFailure, type PendingSignIn, type SignInPrompt } from '../../oauth/login-port.ts'
-import type { LoginState } from '../../oauth/tokens/stored-tokens.ts'
+import type { LoginView } from '../../oauth/tokens/stored-tokens.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
 import { openShownLink } from '../terminal/open-browser.ts'
 import { type CommandInput, configOf, printResult } from '../command.ts'
 import { askFirst, namesSignIn } from '../connect/endpoint-probe.ts'
 import { linkOf, signInLine } from '../../sign-in/sign-in-attempt.ts'
 import { isOpenedByItself, withLogin } from '../connect/connection-login.ts'
-import { stateView } from '../connect/login-view.ts'
 import { CommandFailure } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { pasteRedirect } from './paste-redirect.ts'
@@ -42,7 +41,7 @@ async function signInUnlessDone(
 ): Promise<Outcome> {
   const force = input.options.force === true
   const state = await own.state()
-  if (state.kind === 'signed_in' && !force) return 'already_signed_in'
+  if (state?.state === 'signed_in' && !force) return 'already_signed_in'
   const { need, isPage } = await waitFor(
     input.terminal,
     () => `asking ${config.serverUrl}`,
@@ -135,14 +134,13 @@ async function showPrompt(
 
 function report(
   did: Outcome,
-  state: LoginState,
+  known: LoginView | undefined,
   { serverUrl, oauth }: BridgeConfig,
   input: CommandInput,
 ): void {
-  const known = state.kind === 'none' ? undefined : stateView(state)
   const facts = { ok: true, did, server: serverUrl, profile: oauth.profile }
   printResult(input, { ...facts, ...known }, () => {
-    const as = typeof known?.account === 'string' ? ` as ${known.account}` : ''
+    const as = known?.account == null ? '' : ` as ${known.account}`
     const at = known === undefined ? '' : `${as} at ${known.issuer}`
     const texts: Readonly<Record<Outcome, string>> = {
       signed_in: `Signed in to ${serverUrl}${at}.`,

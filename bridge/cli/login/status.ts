@@ -11,8 +11,8 @@ import { durationText } from '../terminal/progress.ts'
 import type { Terminal } from '../terminal/output.ts'
 import { type CommandInput, credentialsOf, printResult, settingsOf } from '../command.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
-import { fill } from '../failure/failure-text.ts'
-import { type LoginView, type UnreadableLogin, describeUnreadable, loginView } from '../connect/login-view.ts'
+import { describeError, fill } from '../failure/failure-text.ts'
+import { type LoginView, loginView } from '../../oauth/tokens/stored-tokens.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 /**
@@ -74,6 +74,19 @@ function unreadableOf(stored: readonly StoredLogin[], read: ReadSettings): Unrea
       ? [describeUnreadable(login, serverUrl)]
       : [],
   )
+}
+
+type UnreadableLogin = ReturnType<typeof describeUnreadable>
+
+/** Describes an unreadable login. `serverUrl`: its server, if known: only its content names it. */
+function describeUnreadable(
+  { id, file, failure }: Extract<StoredLogin, { kind: 'unreadable' }>,
+  serverUrl: string | undefined,
+) {
+  const { code, sentences, nextStep, exit } = describeError(failure, { serverUrl })
+  const isNameless = failure.fault === 'corrupt' && serverUrl === undefined
+  const next_step = isNameless ? 'Delete that file, and sign in again at its server.' : nextStep
+  return { id, file, code, reason: sentences.join(' '), next_step, exit }
 }
 
 /** Accepts any URL, as a login may be stored for one that needs another flag today. */

@@ -49,7 +49,7 @@ export async function setToken(input: CommandInput): Promise<ExitCode> {
       signInId: encodeBase64url(runtime.randomBytes(16)),
     })
   })
-  const ends = endOf(expiresAt, now)
+  const ends = endOf(expiresAt ?? null, now)
   printResult(input, { ok: true, server: serverUrl, ...ends }, () => {
     const life = lifeText(ends) ?? 'does not say when it ends'
     terminal.note(`Stored the token for ${serverUrl}: it ${life}, and it cannot be renewed.`)
@@ -87,17 +87,17 @@ export async function printToken(input: CommandInput): Promise<ExitCode> {
     const authorization = await login.authorization()
     const state = await login.state()
     await login.settle()
-    if (authorization === undefined || state.kind !== 'signed_in') {
+    if (authorization === undefined || state?.state !== 'signed_in') {
       throw new OAuthFailure('sign_in_needed', `Not signed in to ${config.serverUrl}.`)
     }
     const token = options.show ? authorization.replace(/^\S+ +/, '') : undefined
-    const ends = endOf(state.expiresAt, runtime.now())
-    const facts = { ok: true, server: config.serverUrl, ...ends, scope: state.scope ?? null }
+    const ends = endOf(state.expires_at, runtime.now())
+    const facts = { ok: true, server: config.serverUrl, ...ends, scope: state.scope }
     printResult(input, { ...facts, ...(token !== undefined && { token }) }, () => {
       if (token !== undefined) terminal.print(token)
       const life = lifeText(ends)
       const expiry = life === undefined ? 'The server did not say when it expires' : `It ${life}`
-      const renewal = state.canRefresh ? 'the bridge renews it' : 'it cannot be renewed'
+      const renewal = state.renews ? 'the bridge renews it' : 'it cannot be renewed'
       const hint = token === undefined ? ' To print the token itself: --show' : ''
       terminal.note(`${expiry}; ${renewal}.${hint}`)
     })
@@ -105,8 +105,8 @@ export async function printToken(input: CommandInput): Promise<ExitCode> {
   return exitCode.ok
 }
 
-function endOf(expiresAt: number | undefined, now: number) {
-  return { expires_at: expiresAt ?? null, expires_in: expiresAt === undefined ? null : expiresAt - now }
+function endOf(expiresAt: number | null, now: number) {
+  return { expires_at: expiresAt, expires_in: expiresAt === null ? null : expiresAt - now }
 }
 
 function lifeText({ expires_in: seconds }: ReturnType<typeof endOf>): string | undefined {

@@ -98,7 +98,7 @@ describe('a login', () => {
     const login = create()
     expect(await login.authorization()).toBeUndefined()
     expect(await call(server.origin, login)).toBe('sign_in_needed')
-    expect(await login.state()).toEqual({ kind: 'none' })
+    expect(await login.state()).toBeUndefined()
   })
 
   it('a login uses its stored token while it is valid', async () => {
@@ -213,7 +213,7 @@ describe('a renewal that is due while the token is still good', () => {
     expect(await calls(login, 5)).toEqual(Array(5).fill(200))
     expect(server.requests('/token')).toHaveLength(1)
     expect(await store.read(id)).toMatchObject({ tokens: before.tokens })
-    expect(await login.state()).toMatchObject({ kind: 'signed_in', canRefresh: true })
+    expect(await login.state()).toMatchObject({ state: 'signed_in', renews: true })
   })
 
   it('an early renewal at a slow server does not hold calls for long', async () => {
@@ -373,11 +373,11 @@ describe('a renewal that is refused', () => {
       client: before.client,
     })
     expect(await login.state()).toMatchObject({
-      kind: 'sign_in_needed',
+      state: 'sign_in_needed',
       reason: 'invalid_grant',
-      canRefresh: false,
+      renews: false,
       issuer: server.origin,
-      clientId: 'before',
+      client_id: 'before',
     })
     expect(await call(server.origin, create())).toBe('sign_in_needed')
     expect(server.requests('/token')).toHaveLength(1)

@@ -7,12 +7,12 @@ import type { PendingSignIn, SignInFlow, SignInRequest, TokenSource } from '../l
 import type { OAuthConfig } from '../oauth-config.ts'
 import { isUnsaved } from '../tokens/refresh.ts'
 import {
-  type LoginState,
+  type LoginView,
   hasEnded,
   hasTokens,
   isRefreshDue,
   loginHeader,
-  loginStateOf,
+  loginView,
 } from '../tokens/stored-tokens.ts'
 import type { TokenAnswer } from '../tokens/token-response.ts'
 import { LoginRenewal } from './login-renewal.ts'
@@ -39,7 +39,6 @@ export class Login implements TokenSource {
   readonly #ports: LoginPorts
   readonly #id: LoginId
   readonly #renewal: LoginRenewal
-  readonly #jitter: number
   /** Needs no user: client credentials. */
   readonly #isAlone: boolean
   #current: Credential | undefined
@@ -57,7 +56,6 @@ export class Login implements TokenSource {
     this.#ports = ports
     this.#id = loginId({ serverUrl, resource, profile, client: config.staticClient?.clientId })
     this.#renewal = new LoginRenewal({ ...ports, id: this.#id })
-    this.#jitter = (ports.runtime.randomBytes(1)[0] ?? 0) / 255
     this.#isAlone = config.grant === 'client_credentials'
   }
 
@@ -108,10 +106,11 @@ export class Login implements TokenSource {
     return pending
   }
 
-  /** Reads the stored state without a network request. */
-  async state(): Promise<LoginState> {
-    const state = loginStateOf(await this.#ports.store.read(this.#id), this.#ports.runtime.now())
-    return this.#isAlone && state.kind === 'signed_in' ? { ...state, canRefresh: true } : state
+  /** Reads the stored login without a network request. */
+  async state(): Promise<LoginView | undefined> {
+    const stored = await this.#ports.store.read(this.#id)
+    const view = stored && loginView(stored, this.#ports.runtime.now())
+    return view && { ...view, renews: view.renews || (this.#isAlone && view.state === 'signed_in') }
   }
 
   /** Resolves once no response with tokens could be lost, after 5 seconds at the latest. Does not wait for the user. */
@@ -123,8 +122,7 @@ export class Login implements TokenSource {
   /** Returns the credential of this process while it needs no renewal. */
   #fresh(): Credential | undefined {
     const current = this.#current
-    const isFresh =
-      hasTokens(current) && !isRefreshDue(current.tokens, this.#ports.runtime.now(), this.#jitter)
+    const isFresh = hasTokens(current) && !isRefreshDue(current.tokens, this.#ports.runtime.now())
     return isFresh ? current : undefined
   }
 
@@ -141,7 +139,7 @@ export class Login implements TokenSource {
       return this.#current
     }
     if (isOver) this.#current = await this.#renewal.renew(stored, 'ended')
-    else if (isRefreshDue(stored.tokens, now, this.#jitter)) {
+    else if (isRefreshDue(stored.tokens, now)) {
       this.#current = await this.#renewal.renewEarly(stored)
     }
     return hasTokens(this.#current) ? this.#current : undefined

@@ -76,7 +76,7 @@ it('a sign-in shows its link, stores the login and leaves no notice', async () =
   await pending.done
   expect(existsSync(notice())).toBe(false)
   expect(await one.authorization()).toMatch(/^Bearer remote-secret-at-/)
-  expect(await one.state()).toMatchObject({ kind: 'signed_in', canRefresh: true })
+  expect(await one.state()).toMatchObject({ state: 'signed_in', renews: true })
 })
 
 it('one process has one sign-in at a time', async () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loginCredential } from '../../../tests/support/bridge/oauth/login-parts.ts'
-import { hasEnded, hasTokens, isRefreshDue, loginHeader, loginStateOf } from './stored-tokens.ts'
+import { hasEnded, hasTokens, isRefreshDue, loginHeader, loginView } from './stored-tokens.ts'
 
 const tokens = (lifetime: number): { accessToken: string; issuedAt: number; expiresAt: number } => ({
   accessToken: 'a',
@@ -11,25 +11,22 @@ const tokens = (lifetime: number): { accessToken: string; issuedAt: number; expi
 
 describe('tokens are renewed', () => {
   it.each([
-    [3600, 0, 60],
-    [3600, 1, 66],
-    [7 * 86_400, 0, 60],
-    [300, 0, 30],
-    [90, 0, 10],
-    [90, 1, 11],
-    [30, 0, 10],
-    [15, 0, 7.5],
-    [3, 0, 1.5],
-    [3, 1, 1.5],
-    [0, 0, 0],
-  ])('tokens of %i s with jitter %f are renewed %f s before their end', (lifetime, jitter, margin) => {
+    [3600, 60],
+    [7 * 86_400, 60],
+    [300, 30],
+    [90, 10],
+    [30, 10],
+    [15, 7.5],
+    [3, 1.5],
+    [0, 0],
+  ])('tokens of %i s are renewed %f s before their end', (lifetime, margin) => {
     const due = 1000 + lifetime - margin
-    expect(isRefreshDue(tokens(lifetime), Math.ceil(due), jitter)).toBe(true)
-    expect(isRefreshDue(tokens(lifetime), Math.ceil(due) - 1, jitter)).toBe(false)
+    expect(isRefreshDue(tokens(lifetime), Math.ceil(due))).toBe(true)
+    expect(isRefreshDue(tokens(lifetime), Math.ceil(due) - 1)).toBe(false)
   })
 
   it('tokens without a known expiry are never renewed early', () => {
-    expect(isRefreshDue({ accessToken: 'a', issuedAt: 1000 }, 1e12, 1)).toBe(false)
+    expect(isRefreshDue({ accessToken: 'a', issuedAt: 1000 }, 1e12)).toBe(false)
     expect(hasEnded({ accessToken: 'a', issuedAt: 1000 }, 1e12)).toBe(false)
   })
 
@@ -38,11 +35,10 @@ describe('tokens are renewed', () => {
       fc.property(
         fc.integer({ min: -1e6, max: 1e6 }),
         fc.integer({ min: 0, max: 1e6 }),
-        fc.double({ min: 0, max: 1, noNaN: true }),
-        (lifetime, after, jitter) => {
+        (lifetime, after) => {
           const now = 1000 + after
-          if (hasEnded(tokens(lifetime), now)) expect(isRefreshDue(tokens(lifetime), now, jitter)).toBe(true)
-          if (after < lifetime / 2) expect(isRefreshDue(tokens(lifetime), now, jitter)).toBe(false)
+          if (hasEnded(tokens(lifetime), now)) expect(isRefreshDue(tokens(lifetime), now)).toBe(true)
+          if (after < lifetime / 2) expect(isRefreshDue(tokens(lifetime), now)).toBe(false)
         },
       ),
     )
@@ -65,9 +61,9 @@ describe('a stored login', () => {
   }
 
   it.each([
-    ['signed in', login, 1500, 'signed_in', true, undefined],
-    ['with an access token that has ended, and can be renewed', login, 2000, 'signed_in', true, undefined],
-    ['without a refresh token', without('refreshToken'), 1999, 'signed_in', false, undefined],
+    ['signed in', login, 1500, 'signed_in', true, null],
+    ['with an access token that has ended, and can be renewed', login, 2000, 'signed_in', true, null],
+    ['without a refresh token', without('refreshToken'), 1999, 'signed_in', false, null],
     [
       'without one, at its end',
       without('refreshToken'),
@@ -76,32 +72,24 @@ describe('a stored login', () => {
       false,
       'the token has expired, and there is no refresh token',
     ],
-    [
-      'without one, and no known end',
-      without('refreshToken', 'expiresAt'),
-      1e10,
-      'signed_in',
-      false,
-      undefined,
-    ],
+    ['without one, and no known end', without('refreshToken', 'expiresAt'), 1e10, 'signed_in', false, null],
     ['refused', { ...login, signInNeeded: 'invalid_grant' }, 1500, 'sign_in_needed', false, 'invalid_grant'],
     ['without tokens', { ...login, tokens: undefined }, 1500, 'sign_in_needed', false, 'there are no tokens'],
-  ] as const)('a stored login %s has its own state', (_what, credential, now, kind, canRefresh, reason) => {
-    expect(loginStateOf(credential, now)).toEqual({
-      kind,
-      canRefresh,
+  ] as const)('a stored login %s has its own state', (_what, credential, now, state, renews, reason) => {
+    expect(loginView(credential, now)).toEqual({
+      server: login.serverUrl,
+      profile: login.profile,
+      state,
+      renews,
       reason,
       issuer: login.issuer,
-      clientId: login.client.clientId,
-      scope: credential.tokens?.scope,
-      signedInAt: 1000,
-      expiresAt: credential.tokens?.expiresAt,
+      client_id: login.client.clientId,
+      account: null,
+      scope: credential.tokens?.scope ?? null,
+      signed_in_at: 1000,
+      expires_at: credential.tokens?.expiresAt ?? null,
     })
-    expect(JSON.stringify(loginStateOf(credential, now))).not.toMatch(/"(access|refresh|id)"/)
-  })
-
-  it('a missing login has the state none', () => {
-    expect(loginStateOf(undefined, 1)).toEqual({ kind: 'none' })
+    expect(JSON.stringify(loginView(credential, now))).not.toMatch(/"(access|refresh|id)"/)
   })
 
   it('a stored login has tokens to send unless they were refused', () => {

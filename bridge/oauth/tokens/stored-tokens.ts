@@ -1,7 +1,6 @@
 import { readJwt } from '@drawbridge/shared/oauth/jwt.ts'
+import { plainText } from '@drawbridge/shared/terminal/plain-text.ts'
 import type { Credential, IssuedTokens } from '../../credentials/credential.ts'
-
-export type LoginState = ReturnType<typeof loginStateOf>
 
 /** Returns whether there are tokens to send. */
 export function hasTokens(
@@ -18,13 +17,12 @@ export function hasEnded(tokens: IssuedTokens, now: number): boolean {
 /**
  * Returns whether an access token is due for renewal: 10 % of its lifetime before its end, at least 10 and at most 60
  * seconds, but never more than half of its lifetime, so that short-lived tokens are not renewed for every request.
- * `jitter`, from 0 to 1, brings it forward by up to a tenth so that many processes do not renew at once. False
- * without a known expiry.
+ * False without a known expiry.
  */
-export function isRefreshDue(tokens: IssuedTokens, now: number, jitter: number): boolean {
+export function isRefreshDue(tokens: IssuedTokens, now: number): boolean {
   if (tokens.expiresAt === undefined) return false
   const lifetime = Math.max(0, tokens.expiresAt - tokens.issuedAt)
-  const margin = Math.min(60, Math.max(10, lifetime / 10)) * (1 + jitter / 10)
+  const margin = Math.min(60, Math.max(10, lifetime / 10))
   return now >= tokens.expiresAt - Math.min(margin, lifetime / 2)
 }
 
@@ -35,21 +33,28 @@ export function loginHeader(credential: Credential, useIdToken: boolean): string
   return `Bearer ${useIdToken ? (tokens.idToken ?? tokens.accessToken) : tokens.accessToken}`
 }
 
-/** Describes a stored login for display. Does not check whether the server still accepts it. */
-export function loginStateOf(credential: Credential | undefined, now: number) {
-  if (credential === undefined) return { kind: 'none' as const }
-  const { tokens, signedInAt, issuer } = credential
+export type LoginView = ReturnType<typeof loginView>
+
+/**
+ * Returns a login as commands show it and `--json` prints it: without its tokens, and with names that a server chose as plain text. Does
+ * not ask the server; an expired access token counts as good while it can be renewed.
+ */
+export function loginView(credential: Credential, now: number) {
+  const { tokens, serverUrl, profile, signedInAt, issuer, client } = credential
   const reason = whyNot(credential, now)
+  const text = (value: string | undefined): string | null => (value === undefined ? null : plainText(value))
   return {
-    kind: reason === undefined ? ('signed_in' as const) : ('sign_in_needed' as const),
-    issuer,
-    clientId: credential.client.clientId,
-    account: accountOf(tokens),
-    scope: tokens?.scope,
-    signedInAt,
-    expiresAt: tokens?.expiresAt,
-    canRefresh: reason === undefined && tokens?.refreshToken !== undefined,
-    reason,
+    server: plainText(serverUrl),
+    profile,
+    state: reason === undefined ? ('signed_in' as const) : ('sign_in_needed' as const),
+    issuer: plainText(issuer),
+    client_id: plainText(client.clientId),
+    account: text(accountOf(tokens)),
+    scope: text(tokens?.scope),
+    signed_in_at: signedInAt,
+    expires_at: tokens?.expiresAt ?? null,
+    renews: reason === undefined && tokens?.refreshToken !== undefined,
+    reason: text(reason),
   }
 }
 
