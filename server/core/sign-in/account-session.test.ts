@@ -2,20 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { start, sealerSample } from '../../../tests/support/server/core/grant-sample.ts'
 import { signInSample } from '../../../tests/support/server/core/sign-in-sample.ts'
-import {
-  createAccountSession,
-  isAccountForm,
-  openAccountSession,
-  sealAccountForm,
-  sealAccountSession,
-} from './account-session.ts'
-import { sealForBrowser } from './browser-seal.ts'
+import { accountFormSeal, accountSeal, type AccountSession, createAccountSession } from './account-session.ts'
+import { transactionSeal } from './sign-in-transaction.ts'
 
 const runtime = createFakeRuntime(start)
 const ports = { sealer: sealerSample(), runtime }
 const at = (seconds: number): typeof ports => ({ ...ports, runtime: createFakeRuntime(start + seconds) })
 const create = (): ReturnType<typeof createAccountSession> =>
   createAccountSession(signInSample().identity, 'https://provider', runtime)
+
+const sealed = (session: AccountSession): string =>
+  accountSeal.seal(session, 'binding', ports, session.expiresAt)
 
 describe('the session of the connections page', () => {
   it('the session of the connections page has the user of the provider, and a new id each time', () => {
@@ -35,40 +32,39 @@ describe('the session of the connections page', () => {
     ['another browser', 'another', 0, false],
   ])('RFC 9700 4.7: a session of the connections page in %s', (_rule, binding, after, opens) => {
     const session = create()
-    const opened = openAccountSession(sealAccountSession(session, 'binding', ports), binding, at(after))
-    expect(opened).toEqual(opens ? session : undefined)
+    const opened = accountSeal.open(sealed(session), binding, at(after))
+    expect(opened.kind === 'open' ? opened.value : undefined).toEqual(opens ? session : undefined)
   })
 
   it.each<[what: string, sealed: string | undefined]>([
     [
       'a login transaction',
-      sealForBrowser(
-        {},
-        { use: 'drawbridge login transaction', binding: 'binding', expiresAt: start + 60 },
-        ports,
-      ),
+      transactionSeal.seal({ purpose: { kind: 'account', language: 'en' } }, 'binding', ports),
     ],
-    ['a form', sealAccountForm(create(), 'binding', ports)],
-  ])('%s is not a session of the connections page', (_what, sealed) => {
-    expect(openAccountSession(sealed, 'binding', ports)).toBeUndefined()
+    ['a form', accountFormSeal.seal(create().id, 'binding', ports)],
+    ['no cookie', undefined],
+  ])('%s is not a session of the connections page', (_what, text) => {
+    expect(accountSeal.open(text, 'binding', ports)).toEqual({ kind: 'invalid' })
   })
 })
 
 describe('the seal of its forms', () => {
-  const session = create()
-  const sealed = sealAccountForm(session, 'binding', ports)
+  const { id } = create()
+  const form = accountFormSeal.seal(id, 'binding', ports)
 
-  it.each<[rule: string, accepted: boolean, check: () => boolean]>([
-    ['this session in its browser', true, () => isAccountForm(sealed, session, 'binding', ports)],
-    ['another session of the browser', false, () => isAccountForm(sealed, create(), 'binding', ports)],
-    ['another browser', false, () => isAccountForm(sealed, session, 'another', ports)],
-    ['after its end', false, () => isAccountForm(sealed, session, 'binding', at(3600))],
-    [
-      'the session itself in its place',
-      false,
-      () => isAccountForm(sealAccountSession(session, 'binding', ports), session, 'binding', ports),
-    ],
-  ])('a form of the connections page, for %s, is accepted: %s', (_rule, accepted, check) =>
-    expect(check()).toBe(accepted),
-  )
+  it('a form of the connections page names its session, in its browser', () => {
+    expect(accountFormSeal.open(form, 'binding', ports)).toEqual({
+      kind: 'open',
+      value: id,
+      binding: 'binding',
+    })
+  })
+
+  it.each<[rule: string, kind: string, text: string, binding: string, after: number]>([
+    ['in another browser', 'foreign_browser', form, 'another', 0],
+    ['after an hour', 'expired', form, 'binding', 3600],
+    ['that is the session itself', 'invalid', sealed(create()), 'binding', 0],
+  ])('a form of the connections page %s is refused: %s', (_rule, kind, text, binding, after) => {
+    expect(accountFormSeal.open(text, binding, at(after)).kind).toBe(kind)
+  })
 })

@@ -1,13 +1,10 @@
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type BrowserBinding, type BrowserSealPorts, openForBrowser, sealForBrowser } from './browser-seal.ts'
+import { BrowserSeal } from './browser-seal.ts'
 import { userOf } from '../session/grant.ts'
 import type { Identity } from '../session/session-provider.ts'
 
 const sessionTtlSeconds = 3600
-
-const sessionUse = 'drawbridge account session'
-const formUse = 'drawbridge account form'
 
 /** A notice that the next page shows once. A fixed set: no text of a request gets onto the page. */
 export type AccountNotice = 'ended' | 'all_ended' | 'already_ended' | 'form_refused'
@@ -52,43 +49,11 @@ export function createAccountSession(
   }
 }
 
-/** Nothing is stored: a copy of the cookies stays valid until the hour is over, even after the user has signed out. */
-export function sealAccountSession(
-  session: AccountSession,
-  binding: BrowserBinding,
-  ports: BrowserSealPorts,
-): string {
-  const { expiresAt } = session
-  return sealForBrowser(session, { use: sessionUse, binding, expiresAt }, ports)
-}
+/**
+ * Seals a session until its end. A copy of the cookies stays valid until then, even after the user has signed out. Does not check
+ * whether the provider would still let the user in.
+ */
+export const accountSeal: BrowserSeal<AccountSession> = new BrowserSeal('drawbridge account session')
 
-/** Undefined in another browser and after an hour. Does not check whether the provider would still let the user in. */
-export function openAccountSession(
-  sealed: string | undefined,
-  binding: BrowserBinding | undefined,
-  ports: BrowserSealPorts,
-): AccountSession | undefined {
-  const opening = openForBrowser<AccountSession>(sealed ?? '', { use: sessionUse, binding }, ports)
-  return opening.kind === 'open' ? opening.value : undefined
-}
-
-/** Seals the token of every form on the page: valid only for this session in this browser, so that other sites cannot submit one. */
-export function sealAccountForm(
-  session: AccountSession,
-  binding: BrowserBinding,
-  ports: BrowserSealPorts,
-): string {
-  const { id, expiresAt } = session
-  return sealForBrowser(id, { use: formUse, binding, expiresAt }, ports)
-}
-
-/** True for a form of this session in this browser. */
-export function isAccountForm(
-  sealed: string,
-  session: AccountSession,
-  binding: BrowserBinding,
-  ports: BrowserSealPorts,
-): boolean {
-  const opening = openForBrowser(sealed, { use: formUse, binding }, ports)
-  return opening.kind === 'open' && opening.value === session.id
-}
+/** Seals the session's id into every form on the page, so that other sites cannot submit one. */
+export const accountFormSeal: BrowserSeal<AccountSession['id']> = new BrowserSeal('drawbridge account form')

@@ -16,25 +16,6 @@ export interface BrowserSealPorts {
   runtime: Pick<Runtime, 'now'>
 }
 
-/** `use` limits what it opens as, `binding` is the random value of its browser, `expiresAt` is epoch seconds. */
-export interface BrowserSealTerms {
-  use: string
-  binding: string
-  expiresAt: number
-}
-
-/**
- * Seals `value` as text that its browser can neither read nor change, useless in another browser, for another use, and after it
- * expires (login CSRF, RFC 9700 section 4.7). Nothing is stored, so it can be opened any number of times.
- */
-export function sealForBrowser(
-  value: unknown,
-  { use, binding, expiresAt }: BrowserSealTerms,
-  { sealer }: Pick<BrowserSealPorts, 'sealer'>,
-): string {
-  return sealer.seal(JSON.stringify({ value, bindingHash: hashSecret(binding), expiresAt }), use)
-}
-
 /** Result of opening a value, with the `binding` that opened it. Another browser does not learn whether it has expired. */
 export type BrowserSealOpening<Value> =
   | { kind: 'open'; value: Value; binding: string }
@@ -43,21 +24,45 @@ export type BrowserSealOpening<Value> =
   /** `value` is for the record only. */
   | { kind: 'foreign_browser'; value: Value }
 
-/** Opens a value of {@link sealForBrowser}. Does not check its shape, since only this server seals: a new shape needs a new `use`. */
-export function openForBrowser<Value>(
-  sealed: string,
-  { use, binding }: { use: string; binding: string | undefined },
-  { sealer, runtime }: BrowserSealPorts,
-): BrowserSealOpening<Value> {
-  const opened = sealer.open(sealed, use)
-  if (opened === undefined) return { kind: 'invalid' }
-  const { value, bindingHash, expiresAt } = JSON.parse(opened) as {
-    value: Value
-    bindingHash: string
-    expiresAt: number
+/** How long an open page stays usable. Nothing is stored for it, so this may be generous. */
+const pageSeconds = 3600
+
+/**
+ * Seals values of one kind as text that a browser can neither read nor change, useless in another browser, as another kind, and after
+ * it expires (login CSRF, RFC 9700 section 4.7). Nothing is stored, so a text can be opened any number of times.
+ */
+export class BrowserSeal<Value> {
+  readonly #use: string
+
+  /** `use` names the kind. Opening does not check a value's shape, since only this server seals: a new shape needs a new `use`. */
+  constructor(use: string) {
+    this.#use = use
   }
-  if (binding === undefined || !constantTimeEqual(hashSecret(binding), bindingHash)) {
-    return { kind: 'foreign_browser', value }
+
+  seal(
+    value: Value,
+    binding: BrowserBinding,
+    { sealer, runtime }: BrowserSealPorts,
+    expiresAt: number = runtime.now() + pageSeconds,
+  ): string {
+    return sealer.seal(JSON.stringify({ value, bindingHash: hashSecret(binding), expiresAt }), this.#use)
   }
-  return expiresAt > runtime.now() ? { kind: 'open', value, binding } : { kind: 'expired' }
+
+  open(
+    sealed: string | null | undefined,
+    binding: BrowserBinding | undefined,
+    { sealer, runtime }: BrowserSealPorts,
+  ): BrowserSealOpening<Value> {
+    const opened = sealer.open(sealed ?? '', this.#use)
+    if (opened === undefined) return { kind: 'invalid' }
+    const { value, bindingHash, expiresAt } = JSON.parse(opened) as {
+      value: Value
+      bindingHash: string
+      expiresAt: number
+    }
+    if (binding === undefined || !constantTimeEqual(hashSecret(binding), bindingHash)) {
+      return { kind: 'foreign_browser', value }
+    }
+    return expiresAt > runtime.now() ? { kind: 'open', value, binding } : { kind: 'expired' }
+  }
 }

@@ -4,7 +4,7 @@ import { start, sealerSample } from '../../../tests/support/server/core/grant-sa
 import { authorizationPurpose } from '../../../tests/support/server/core/sign-in-sample.ts'
 import { hashSecret } from '../seal.ts'
 import { type BrowserSealPorts, createBrowserBinding } from './browser-seal.ts'
-import { openTransaction, sealTransaction } from './sign-in-transaction.ts'
+import { transactionSeal } from './sign-in-transaction.ts'
 
 let runtime: FakeRuntime
 let ports: BrowserSealPorts
@@ -27,10 +27,10 @@ it('createBrowserBinding: holds 256 random bits', () => {
 
 describe('the login transaction', () => {
   it('the login transaction opens in the browser that got it, unchanged', () => {
-    const sealed = sealTransaction(transaction, binding, ports)
+    const sealed = transactionSeal.seal(transaction, binding, ports)
     const opened = { kind: 'open', value: { purpose }, binding }
-    expect(openTransaction(sealed, binding, ports)).toEqual(opened)
-    expect(openTransaction(sealed, binding, ports)).toEqual(opened)
+    expect(transactionSeal.open(sealed, binding, ports)).toEqual(opened)
+    expect(transactionSeal.open(sealed, binding, ports)).toEqual(opened)
   })
 
   it.each<[rule: string, presented: string | undefined]>([
@@ -38,29 +38,29 @@ describe('the login transaction', () => {
     ['a browser without the cookie', undefined],
     ['the hash of the binding', hashSecret(binding)],
   ])('RFC 9700 4.7, RFC 9700 4.7.1: the login transaction is useless in %s', (_rule, presented) => {
-    const sealed = sealTransaction(transaction, binding, ports)
-    expect(openTransaction(sealed, presented, ports)).toMatchObject({ kind: 'foreign_browser' })
+    const sealed = transactionSeal.seal(transaction, binding, ports)
+    expect(transactionSeal.open(sealed, presented, ports)).toMatchObject({ kind: 'foreign_browser' })
   })
 
   it.each([
     [3599, 'open'],
     [3600, 'expired'],
   ])('the login transaction after %i s: %s', (after, kind) => {
-    const sealed = sealTransaction(transaction, binding, ports)
+    const sealed = transactionSeal.seal(transaction, binding, ports)
     runtime.advance(after)
-    expect(openTransaction(sealed, binding, ports).kind).toBe(kind)
+    expect(transactionSeal.open(sealed, binding, ports).kind).toBe(kind)
   })
 
   it('the login transaction tells a foreign browser nothing about expiry', () => {
-    const sealed = sealTransaction(transaction, binding, ports)
+    const sealed = transactionSeal.seal(transaction, binding, ports)
     runtime.advance(7200)
-    expect(openTransaction(sealed, otherBinding, ports).kind).toBe('foreign_browser')
+    expect(transactionSeal.open(sealed, otherBinding, ports).kind).toBe('foreign_browser')
   })
 
   it.each<[what: string, sealed: () => string]>([
     ['any text', () => 'k.AAAA'],
     ['a text sealed for another purpose', () => ports.sealer.seal('{}', 'drawbridge social sign-in')],
   ])('%s is not a login transaction', (_what, sealed) => {
-    expect(openTransaction(sealed(), binding, ports)).toEqual({ kind: 'invalid' })
+    expect(transactionSeal.open(sealed(), binding, ports)).toEqual({ kind: 'invalid' })
   })
 })

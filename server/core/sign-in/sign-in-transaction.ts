@@ -1,10 +1,4 @@
-import {
-  type BrowserBinding,
-  type BrowserSealOpening,
-  type BrowserSealPorts,
-  openForBrowser,
-  sealForBrowser,
-} from './browser-seal.ts'
+import { BrowserSeal } from './browser-seal.ts'
 import type { AuthorizationRequest } from '../authorization/authorization-request.ts'
 import type { CountedAttempt } from '../limits/attempt-limit.ts'
 import type { PendingDevice } from '../authorization/device-authorization-store.ts'
@@ -15,11 +9,6 @@ export type SignInPurpose = { language: string } & (
   | { kind: 'device'; device: PendingDevice; userCode: string }
   | { kind: 'account' }
 )
-
-/** How long an open login page stays usable. Nothing is stored for it, so this may be generous. */
-const pageTtlSeconds = 3600
-
-const transactionUse = 'drawbridge login transaction'
 
 export interface EmailPrompt {
   id: string
@@ -38,21 +27,5 @@ export interface SignInTransaction {
   notAllowed?: true | undefined
 }
 
-/** Purpose and pending sign-in are sealed together: a code entered for one purpose cannot complete another. */
-export function sealTransaction(
-  transaction: SignInTransaction,
-  binding: BrowserBinding,
-  ports: BrowserSealPorts,
-): string {
-  const expiresAt = ports.runtime.now() + pageTtlSeconds
-  return sealForBrowser(transaction, { use: transactionUse, binding, expiresAt }, ports)
-}
-
-/** Refuses another browser, and a page open for more than an hour. */
-export function openTransaction(
-  sealed: string,
-  binding: BrowserBinding | undefined,
-  ports: BrowserSealPorts,
-): BrowserSealOpening<SignInTransaction> {
-  return openForBrowser(sealed, { use: transactionUse, binding }, ports)
-}
+/** Seals purpose and pending sign-in together: a code entered for one purpose cannot complete another. */
+export const transactionSeal: BrowserSeal<SignInTransaction> = new BrowserSeal('drawbridge login transaction')

@@ -1,10 +1,8 @@
 import {
+  accountFormSeal,
   type AccountNotice,
+  accountSeal,
   type AccountSession,
-  isAccountForm,
-  openAccountSession,
-  sealAccountForm,
-  sealAccountSession,
   withNotice,
 } from '../../core/sign-in/account-session.ts'
 import { isDeviceCode } from '../../core/authorization/authorization-code.ts'
@@ -47,8 +45,8 @@ type Owner = NonNullable<ReturnType<typeof findOwner>>
 /** Finds the user who signed in to this page, in the browser with the CSRF value `binding`. */
 function findOwner({ request, ports: { cookies, signIn } }: LoginVisit) {
   const binding = cookies.csrf.read(request)
-  const session = openAccountSession(cookies.account.read(request), binding, signIn)
-  return session && binding !== undefined ? { session, binding } : undefined
+  const opened = accountSeal.open(cookies.account.read(request), binding, signIn)
+  return opened.kind === 'open' ? { session: opened.value, binding: opened.binding } : undefined
 }
 
 async function showConnections(visit: LoginVisit): Promise<Response> {
@@ -76,7 +74,7 @@ async function renderConnections(
     language,
     action: accountPath(ports),
     connectPath: `${ports.urls.basePath}/mcp`,
-    form: sealAccountForm(session, binding, signIn),
+    form: accountFormSeal.seal(session.id, binding, signIn),
     email: session.email,
     notice: session.notice,
     connections: shown.map((record) => ({
@@ -109,7 +107,8 @@ async function takeForm(fields: URLSearchParams, visit: LoginVisit): Promise<Res
   // Signed out meanwhile, or after an hour: the page asks for sign-in.
   if (!owner) return redirect(accountPath(ports))
   const { session, binding } = owner
-  if (!isAccountForm(fields.get('form') ?? '', session, binding, ports.signIn)) {
+  const form = accountFormSeal.open(fields.get('form'), binding, ports.signIn)
+  if (form.kind !== 'open' || form.value !== session.id) {
     return backWith('form_refused', owner, ports)
   }
   switch (fields.get('action')) {
@@ -165,5 +164,5 @@ function sessionCookie(
   binding: BrowserBinding,
   { cookies, signIn }: LoginPorts,
 ): string {
-  return cookies.account.write(sealAccountSession(session, binding, signIn))
+  return cookies.account.write(accountSeal.seal(session, binding, signIn, session.expiresAt))
 }

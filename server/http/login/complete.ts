@@ -1,6 +1,6 @@
 import type { AccessAllowed, AccessDecision } from '../../core/access/access-rules.ts'
 import type { AccessControl } from '../../core/access/access-control.ts'
-import { createAccountSession, sealAccountSession } from '../../core/sign-in/account-session.ts'
+import { accountSeal, createAccountSession } from '../../core/sign-in/account-session.ts'
 import { issueAuthorizationCode } from '../../core/authorization/authorization-code.ts'
 import { approveDevice, denyDevice } from '../../core/authorization/device-authorization.ts'
 import { accountOf, rememberAccount, sealKnownAccounts } from '../../core/sign-in/device-cookie.ts'
@@ -127,9 +127,8 @@ async function openAccount(
   await endUnusedSession(session, signIn)
   const account = createAccountSession(identity, codes.providerIssuer, signIn.runtime)
   context.report('account_signed_in', { sub: account.sub })
-  return redirect(accountPath(ports), {
-    'set-cookie': cookies.account.write(sealAccountSession(account, subject.visitor.binding, signIn)),
-  })
+  const sealed = accountSeal.seal(account, subject.visitor.binding, signIn, account.expiresAt)
+  return redirect(accountPath(ports), { 'set-cookie': cookies.account.write(sealed) })
 }
 
 /** Reports to the client or the device that the user refused, or that the access rules did if they came first. */

@@ -1,5 +1,5 @@
 import { countWithin, limitsOf } from '../../core/limits/attempt-limit.ts'
-import { type BrowserBinding, openForBrowser, sealForBrowser } from '../../core/sign-in/browser-seal.ts'
+import { type BrowserBinding, BrowserSeal } from '../../core/sign-in/browser-seal.ts'
 import { findDeviceByUserCode } from '../../core/authorization/device-authorization.ts'
 import { userCodes } from '../../core/limits/limit-table.ts'
 import { normaliseUserCode } from '../../core/authorization/user-code.ts'
@@ -19,8 +19,7 @@ import {
 } from './login-subject.ts'
 import { createLoginEndpoint, sealErrors } from './sign-in-form.ts'
 
-const entryUse = 'drawbridge device entry'
-const entryTtlSeconds = 3600
+const entrySeal = new BrowserSeal<'entry'>('drawbridge device entry')
 
 /**
  * `/oauth/device` (RFC 8628 section 3.3): GET asks for the code that a device shows; a code in the URL is only filled in. POST
@@ -38,8 +37,7 @@ function showEntry(visit: LoginVisit): Response {
 
 async function takeEntry(fields: URLSearchParams, visit: LoginVisit): Promise<Response> {
   const { request, ports } = visit
-  const terms = { use: entryUse, binding: ports.cookies.csrf.read(request) }
-  const opening = openForBrowser(fields.get('form') ?? '', terms, ports.signIn)
+  const opening = entrySeal.open(fields.get('form'), ports.cookies.csrf.read(request), ports.signIn)
   if (opening.kind !== 'open') throw new LoginError(sealErrors[opening.kind])
   return takeCode(fields.get('user_code') ?? '', opening.binding, visit)
 }
@@ -82,11 +80,10 @@ function renderEntry(
   status = 200,
   waitSeconds?: number,
 ): Response {
-  const expiresAt = signIn.runtime.now() + entryTtlSeconds
   const html = deviceEntryPage({
     language,
     action: `${urls.basePath}${loginPaths.device}`,
-    form: sealForBrowser('entry', { use: entryUse, binding, expiresAt }, signIn),
+    form: entrySeal.seal('entry', binding, signIn),
     ...app,
     ...part,
   })

@@ -9,8 +9,8 @@ import {
 } from '../../core/session/session-provider.ts'
 import {
   type EmailPrompt,
-  sealTransaction,
   type SignInTransaction,
+  transactionSeal,
 } from '../../core/sign-in/sign-in-transaction.ts'
 import { describeScope } from '../describe-scope.ts'
 import type { Language } from '../../texts/language.ts'
@@ -162,7 +162,7 @@ function signInView(visit: SignInVisit, waiting: Omit<SignInTransaction, 'purpos
     ...ports.app,
     language,
     action: `${ports.urls.basePath}${loginPaths[subject.kind]}`,
-    transaction: sealTransaction(transaction, subject.visitor.binding, ports.signIn),
+    transaction: transactionSeal.seal(transaction, subject.visitor.binding, ports.signIn),
     subject: subjectView(visit),
   }
 }

@@ -7,9 +7,9 @@ import {
 import type { ProviderFailure } from '../../core/session/session-provider.ts'
 import { signInWithPassword, startSocialSignIn, startSsoSignIn } from '../../core/sign-in/sign-in.ts'
 import {
-  openTransaction,
   type SignInPurpose,
   type SignInTransaction,
+  transactionSeal,
 } from '../../core/sign-in/sign-in-transaction.ts'
 import type { Endpoint } from '../endpoint.ts'
 import type { PageErrorCode } from '../error-table.ts'
@@ -106,7 +106,7 @@ async function openForm(
 ): Promise<Omit<SignInTransaction, 'purpose'> & { visit: SignInVisit }> {
   const { request, ports } = arrived
   const given = ports.cookies.csrf.read(request)
-  const opened = openTransaction(fields.get('transaction') ?? '', given, ports.signIn)
+  const opened = transactionSeal.open(fields.get('transaction'), given, ports.signIn)
   if (opened.kind === 'foreign_browser') noteAttempt(opened.value.purpose, arrived.context)
   if (opened.kind !== 'open') throw new LoginError(sealErrors[opened.kind])
   const { purpose, ...waiting } = opened.value
