@@ -1,6 +1,6 @@
 import { Adapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
-import { errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
-import type { RequestOptions } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { CallError, errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
+import type { RequestServer } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import {
   type JsonRpcMessage,
   type JsonRpcRequest,
@@ -32,7 +32,7 @@ export class AdaptedConnection {
     this.#adapter = new Adapter({
       notify: (notification) => pending.unsolicited(toWireMessage(notification)),
       runtime,
-      server: { request: (message, options) => request(send, message, options), errorResponse },
+      request: requestsBy(send),
       ...(discovered && { discovered }),
     })
     const { initialize, isInitialized } = client
@@ -81,23 +81,34 @@ export class AdaptedConnection {
   }
 }
 
-/** Resolves with the response, even if the stream stays open after it. */
-function request(
-  send: Send,
-  message: JsonRpcRequest,
-  options: RequestOptions = {},
-): Promise<JsonRpcResponse> {
-  const { signal, onMessage } = options
-  return new Promise((resolve, reject) => {
-    const deliver = (wire: WireMessage): void | Promise<void> => {
-      const { kind } = wire.envelope
-      if (isNestedDeeply(wire))
-        throw new TransportError('too_large', 'An answer of the server is nested more than 1000 levels deep.')
-      if (kind === 'response') return resolve(parseWireMessage(wire) as JsonRpcResponse)
-      if (kind === 'request' || kind === 'notification') return onMessage?.(parseWireMessage(wire))
-    }
-    const ended = (): void =>
-      reject(new TransportError('lost', 'The server ended the call without an answer.'))
-    send(toWireMessage(message), { deliver, ...(signal && { signal }) }).then(ended, reject)
-  })
+/** Sends each request under a new id. Resolves with its result, even if the stream stays open after it. */
+function requestsBy(send: Send): RequestServer {
+  let lastId = 0
+  return async (method, params, { signal, onMessage } = {}) => {
+    lastId += 1
+    const message = toWireMessage({ jsonrpc: '2.0', id: lastId, method, params })
+    const answered = new Promise<JsonRpcResponse>((resolve, reject) => {
+      const deliver = (wire: WireMessage): void | Promise<void> => {
+        const { kind } = wire.envelope
+        if (isNestedDeeply(wire))
+          throw new TransportError(
+            'too_large',
+            'An answer of the server is nested more than 1000 levels deep.',
+          )
+        if (kind === 'response') return resolve(parseWireMessage(wire) as JsonRpcResponse)
+        if (kind === 'request' || kind === 'notification') return onMessage?.(parseWireMessage(wire))
+      }
+      const ended = (): void =>
+        reject(new TransportError('lost', 'The server ended the call without an answer.'))
+      send(message, { deliver, ...(signal && { signal }) }).then(ended, reject)
+    })
+    const response = await answered.catch((failure: unknown) => {
+      const body = errorResponse(failure)
+      if (body === undefined) throw failure
+      return body
+    })
+    if (!('error' in response)) return response.result
+    const { code, message: text, data } = response.error
+    throw new CallError(code, text, data)
+  }
 }

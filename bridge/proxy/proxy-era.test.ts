@@ -12,7 +12,6 @@ import {
 import type { Json, Received } from '../../tests/support/remote/received.ts'
 import type { ServerMemory } from '../transport/server-memory.ts'
 
-const now = Math.floor(Date.now() / 1000)
 const webPage = ({ response }: Received): unknown =>
   response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>Done.</p>')
 
@@ -22,8 +21,8 @@ const discoverResult = {
   capabilities: { tools: {} },
   _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'remembered', version: '1' } },
 }
-const modernMemory: ServerMemory = { era: 'modern', transport: 'http', at: now, discoverResult }
-const legacyMemory: ServerMemory = { era: 'legacy', transport: 'http', at: now }
+const modernMemory: ServerMemory = { era: 'modern', transport: 'http', discoverResult }
+const legacyMemory: ServerMemory = { era: 'legacy', transport: 'http' }
 
 /** The versions that reach a server of 2025 only. */
 const earlier = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
@@ -63,6 +62,22 @@ describe('the revisions of a client and a server', () => {
     expect((await rig.ask('tools/list'))['result'].tools[0].name).toBe('echo')
     expect(to.methods().slice(0, 2)).toEqual(['initialize', 'server/discover'])
     expect(rig.memory()).toMatchObject({ era: 'modern' })
+  })
+
+  it('a 2025 client of a 2026 server gets the JSON-RPC error in the body of a 4xx', async () => {
+    const to = await startServer({
+      era: 'modern',
+      handle: onCall(({ body, response }) => {
+        response.writeHead(400, { 'Content-Type': 'application/json' })
+        response.end(
+          JSON.stringify({ jsonrpc: '2.0', id: body['id'], error: { code: -32_000, message: 'Full.' } }),
+        )
+      }),
+    })
+    const rig = startProxy(to)
+    await initialize(rig)
+    const called = await rig.ask('tools/call', { name: 'echo', arguments: {} })
+    expect(called['error']).toEqual({ code: -32_000, message: 'Full.' })
   })
 
   it('a 2026 client of a 2025 server gets -32022 with the versions that work', async () => {

@@ -93,7 +93,7 @@ describe.each(['legacy', 'modern'] as const)(
     it('a call of another tool is answered with the link, and the memory learns the real server', async () => {
       const tools = [{ name: 'known', inputSchema: { type: 'object' } }]
       const { rig, allow } = await guarded(era, {
-        memory: { era: 'legacy', transport: 'http', at: Date.now() / 1000, tools },
+        memory: { era: 'legacy', transport: 'http', tools },
       })
       await initialize(rig)
       const listed = await rig.ask('tools/list')
@@ -159,7 +159,6 @@ describe('a client of 2026-07-28 that is not signed in', () => {
   const memory: ServerMemory = {
     era: 'modern',
     transport: 'http',
-    at: Date.now() / 1000,
     discoverResult: { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
   }
 
@@ -254,7 +253,7 @@ describe('sign-in', () => {
       instructions: 'Be kind.',
     }
     const rig = startProxy(to, {
-      memory: { era: 'legacy', transport: 'http', at: 1, initializeResult },
+      memory: { era: 'legacy', transport: 'http', initializeResult },
     })
     const opened = await initialize(rig)
     expect(opened['result']).toMatchObject({ serverInfo: { name: 'old' }, instructions: 'Be kind.' })

@@ -14,7 +14,7 @@ import { subscriptionNotice } from '../sign-in/authorization-prompt.ts'
 import { type PendingSignIn, SignIns } from '../sign-in/sign-in-attempt.ts'
 import { SignInStep } from '../sign-in/sign-in-step.ts'
 import { InFlight, Stdio } from '../stdio/stdio.ts'
-import { RememberedServer, type ServerMemory } from '../transport/server-memory.ts'
+import { type MemoryStore, RememberedServer } from '../transport/server-memory.ts'
 import type { TransportOrder } from '../transport/session-transport.ts'
 import type { TransportConfig, TransportPorts } from '../transport/transport.ts'
 import { ClientInput, InitializeOrder, paramsOf, PendingCalls } from './client-calls.ts'
@@ -48,7 +48,7 @@ export interface McpProxyPorts {
   signIn?: () => PendingSignIn
   /** Returns true if a browser will open it. */
   openBrowser(url: string): boolean
-  memory: { read(): ServerMemory | undefined; write(memory: ServerMemory): void }
+  memory: MemoryStore
   describeFailure: DescribeFailure
   say(line: string): void
   note(text: string): void
@@ -87,7 +87,7 @@ export class McpProxy {
     this.#inFlight = new InFlight(this.#stdio, output)
     const { write } = this.#inFlight
     this.#pending = new PendingCalls({ describeFailure, note, write })
-    this.#remembered = new RememberedServer(ports)
+    this.#remembered = new RememberedServer(ports.memory)
     const succeeded = (): void => this.#toolsChanged()
     this.#signIns = new SignIns({ ...ports, waitMs: config.signInWaitMs, succeeded, randomId })
     const filter = new ToolFilter(config.tools)

@@ -194,7 +194,6 @@ it('tools/list has the remembered tools and the sign-in tool; other announced li
   const memory: ServerMemory = {
     era: 'legacy',
     transport: 'http',
-    at: 1,
     initializeResult: { capabilities },
     tools,
   }

@@ -2,18 +2,10 @@ import { readMessage, toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { describe, expect, it } from 'vitest'
 import { RememberedServer, type ServerMemory } from './server-memory.ts'
 
-function create(before?: ServerMemory): {
-  remembered: RememberedServer
-  written: ServerMemory[]
-  at(now: number): void
-} {
+function create(before?: ServerMemory): { remembered: RememberedServer; written: ServerMemory[] } {
   const written: ServerMemory[] = []
-  let now = 1000
-  const remembered = new RememberedServer({
-    memory: { read: () => before, write: (memory) => void written.push(memory) },
-    runtime: { now: () => now },
-  })
-  return { remembered, written, at: (then) => (now = then) }
+  const write = (memory: ServerMemory): void => void written.push(memory)
+  return { remembered: new RememberedServer({ read: () => before, write }), written }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
@@ -38,20 +30,15 @@ it('changes of one turn are written once, and only when the memory is complete',
   remembered.learn({ initializeResult: { a: 1 } })
   await turn()
   expect(written).toEqual([
-    { era: 'legacy', transport: 'http', at: 1000, initializeResult: { a: 1 }, tools: [{ name: 'a' }] },
+    { era: 'legacy', transport: 'http', initializeResult: { a: 1 }, tools: [{ name: 'a' }] },
   ])
 })
 
-it('known facts are not written again, except for a new date after an hour', async () => {
-  const before: ServerMemory = { era: 'modern', transport: 'http', at: 900, tools: [] }
-  const { remembered, written, at } = create(before)
+it('known facts are not written again', async () => {
+  const { remembered, written } = create({ era: 'modern', transport: 'http', tools: [] })
   remembered.learn({ era: 'modern', tools: [] })
   await turn()
   expect(written).toEqual([])
-  at(10_000)
-  remembered.learn({ era: 'modern', tools: [] })
-  await turn()
-  expect(written).toEqual([{ ...before, at: 10_000 }])
 })
 
 describe('the memory after a response', () => {
@@ -95,7 +82,7 @@ describe('the memory after a response', () => {
   })
 
   it('the pages of a list of tools form one list, and a first page begins another', async () => {
-    const { remembered } = create({ era: 'legacy', transport: 'http', at: 1 })
+    const { remembered } = create({ era: 'legacy', transport: 'http' })
     const list = (tools: unknown, cursor?: string): Promise<ServerMemory | undefined> =>
       answered(remembered, 'tools/list', { tools }, cursor === undefined ? undefined : { cursor })
     expect((await list([{ name: 'a' }, 'rubbish']))?.tools).toEqual([{ name: 'a' }])
@@ -106,7 +93,7 @@ describe('the memory after a response', () => {
   })
 
   it('a list of tools beyond eight megabytes is not extended until its next first page', async () => {
-    const { remembered } = create({ era: 'legacy', transport: 'http', at: 1 })
+    const { remembered } = create({ era: 'legacy', transport: 'http' })
     const large = (name: string): object => ({ name, description: 'x'.repeat(4_100_000) })
     await answered(remembered, 'tools/list', { tools: [large('a')] }, {})
     const known = await answered(remembered, 'tools/list', { tools: [large('b')] }, { cursor: '2' })
@@ -124,10 +111,9 @@ describe('the memory after a response', () => {
 })
 
 it.each([
-  [{ transport: 'http', at: 1 }, false],
-  [{ era: 'legacy', at: 1 }, false],
-  [{ era: 'legacy', transport: 'http' }, false],
-  [{ era: 'legacy', transport: 'http', at: 1 }, true],
+  [{ transport: 'http' }, false],
+  [{ era: 'legacy' }, false],
+  [{ era: 'legacy', transport: 'http' }, true],
 ] as [Partial<ServerMemory>, boolean][])(
   'whether a stored memory of %j is complete: %s',
   (before, isKnown) => {
@@ -136,7 +122,7 @@ it.each([
 )
 
 it('one new fact among known ones is written, once per turn', async () => {
-  const before: ServerMemory = { era: 'legacy', transport: 'http', at: 1000 }
+  const before: ServerMemory = { era: 'legacy', transport: 'http' }
   const { remembered, written } = create(before)
   remembered.learn({ era: 'legacy', tools: [] })
   remembered.learn({ initializeResult: { a: 1 } })
@@ -144,17 +130,6 @@ it('one new fact among known ones is written, once per turn', async () => {
   await turn()
   await turn()
   expect(written).toEqual([{ ...before, tools: [], initializeResult: { a: 1 } }])
-})
-
-it.each([
-  [3600, 0],
-  [3601, 1],
-])('known facts get a new date after an hour: %i seconds later, %i writes', async (later, writings) => {
-  const { remembered, written, at } = create({ era: 'legacy', transport: 'http', at: 1000 })
-  at(1000 + later)
-  remembered.learn({ era: 'legacy' })
-  await turn()
-  expect(written).toHaveLength(writings)
 })
 
 it('a response to no request is ignored', () => {

@@ -2,27 +2,21 @@ import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, parseJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
 import { isNestedDeeply, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { isModernDiscovery, type McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 
 /** A server as the last connection knew it. A guess: the server's current behaviour wins. */
 export interface ServerMemory {
   era: McpEra
   transport: 'http' | 'sse'
-  /** When this was true, epoch seconds. */
-  at: number
   initializeResult?: JsonObject
   discoverResult?: JsonObject
   /** Tools as the server lists them, without hidden ones. */
   tools?: readonly JsonObject[]
 }
 
-export interface ServerMemoryPorts {
-  memory: { read(): ServerMemory | undefined; write(memory: ServerMemory): void }
-  runtime: Pick<Runtime, 'now'>
+export interface MemoryStore {
+  read(): ServerMemory | undefined
+  write(memory: ServerMemory): void
 }
-
-/** How often an unchanged memory gets a new date, so that it does not look stale. */
-const refreshAfterSeconds = 3600
 
 /** Longer lists of tools are not remembered. */
 const maxListedLength = 8_000_000
@@ -31,21 +25,19 @@ const maxListedLength = 8_000_000
 export class RememberedServer {
   /** Called for each answer that only servers of that revision give. */
   onSeen: (era: McpEra) => void = () => {}
-  readonly #ports: ServerMemoryPorts
+  readonly #store: MemoryStore
   #held: Partial<ServerMemory> | undefined
   #isWriting = false
   #listed: JsonObject[] = []
   #listedLength = 0
 
-  constructor(ports: ServerMemoryPorts) {
-    this.#ports = ports
+  constructor(store: MemoryStore) {
+    this.#store = store
   }
 
   known(): ServerMemory | undefined {
     const all = this.#memory()
-    return all.era !== undefined && all.transport !== undefined && all.at !== undefined
-      ? (all as ServerMemory)
-      : undefined
+    return all.era !== undefined && all.transport !== undefined ? (all as ServerMemory) : undefined
   }
 
   /** Learns from the results of `initialize`, `server/discover` and `tools/list`, in which the server describes itself. */
@@ -62,14 +54,13 @@ export class RememberedServer {
   }
 
   /** Adds new facts. Nothing is stored before `era` and `transport` are known. */
-  learn(news: Partial<Omit<ServerMemory, 'at'>>): void {
+  learn(news: Partial<ServerMemory>): void {
     const before = this.#memory()
     const isNew = Object.entries(news).some(
       ([name, value]) => !isDeepStrictEqual(before[name as keyof ServerMemory], value),
     )
-    const now = this.#ports.runtime.now()
-    if (!isNew && now - (before.at ?? 0) <= refreshAfterSeconds) return
-    this.#held = { ...before, ...news, at: now }
+    if (!isNew) return
+    this.#held = { ...before, ...news }
     if (this.#isWriting) return
     this.#isWriting = true
     setImmediate(() => this.flush())
@@ -79,7 +70,7 @@ export class RememberedServer {
   flush(): void {
     const all = this.#isWriting ? this.known() : undefined
     this.#isWriting = false
-    if (all !== undefined) this.#ports.memory.write(all)
+    if (all !== undefined) this.#store.write(all)
   }
 
   #learnTools(request: WireMessage, { tools }: JsonObject, length: number): void {
@@ -94,6 +85,6 @@ export class RememberedServer {
   }
 
   #memory(): Partial<ServerMemory> {
-    return (this.#held ??= this.#ports.memory.read() ?? {})
+    return (this.#held ??= this.#store.read() ?? {})
   }
 }

@@ -21,7 +21,6 @@ describe('the memory of a server', () => {
     const memory = {
       era: 'legacy' as const,
       transport: 'http' as const,
-      at: 5,
       initializeResult: { protocolVersion: '2025-11-25' },
       tools: [{ name: 'a' }],
     }
@@ -34,7 +33,7 @@ describe('the memory of a server', () => {
   it.each(['', '{', '[]', '{"version":2,"era":"legacy","transport":"http","at":1}'])(
     'the memory of a server ignores a file with %s',
     (text) => {
-      open().write({ era: 'legacy', transport: 'http', at: 1 })
+      open().write({ era: 'legacy', transport: 'http' })
       const folder = join(home, 'servers')
       for (const name of readdirSync(folder)) writeFileSync(join(folder, name), text)
       expect(open().read()).toBeUndefined()
@@ -46,7 +45,7 @@ describe('the memory of a server', () => {
     writeFileSync(join(home, 'file'), '')
     const file = open(join(home, 'file'))
     expect(file.read()).toBeUndefined()
-    file.write({ era: 'legacy', transport: 'http', at: 1 })
+    file.write({ era: 'legacy', transport: 'http' })
     expect(notes).toHaveLength(1)
   })
 })

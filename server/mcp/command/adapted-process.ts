@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Adapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
-import { CallError } from '@drawbridge/shared/mcp/adapter/call-error.ts'
-import type { Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
-import {
-  jsonRpcError,
-  type JsonRpcMessage,
-  type JsonRpcNotification,
-  type JsonRpcRequest,
-  type JsonRpcResponse,
+import type {
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Incoming } from '../incoming.ts'
@@ -29,7 +26,7 @@ export class AdaptedProcess {
     this.#slot = slot
     this.#adapter = new Adapter({
       notify: (notification) => client.send(notification),
-      server: serverOf(slot),
+      request: (method, params, options) => slot.request(method, params, options),
       discovered: slot.presentationFor(client.kind),
       runtime: {
         now: () => runtime.now(),
@@ -56,15 +53,5 @@ export class AdaptedProcess {
 
   close(): void {
     this.#adapter.close()
-  }
-}
-
-function serverOf(slot: ProcessSlot): Server2026 {
-  return {
-    request: async ({ id, method, params = {} }, options) => {
-      return { jsonrpc: '2.0', id, result: await slot.request(method, params, options) }
-    },
-    errorResponse: (error) =>
-      error instanceof CallError ? jsonRpcError(null, error.code, error.message, error.data) : undefined,
   }
 }

@@ -8,7 +8,6 @@ import {
   createFakeClient,
   createFakeServer2026,
   type Arrival,
-  RefusedError,
   turns,
 } from '../../../tests/support/adapter/fakes.ts'
 import { until } from '../../../tests/support/until.ts'
@@ -56,14 +55,6 @@ function setUp(options: { capabilities?: JsonObject; discovered?: JsonObject; re
 
 afterEach(() => void vi.useRealTimers())
 
-it('a JSON-RPC error in the body of a 4xx counts as the response', async () => {
-  const { client, initialize, send, server } = setUp()
-  await initialize()
-  await send({ id: 1, method: 'tools/list' })
-  ;(await server.next('tools/list')).break(new RefusedError(-32_602, 'No'))
-  expect(await client.response(1)).toMatchObject({ error: { code: -32_602, message: 'No' } })
-})
-
 it.each([
   ['2024-11-05', '2024-11-05'],
   ['2025-11-25', '2025-11-25'],
@@ -103,8 +94,7 @@ it('initialize fails with the discovery, and asks again the next time', async ()
   const { send, client, server } = setUp()
   let fails = true
   const request = server.request.bind(server)
-  server.request = (message, options) =>
-    fails ? Promise.reject(new Error('no route')) : request(message, options)
+  server.request = (...sent) => (fails ? Promise.reject(new Error('no route')) : request(...sent))
   await send({ id: 1, method: 'initialize' })
   expect(await client.response(1)).toMatchObject({ error: { message: 'no route' } })
   fails = false

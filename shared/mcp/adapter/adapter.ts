@@ -23,13 +23,13 @@ export class Adapter {
   readonly #subscriptions: Subscriptions
   readonly #closing = new AbortController()
 
-  constructor({ discovered, notify, runtime, server }: AdapterPorts) {
+  constructor({ discovered, notify, request, runtime }: AdapterPorts) {
     const notifyOpen = async (notification: JsonRpcNotification): Promise<void> => {
       if (!this.#closing.signal.aborted) await notify(notification)
     }
     this.#runtime = runtime
     this.#clientRequests = new ClientRequests(notifyOpen, runtime)
-    this.#upstream = new Upstream2026(server, this.#declared, discovered)
+    this.#upstream = new Upstream2026(request, this.#declared, discovered)
     this.#subscriptions = new Subscriptions(this.#upstream, runtime, notifyOpen)
   }
 

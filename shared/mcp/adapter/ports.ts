@@ -1,17 +1,11 @@
 import type { JsonObject } from '../../json-object.ts'
 import type { Runtime } from '../../runtime.ts'
-import type {
-  JsonRpcErrorObject,
-  JsonRpcMessage,
-  JsonRpcNotification,
-  JsonRpcRequest,
-  JsonRpcResponse,
-} from '../json-rpc.ts'
+import type { JsonRpcErrorObject, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest } from '../json-rpc.ts'
 
 export interface AdapterPorts {
   /** Sends the client a notification that belongs to no call. Resolves when there is room for the next one. Never rejects. */
   notify(notification: JsonRpcNotification): Promise<void>
-  server: Server2026
+  request: RequestServer
   /** The result of `server/discover`, if it is known already. */
   discovered?: JsonObject
   runtime: AdapterRuntime
@@ -38,11 +32,8 @@ export interface RequestOptions {
 }
 
 /**
- * A 2026-07-28 server. Requests already carry `_meta`; the transport adds headers, hides tools with faulty header declarations, and
- * repeats a request refused for a header or a version. Rejects if there is no response.
+ * Sends a request to the 2026-07-28 server and resolves with its result. `params` already has the `_meta` of that revision; the
+ * transport adds headers, hides tools with faulty header declarations, and repeats a request refused for a header or a version.
+ * Rejects with `CallError` for a JSON-RPC error, also one in the body of a 4xx.
  */
-export interface Server2026 {
-  request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
-  /** Returns the JSON-RPC error in the body of a 4xx; undefined for any other failure. */
-  errorResponse(failure: unknown): JsonRpcResponse | undefined
-}
+export type RequestServer = (method: string, params: JsonObject, options?: RequestOptions) => Promise<unknown>

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from '../../json-object.ts'
-import { jsonRpcCode, type JsonRpcErrorObject } from '../json-rpc.ts'
+import { jsonRpcCode } from '../json-rpc.ts'
 import { legacyRevisions, mcpErrorCode, mcpMetaKey, modernRevision } from '../mcp-protocol.ts'
 import { logSeverity, metaOf } from '../params.ts'
 import { CallError } from './call-error.ts'
 import { mapClientCapabilities, mapServerCapabilities } from './capabilities.ts'
-import type { RequestOptions, Server2026 } from './ports.ts'
+import type { RequestOptions, RequestServer } from './ports.ts'
 import type { Revision2025 } from './result.ts'
 
 /** The latest declarations of a 2025 client, which a 2026-07-28 server expects with each request. */
@@ -52,32 +52,26 @@ export class DeclaredClient {
 
 /** A 2026-07-28 server, called on behalf of one client. */
 export class Upstream2026 {
-  readonly #server: Server2026
+  readonly #request: RequestServer
   readonly #declared: DeclaredClient
-  #lastId = 0
   #discovered: Promise<JsonObject> | undefined
 
-  constructor(server: Server2026, declared: DeclaredClient, discovered: JsonObject | undefined) {
-    this.#server = server
+  constructor(request: RequestServer, declared: DeclaredClient, discovered: JsonObject | undefined) {
+    this.#request = request
     this.#declared = declared
     this.#discovered = discovered && Promise.resolve(discovered)
   }
 
   /**
-   * Sends a request under a new id, with the client's claims in `_meta`. An error in the body of a 4xx counts as a response. Throws
-   * {@link CallError} for an error response or a result that is not an object, and any other failure as it is.
+   * Sends a request with the client's claims in `_meta`. Throws {@link CallError} for an error response or a result that is not an
+   * object, and any other failure as it is.
    */
   async request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject> {
-    this.#lastId += 1
     const withClaims = { ...params, _meta: { ...metaOf(params), ...this.#declared.claims() } }
-    const message = { jsonrpc: '2.0' as const, id: this.#lastId, method, params: withClaims }
-    const response = await this.#server.request(message, options).catch((failure: unknown) => {
-      const body = this.#server.errorResponse(failure)
-      if (body === undefined) throw failure
-      return body
+    const result = await this.#request(method, withClaims, options).catch((failure: unknown) => {
+      throw failure instanceof CallError ? toError2025(failure, method, params) : failure
     })
-    if ('error' in response) throw toError2025(response.error, method, params)
-    if (isJsonObject(response.result)) return response.result
+    if (isJsonObject(result)) return result
     throw new CallError(jsonRpcCode.internalError, 'The server sent a result that is not an object.')
   }
 
@@ -101,7 +95,7 @@ export class Upstream2026 {
  * 2026-07-28 added (-32020 to -32099).
  */
 function toError2025(
-  { code, message, data }: JsonRpcErrorObject,
+  { code, message, data }: CallError,
   method: string,
   params: JsonObject | undefined,
 ): CallError {

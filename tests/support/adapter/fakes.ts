@@ -9,8 +9,8 @@ import type {
 import { mcpMetaKey, modernRevision } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { Adapter } from '@drawbridge/shared/mcp/adapter/adapter.ts'
-import { errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
-import type { AdapterPorts, RequestOptions, Server2026 } from '@drawbridge/shared/mcp/adapter/ports.ts'
+import { CallError, errorObject } from '@drawbridge/shared/mcp/adapter/call-error.ts'
+import type { AdapterPorts, RequestOptions, RequestServer } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { vi } from 'vitest'
 import { until } from '../until.ts'
 
@@ -107,9 +107,17 @@ export interface ConnectedAdapter {
 
 export function connectAdapter({
   client,
+  server,
   ...ports
-}: Omit<AdapterPorts, 'notify'> & { client: FakeClient }): ConnectedAdapter {
-  const adapter = new Adapter({ ...ports, notify: (notification) => client.send(notification) })
+}: Omit<AdapterPorts, 'notify' | 'request'> & {
+  client: FakeClient
+  server: FakeServer2026
+}): ConnectedAdapter {
+  const adapter = new Adapter({
+    ...ports,
+    notify: (notification) => client.send(notification),
+    request: (method, params, options) => server.request(method, params, options),
+  })
   const calls = new Map<unknown, AbortController>()
   const closing = new AbortController()
   async function serve(request: JsonRpcRequest): Promise<void> {
@@ -158,7 +166,7 @@ export interface Arrival {
 interface Arrivals {
   readonly all: Arrival[]
   next(method: string): Promise<Arrival>
-  request(message: JsonRpcRequest, options?: RequestOptions): Promise<JsonRpcResponse>
+  request: RequestServer
 }
 
 /**
@@ -168,6 +176,7 @@ interface Arrivals {
 function createArrivals(automatic: (message: JsonRpcRequest) => JsonObject | undefined): Arrivals {
   const all: Arrival[] = []
   const taken = new Set<Arrival>()
+  let lastId = 0
   return {
     all,
     async next(method) {
@@ -177,9 +186,10 @@ function createArrivals(automatic: (message: JsonRpcRequest) => JsonObject | und
       taken.add(found)
       return found
     },
-    request(message, options = {}) {
+    request(method, params, options = {}) {
       return new Promise((resolve, reject) => {
-        const { id } = message
+        lastId += 1
+        const message: JsonRpcRequest = { jsonrpc: '2.0', id: lastId, method, params }
         const { signal } = options
         if (signal?.aborted) return reject(signal.reason as Error)
         signal?.addEventListener('abort', () => reject(signal.reason as Error))
@@ -187,11 +197,8 @@ function createArrivals(automatic: (message: JsonRpcRequest) => JsonObject | und
           message,
           options,
           say: async (each) => options.onMessage?.(each),
-          answer: (result) => resolve({ jsonrpc: '2.0', id, result }),
-          fail: (code, text, data) => {
-            const error = data === undefined ? { code, message: text } : { code, message: text, data }
-            resolve({ jsonrpc: '2.0', id, error })
-          },
+          answer: resolve,
+          fail: (code, text, data) => reject(new CallError(code, text, data)),
           break: (error) => reject(error),
         }
         all.push(arrival)
@@ -203,11 +210,11 @@ function createArrivals(automatic: (message: JsonRpcRequest) => JsonObject | und
 }
 
 /** A 2026-07-28 server whose answers come from the test. */
-export interface FakeServer2026 extends Server2026, Arrivals {}
+export type FakeServer2026 = Arrivals
 
 /** Answers `server/discover` automatically. */
 export function createFakeServer2026(capabilities: JsonObject, rest: JsonObject = {}): FakeServer2026 {
-  const arrivals = createArrivals(({ method }) =>
+  return createArrivals(({ method }) =>
     method === 'server/discover'
       ? {
           resultType: 'complete',
@@ -220,23 +227,6 @@ export function createFakeServer2026(capabilities: JsonObject, rest: JsonObject 
         }
       : undefined,
   )
-  return { ...arrivals, errorResponse }
-}
-
-/** A transport failure with a JSON-RPC error in its HTTP body. */
-export class RefusedError extends Error {
-  readonly code: number
-
-  constructor(code: number, message: string) {
-    super(message)
-    this.code = code
-  }
-}
-
-function errorResponse(failure: unknown): JsonRpcResponse | undefined {
-  if (!(failure instanceof RefusedError)) return undefined
-  const { code, message } = failure
-  return { jsonrpc: '2.0', id: null, error: { code, message } }
 }
 
 /** Maps the failures of tests to JSON-RPC errors. */
