@@ -1,33 +1,17 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
+import { documentPaths } from '../../http/oauth/metadata.ts'
 import { publicUrls } from '../../http/public-urls.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
-import { fail, type Checks, ok, type Outcome, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
+import { fail, type Checks, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import { redirectOf, type Visit, visit } from './visit.ts'
 
-/** Responses of the server at BASE_URL, as a client gets them. */
 export interface BaseUrlFacts {
   config: Pick<ServerConfig, 'baseUrl' | 'listen'>
   /** Undefined if unknown. */
   isRunning: boolean | undefined
+  /** The authorization server metadata, as a client gets it. */
   metadata: Visit
-  resource: Visit
-  /** `/mcp` without a credential. */
-  challenge: Visit
-}
-
-/** Posts an empty message to `/mcp`. */
-export function askMcp(
-  baseUrl: string,
-  runtime: Pick<Runtime, 'fetch'>,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Visit> {
-  const accept = 'application/json, text/event-stream'
-  return visit(publicUrls(baseUrl).resource, runtime, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept, ...headers },
-    body: '{}',
-  })
 }
 
 export async function askBaseUrl(
@@ -36,14 +20,8 @@ export async function askBaseUrl(
   isRunning: boolean | undefined,
 ): Promise<BaseUrlFacts> {
   const { baseUrl } = config
-  const { basePath, resourceMetadata } = publicUrls(baseUrl)
-  const metadataUrl = new URL(`/.well-known/oauth-authorization-server${basePath}`, baseUrl).href
-  const [metadata, resource, challenge] = await Promise.all([
-    visit(metadataUrl, runtime),
-    visit(resourceMetadata, runtime),
-    askMcp(baseUrl, runtime),
-  ])
-  return { config, isRunning, metadata, resource, challenge }
+  const [path = ''] = documentPaths('oauth-authorization-server', publicUrls(baseUrl).basePath)
+  return { config, isRunning, metadata: await visit(new URL(path, baseUrl).href, runtime) }
 }
 
 /** Appends where to find the line of configuration for each proxy. */
@@ -60,11 +38,6 @@ function issuerOf({ metadata }: BaseUrlFacts): string | undefined {
 export function isAtBaseUrl(facts: BaseUrlFacts): boolean {
   return issuerOf(facts) === facts.config.baseUrl
 }
-
-const atServer =
-  (check: (facts: BaseUrlFacts) => Said): ((facts: BaseUrlFacts) => Said) =>
-  (facts) =>
-    isAtBaseUrl(facts) ? check(facts) : undefined
 
 export const baseUrlChecks: Checks<BaseUrlFacts> = {
   'base-url'(facts) {
@@ -96,25 +69,6 @@ export const baseUrlChecks: Checks<BaseUrlFacts> = {
       atProxy('Serve it at port 443, and remove the port from DRAWBRIDGE_BASE_URL.'),
     )
   },
-  'resource-metadata': atServer(({ config: { baseUrl }, resource }) => {
-    const expected = `${baseUrl}/mcp`
-    if (resource.json?.['resource'] === expected) return undefined
-    return fail(
-      `${publicUrls(baseUrl).resourceMetadata} does not name ${expected}.`,
-      'Let the proxy pass /.well-known/ of that host on to this server.',
-    )
-  }),
-  challenge: atServer(({ config: { baseUrl }, challenge }) => {
-    const { status } = challenge
-    const header = challenge.headers?.get('www-authenticate') ?? ''
-    if (status === 401 && header.includes(publicUrls(baseUrl).resourceMetadata))
-      return ok('Without a credential /mcp answers 401 and says where to sign in.')
-    const answer = status === undefined ? 'does not answer' : `answers ${status}`
-    return fail(
-      `Without a credential /mcp ${answer}${header === '' ? ', without WWW-Authenticate' : ''}: clients do not learn where to sign in.`,
-      atProxy('Let the proxy pass /mcp on as it is: 401, WWW-Authenticate and POST bodies included.'),
-    )
-  }),
 }
 
 function noMetadata(config: BaseUrlFacts['config'], metadata: Extract<Visit, { kind: 'answered' }>): Outcome {

@@ -9,7 +9,7 @@ import type { ServerConfig } from '../../config/setting-table.ts'
 import { keySourceOf } from '../../config/store-address.ts'
 import { openProvider } from '../../startup/open-provider.ts'
 import { checkInput, type CommandInput, exitCode, type ExitCode } from '../command.ts'
-import { askBaseUrl, baseUrlChecks } from './base-url-check.ts'
+import { askBaseUrl, baseUrlChecks, isAtBaseUrl } from './base-url-check.ts'
 import { checkFiles, keyChecks, readKeySource } from './file-check.ts'
 import { askForClient, askOidc, oidcChecks } from './oidc-check.ts'
 import { askOutside, outsideChecks } from './outside-check.ts'
@@ -57,7 +57,7 @@ async function* examine(input: CommandInput): AsyncGenerator<readonly Finding[]>
   yield findingsOf(reachChecks, config)
   const base = await askBaseUrl(config, runtime, store?.isRunning)
   yield findingsOf(baseUrlChecks, base)
-  if (base.metadata.kind === 'answered') yield findingsOf(outsideChecks, await askOutside(base, runtime))
+  if (isAtBaseUrl(base)) yield findingsOf(outsideChecks, await askOutside(config.baseUrl, runtime))
   yield providers[config.provider].protocol === 'openid_connect'
     ? await examineOidc(config, runtime)
     : await examineSupabase(config, runtime)

@@ -1,9 +1,9 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
-import { type Checks, fail, ok, type Outcome, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
+import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import { documentPaths } from '../../http/oauth/metadata.ts'
 import { publicUrls } from '../../http/public-urls.ts'
 import { streamCheckPath } from '../../http/stream-check.ts'
-import { askMcp, atProxy, type BaseUrlFacts, isAtBaseUrl } from './base-url-check.ts'
+import { atProxy } from './base-url-check.ts'
 import { redirectOf, type Visit, visit } from './visit.ts'
 
 /** A well-known document, at one of the addresses where clients look for it. */
@@ -11,16 +11,22 @@ interface DocumentVisit {
   url: string
   /** A member that the document must have. Undefined at the root of a host of which only a path belongs to this server. */
   expected: readonly [member: string, value: string] | undefined
-  /** Few clients look here, or only after others have failed. */
-  isRare: boolean
   answer: Visit
 }
 
-/** BASE_URL as hosted clients see it, as far as this machine can tell. */
+/** The resource metadata, and `/mcp` without a credential, for one program. */
+interface ProgramVisits {
+  agent: string
+  resource: Visit
+  challenge: Visit
+}
+
+/** Responses of this server at BASE_URL as hosted clients get them, as far as this machine can tell. */
 export interface OutsideFacts {
-  base: BaseUrlFacts
-  /** The resource metadata, and `/mcp` without a credential, for the name of another program. */
-  programs: readonly { agent: string; resource: Visit; challenge: Visit }[]
+  resourceMetadata: string
+  own: ProgramVisits
+  /** The same requests under the names of other programs. */
+  others: readonly ProgramVisits[]
   /** `/mcp` with a token that does not exist. */
   refusedToken: Visit
   documents: readonly DocumentVisit[]
@@ -34,24 +40,33 @@ const agents = ['Claude-User', 'python-httpx/0.28']
 const unknownToken = `mcpa_${'0'.repeat(43)}`
 
 /** Sends all requests at once. */
-export async function askOutside(base: BaseUrlFacts, runtime: Pick<Runtime, 'fetch'>): Promise<OutsideFacts> {
-  const { baseUrl } = base.config
-  const { resourceMetadata } = publicUrls(baseUrl)
-  const [programs, refusedToken, documents, stream] = await Promise.all([
-    Promise.all(
-      agents.map(async (agent) => {
-        const headers = { 'user-agent': agent }
-        const resource = await visit(resourceMetadata, runtime, { headers })
-        return { agent, resource, challenge: await askMcp(baseUrl, runtime, headers) }
-      }),
-    ),
-    askMcp(baseUrl, runtime, { authorization: `Bearer ${unknownToken}` }),
+export async function askOutside(baseUrl: string, runtime: Pick<Runtime, 'fetch'>): Promise<OutsideFacts> {
+  const { resourceMetadata, resource: endpoint } = publicUrls(baseUrl)
+  const postEmpty = (headers: Readonly<Record<string, string>>): Promise<Visit> =>
+    visit(endpoint, runtime, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body: '{}',
+    })
+  const visitAs = async (agent: string): Promise<ProgramVisits> => {
+    const headers = { 'user-agent': agent }
+    const resource = await visit(resourceMetadata, runtime, { headers })
+    return { agent, resource, challenge: await postEmpty(headers) }
+  }
+  const [own, others, refusedToken, documents, stream] = await Promise.all([
+    visitAs('doctor'),
+    Promise.all(agents.map(visitAs)),
+    postEmpty({ authorization: `Bearer ${unknownToken}` }),
     Promise.all(
       documentsOf(baseUrl).map(async (row) => Object.assign(row, { answer: await visit(row.url, runtime) })),
     ),
     askStream(baseUrl, runtime),
   ])
-  return { base, programs, refusedToken, documents, stream }
+  return { resourceMetadata, own, others, refusedToken, documents, stream }
 }
 
 function documentsOf(baseUrl: string): Omit<DocumentVisit, 'answer'>[] {
@@ -66,7 +81,6 @@ function documentsOf(baseUrl: string): Omit<DocumentVisit, 'answer'>[] {
     return [...new Set([...paths, `/.well-known/${name}`])].map((path) => ({
       url: new URL(path, baseUrl).href,
       expected: paths.includes(path) ? expected : undefined,
-      isRare: !paths.slice(0, 2).includes(path),
     }))
   })
 }
@@ -102,27 +116,52 @@ async function streamVisit(
   return { answer, gapMs: first === undefined || second === undefined ? undefined : second - first }
 }
 
-/** Applies a check only if this server responds at BASE_URL, and `/mcp` with 401: other checks say why if not. */
-const atMcp =
-  (check: (facts: OutsideFacts) => Said): ((facts: OutsideFacts) => Said) =>
+/** Applies a check only if `/mcp` says where to sign in: the check `challenge` says so if not. */
+const whenChallenged =
+  (check: (facts: OutsideFacts) => Outcome): ((facts: OutsideFacts) => Outcome | undefined) =>
   (facts) =>
-    isAtBaseUrl(facts.base) && facts.base.challenge.status === 401 ? check(facts) : undefined
+    isChallenged(facts) ? check(facts) : undefined
 
 /** Checks what hosted clients meet between them and this server. All requests come from this machine. */
 export const outsideChecks: Checks<OutsideFacts> = {
-  'answers-programs': atMcp(({ programs, base }) => {
-    const others = programs.flatMap(({ agent, resource, challenge }) => {
-      if (essence(resource) !== essence(base.resource)) return [`${agent} ${textOf(resource)}`]
-      return essence(challenge) === essence(base.challenge) ? [] : [`${agent} ${textOf(challenge)} at /mcp`]
-    })
-    if (others.length === 0) return ok('Claude and Python get the same answers as doctor, from this machine.')
+  challenge(facts) {
+    if (isChallenged(facts)) return ok('Without a credential /mcp answers 401 and says where to sign in.')
+    const { challenge } = facts.own
+    const without = challenge.headers?.has('www-authenticate') ? '' : ', without WWW-Authenticate'
     return fail(
-      `The proxy answers other programs differently: ${others.join('; ')}.`,
+      `Without a credential /mcp ${textOf(challenge)}${without}: clients do not learn where to sign in.`,
+      atProxy('Let the proxy pass /mcp on as it is: 401, WWW-Authenticate and POST bodies included.'),
+    )
+  },
+  'answers-programs': whenChallenged(({ own, others }) => {
+    const faults = others.flatMap(({ agent, resource, challenge }) => {
+      if (essence(resource) !== essence(own.resource)) return `${agent} ${textOf(resource)}`
+      return essence(challenge) === essence(own.challenge) ? [] : `${agent} ${textOf(challenge)} at /mcp`
+    })
+    if (faults.length === 0) return ok('Claude and Python get the same answers as doctor, from this machine.')
+    return fail(
+      `The proxy answers other programs differently: ${faults.join('; ')}.`,
       atProxy('Let every User-Agent through to /mcp, /oauth/ and /.well-known/.'),
     )
   }),
-  'keeps-headers': atMcp(({ refusedToken }) => headerOutcome(refusedToken)),
-  'no-buffering': atMcp(({ stream }) => {
+  'keeps-headers': whenChallenged(({ refusedToken }) => {
+    const header = (name: string): string => refusedToken.headers?.get(name)?.toLowerCase() ?? ''
+    if (refusedToken.status !== 401 || !header('www-authenticate').includes('invalid_token'))
+      return fail(
+        `Authorization does not reach this server: with an unknown token /mcp ${textOf(refusedToken)}, not 401 with invalid_token. Clients sign in without end.`,
+        atProxy('Let the proxy leave Authorization and the responses of /mcp alone.'),
+      )
+    const lost = ['Mcp-Session-Id', 'MCP-Protocol-Version', 'WWW-Authenticate'].filter(
+      (name) => !header('access-control-expose-headers').includes(name.toLowerCase()),
+    )
+    if (lost.length === 0)
+      return ok('Authorization arrives; WWW-Authenticate and the headers of MCP come back.')
+    return warn(
+      `The proxy changes Access-Control-Expose-Headers: clients in a browser cannot read ${lost.join(', ')}.`,
+      atProxy('Let only this server answer CORS.'),
+    )
+  }),
+  'no-buffering': whenChallenged(({ stream }) => {
     if (stream.gapMs === undefined)
       return warn(
         `Not checked: /mcp/stream-check ${textOf(stream.answer)}.`,
@@ -134,45 +173,23 @@ export const outsideChecks: Checks<OutsideFacts> = {
       atProxy('Let the proxy pass responses of /mcp on as they come.'),
     )
   }),
-  'exact-paths': ({ documents }) => documentOutcome(documents),
+  'exact-paths': documentOutcome,
 }
 
-function headerOutcome(refusedToken: Visit): Outcome {
-  if (refusedToken.status !== 401)
-    return fail(
-      `With an unknown token /mcp ${textOf(refusedToken)} instead of 401.`,
-      atProxy('Let the proxy leave Authorization and the responses of /mcp alone.'),
-    )
-  const challenge = refusedToken.headers.get('www-authenticate')
-  if (challenge === null)
-    return fail(
-      'The proxy drops WWW-Authenticate: clients do not learn where to sign in.',
-      atProxy('Let it pass WWW-Authenticate on.'),
-    )
-  if (!challenge.includes('invalid_token'))
-    return fail(
-      'Authorization does not reach this server: it refuses every token, and clients sign in without end.',
-      atProxy('Let the proxy pass Authorization on.'),
-    )
-  const exposed = refusedToken.headers.get('access-control-expose-headers')?.toLowerCase() ?? ''
-  const lost = ['Mcp-Session-Id', 'MCP-Protocol-Version', 'WWW-Authenticate'].filter(
-    (name) => !exposed.includes(name.toLowerCase()),
+function isChallenged({ own: { challenge }, resourceMetadata }: OutsideFacts): boolean {
+  return (
+    challenge.status === 401 &&
+    (challenge.headers.get('www-authenticate')?.includes(resourceMetadata) ?? false)
   )
-  return lost.length === 0
-    ? ok('Authorization arrives; WWW-Authenticate and the headers of MCP come back.')
-    : warn(
-        `The proxy changes Access-Control-Expose-Headers: clients in a browser cannot read ${lost.join(', ')}.`,
-        atProxy('Let only this server answer CORS.'),
-      )
 }
 
-function documentOutcome(documents: readonly DocumentVisit[]): Said {
-  // Another server's documents are none of our business.
-  if (!documents.some(isExpected)) return undefined
+/** A client that gets 404 looks elsewhere, except for the address in the challenge. */
+function documentOutcome({ documents, resourceMetadata }: OutsideFacts): Outcome {
   const faults = documents.filter(isFaulty)
   if (faults.length === 0) return ok(`All ${documents.length} discovery addresses answer.`)
-  // A client that gets 404 looks elsewhere.
-  const serious = faults.filter(({ isRare, answer }) => !isRare && answer.status !== 404)
+  const serious = faults.filter(
+    ({ url, expected, answer }) => expected && (answer.status !== 404 || url === resourceMetadata),
+  )
   const shown = [...new Set([...serious, ...faults])].slice(0, 4).map(documentText)
   const more = faults.length - shown.length
   const message = `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
@@ -180,16 +197,9 @@ function documentOutcome(documents: readonly DocumentVisit[]): Said {
   return serious.length > 0 ? fail(message, fix) : warn(message, fix)
 }
 
-function isExpected({ expected, answer }: DocumentVisit): boolean {
-  if (!expected || answer.status !== 200) return false
-  const [member, value] = expected
-  return answer.json?.[member] === value
-}
-
 /** The documents of another app are its own, but a page or a redirect in their place confuses clients. */
-function isFaulty(row: DocumentVisit): boolean {
-  const { answer, expected } = row
-  if (expected) return !isExpected(row)
+function isFaulty({ answer, expected }: DocumentVisit): boolean {
+  if (expected) return answer.status !== 200 || answer.json?.[expected[0]] !== expected[1]
   return (answer.status === 200 && !answer.json) || redirectOf(answer) !== undefined
 }
 

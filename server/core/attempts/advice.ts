@@ -6,7 +6,7 @@ const doctor = 'Run drawbridge-server doctor'
 /** The advice if nothing followed this step. */
 const afterStep: Readonly<Record<AttemptStep, (seen: StepRecord) => string>> = {
   challenge: () =>
-    `The program was asked to sign in and never asked where. Either it does not support OAuth, or the WWW-Authenticate header of the 401 does not reach it. ${doctor}: keeps-headers.`,
+    `The program was asked to sign in and never asked where. Either it does not support OAuth, or the WWW-Authenticate header of the 401 does not reach it. ${doctor}: challenge.`,
   resource_metadata: () =>
     `The program read where to sign in, and never the metadata of the authorization server. It may not have received JSON, or no path below /.well-known/ reaches this server. ${doctor}: exact-paths, answers-programs.`,
   server_metadata: () =>

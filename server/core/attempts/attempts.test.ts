@@ -230,7 +230,7 @@ describe('requests that name no client', () => {
     see('challenge')
     runtime.advance(60)
     expect(await read({ failed: true })).toMatchObject([
-      { result: 'stopped', advice: expect.stringContaining('keeps-headers') },
+      { result: 'stopped', advice: expect.stringContaining('doctor: challenge') },
     ])
     see('page', { ...browser, clientId: 'c', signIn: 's' })
     expect(await read({ failed: true })).toHaveLength(1)
@@ -483,7 +483,7 @@ describe('the result', () => {
   })
 
   it.each<[step: AttemptStep, check: RegExp]>([
-    ['challenge', /keeps-headers/],
+    ['challenge', /doctor: challenge/],
     ['resource_metadata', /exact-paths/],
     ['server_metadata', /REGISTRATION must be on and POST .oauth.register must pass/],
     ['code', /public-port/],
