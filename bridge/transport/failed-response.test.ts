@@ -92,7 +92,7 @@ it.each([
   [501, false, 'unavailable'],
 ] as const)('a refusal with %i, and an error in its body: %s, is %s', (status, hasError, fault) => {
   const error = hasError ? call : undefined
-  const refused = refusedPostError({ status, text: '', answer: undefined, error })
+  const refused = refusedPostError({ status, error })
   expect(refused).toMatchObject({ name: 'TransportError', fault, status, response: error })
 })
 

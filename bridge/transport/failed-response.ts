@@ -28,7 +28,7 @@ export interface RefusedPost {
 const maxRefusalBytes = 1024 * 1024
 
 /** Reads the body of a refusal. A body that is too large or breaks off counts as empty: the status is enough. */
-export async function readRefusedPost(response: HttpResponse, message: WireMessage): Promise<RefusedPost> {
+export async function readRefusedPost(response: HttpResponse, message?: WireMessage): Promise<RefusedPost> {
   const bytes = await readBody(response, maxRefusalBytes).catch((error: unknown) => {
     const isOurs = error instanceof NetworkError && error.fault === 'aborted'
     if (!isOurs && (error instanceof NetworkError || error instanceof BodyError)) return Buffer.alloc(0)
@@ -36,7 +36,7 @@ export async function readRefusedPost(response: HttpResponse, message: WireMessa
   })
   const { status } = response
   const refused = { status, text: bytes.toString('latin1'), answer: undefined, error: undefined }
-  if (message.envelope.kind !== 'request') return refused
+  if (message?.envelope.kind !== 'request') return refused
   const { id } = message.envelope
   const answer = { ...addressed(readMessage(bytes), new Set([id])), status }
   if (answer.envelope.kind === 'response' && answer.envelope.isError && answer.envelope.id === id)
@@ -45,7 +45,7 @@ export async function readRefusedPost(response: HttpResponse, message: WireMessa
 }
 
 /** Returns the error for a status other than 2xx. */
-export function refusedPostError({ status, error }: RefusedPost): TransportError {
+export function refusedPostError({ status, error }: Pick<RefusedPost, 'status' | 'error'>): TransportError {
   const known = { status, response: error }
   if (status === 403) return new TransportError('forbidden', 'The server does not allow this request.', known)
   if (status === 413)

@@ -1,12 +1,11 @@
 import { settledWithin } from '@drawbridge/shared/async.ts'
 import type { WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { type Context, unheard, intercepted } from '@drawbridge/shared/mcp/pipeline.ts'
-import { discard, type HttpResponse } from '../http/http-client.ts'
 import { mayRepeat } from '../http/retry.ts'
+import { refusedPostError } from './failed-response.ts'
 import { GetStream } from './get-stream.ts'
 import { mayBeSseServer } from './revision-detection.ts'
 import {
-  hasUsableSessionId,
   isSessionLost,
   noSession,
   openedSession,
@@ -85,41 +84,25 @@ export class SessionTransport implements StreamingTransport {
   }
 
   #initialize(message: WireMessage, options: Sending): Promise<void> {
-    return this.#http.post(message, options, async () => {
-      let opened: Session = noSession
-      return {
-        headers: noSession.headers,
-        accepted(response) {
-          if (!hasUsableSessionId(response)) throw unusableSession(response)
-          // The header names the session before the body arrives.
-          opened = openedSession(response, undefined)
-        },
-        resume: (lastEventId) => this.#http.get(opened.headers, lastEventId, options.signal),
-        deliver: (answer, response) => {
-          if (answer.envelope.kind === 'response') this.#initializeAnswered(message, answer, response)
-          return options.deliver(answer)
-        },
-        brokeOff: () => this.#endSession(opened),
-        refused: async () => 'failed',
-      }
-    })
-  }
-
-  #initializeAnswered(message: WireMessage, answer: WireMessage, response: HttpResponse): void {
-    if (answer.envelope.kind === 'response' && answer.envelope.isError)
-      throw new TransportError('refused', 'The server refused to open a session.', {
-        status: response.status,
-        response: answer,
-      })
-    this.#session = openedSession(response, answer)
-    this.#state.accepted(message, answer)
+    // The header names the session before the body arrives.
+    return this.#http.post(message, options, async () => ({
+      headers: noSession.headers,
+      resume: (lastEventId, first) =>
+        this.#http.get(openedSession(first, undefined).headers, lastEventId, options.signal),
+      deliver: (answer, { status, headers }) => {
+        const { envelope } = answer
+        if (envelope.kind !== 'response') return options.deliver(answer)
+        if (envelope.isError) throw refusedPostError({ status, error: answer })
+        this.#session = openedSession({ status, headers }, answer)
+        this.#state.accepted(message, answer)
+        return options.deliver(answer)
+      },
+      brokeOff: (response) => this.#endSession(openedSession(response, undefined)),
+    }))
   }
 
   async #confirmSession(message: WireMessage, options: Sending): Promise<void> {
-    await this.#http.post(message, options, async () => ({
-      headers: this.#session.headers,
-      refused: async () => 'failed',
-    }))
+    await this.#http.post(message, options, async () => ({ headers: this.#session.headers }))
     this.#openStream()
   }
 
@@ -162,17 +145,16 @@ export class SessionTransport implements StreamingTransport {
     }
   }
 
-  #postInSession(message: WireMessage, options: Sending, elsewhere?: Elsewhere): Promise<void> {
+  async #postInSession(message: WireMessage, options: Sending, elsewhere?: Elsewhere): Promise<void> {
     const { envelope } = message
     const isAnswer = envelope.kind === 'response'
     let renewals = 0
-    return this.#http.post(message, options, async (): Promise<PostAttempt> => {
+    await this.#http.post(message, options, async (): Promise<PostAttempt> => {
       // The server may be waiting for this response before it accepts anything else.
       if (!isAnswer) await this.#renewing
       const used = this.#session
       return {
         headers: used.headers,
-        accepted: () => this.#stream?.isRefused === true && this.#stream.revive(),
         resume: (lastEventId) => this.#http.get(used.headers, lastEventId, options.signal),
         elsewhere,
         refused: async (refused) => {
@@ -188,6 +170,7 @@ export class SessionTransport implements StreamingTransport {
         },
       }
     })
+    this.#stream?.revive()
   }
 
   /** Opens one new session for all requests that found the old one lost. */
@@ -228,12 +211,6 @@ export class SessionTransport implements StreamingTransport {
 
 function lostSessionError(): TransportError {
   return new TransportError('lost', 'The server does not know the session, and a new one did not help.')
-}
-
-function unusableSession(response: HttpResponse): TransportError {
-  discard(response)
-  const message = 'The server names its session with characters that no header may have.'
-  return new TransportError('refused', message, { status: response.status })
 }
 
 export type TransportKind = 'http' | 'sse'

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { toWireMessage, type JsonRpcMessage, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { HttpResponse } from '../http/http-client.ts'
-import { hasUsableSessionId, isSessionLost, openedSession, SessionState } from './session.ts'
+import { isSessionLost, openedSession, SessionState } from './session.ts'
 
 const withId = (id: string | string[] | undefined): HttpResponse => ({
   url: 'https://mcp.example/mcp',
@@ -13,14 +13,17 @@ const withId = (id: string | string[] | undefined): HttpResponse => ({
 const result = (value: object, id = 1): WireMessage => toWireMessage({ jsonrpc: '2.0', id, result: value })
 
 it.each([
-  ['abc', true],
-  ['a b\tc~', true],
-  ['', true],
-  ['sch\u00F6n', false],
-  ['a\u007F', false],
-  [undefined, true],
-])('the session id %j can be sent back: %s', (id, usable) => {
-  expect(hasUsableSessionId(withId(id))).toBe(usable)
+  ['abc', 'abc'],
+  ['a b\tc~', 'a b\tc~'],
+  ['', undefined],
+  [undefined, undefined],
+])('the session id %j is sent back as %j', (id, sent) => {
+  expect(openedSession(withId(id), undefined).id).toBe(sent)
+})
+
+it.each(['sch\u00F6n', 'a\u007F'])('the session id %j is refused: it cannot be sent back', (id) => {
+  const refusal = expect.objectContaining({ fault: 'refused', status: 200 })
+  expect(() => openedSession(withId(id), undefined)).toThrow(refusal)
 })
 
 it.each<[what: string, id: string | string[] | undefined, answer: WireMessage | undefined, headers: object]>([

@@ -13,6 +13,7 @@ import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import type { HttpResponse } from '../http/http-client.ts'
 import type { RefusedPost } from './failed-response.ts'
 import { errorCode } from './revision-detection.ts'
+import { TransportError } from './transport.ts'
 
 /** One session of a server. A new session is a new object, so requests notice that theirs is over. */
 export interface Session {
@@ -26,18 +27,20 @@ export interface Session {
 export const noSession: Session = { id: undefined, headers: {} }
 
 /**
- * Returns whether the session id of the response, if any, can be sent back unchanged. It must be ASCII, since headers have no encoding
- * (MCP 2025-11-25 transports, session management, allows visible characters only).
+ * Returns the session that a server opened with its response to `initialize`. Throws {@link TransportError} `refused` for an id that
+ * could not be sent back unchanged: it must be ASCII, since headers have no encoding (MCP 2025-11-25 transports, session management,
+ * allows visible characters only).
  */
-export function hasUsableSessionId({ headers }: HttpResponse): boolean {
-  const id = headers['mcp-session-id']
-  return typeof id !== 'string' || /^[\t\x20-\x7e]*$/.test(id)
-}
-
-/** Returns the session that a server opened with its response to `initialize`. */
-export function openedSession(response: HttpResponse, answer: WireMessage | undefined): Session {
+export function openedSession(
+  response: Pick<HttpResponse, 'status' | 'headers'>,
+  answer: WireMessage | undefined,
+): Session {
   const header = response.headers['mcp-session-id']
   const id = typeof header === 'string' && header !== '' ? header : undefined
+  if (id !== undefined && !/^[\t\x20-\x7e]*$/.test(id)) {
+    const message = 'The server names its session with characters that no header may have.'
+    throw new TransportError('refused', message, { status: response.status })
+  }
   const result = answer && parseJsonObject(answer.text)?.['result']
   const version = isJsonObject(result) ? result['protocolVersion'] : undefined
   // Reject values that are not valid HTTP tokens: they could not be sent back.
@@ -72,8 +75,8 @@ const stateMethods: ReadonlySet<string> = new Set([
 export class SessionState {
   readonly #answered: (request: WireMessage, answer: WireMessage) => void
   #initialize: JsonRpcRequest | undefined
-  #level: JsonRpcRequest | undefined
-  readonly #subscriptions = new Map<unknown, JsonRpcRequest>()
+  /** The log level and the subscriptions. */
+  readonly #choices = new Map<unknown, JsonRpcRequest>()
   #replays = 0
 
   /** `answered` receives results in which the server describes itself. */
@@ -102,20 +105,19 @@ export class SessionState {
       case 'tools/list':
         return this.#answered(wire, answer)
       case 'logging/setLevel':
-        this.#level = request
+        this.#choices.set(request.method, request)
         return
       case 'resources/subscribe':
-        this.#subscriptions.set(uri, request)
+        this.#choices.set(uri, request)
         return
       default:
-        this.#subscriptions.delete(uri)
+        this.#choices.delete(uri)
     }
   }
 
   /** Forgets log level and subscriptions: the client starts over. */
   restart(): void {
-    this.#level = undefined
-    this.#subscriptions.clear()
+    this.#choices.clear()
   }
 
   /** Returns the messages that open a session; undefined before the client has opened one. */
@@ -127,8 +129,7 @@ export class SessionState {
 
   /** Returns the requests that restore log level and subscriptions. */
   choices(): WireMessage[] {
-    const requests = [...(this.#level === undefined ? [] : [this.#level]), ...this.#subscriptions.values()]
-    return requests.map((request) => this.#again(request))
+    return [...this.#choices.values()].map((request) => this.#again(request))
   }
 
   #again(request: JsonRpcRequest): WireMessage {
@@ -140,8 +141,6 @@ export class SessionState {
 interface Waiting {
   /** The response can no longer arrive with the POST. */
   isOnlyHere: boolean
-  /** An error without an id: the response, unless another one arrives for the POST. */
-  unnamed?: WireMessage
   deliver(answer: WireMessage): void | Promise<void>
   resolve(): void
   reject(error: unknown): void
@@ -163,9 +162,7 @@ export class PendingResponses {
   /** Notes that the POST of a request ended without a response. */
   expectOnlyHere(id: JsonRpcId): void {
     const waiting = this.#waiting.get(id)
-    if (waiting === undefined) return
-    waiting.isOnlyHere = true
-    if (waiting.unnamed) void this.take(waiting.unnamed)
+    if (waiting !== undefined) waiting.isOnlyHere = true
   }
 
   forget(id: JsonRpcId): void {
@@ -180,10 +177,8 @@ export class PendingResponses {
     const { envelope } = response
     const waiting = envelope.kind === 'response' ? this.#waiting.get(envelope.id) : undefined
     if (envelope.kind !== 'response' || waiting === undefined) return false
-    if (kind === 'invalid' && !waiting.isOnlyHere) {
-      waiting.unnamed = response
-      return true
-    }
+    // Another response may still arrive for the POST.
+    if (kind === 'invalid' && !waiting.isOnlyHere) return false
     this.#waiting.delete(envelope.id)
     const delivering = async (): Promise<void> => waiting.deliver(response)
     await delivering().then(waiting.resolve, waiting.reject)

@@ -123,7 +123,7 @@ export class SseTransport implements StreamingTransport {
 
   async #connect(): Promise<SseConnection> {
     const response = await this.#http.get({}, undefined, this.#http.closed, { bodyTimeoutMs: 0 })
-    if (response.status >= 300) throw refusedPostError(await readRefusedPost(response, noMessage))
+    if (response.status >= 300) throw refusedPostError(await readRefusedPost(response))
     if (!isEventStream(response)) {
       discard(response)
       throw new TransportError('no_mcp', 'The server sent no stream of events.', { status: response.status })
@@ -131,15 +131,13 @@ export class SseTransport implements StreamingTransport {
     this.#stream = response.body
     const connection = new SseConnection(response.url, this.#ports)
     void this.#follow(connection, response)
+    if ((await settledWithin(connection.open, endpointWaitMs)) === 'waiting') response.body.destroy()
     await connection.open
     return connection
   }
 
   /** Reads the stream until it ends or breaks. */
   async #follow(connection: SseConnection, response: HttpResponse): Promise<void> {
-    const timer = setTimeout(() => response.body.destroy(), endpointWaitMs)
-    const settled = (): void => clearTimeout(timer)
-    connection.open.then(settled, settled)
     const isDone = (): boolean => this.#http.closed.aborted
     const take = (event: StreamEvent): Promise<void> => connection.takeEvent(event)
     const cause = await readEventStream(response, { take, isDone }).then(
@@ -208,9 +206,6 @@ class SseConnection {
     return this.endpoint !== ''
   }
 }
-
-/** Placeholder for the message of a GET. */
-const noMessage: WireMessage = { text: '', envelope: { kind: 'notification', method: '' } }
 
 /** Accepts the same origin only: the token must not go to any other. */
 function readEndpoint(text: string, streamUrl: string): string {

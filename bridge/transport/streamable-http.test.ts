@@ -60,9 +60,10 @@ describe('requests whose responses come elsewhere', () => {
     it('an error without an id is taken once the POST has ended without a response', async () => {
       const pending = new PendingResponses()
       const answered = pending.expect(1, take)
-      expect(await pending.take(unnamed)).toBe(true)
+      expect(await pending.take(unnamed)).toBe(false)
       expect(got).toEqual([])
       pending.expectOnlyHere(1)
+      expect(await pending.take(unnamed)).toBe(true)
       await answered
       expect(got).toEqual([{ jsonrpc: '2.0', id: 1, error }])
       expect(await pending.take(unnamed)).toBe(false)

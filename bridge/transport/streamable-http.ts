@@ -35,15 +35,13 @@ export interface PostAttempt {
   bodyTimeoutMs?: number
   /** Receives the messages instead of the caller. */
   deliver?(answer: WireMessage, response: HttpResponse): void | Promise<void>
-  /** Called when the server has accepted the message. */
-  accepted?(response: HttpResponse): void
   /** Sends a GET for the messages after that event (MCP 2025-11-25 transports, resumability). Absent if streams cannot be resumed. */
-  resume?(lastEventId: string): Promise<HttpResponse>
+  resume?(lastEventId: string, first: HttpResponse): Promise<HttpResponse>
   /** Called when the response broke off, before the message is sent again. */
-  brokeOff?(): void
+  brokeOff?(response: HttpResponse): void
   elsewhere?: Elsewhere
   /** Decides about a refused message. Undefined: delivers the response in the body, if there is one. */
-  refused?(refused: RefusedPost): Promise<'again' | 'done' | 'failed' | undefined>
+  refused?(refused: RefusedPost): Promise<'again' | 'done' | undefined>
 }
 
 /** Streamable HTTP as in both revisions: a message is a POST, and its response is JSON or an event stream. */
@@ -65,12 +63,11 @@ export class StreamableHttp extends ServerRequests {
         return
       }
       try {
-        attempt.accepted?.(response)
         return await this.#readAnswers(response, answers, attempt, signal)
       } catch (error) {
         retries ??= retriesOf(message.envelope, { retryMs: this.config.retryMs, signal }, this.ports)
         if (!isCutOff(error) || !(await retries.after('cut_off', 'an answer that broke off'))) throw error
-        attempt.brokeOff?.()
+        attempt.brokeOff?.(response)
       }
     }
   }
@@ -138,7 +135,7 @@ export class StreamableHttp extends ServerRequests {
       this.ports.note('an answer was cut off: resuming it')
       waits.asked(end.retryMs)
       await waits.wait(this.ports.runtime, signal)
-      response = await resume(lastEventId)
+      response = await resume(lastEventId, first)
       if (!isStreamOpen(response)) throw lostError(end.cause)
     }
   }
@@ -158,8 +155,8 @@ async function takeRefusal(
 ): Promise<'again' | 'done'> {
   const refused = await readRefusedPost(response, message)
   const next = await attempt.refused?.(refused)
-  if (next === 'again' || next === 'done') return next
-  if (next === 'failed' || refused.answer === undefined) throw refusedPostError(refused)
+  if (next !== undefined) return next
+  if (refused.answer === undefined) throw refusedPostError(refused)
   await answers.deliver(refused.answer)
   return 'done'
 }
