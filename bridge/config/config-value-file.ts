@@ -1,4 +1,4 @@
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { isJsonObject, type JsonObject, parseJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 import type { HeaderEntry, ValueSource } from './config-value.ts'
@@ -21,20 +21,25 @@ const keyAlgorithms: Readonly<Record<string, string>> = {
   secp521r1: 'ES512',
 }
 
+/** RFC 7518 section 3.3. */
+const minModulusLength = 2048
+
 /** Reads a file with a PEM private key, and determines its algorithm. */
-export function parsePrivateKeyFile(text: string, source: ValueSource): { pem: string; algorithm: string } {
+export function parsePrivateKeyFile(
+  text: string,
+  source: ValueSource,
+): { key: KeyObject; algorithm: string } {
   const content = readFile(text, source)
   try {
     const key = createPrivateKey(content)
-    const algorithm = keyAlgorithms[key.asymmetricKeyDetails?.namedCurve ?? key.asymmetricKeyType ?? '']
-    if (algorithm !== undefined) {
-      return { pem: key.export({ type: 'pkcs8', format: 'pem' }).toString(), algorithm }
-    }
+    const { namedCurve, modulusLength = minModulusLength } = key.asymmetricKeyDetails ?? {}
+    const algorithm = keyAlgorithms[namedCurve ?? key.asymmetricKeyType ?? '']
+    if (algorithm !== undefined && modulusLength >= minModulusLength) return { key, algorithm }
   } catch {
     // Its message may quote the key.
   }
   throw new TypeError(
-    'expected a file with an RSA, EC or Ed25519 private key in PEM form, without a passphrase',
+    'expected a file with an RSA (2048 bits or more), EC or Ed25519 private key in PEM form, without a passphrase',
   )
 }
 

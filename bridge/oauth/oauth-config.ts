@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { ClientMetadata } from '@drawbridge/shared/oauth/oauth-metadata.ts'
 
 /** A client that the user configured. */
@@ -24,8 +25,8 @@ export interface OAuthConfig {
   /** An issuer that the metadata, or the response to a sign-in, may name instead of the expected one. */
   acceptIssuer: string | undefined
   staticClient: StaticClient | undefined
-  /** A PEM key in PKCS 8 for `private_key_jwt`, and its algorithm. */
-  privateKey: { pem: string; algorithm: string } | undefined
+  /** The key for `private_key_jwt`, and its algorithm. */
+  privateKey: { key: KeyObject; algorithm: string } | undefined
   /** URL of our client ID metadata document: https, with a path. */
   clientMetadataUrl: string | undefined
   /** The name to register with, which the login page shows. */

@@ -1,8 +1,8 @@
-import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { SignJWT } from 'jose'
 import type { ClientIdentity } from '../../credentials/credential.ts'
 import { OAuthFailure } from '../login-port.ts'
+import type { OAuthConfig } from '../oauth-config.ts'
 import type { OAuthContext } from '../server-request.ts'
 
 /** Authenticates a client in a request. */
@@ -14,7 +14,7 @@ export interface ClientProof {
 /**
  * Returns the client authentication of a request to `issuer`: one method, never two at once (RFC 6749 section 2.3). Every
  * method names the client in the body: servers on the MCP Python SDK look for it there before they read the header.
- * Rejects with {@link OAuthFailure} `client_refused` when the private key is missing or unusable.
+ * Rejects with {@link OAuthFailure} `client_refused` when the private key is missing.
  */
 export async function proveClient(
   client: ClientIdentity,
@@ -34,7 +34,8 @@ export async function proveClient(
   if (method === 'none') return { headers: {}, parameters }
   const { privateKey } = config
   if (privateKey === undefined) {
-    throw refused('The client authenticates with a private key, and none is configured.')
+    const text = 'The client authenticates with a private key, and none is configured.'
+    throw new OAuthFailure('client_refused', text, { issuer })
   }
   return {
     headers: {},
@@ -62,34 +63,16 @@ const ttlSeconds = 120
  */
 export async function createClientAssertion(
   { clientId, audience }: { clientId: string; audience: string },
-  { pem, algorithm }: { pem: string; algorithm: string },
+  { key, algorithm }: NonNullable<OAuthConfig['privateKey']>,
   runtime: OAuthContext['runtime'],
 ): Promise<string> {
-  const key = readKey(pem)
   const now = runtime.now()
-  const jwt = new SignJWT({ jti: encodeBase64url(runtime.randomBytes(16)) })
+  return await new SignJWT({ jti: encodeBase64url(runtime.randomBytes(16)) })
     .setProtectedHeader({ alg: algorithm, typ: 'JWT' })
     .setIssuer(clientId)
     .setSubject(clientId)
     .setAudience(audience)
     .setIssuedAt(now)
     .setExpirationTime(now + ttlSeconds)
-  try {
-    return await jwt.sign(key)
-  } catch {
-    throw refused(`The private key does not fit ${algorithm}.`)
-  }
-}
-
-function readKey(pem: string): KeyObject {
-  try {
-    return createPrivateKey(pem)
-  } catch {
-    // Drop the cause, which may quote the key.
-    throw refused('The private key cannot be read: it has to be a PEM file in PKCS 8 format.')
-  }
-}
-
-function refused(message: string): OAuthFailure {
-  return new OAuthFailure('client_refused', message)
+    .sign(key)
 }

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { ClientIdentity, Credential } from '../../credentials/credential.ts'
 import { type ChosenClient, chooseClient } from './client-choice.ts'
@@ -184,7 +185,7 @@ it('a new configured client is used at any issuer', async () => {
   expect(client.clientId).toBe('configured')
 })
 
-const key = { pem: 'PEM', algorithm: 'ES256' }
+const key = { key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey, algorithm: 'ES256' }
 it.each<[client: Partial<StaticClient>, hasKey: boolean, listed: string[] | undefined, method: string]>([
   [{}, false, undefined, 'none'],
   [{ clientSecret: 's' }, false, undefined, 'client_secret_basic'],

@@ -357,21 +357,10 @@ describe('an earlier registration', () => {
     },
   )
 
-  it('an earlier registration is not checked when it got tokens a moment ago', async () => {
-    const previous = old()
-    const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() - 10, scope: 'read' }
-    const request = { previous: { ...previous, tokens }, challengeScope: 'write' }
-    await signIn(server.serverUrl, {}, request)
-    const [only, ...more] = server.requests('/authorize')
-    expect(more).toEqual([])
-    expect(only?.query.get('scope')).toBe('write read')
-  })
-
-  it('an earlier registration is checked when the refresh was refused, however new the tokens are', async () => {
+  it('an earlier registration is checked before it is used, however new its tokens are', async () => {
     forget(400)
     const tokens = { accessToken: 'a', issuedAt: createTestRuntime().now() }
-    const previous = { ...old(), tokens, signInNeeded: 'invalid_grant' }
-    const { credential } = await signIn(server.serverUrl, {}, { previous })
+    const { credential } = await signIn(server.serverUrl, {}, { previous: { ...old(), tokens } })
     expect(credential.client.clientId).toMatch(/^client-/)
   })
 
@@ -472,32 +461,6 @@ describe('a client that the server refuses', () => {
     expect(idsAt('/token')).toEqual([documentUrl, credential.client.clientId])
   })
 
-  it('a registration that got tokens a moment ago, and is forgotten since, is replaced', async () => {
-    const { credential: previous } = await signIn(server.serverUrl)
-    const isOld = ({ query }: SeenRequest): boolean => query.get('client_id') === previous.client.clientId
-    server.seen.length = 0
-    server.answers.set('/authorize', (request) =>
-      isOld(request) ? sendBack(request, 'invalid_client') : undefined,
-    )
-    const { credential, arrival, prompts } = await signIn(server.serverUrl, {}, { previous })
-    expect(prompts).toHaveLength(1)
-    expect(arrival.html).toContain('You are signed in')
-    expect(idsAt('/authorize')).toEqual([previous.client.clientId, credential.client.clientId])
-  })
-
-  it('a registration is checked first when the user signs in again, however new its tokens are', async () => {
-    const { credential: previous } = await signIn(server.serverUrl)
-    const { clientId: old } = previous.client
-    server.seen.length = 0
-    server.answers.set('/authorize', ({ query }) =>
-      query.get('client_id') === old ? { status: 400 } : undefined,
-    )
-    const { credential, prompts } = await signIn(server.serverUrl, {}, { previous, isForced: true })
-    expect(prompts[0]?.url).not.toContain(old)
-    expect(credential.client.clientId).not.toBe(old)
-    expect(credential.quirks).toBeUndefined()
-  })
-
   it('a refused client document without registration is reported to the user, without a check before', async () => {
     server.metadata = { ...takesDocuments, registration_endpoint: undefined }
     server.answers.set('/authorize', (request) => sendBack(request, 'unauthorized_client'))
@@ -513,17 +476,6 @@ describe('a client that the server refuses', () => {
     await expect(signedIn).rejects.toMatchObject({ fault: 'client_refused' })
     expect(server.requests('/register')).toHaveLength(1)
     expect(server.requests('/token')).toHaveLength(2)
-  })
-
-  it('a client is not replaced because its private key cannot be used', async () => {
-    server.metadata = {
-      ...takesDocuments,
-      token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
-    }
-    const privateKey = { pem: 'none', algorithm: 'ES256' }
-    const signedIn = signIn(server.serverUrl, { clientMetadataUrl: documentUrl, privateKey })
-    await expect(signedIn).rejects.toThrow(/private key cannot be read/)
-    expect(server.requests('/register')).toEqual([])
   })
 })
 

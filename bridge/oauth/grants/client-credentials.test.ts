@@ -36,9 +36,8 @@ it('client credentials send the secret, and keep no refresh token', async () => 
 
 it('client credentials send an assertion for the issuer', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   server.metadata = { token_endpoint_auth_methods_supported: ['private_key_jwt'] }
-  await signIn({ staticClient: { clientId: 'robot' }, privateKey: { pem, algorithm: 'ES256' } })
+  await signIn({ staticClient: { clientId: 'robot' }, privateKey: { key: privateKey, algorithm: 'ES256' } })
   const form = server.requests('/token')[0]?.form
   expect(form?.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer')
   const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString()

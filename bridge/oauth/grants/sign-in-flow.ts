@@ -32,8 +32,8 @@ export function createSignInFlow(
       const server = await discover(request, context)
       tellWiderResource(server, config, tell)
       const scope = chooseScope(request, server, config)
-      const { previous, isForced = false } = request
-      const granted = await askForGrant({ server, scope, previous, isForced }, context, announce)
+      const { previous } = request
+      const granted = await askForGrant({ server, scope, previous }, context, announce)
       return credentialOf(granted, server, context)
     } catch (error) {
       if (!signal.aborted || (error instanceof OAuthFailure && error.fault === 'cancelled')) throw error

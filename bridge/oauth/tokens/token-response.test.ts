@@ -242,7 +242,7 @@ describe('the message to the user', () => {
   it('the client is refused when its issuer says so, and nothing else', () => {
     expect(isClientRefused(refusal('invalid_client', undefined, issuer))).toBe(true)
     expect(isClientRefused(refusal('invalid_grant', undefined, issuer))).toBe(false)
-    expect(isClientRefused(new OAuthFailure('client_refused', 'There is no private key.'))).toBe(false)
+    expect(isClientRefused(new OAuthFailure('refused', 'invalid_client', { issuer }))).toBe(false)
     expect(isClientRefused(new Error('invalid_client'))).toBe(false)
     expect(isClientRefused({ fault: 'client_refused', issuer })).toBe(false)
   })

@@ -35,8 +35,7 @@ export function refusal(error: string, description: string | undefined, issuer: 
 
 /** Returns whether a server said that it does not know the client, or does not allow it to do this. */
 export function isClientRefused(error: unknown): boolean {
-  // Without an issuer it concerns the private key and comes from us.
-  return error instanceof OAuthFailure && error.fault === 'client_refused' && error.issuer !== undefined
+  return error instanceof OAuthFailure && error.fault === 'client_refused'
 }
 
 /** Creates the error shown for a response without tokens. */
