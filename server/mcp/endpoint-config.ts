@@ -70,8 +70,6 @@ export interface Peer {
    * now.
    */
   hold?(incoming: Incoming): Promise<() => void>
-  /** Called when a session begins to have a stream that waits for notifications, and when it has none any more. */
-  listens?(isListening: boolean): void
 }
 
 export type CreatePeer = (serving: ServingContext) => Peer

@@ -22,7 +22,7 @@ export const upstreamEvents: Readonly<Record<string, LogEvent>> = {
   ),
   upstream_output_skipped: event(
     'warn',
-    'A line of the output of the upstream is not a JSON-RPC message, or has an answer that cannot be read: its call got an error. The first 200 characters of at most 20 lines a minute are logged.',
+    'A line of the output of the upstream is not a JSON-RPC message, or has an answer that cannot be read: its call got an error. The first 200 characters of at most 20 lines a second are logged.',
     { fields: ['pid', 'sub', 'line'] },
   ),
   upstream_broken: event(

@@ -39,11 +39,6 @@ export class LineSplitter {
     this.#endLine()
   }
 
-  /** Ends the current line if it is too long, or if `isWhole` recognizes it as complete. */
-  endIf(isWhole: (bytes: Uint8Array) => boolean): void {
-    if (this.#skipped || (this.#length > 0 && isWhole(joined(this.#parts, this.#length)))) this.#endLine()
-  }
-
   #keep(part: Uint8Array): void {
     if (part.length === 0) return
     if (this.#skipped) this.#skipped.tail = lastOf(this.#skipped.tail, part)

@@ -51,17 +51,12 @@ export class ForwardedClient implements Peer, SlotClient {
 
   /** Holds the process for a message; the first request of a client finds it. Rejects with `Unavailable`. */
   async hold(incoming: Incoming): Promise<() => void> {
-    this.#slot?.use.recordMessage()
     // A message without a request starts no process.
     if (!hasRequest(incoming.body)) this.#slot?.use.begin()
     else if (this.#slot) await this.#slot.hold(incoming.caller)
     else this.#slot = await this.#ports.pool.hold(this.kind, incoming)
     const slot = this.#slot
     return () => slot?.use.over()
-  }
-
-  listens(isListening: boolean): void {
-    this.#slot?.use.recordListening(isListening)
   }
 
   async connect(transport: Transport): Promise<void> {

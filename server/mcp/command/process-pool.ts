@@ -126,9 +126,8 @@ export class ProcessPool {
 
   async #start(slot: ProcessSlot, caller: Caller, token: string | undefined): Promise<void> {
     const { upstream, environment } = this.#ports
-    const { userId, sub, declared } = slot.terms
+    const { sub, declared } = slot.terms
     try {
-      await sleep(this.#limits.pauseBefore(userId) * 1000)
       await this.#waitForRoom(slot)
       const greeted = await this.#starter.start({
         environment: childEnvironment(upstream, environment, slot.isShared ? undefined : caller.user, token),

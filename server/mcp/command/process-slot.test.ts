@@ -1,81 +1,11 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import { upstreamSample } from '../../../tests/support/server/mcp/command-fixture.ts'
 import type { GreetedProcess } from './process/handshake.ts'
 import { ProcessConnection } from './process/process-connection.ts'
-import { ProcessSlot, type SlotClient, type SlotTerms, SlotUse } from './process-slot.ts'
-
-it.each<[whose: string, isOwn: boolean, happens: (use: SlotUse) => void, seconds: number]>([
-  ['that serves several clients', false, () => {}, 120],
-  ['whose client has never come back after initialize', true, () => {}, 5],
-  ['whose client does not listen', true, (use) => use.recordMessage(), 30],
-  ['whose client listens', true, (use) => use.recordListening(true), 120],
-  [
-    'whose client has stopped listening',
-    true,
-    (use) => {
-      use.recordListening(true)
-      use.recordListening(false)
-    },
-    5,
-  ],
-  [
-    'whose client has stopped listening and come back',
-    true,
-    (use) => {
-      use.recordListening(false)
-      use.recordMessage()
-    },
-    30,
-  ],
-])(
-  'a process %s may be ended to make room when it has been idle for long enough',
-  (_whose, isOwn, happens, seconds) => {
-    const runtime = createFakeRuntime()
-    const use = new SlotUse(runtime, { isOwn, idleMs: 60_000, onIdle() {} })
-    use.begin()
-    runtime.advance(200)
-    expect(use.isSpare).toBe(false)
-    use.over()
-    happens(use)
-    runtime.advance(seconds - 1)
-    expect(use.isSpare).toBe(false)
-    runtime.advance(1)
-    expect(use.isSpare).toBe(true)
-    use.stop()
-  },
-)
-
-describe('a process becomes idle', () => {
-  afterEach(() => vi.useRealTimers())
-
-  it('a process becomes idle once its last call has been over for the idle time', () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    const runtime = createFakeRuntime()
-    const onIdle = vi.fn()
-    const use = new SlotUse(runtime, { isOwn: false, idleMs: 1000, onIdle })
-    use.begin()
-    use.begin()
-    expect([use.isIdle, use.idleSeconds]).toEqual([false, 0])
-    use.over()
-    runtime.advance(7)
-    vi.advanceTimersByTime(5000)
-    expect([use.isIdle, use.idleSeconds, onIdle.mock.calls.length]).toEqual([false, 0, 0])
-    use.over()
-    runtime.advance(7)
-    expect([use.isIdle, use.idleSeconds]).toEqual([true, 7])
-    vi.advanceTimersByTime(999)
-    use.begin()
-    vi.advanceTimersByTime(5000)
-    use.over()
-    vi.advanceTimersByTime(999)
-    expect(onIdle).not.toHaveBeenCalled()
-    vi.advanceTimersByTime(1)
-    expect(onIdle).toHaveBeenCalledOnce()
-  })
-})
+import { ProcessSlot, type SlotClient, type SlotTerms } from './process-slot.ts'
 
 describe('a slot', () => {
   /** A process that answers everything, and the requests that it gets. */
@@ -132,15 +62,13 @@ describe('a slot', () => {
     expect(next.asked).toEqual(['logging/setLevel error', 'resources/subscribe a:2'])
   })
 
-  it.each<[what: string, uris: string[], repeated: number]>([
-    ['1024', Array.from({ length: 1030 }, (_, index) => `a:${index}`), 1024],
-    ['256 Ki characters of', ['a', 'b', 'c'].map((name) => name.repeat(100 * 1024)), 2],
-  ])('the next process in a slot gets at most %s subscriptions', async (_what, uris, repeated) => {
+  it('the next process in a slot gets subscriptions of at most 256 Ki characters', async () => {
     const [slot, next] = [createSlot(), createProcess()]
     slot.attach(createProcess().process)
-    for (const uri of uris) await slot.request('resources/subscribe', { uri })
+    for (const name of ['a', 'b', 'c'])
+      await slot.request('resources/subscribe', { uri: name.repeat(100 * 1024) })
     slot.attach(next.process)
-    expect(next.asked).toHaveLength(repeated)
+    expect(next.asked).toHaveLength(2)
   })
 
   it('the next process in a slot ends the sessions that began with another revision', () => {

@@ -12,7 +12,6 @@ import {
 } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { metaOf } from '@drawbridge/shared/mcp/params.ts'
 import { type HeaderParameter, readHeaderParameters } from '@drawbridge/shared/mcp/x-mcp-header.ts'
-import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { Caller } from '../../core/tokens/caller.ts'
 import { maxToolNames, nameOfTool } from '../known-tools.ts'
 import type { ServingContext } from '../endpoint-config.ts'
@@ -20,6 +19,7 @@ import { ProcessChanges } from './process/process-changes.ts'
 import type { GreetedProcess } from './process/handshake.ts'
 import type { ForwardOptions, ProcessClients } from './process/process-connection.ts'
 import type { CommandProcess, ServingTerms } from './process/command-process.ts'
+import { ProcessUse } from './process-use.ts'
 import { Questions, type ClientPort } from './questions.ts'
 
 export interface SlotTerms {
@@ -51,8 +51,7 @@ export interface OpenCall {
 
 /** Gives pending answers this long before their streams end. */
 const lastAnswersMs = 100
-/** Subscriptions that are repeated to the next process of a session. */
-const maxRepeated = 1024
+/** Bounds the subscriptions that are repeated to the next process of a session. */
 const maxRepeatedLength = 256 * 1024
 
 /**
@@ -63,7 +62,7 @@ export class ProcessSlot implements ProcessClients {
   readonly terms: SlotTerms
   readonly runtime: ServingTerms['runtime']
   readonly isShared: boolean
-  readonly use: SlotUse
+  readonly use: ProcessUse
   /** The session that owns the process, or those that share it. */
   readonly sessions: Set<SlotClient> = new Set()
   readonly changes: ProcessChanges = new ProcessChanges()
@@ -88,11 +87,7 @@ export class ProcessSlot implements ProcessClients {
     this.terms = terms
     this.runtime = runtime
     this.isShared = upstream.process === 'shared'
-    this.use = new SlotUse(runtime, {
-      isOwn: terms.declared !== undefined,
-      idleMs: upstream.idleSeconds * 1000,
-      onIdle: terms.onIdle,
-    })
+    this.use = new ProcessUse(runtime, upstream.idleSeconds * 1000, terms.onIdle)
   }
 
   get declared(): JsonObject | undefined {
@@ -197,9 +192,8 @@ export class ProcessSlot implements ProcessClients {
     const key = typeof uri === 'string' ? uri : method
     if (method === 'resources/unsubscribe') this.#repeated.delete(key)
     if (method !== 'logging/setLevel' && method !== 'resources/subscribe') return
-    const length = [...this.#repeated.keys()].join('').length + key.length
-    if (this.#repeated.size < maxRepeated && length <= maxRepeatedLength)
-      this.#repeated.set(key, { method, params })
+    const length = [...this.#repeated.keys(), key].join('').length
+    if (length <= maxRepeatedLength) this.#repeated.set(key, { method, params })
   }
 
   /** Passes on a notification of the process. One that cannot be attributed to a client is dropped. */
@@ -249,80 +243,4 @@ function offeredCapabilities(given: unknown, isShared: boolean): JsonObject {
 /** The name under which deaths are counted. Callers who have not signed in are one. */
 export function callerName(user: Caller['user']): string {
   return user?.id ?? 'anonymous'
-}
-
-/** A process used within this time is not ended to make room. */
-const spareSeconds = 120
-/** The same for a session whose client does not listen: it may have left without a word. */
-const silentSeconds = 30
-/** A client that has opened a session, or whose stream broke, comes back within this time; else it is taken for gone. */
-const returnSeconds = 5
-
-interface UseTerms {
-  isOwn: boolean
-  idleMs: number
-  onIdle: () => void
-}
-
-/** When a process was last used, and whether the client of the session that owns it is still there. */
-export class SlotUse {
-  readonly #runtime: Pick<Runtime, 'now'>
-  readonly #terms: UseTerms
-  #calls = 0
-  #usedAt: number
-  #isListening = false
-  /** When the client opened the session or stopped listening; undefined once it has come back. */
-  #missingSince: number | undefined
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(runtime: Pick<Runtime, 'now'>, terms: UseTerms) {
-    this.#runtime = runtime
-    this.#terms = terms
-    this.#usedAt = runtime.now()
-    this.#missingSince = this.#usedAt
-  }
-
-  get isIdle(): boolean {
-    return this.#calls === 0
-  }
-
-  /** The seconds since the last call; 0 during a call. */
-  get idleSeconds(): number {
-    return this.isIdle ? this.#runtime.now() - this.#usedAt : 0
-  }
-
-  /** True when it may be ended to make room. Many programs end without ending their session. */
-  get isSpare(): boolean {
-    if (!this.#terms.isOwn || this.#isListening) return this.idleSeconds >= spareSeconds
-    const missingSeconds = this.#runtime.now() - (this.#missingSince ?? Infinity)
-    return this.idleSeconds >= (missingSeconds >= returnSeconds ? returnSeconds : silentSeconds)
-  }
-
-  /** Records that the client listens to notifications, or has stopped. */
-  recordListening(isListening: boolean): void {
-    this.#isListening = isListening
-    this.#missingSince = isListening ? undefined : this.#runtime.now()
-  }
-
-  /** Marks the client as present. */
-  recordMessage(): void {
-    this.#missingSince = undefined
-  }
-
-  begin(): void {
-    this.#calls += 1
-    this.stop()
-  }
-
-  over(): void {
-    this.#calls -= 1
-    if (this.#calls > 0) return
-    this.#usedAt = this.#runtime.now()
-    this.#timer = setTimeout(this.#terms.onIdle, this.#terms.idleMs).unref()
-  }
-
-  /** Forgets when it is going to be idle. */
-  stop(): void {
-    clearTimeout(this.#timer)
-  }
 }

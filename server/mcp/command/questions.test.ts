@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import type { JsonRpcMessage, JsonRpcResponse } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { type AskedSession, Questions } from './questions.ts'
@@ -7,12 +7,10 @@ let got: [message: JsonRpcMessage, relatedTo: unknown][]
 let questions: Questions
 let answers: JsonRpcResponse[]
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   got = []
   questions = new Questions()
   answers = []
 })
-afterEach(() => vi.useRealTimers())
 
 const sessionWith = (declared: JsonObject): AskedSession => ({
   client: { send: async (message, relatedTo) => void got.push([message, relatedTo]) },
@@ -58,8 +56,6 @@ it('a question that the process cancels is withdrawn from the client, whose late
   ])
   expect(questions.answer(resultFor('drawbridge-1', 'late'))).toBe(false)
   expect(answers).toEqual([])
-  vi.advanceTimersByTime(600_000)
-  expect(answers).toEqual([])
 })
 
 it('of two questions with one id from their process the later one is cancelled', () => {
@@ -68,18 +64,6 @@ it('of two questions with one id from their process the later one is cancelled',
   questions.cancel('a')
   expect(got.at(-1)).toMatchObject([{ params: { requestId: 'drawbridge-2' } }, 7])
   expect(questions.answer(resultFor('drawbridge-1', 'client'))).toBe(true)
-})
-
-it('a question without an answer within ten minutes is withdrawn, and gets an error', () => {
-  ask()
-  vi.advanceTimersByTime(600_000 - 1)
-  expect(answers).toEqual([])
-  vi.advanceTimersByTime(1)
-  expect(answers).toMatchObject([
-    { id: 'a', error: { code: -32_603, message: 'The client did not answer.' } },
-  ])
-  expect(got.at(-1)).toMatchObject([{ method: 'notifications/cancelled' }, 7])
-  expect(questions.answer(resultFor('drawbridge-1', 'late'))).toBe(false)
 })
 
 it.each<[what: string, session: AskedSession | undefined, method: string, reason: string]>([

@@ -1,7 +1,6 @@
 import { isSameScalar } from '@drawbridge/shared/exact-json.ts'
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
 import { missingCapability, neededCapability } from '@drawbridge/shared/mcp/adapter/capabilities.ts'
-import { maxInputSeconds } from '@drawbridge/shared/mcp/adapter/input-required.ts'
 import {
   jsonRpcCode,
   jsonRpcError,
@@ -33,7 +32,6 @@ interface Question {
   answer: (response: JsonRpcResponse) => void
   /** The id that the process gave it. Two processes may have the same. */
   processId: JsonRpcId
-  timer: NodeJS.Timeout
 }
 
 /** The open requests of the processes of a session to their client, under ids of this server. */
@@ -52,12 +50,7 @@ export class Questions {
     }
     this.#lastId += 1
     const id = `drawbridge-${this.#lastId}`
-    const expire = (): void => {
-      this.#withdraw(id, 'The answer did not arrive in time.')
-      answer(notAnswered(request.id))
-    }
-    const timer = setTimeout(expire, maxInputSeconds * 1000).unref()
-    this.#open.set(id, { session, answer, processId: request.id, timer })
+    this.#open.set(id, { session, answer, processId: request.id })
     void session.client.send({ ...request, id }, session.relatedTo)
   }
 
@@ -65,35 +58,23 @@ export class Questions {
   answer(response: JsonRpcResponse): boolean {
     const id = response.id ?? ''
     const question = this.#open.get(id)
-    this.#forget(id)
+    this.#open.delete(id)
     question?.answer({ ...response, id: question.processId })
     return question !== undefined
   }
 
   /** Withdraws a question whose answer the process no longer needs. */
   cancel(processId: unknown): void {
-    const [id] = [...this.#open].findLast(([, question]) => isSameScalar(question.processId, processId)) ?? []
-    if (id !== undefined) this.#withdraw(id, 'The answer is no longer needed.')
-  }
-
-  #withdraw(requestId: JsonRpcId, reason: string): void {
-    const { client, relatedTo } = this.#open.get(requestId)?.session ?? {}
-    const params = { requestId, reason }
-    void client?.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, relatedTo)
-    this.#forget(requestId)
-  }
-
-  #forget(id: JsonRpcId): void {
-    clearTimeout(this.#open.get(id)?.timer)
-    this.#open.delete(id)
+    const found = [...this.#open].findLast(([, question]) => isSameScalar(question.processId, processId))
+    if (!found) return
+    const [requestId, { session }] = found
+    this.#open.delete(requestId)
+    const params = { requestId, reason: 'The answer is no longer needed.' }
+    void session.client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, session.relatedTo)
   }
 }
 
 function hasDeclared(declared: JsonObject, { method, params }: JsonRpcRequest): boolean {
   const needed = neededCapability(method, params)
   return needed !== undefined && missingCapability(needed, declared) === undefined
-}
-
-function notAnswered(id: JsonRpcId): JsonRpcResponse {
-  return jsonRpcError(id, jsonRpcCode.internalError, 'The client did not answer.')
 }

@@ -46,20 +46,6 @@ describe('processes that die again and again', () => {
     for (let death = 0; death < 3; death += 1) limits.recordDeath('everybody', 'ada')
     expect(refusalOf('ada', shared)).toBe(60)
     expect(refusalOf('bob', shared)).toBeUndefined()
-    expect(limits.pauseBefore('everybody')).toBe(2)
-  })
-
-  it('processes that keep dying are started after a pause that grows', () => {
-    const { runtime, limits } = create()
-    const pauses = [limits.pauseBefore('ada')]
-    for (let death = 0; death < 5; death += 1) {
-      limits.recordDeath('ada', 'ada')
-      pauses.push(limits.pauseBefore('ada'))
-    }
-    expect(pauses).toEqual([0, 0, 1, 2, 2, 2])
-    expect(limits.pauseBefore('bob')).toBe(0)
-    runtime.advance(60)
-    expect(limits.pauseBefore('ada')).toBe(0)
   })
 
   it('processes that keep dying are started thirty times for a person at once, and then every two seconds', () => {

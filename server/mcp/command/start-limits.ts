@@ -6,8 +6,6 @@ import type { ProcessSlot } from './process-slot.ts'
 const maxDeaths = 3
 const windowSeconds = 60
 const maxKeys = 10_000
-/** Seconds before the next start, by the number of deaths within the window. */
-const pauses = [0, 0, 1, 2] as const
 /** Starts of processes of one person. */
 const startRate = { burst: 30, perSecond: 0.5 }
 
@@ -43,10 +41,6 @@ export class StartLimits {
     if (!starts || isShared) return
     if (this.#starts.isSpent(userId, now)) throw refusals.startsTooOften(Math.ceil(1 / startRate.perSecond))
     this.#starts.take(userId, now)
-  }
-
-  pauseBefore(userId: string): number {
-    return pauses[Math.min(this.#recent(userId).length, pauses.length - 1)] ?? 0
   }
 
   #recent(key: string): readonly number[] {

@@ -194,7 +194,6 @@ export class Sessions {
     const kind = request.method === 'GET' ? 'notifications' : 'call'
     const counter = kind === 'notifications' ? 'listening' : 'calls'
     session[counter] += 1
-    if (kind === 'notifications') session.peer.listens?.(true)
     return this.#ports.streams.track(response, {
       caller,
       calls,
@@ -202,7 +201,6 @@ export class Sessions {
       ended: (how) => {
         session[counter] -= 1
         session.usedAt = this.#ports.config.runtime.now()
-        if (kind === 'notifications' && session.listening === 0) session.peer.listens?.(false)
         // A call ends with its grant.
         if (how === 'refused' && kind === 'call') void this.#end(session)
       },

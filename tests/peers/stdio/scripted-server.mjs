@@ -135,7 +135,7 @@ const tools = {
   long_line: ({ place }, { id }) => {
     const result = text('x'.repeat(17 * 1024 * 1024))
     const message = place === 'behind' ? { result, jsonrpc: '2.0', id } : { jsonrpc: '2.0', id, result }
-    process.stdout.write(`${JSON.stringify(message)}${place === 'unended' ? '' : '\n'}`)
+    process.stdout.write(`${JSON.stringify(message)}\n`)
     return new Promise(() => {})
   },
   stop_reading: () => {

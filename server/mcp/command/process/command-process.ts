@@ -69,7 +69,6 @@ const stopSteps: readonly (readonly [signal: NodeJS.Signals | undefined, ms: num
   ['SIGKILL', 5000],
 ]
 const maxStrayLength = 200
-const straysPerMinute = 20
 
 /**
  * One process of the command, from its start to its end, with everything that it starts: they are one process group. A start that
@@ -91,8 +90,6 @@ export class CommandProcess {
   #reason: EndReason | undefined
   #isOver = false
   #stopping: Promise<void> | undefined
-  #strays = 0
-  #straysSince = -Infinity
 
   constructor(common: ServingTerms, terms: ProcessTerms) {
     this.#common = common
@@ -101,10 +98,17 @@ export class CommandProcess {
     const { environment, user, clients } = terms
     const { command, args, cwd, secrets } = upstream
     const { values, providerToken } = environment
+    const masked = providerToken === undefined ? secrets : [...secrets, providerToken]
+    const now = (): number => performance.now()
     this.#errorOutput = new ErrorOutput(
-      providerToken === undefined ? secrets : [...secrets, providerToken],
+      masked,
       (line, skipped) => this.#report('upstream_stderr', { line, ...(skipped > 0 && { skipped }) }),
-      () => performance.now(),
+      now,
+    )
+    const strays = new ErrorOutput(
+      masked,
+      (line) => this.#report('upstream_output_skipped', { line: line.slice(0, maxStrayLength) }),
+      now,
     )
     const child = spawn(command, args, {
       ...(cwd !== undefined && { cwd }),
@@ -120,7 +124,7 @@ export class CommandProcess {
     this.#connection = connection
     this.#lines = new ProcessLines(child, {
       connection,
-      onStray: (line) => this.#onStray(line),
+      onStray: (line) => strays.push(`${line}\n`),
       onFault: (reason) => this.#onEnd(new Error(reason)),
     })
     this.#watch(child)
@@ -189,15 +193,6 @@ export class CommandProcess {
 
   #report(event: CommandEvent, fields: Record<string, unknown>): void {
     this.#common.report(event, { pid: this.#child.pid, sub: this.terms.sub, ...fields })
-  }
-
-  #onStray(line: string): void {
-    const now = performance.now()
-    if (now - this.#straysSince > 60_000) [this.#strays, this.#straysSince] = [0, now]
-    this.#strays += 1
-    if (this.#strays > straysPerMinute) return
-    const text = this.#errorOutput.masked(line).slice(0, maxStrayLength)
-    this.#report('upstream_output_skipped', { line: text })
   }
 
   /** Takes its end, after which no message comes and none is sent. `fault` is set when it has not exited by itself. */

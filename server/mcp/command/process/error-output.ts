@@ -39,7 +39,7 @@ export class ErrorOutput {
 
   /** Logs what came after the last line end. */
   end(): void {
-    const line = this.masked(this.#line.trimEnd()).slice(0, maxLineLength)
+    const line = this.#masked(this.#line.trimEnd()).slice(0, maxLineLength)
     this.#line = ''
     if (line === '') return
     this.#tail = `${this.#tail}${line}\n`.slice(-tailLength)
@@ -61,7 +61,7 @@ export class ErrorOutput {
     this.#line += text.slice(0, Math.max(0, room - this.#line.length))
   }
 
-  masked(line: string): string {
+  #masked(line: string): string {
     return this.#secrets.reduce((text, secret) => text.replaceAll(secret, '***'), line)
   }
 }

@@ -111,18 +111,6 @@ describe('an answer that belongs to no open request', () => {
   })
 })
 
-it('output without a line end is read after a second of silence, if it is whole', async () => {
-  const only = call()
-  await say(good.slice(0, 20))
-  await vi.advanceTimersByTimeAsync(1000)
-  expect([only.outcome, strays]).toEqual(['open', []])
-  await say(good.slice(20))
-  await vi.advanceTimersByTimeAsync(999)
-  expect(only.outcome).toBe('open')
-  await vi.advanceTimersByTimeAsync(1)
-  expect(only.outcome).toEqual({ of: 1 })
-})
-
 it('the last line of a process needs no line end', async () => {
   const only = call()
   stdout.end(good)

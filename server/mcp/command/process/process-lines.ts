@@ -2,20 +2,17 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
-import { answeredIds, isWholeLine, readOutput } from './process-output.ts'
+import { answeredIds, readOutput } from './process-output.ts'
 
 const maxLineBytes = 16 * 1024 * 1024
 /** Includes cancelled calls: a process that reads nothing must not fill the memory. */
 const maxQueuedLength = 64 * 1024 * 1024
-/** Reads output without a line end, if it is whole, when nothing has followed for this long. */
-const unendedLineMs = 1000
 /** Waits this long for the answer itself: some programs log what they answer. */
 const loggedAnswerMs = 250
 /** Waits this long for the exit of a process that has closed its input, as most have ended. */
 const closedInputMs = 500
 /** The same for a process that has closed its output. */
 const closedOutputMs = 50
-const lineFeed = 0x0a
 
 const decoder = new TextDecoder()
 
@@ -84,16 +81,8 @@ export class ProcessLines {
           this.#ports.connection.failAnswer(id, text)
       },
     })
-    // Some programs do not end their lines, or with CR alone.
-    const pause = setTimeout(() => {
-      lines.endIf((bytes) => isWholeLine(decoder.decode(bytes)))
-    }, unendedLineMs).unref()
-    stdout.on('data', (chunk: Buffer) => {
-      lines.push(chunk)
-      if (chunk.at(-1) !== lineFeed) pause.refresh()
-    })
+    stdout.on('data', (chunk: Buffer) => lines.push(chunk))
     stdout.on('end', () => {
-      clearTimeout(pause)
       lines.end()
       this.#failAfter(closedOutputMs, 'The process closed its output.')
     })

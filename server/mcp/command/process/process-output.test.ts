@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answeredIds, isWholeLine, readOutput, unreadable } from './process-output.ts'
+import { answeredIds, readOutput, unreadable } from './process-output.ts'
 
 describe('a line of a process', () => {
   it.each([
@@ -103,17 +103,6 @@ describe('a line of a process', () => {
       { message: { id: 7 } },
       { message: { id: 7 } },
     ])
-  })
-
-  it.each<[boolean, string]>([
-    [true, '{"jsonrpc":"2.0","id":7,"result":{}}'],
-    [true, '[{"jsonrpc":"2.0","id":7,"result":{}}]\r'],
-    [true, '{"jsonrpc":"2.0","id":7,"result":{}}{"jsonrpc":"2.0","id":8,"result":{}}'],
-    [false, '{"jsonrpc":"2.0","id":7,"result":{"a":{}}'],
-    [false, '{"jsonrpc":"2.0","id":7,"result":{'],
-    [false, '7'],
-  ])('a line without its end is whole: %s for %s', (whole, output) => {
-    expect(isWholeLine(output)).toBe(whole)
   })
 
   it('a line that ends a call with an error of ours, or has an error that is no object, is logged', () => {

@@ -43,17 +43,6 @@ export function readOutput(line: string): OutputMessage[] {
   }
 }
 
-/** True if output that has no line end yet can be read: it is JSON, or has several answers. */
-export function isWholeLine(output: string): boolean {
-  if (!/[\]}]\s*$/.test(output.slice(-64))) return false
-  try {
-    JSON.parse(output)
-    return true
-  } catch {
-    return answeredIds(output, output).length > 1
-  }
-}
-
 function readValue(given: unknown, line: string): OutputMessage {
   if (!isJsonObject(given)) return noMessage
   const isAnswer = 'result' in given || 'error' in given
