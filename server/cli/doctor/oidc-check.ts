@@ -4,6 +4,7 @@ import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, note, ok, type Said, warn } from '@drawbridge/shared/terminal/check.ts'
 import { ProviderError, type SessionProvider } from '../../core/session/session-provider.ts'
 import { signatureAlgorithms } from '../../providers/jwks.ts'
+import { unreachableProvider } from './provider-check.ts'
 import { visit, type Visit } from './visit.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
@@ -38,48 +39,34 @@ export async function askForClient(
 
 type OidcConfig = Pick<
   ServerConfig,
-  | 'providerClientSecret'
-  | 'baseUrl'
-  | 'providerIssuer'
-  | 'providerScope'
-  | 'providerSessions'
-  | 'providerJwtSecret'
+  'providerClientSecret' | 'providerIssuer' | 'providerScope' | 'providerSessions'
 >
 
 function discoveryUrl({ providerIssuer }: Pick<ServerConfig, 'providerIssuer'>): string {
   return `${providerIssuer.replace(/\/$/, '')}/.well-known/openid-configuration`
 }
 
-/** Applies a check only if there is a discovery document. `lists` is undefined for a missing list, which has a default. */
-const discovered =
-  (
-    check: (
-      document: JsonObject,
-      config: OidcConfig,
-      lists: (member: string, value: string) => boolean | undefined,
-    ) => Said,
-  ): ((facts: OidcFacts) => Said) =>
-  ({ config, discovery }) => {
-    const document = documentOf(discovery)
-    if (!document) return undefined
-    return check(document, config, (member, value) => {
-      const list = document[member]
-      return Array.isArray(list) ? list.includes(value) : undefined
-    })
-  }
+/** Returns whether the list `member` of a document has `value`; undefined for a missing list, which has a default. */
+function lists(document: JsonObject, member: string, value: string): boolean | undefined {
+  const list = document[member]
+  return Array.isArray(list) ? list.includes(value) : undefined
+}
 
 const neededMembers = ['issuer', 'authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
+
+/** Applies a check only if there is a discovery document. */
+const discovered =
+  (check: (document: JsonObject, config: OidcConfig) => Said): ((facts: OidcFacts) => Said) =>
+  ({ config, discovery }) => {
+    const document = documentOf(discovery)
+    return document && check(document, config)
+  }
 
 /** Checks that the provider is the expected one, and supports what signing in and refreshing need. */
 export const oidcChecks: Checks<OidcFacts> = {
   provider({ config, discovery }) {
     const url = discoveryUrl(config)
-    if (discovery.kind === 'unreachable') {
-      return fail(
-        `${url} cannot be reached: ${discovery.reason}.`,
-        'Check DRAWBRIDGE_PROVIDER_URL, and that this machine may reach that host.',
-      )
-    }
+    if (discovery.kind === 'unreachable') return unreachableProvider(url, discovery.reason)
     const document = documentOf(discovery)
     const missing = neededMembers.filter((member) => typeof document?.[member] !== 'string')
     if (document && missing.length === 0) return ok(`${config.providerIssuer} answers.`)
@@ -89,13 +76,12 @@ export const oidcChecks: Checks<OidcFacts> = {
       'Set DRAWBRIDGE_PROVIDER_URL to the issuer: the address before /.well-known/openid-configuration.',
     )
   },
-  issuer: discovered((document, { providerIssuer: expected }) => {
-    if (neededMembers.some((member) => typeof document[member] !== 'string')) return undefined
-    const { issuer } = document
+  issuer: discovered(({ issuer }, { providerIssuer: expected }) => {
+    if (typeof issuer !== 'string') return undefined
     if (issuer === expected) return ok(`The provider's issuer is ${expected}.`)
     return fail(
       `The provider's issuer is ${JSON.stringify(issuer)} instead of ${JSON.stringify(expected)}: every sign-in fails.`,
-      `Set DRAWBRIDGE_PROVIDER_URL=${String(issuer)} exactly; a slash at its end counts.`,
+      `Set DRAWBRIDGE_PROVIDER_URL=${issuer} exactly; a slash at its end counts.`,
     )
   }),
   client({ discovery, refusal }) {
@@ -107,57 +93,20 @@ export const oidcChecks: Checks<OidcFacts> = {
       'Copy DRAWBRIDGE_PROVIDER_CLIENT_ID and DRAWBRIDGE_PROVIDER_CLIENT_SECRET again, and allow the grants authorization_code and refresh_token for this client.',
     )
   },
-  'sign-in': discovered((document, { providerClientSecret }, lists) => {
-    if (document['require_pushed_authorization_requests'] === true) {
-      return fail(
-        'The provider requires pushed authorization requests (PAR), which are not supported: every sign-in fails.',
-        'Turn the requirement off at the provider, for this client or for all.',
-      )
-    }
-    const methods = 'token_endpoint_auth_methods_supported'
-    const takesSecret = ['client_secret_basic', 'client_secret_post'].some(
-      (method) => lists(methods, method) ?? true,
-    )
-    if (providerClientSecret !== undefined && !takesSecret) {
-      return fail(
-        `The provider accepts no client secret, only ${String(document[methods])}: every sign-in fails.`,
-        'Allow client_secret_basic or client_secret_post for this client at the provider.',
-      )
-    }
-    if (lists('response_types_supported', 'code') === false) {
-      return fail(
-        'The provider does not support the authorization code flow: every sign-in fails.',
-        'Turn on the response type "code" for this client at the provider.',
-      )
-    }
-    const signing = 'id_token_signing_alg_values_supported'
-    const isVerifiable = signatureAlgorithms.some((algorithm) => lists(signing, algorithm) ?? true)
-    return isVerifiable
-      ? undefined
-      : fail(
-          `The provider signs ID tokens only with ${String(document[signing])}, which is not accepted: every sign-in fails.`,
-          'Let it sign with an asymmetric key, such as RS256 or ES256.',
-        )
-  }),
-  pkce: discovered((_document, _config, lists) => {
-    const isSupported = lists('code_challenge_methods_supported', 'S256')
-    if (isSupported) return undefined
-    return isSupported === undefined
-      ? note(
-          'The provider does not announce PKCE, which is used anyway.',
-          'Nothing to do unless sign-in fails at the provider.',
-        )
-      : fail('The provider does not support PKCE with S256.', 'Turn it on for this client at the provider.')
-  }),
-  'refresh-tokens': discovered((_document, { providerScope }, lists) => {
-    if (lists('grant_types_supported', 'refresh_token') === false) {
+  'sign-in': discovered((document, config) =>
+    obstacles.flatMap(({ isMet, what, fix }) =>
+      isMet(document, config) ? fail(`The provider ${what(document)}: every sign-in fails.`, fix) : [],
+    ),
+  ),
+  'refresh-tokens': discovered((document, { providerScope }) => {
+    if (lists(document, 'grant_types_supported', 'refresh_token') === false) {
       return fail(
         'The provider issues no refresh tokens: connections end with its first access token.',
         'Turn on the refresh_token grant for this client at the provider.',
       )
     }
     const asked = providerScope.split(' ').includes('offline_access')
-    if (asked && lists('scopes_supported', 'offline_access') === false) {
+    if (asked && lists(document, 'scopes_supported', 'offline_access') === false) {
       return warn(
         'The provider does not list the scope offline_access that DRAWBRIDGE_PROVIDER_SCOPE asks for.',
         'Remove it if sign-in fails with invalid_scope. For Google set DRAWBRIDGE_PROVIDER_PARAMETERS="access_type=offline&prompt=consent".',
@@ -167,30 +116,62 @@ export const oidcChecks: Checks<OidcFacts> = {
   }),
   'sign-out': discovered((document, { providerSessions }) => {
     const isShared = providerSessions === 'one'
-    if (typeof document['revocation_endpoint'] !== 'string') {
-      const isAsked = typeof document['end_session_endpoint'] === 'string'
-      const lives = isAsked
-        ? 'a logout is posted to its end_session_endpoint instead, which not every provider accepts from a server'
-        : 'sessions that end here stay open there until they expire'
+    if (typeof document['revocation_endpoint'] !== 'string')
       return (isShared ? note : warn)(
-        `The provider has no revocation endpoint: ${lives}.${isShared ? '' : ' If it is dex, it also keeps one refresh token per user, so a second connection ends the first.'}`,
-        `${isAsked ? 'Look for provider_sign_out_failed in the log, and allow logout by POST at the provider. ' : ''}For dex set ${isShared ? '' : 'DRAWBRIDGE_PROVIDER_SESSIONS=one, and '}expiry.refreshTokens.reuseInterval to 60s there: a crash during a refresh loses the session otherwise. Keep sessions at the provider short.`,
+        'The provider has no revocation endpoint: sessions that end here may stay open there until they expire.',
+        `Keep sessions at the provider short. For dex${isShared ? '' : ' set DRAWBRIDGE_PROVIDER_SESSIONS=one, and'} see docs/openid-connect.md#dex`,
       )
-    }
     if (!isShared) return ok('Ended connections are revoked at the provider.')
     return note(
       'With DRAWBRIDGE_PROVIDER_SESSIONS=one a session that a new sign-in replaces stays open at the provider, which could end it.',
       'Remove the setting, unless the provider keeps one refresh token per user.',
     )
   }),
-  'backchannel-logout': discovered((document, { baseUrl }) =>
-    document['backchannel_logout_supported'] === true
-      ? ok(
-          `The provider can end connections as soon as a user signs out there: register ${baseUrl}/oauth/backchannel_logout.`,
-        )
-      : undefined,
-  ),
 }
+
+interface Obstacle {
+  isMet: (document: JsonObject, config: OidcConfig) => boolean
+  /** Completes "The provider ...". */
+  what: (document: JsonObject) => string
+  fix: string
+}
+
+const authMethods = 'token_endpoint_auth_methods_supported'
+const signingAlgorithms = 'id_token_signing_alg_values_supported'
+
+/** Features and demands of a provider with which no sign-in works. Unlisted features count as supported. */
+const obstacles: readonly Obstacle[] = [
+  {
+    isMet: (document) => document['require_pushed_authorization_requests'] === true,
+    what: () => 'requires pushed authorization requests (PAR), which are not supported',
+    fix: 'Turn the requirement off at the provider, for this client or for all.',
+  },
+  {
+    isMet: (document, { providerClientSecret }) =>
+      providerClientSecret !== undefined &&
+      ['client_secret_basic', 'client_secret_post'].every(
+        (method) => lists(document, authMethods, method) === false,
+      ),
+    what: (document) => `accepts no client secret, only ${String(document[authMethods])}`,
+    fix: 'Allow client_secret_basic or client_secret_post for this client at the provider.',
+  },
+  {
+    isMet: (document) => lists(document, 'response_types_supported', 'code') === false,
+    what: () => 'does not support the authorization code flow',
+    fix: 'Turn on the response type "code" for this client at the provider.',
+  },
+  {
+    isMet: (document) =>
+      signatureAlgorithms.every((name) => lists(document, signingAlgorithms, name) === false),
+    what: (document) => `signs ID tokens only with ${String(document[signingAlgorithms])}`,
+    fix: 'Let it sign with an asymmetric key, such as RS256 or ES256.',
+  },
+  {
+    isMet: (document) => lists(document, 'code_challenge_methods_supported', 'S256') === false,
+    what: () => 'does not support PKCE with S256',
+    fix: 'Turn it on for this client at the provider.',
+  },
+]
 
 function documentOf(discovery: Visit): JsonObject | undefined {
   return discovery.status === 200 ? discovery.json : undefined

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
-import { type Checks, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
+import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { algorithmsOf } from '../../providers/jwks.ts'
 import type { Visit } from './visit.ts'
@@ -14,6 +14,13 @@ export interface ProviderFacts {
   answers: readonly Visit[]
   /** Undefined if the provider names none. */
   keySet: Visit | undefined
+}
+
+export function unreachableProvider(url: string, reason: string): Outcome {
+  return fail(
+    `${url} cannot be reached: ${reason}.`,
+    'Check DRAWBRIDGE_PROVIDER_URL, and that this machine may reach that host.',
+  )
 }
 
 /** Checks the clock and the verification keys, which every provider has. */

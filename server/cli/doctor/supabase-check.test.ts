@@ -88,7 +88,13 @@ describe('doctor, on the auth API', () => {
     ],
     ['is another site', answer(200), 'fail', /No auth API at .* 200 without JSON/, /\/auth\/v1/],
     ['is the project without its path', answer(404, {}), 'fail', /No auth API at .* 404\./, /\/auth\/v1/],
-    ['is in trouble', answer(503), 'fail', /is failing \(503\)/, /status page of the provider/],
+    [
+      'is in trouble',
+      answer(503),
+      'fail',
+      /sign-ins and refreshes fail: 503\./,
+      /status page of the provider/,
+    ],
   ])('doctor reports an auth API that %s', (_, settings, state, message, fix) => {
     const finding = find('provider', { ...sound, settings })
     expect(finding).toMatchObject({ name: 'provider', state })

@@ -6,6 +6,7 @@ import { providers } from '../../config/provider.ts'
 import type { ServerConfig } from '../../config/setting-table.ts'
 import { type Checks, fail, note, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
 import { askForDatabase } from '../../providers/supabase/ping.ts'
+import { unreachableProvider } from './provider-check.ts'
 import { visit, type Visit } from './visit.ts'
 
 export interface SupabaseFacts {
@@ -56,8 +57,12 @@ export const supabaseChecks: Checks<SupabaseFacts> = {
 }
 
 function checkAuthApi({ config, settings, database }: SupabaseFacts): Outcome {
-  const { providerUrl: url, providerKey: key } = config
-  if (settings.kind === 'unreachable') return unreachable(config, settings.reason)
+  const { provider, providerUrl: url, providerKey: key } = config
+  if (settings.kind === 'unreachable') {
+    if (!providers[provider].isTrial) return unreachableProvider(url, settings.reason)
+    const fix = 'Start the server, then run doctor again in another terminal.'
+    return warn('The embedded provider runs inside the server, which is not running.', fix)
+  }
   const { status, json } = settings
   if (status === 401 || status === 403) {
     return fail(
@@ -65,35 +70,17 @@ function checkAuthApi({ config, settings, database }: SupabaseFacts): Outcome {
       'Set DRAWBRIDGE_PROVIDER_KEY to the publishable key of the project (sb_publishable_..., in the API keys of its settings).',
     )
   }
-  if (status >= 500) {
-    return fail(`${url} is failing (${status}).`, 'Check the status page of the provider.')
-  }
-  if (status !== 200 || !isJsonObject(json?.['external'])) {
+  const faulty = [settings, database].find((answer) => answer.status === undefined || answer.status >= 500)
+  if (faulty) {
     return fail(
-      `No auth API at ${url}: its /settings answers ${status}${json ? '' : ' without JSON'}.`,
-      'Set DRAWBRIDGE_PROVIDER_URL to the auth URL; for Supabase that is https://REF.supabase.co/auth/v1.',
+      `${url} answers, but sign-ins and refreshes fail: ${faulty.status ?? faulty.reason}.`,
+      'Check the status page of the provider, and that its database is running.',
     )
   }
-  return checkDatabase(url, database)
-}
-
-function checkDatabase(url: string, database: Visit): Outcome {
-  if (database.kind === 'answered' && database.status < 500) return ok(`${url} answers.`)
-  const trouble = database.kind === 'answered' ? database.status : database.reason
+  if (status === 200 && isJsonObject(json?.['external'])) return ok(`${url} answers.`)
   return fail(
-    `${url} answers, but sign-ins and refreshes fail: ${trouble}.`,
-    'Check that the database of the auth API is running.',
-  )
-}
-
-function unreachable({ provider, providerUrl }: SupabaseConfig, reason: string): Outcome {
-  if (providers[provider].isTrial) {
-    const fix = 'Start the server, then run doctor again in another terminal.'
-    return warn('The embedded provider runs inside the server, which is not running.', fix)
-  }
-  return fail(
-    `${providerUrl} cannot be reached: ${reason}.`,
-    'Check DRAWBRIDGE_PROVIDER_URL, and that this machine may reach that host.',
+    `No auth API at ${url}: its /settings answers ${status}${json ? '' : ' without JSON'}.`,
+    'Set DRAWBRIDGE_PROVIDER_URL to the auth URL; for Supabase that is https://REF.supabase.co/auth/v1.',
   )
 }
 
@@ -185,21 +172,9 @@ export const cookieChecks: Checks<
   'cookie-reach'({ baseUrl, appUrl, cookieName }) {
     const [server, app] = [new URL(baseUrl).hostname, new URL(appUrl).hostname]
     if (server === app) return ok(`Web app and server are on ${server}: browsers send the session cookie.`)
-    if (cookieName.startsWith('__Host-') || !haveCommonDomain(server, app)) {
-      return warn(
-        `Browsers do not send the cookie ${cookieName} of ${app} to ${server}. Calls with the cookie fail; tokens work.`,
-        'If pages should call /mcp, put both below one domain, such as app.example.com and mcp.example.com, and name the cookie without __Host-.',
-      )
-    }
     return note(
-      `Browsers send cookies of ${app} to ${server} only if they are set for a common domain.`,
-      "If pages should call /mcp, set cookieOptions: { domain: '...' } in the web app. Every host below that domain then gets the cookie; browsers refuse shared domains such as vercel.app.",
+      `Browsers send the cookie ${cookieName} of ${app} to ${server} only if both are below one domain and it is set for that. Otherwise calls with the cookie fail; tokens work.`,
+      "If pages should call /mcp, set cookieOptions: { domain: '...' } in the web app, with a name without __Host-. Every host below that domain then gets the cookie; browsers refuse shared domains such as vercel.app.",
     )
   },
-}
-
-function haveCommonDomain(a: string, b: string): boolean {
-  const isAddress = [a, b].some((host) => /^[\d.]+$|^\[/.test(host))
-  const lastTwo = (host: string): string => host.split('.').slice(-2).join('.')
-  return !isAddress && lastTwo(a) === lastTwo(b)
 }
