@@ -141,7 +141,7 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     expect(new Set(reached).size).toBe(17)
   })
 
-  it('the popup hides formats that the view does not offer, and headings without formats', async () => {
+  it('the popup offers formats and clients that need a server only if there is one', async () => {
     await show(samples['ready-no-server'])
     await page.click('.formats summary')
     const visible = await page.$$eval('.formats :is(button, h2)', (elements) =>
@@ -150,6 +150,17 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
     expect(visible).toEqual(['With the token', 'Authorization header', 'Environment variable'])
     expect(await isSeen('.test [name=settings]')).toBe(true)
     expect(await isSeen('[name=test]')).toBe(false)
+    await show(samples['ready'])
+    expect(await page.$$eval('.formats button', (all) => all.every((one) => one.checkVisibility()))).toBe(
+      true,
+    )
+  })
+
+  it('the popup names every linked client of the table', async () => {
+    const shown = await page.$$eval('[name=open-client]', (buttons) =>
+      buttons.map((button) => [(button as HTMLButtonElement).value, button.textContent]),
+    )
+    expect(shown).toEqual(Object.entries(linkedClients).map(([id, { name }]) => [id, name]))
   })
 
   it('the popup shows the whole announced server, and uses it only after a click', async () => {
@@ -301,6 +312,8 @@ describe.skipIf(chromium === undefined)('the popup page', () => {
   })
 
   it('the popup offers a reload when the token expires soon', async () => {
+    await show(samples['ready'], 'en', now + 42 * 60 + 12)
+    expect(await isSeen('.warning [name=reload]')).toBe(false)
     await show(samples['ready-ends-soon'])
     expect(await seen()).toContain('Under five minutes left.')
     await page.click('.warning [name=reload]')

@@ -1,4 +1,3 @@
-import type { CopyFormat } from '../core/popup/formats.ts'
 import type { ReadyView } from '../core/popup/popup-view.ts'
 import { renderConnectionTest } from './connection-test.ts'
 import type { Translate } from './message.ts'
@@ -21,17 +20,12 @@ export function renderReady(
   const reveal = revealed === undefined ? 'reveal' : 'hide'
   ;(find(root, 'reveal') as HTMLButtonElement).name = reveal
   for (const button of root.querySelectorAll<HTMLButtonElement>('[name=copy]')) {
-    button.hidden = !view.formats.includes(button.value as CopyFormat)
     button.classList.toggle('copied', button.value === view.copied)
   }
   fillList(root, 'claims', claims, ({ name, value, at }) => ({
     name,
     value: at === undefined ? value : moments.date(at),
   }))
-  fillList(root, 'clients', view.clients, ({ id, name }, row) => {
-    ;(row as HTMLButtonElement).value = id
-    return { name }
-  })
   return {
     lead: account && translate('signed_in_as'),
     title: account ?? translate('signed_in'),
@@ -39,7 +33,7 @@ export function renderReady(
     host,
     project,
     others: view.hasOthers,
-    'ends-soon': view.endsSoon,
+    'ends-soon': moments.isSoon(expiresAt),
     timer: moments.left(expiresAt),
     masked,
     revealed,
@@ -49,6 +43,7 @@ export function renderReady(
     'quick-test-time': translate(`quick_test_time${end}`, minutes),
     'server-row': Boolean(server),
     server,
+    'with-server': Boolean(server),
     'no-server': !server && !view.announced,
     ...announcement(view),
     ...renderConnectionTest(root, view.test, server, translate),

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { formatText, offeredFormats } from './formats.ts'
+import { formatText } from './formats.ts'
 
 const run = promisify(execFile)
 const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln'
@@ -73,13 +73,6 @@ describe('golden texts', () => {
   ] as const)('the format %s has its exact JSON', (format, value) => {
     expect(formatText(format, { token, baseUrl })).toBe(JSON.stringify(value, undefined, 2))
   })
-})
-
-test('formats with a server are offered only if there is one, and the token comes first', () => {
-  expect(offeredFormats(undefined)).toEqual(['token', 'header', 'environment'])
-  const all = offeredFormats(baseUrl)
-  expect(all[0]).toBe('token')
-  expect(new Set(all).size).toBe(13)
 })
 
 describe('the texts in a shell', () => {

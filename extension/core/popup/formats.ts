@@ -11,30 +11,15 @@ import { type LinkedClient, linkedClients } from '@drawbridge/shared/clients/ins
 import { bridgeWords } from '@drawbridge/shared/published.ts'
 import { type NamedServer, serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 
-/**
- * Returns the offered formats: all when the MCP server is known, otherwise those that do not need it. The first is
- * the main one.
- */
-export function offeredFormats(baseUrl: string | undefined): readonly CopyFormat[] {
-  return baseUrl === undefined ? withoutServer : [...withoutServer, ...withServer]
-}
-
-const withoutServer = ['token', 'header', 'environment'] as const
-const withServer = [
-  'curl',
-  'bridge',
-  'config-claude-code',
-  'config-claude-desktop',
-  'config-cursor',
-  'config-vscode',
-  'config-codex',
-  'test-claude-code',
-  'test-cursor',
-  'test-vscode',
-] as const
-
-/** Formats for copying from a ready session. */
-export type CopyFormat = (typeof withoutServer | typeof withServer)[number]
+/** Formats for copying from a ready session. All but the first three need an MCP server. */
+export type CopyFormat =
+  | 'token'
+  | 'header'
+  | 'environment'
+  | 'curl'
+  | 'bridge'
+  | `config-${'claude-code' | 'claude-desktop' | 'cursor' | 'vscode' | 'codex'}`
+  | `test-${'claude-code' | 'cursor' | 'vscode'}`
 
 /**
  * Returns the text to copy. Formats called `config-...`, and `test-vscode`, where VS Code prompts for it, never

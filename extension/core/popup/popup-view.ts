@@ -44,14 +44,9 @@ export interface ReadyView {
    * `use-server`.
    */
   announced: { server: string; isOtherHost: boolean } | undefined
-  formats: readonly CopyFormat[]
-  /** Clients with a link that adds the server; none without a server. */
-  clients: readonly { id: LinkedClient; name: string }[]
   copied: CopyFormat | undefined
   copyFailed: boolean
   test: ConnectionTest
-  /** Less than five minutes remain. */
-  endsSoon: boolean
 }
 
 /** The user's actions in the popup. */

@@ -1,9 +1,9 @@
-import { endsSoon, soonSeconds } from '../session/expiry.ts'
-import { clientLink } from './formats.ts'
+import { testEndpoint } from '../endpoint/endpoint-test.ts'
+import { clientLink, type CopyFormat, formatText } from './formats.ts'
 import { screenOf } from './popup-screen.ts'
 import type { PopupAction, PopupView } from './popup-view.ts'
 import type { Browser, Intent } from '../ports.ts'
-import { ReadyScreen } from './ready-screen.ts'
+import { type ReadyState, readyView } from './ready-screen.ts'
 import { putProfile } from '../profile.ts'
 import { settingsHash } from '../settings-hash.ts'
 import { hostOf, isWebPage, originPatterns } from '../site.ts'
@@ -14,6 +14,8 @@ const waitMs = 1000
 const maxWaits = 10
 /** Timers of a browser are limited to 24 days. */
 const maxMs = 86_400_000
+const copiedMs = 2000
+const revealedMs = 10_000
 
 /**
  * The popup without its user interface: `show` receives every view, the first when `start` has read the tab. Tokens
@@ -31,7 +33,7 @@ export class Popup {
   #choice: string | undefined
   /** Remaining checks of the tab after a reload. */
   #waits = 0
-  #ready: ReadyScreen | undefined
+  #ready: ReadyState | undefined
   #stopListening = (): void => {}
 
   constructor(browser: Browser, show: (view: PopupView) => void) {
@@ -69,13 +71,13 @@ export class Popup {
   readonly #actions: { [Kind in PopupAction['kind']]: (action: PopupAction & { kind: Kind }) => unknown } = {
     allow: () => this.#ask('read', this.#look.further ? `https://${this.#look.further}` : this.#look.tab.url),
     'allow-test': () => this.#ask('test', this.#look.profile?.baseUrl),
-    copy: ({ format }) => this.#ready?.copy(format, this.#look.profile?.baseUrl),
+    copy: ({ format }) => this.#copy(format),
     reload: () => this.#reload(),
     'read-again': () => this.#read(),
     choose: ({ sessionId }) => this.#choose(sessionId),
     'show-all': () => this.#choose(''),
-    reveal: () => this.#ready?.reveal(true),
-    hide: () => this.#ready?.reveal(false),
+    reveal: () => this.#reveal(true),
+    hide: () => this.#reveal(false),
     'use-server': () => this.#confirmServer(),
     'open-client': ({ client }) => {
       const baseUrl = this.#look.profile?.baseUrl
@@ -105,20 +107,37 @@ export class Popup {
       return
     }
     this.#waits = 0
-    const { view, token } = found
-    if (this.#ready?.token !== token) {
-      this.#ready = new ReadyScreen(this.#browser, token, () => this.#update())
-    }
-    this.#show(this.#ready.view(this.#look, view))
-    this.#awaitEnd(view.expiresAt)
+    if (this.#ready?.token !== found.token) this.#ready = { token: found.token, test: { kind: 'none' } }
+    this.#show(readyView(this.#ready, this.#look, found))
+    const { expiresAt } = found.view
+    if (expiresAt === undefined) return
+    const left = Math.floor((expiresAt - this.#browser.now()) * 1000) + 1
+    this.#later('end', Math.min(maxMs, left), () => this.#update())
   }
 
-  /** Updates the screen when the session ends soon, and when it has ended. */
-  #awaitEnd(expiresAt: number | undefined): void {
-    if (expiresAt === undefined) return
-    const now = this.#browser.now()
-    const left = expiresAt - now - (endsSoon(expiresAt, now) ? 0 : soonSeconds)
-    this.#later('end', Math.min(maxMs, Math.floor(left * 1000) + 1), () => this.#update())
+  /** Copies immediately, while the click still counts as a user gesture. */
+  async #copy(format: CopyFormat): Promise<void> {
+    const ready = this.#ready
+    if (!ready) return
+    const baseUrl = this.#look.profile?.baseUrl
+    try {
+      await this.#browser.copy(formatText(format, { token: ready.token, baseUrl }))
+      Object.assign(ready, { copied: format, copyFailed: false })
+      this.#later('copied', copiedMs, () => {
+        ready.copied = undefined
+        this.#update()
+      })
+    } catch {
+      Object.assign(ready, { copied: undefined, copyFailed: true })
+    }
+    this.#update()
+  }
+
+  #reveal(isRevealed: boolean): void {
+    if (!this.#ready) return
+    this.#ready.isRevealed = isRevealed
+    if (isRevealed) this.#later('hide', revealedMs, () => this.#reveal(false))
+    this.#update()
   }
 
   async #read(): Promise<void> {
@@ -154,7 +173,13 @@ export class Popup {
   }
 
   async #test(): Promise<void> {
-    await this.#ready?.test(this.#look.profile?.baseUrl)
+    const ready = this.#ready
+    const baseUrl = this.#look.profile?.baseUrl
+    if (!ready || !baseUrl) return
+    ready.test = { kind: 'running' }
+    this.#update()
+    ready.test = await testEndpoint(this.#browser, baseUrl, ready.token)
+    this.#update()
   }
 
   async #ask(kind: Intent['kind'], url: string | undefined): Promise<void> {

@@ -1,13 +1,9 @@
-import { offeredFormats } from '../../../../extension/core/popup/formats.ts'
 import type { PopupView, ReadyView } from '../../../../extension/core/popup/popup-view.ts'
-import { type LinkedClient, linkedClients } from '@drawbridge/shared/clients/install-link.ts'
 import type { SessionView } from '../../../../extension/core/session/session-reader.ts'
 
 const host = 'notes.example.com'
 const appUrl = 'https://notes.example.com'
 const server = 'https://mcp.example.com/mcp'
-
-const clients = Object.entries(linkedClients).map(([id, { name }]) => ({ id: id as LinkedClient, name }))
 
 const tools = [
   'search_notes',
@@ -62,12 +58,9 @@ export function sampleReady(now: number, changes: Partial<ReadyView> = {}): Read
     ],
     profile: { label: 'Notes', server },
     announced: undefined,
-    formats: offeredFormats(server),
-    clients,
     copied: undefined,
     copyFailed: false,
     test: { kind: 'none' },
-    endsSoon: false,
     ...changes,
   }
 }
@@ -76,11 +69,7 @@ export function sampleReady(now: number, changes: Partial<ReadyView> = {}): Read
 export function viewSamples(now: number): Readonly<Record<string, PopupView>> {
   const session = sessionAt(now)
   const ready = (changes?: Partial<ReadyView>): ReadyView => sampleReady(now, changes)
-  const withoutServer = {
-    profile: { label: host, server: undefined },
-    formats: offeredFormats(undefined),
-    clients: [],
-  }
+  const withoutServer = { profile: { label: host, server: undefined } }
   return {
     loading: { kind: 'loading' },
     'no-web-page': { kind: 'no-web-page', appUrl: undefined },
@@ -135,7 +124,7 @@ export function viewSamples(now: number): Readonly<Record<string, PopupView>> {
     'ready-copied': ready({ copied: 'token' }),
     'ready-copied-config': ready({ copied: 'config-claude-code' }),
     'ready-copy-failed': ready({ copyFailed: true }),
-    'ready-ends-soon': ready({ endsSoon: true, session: { ...session, expiresAt: now + 249 } }),
+    'ready-ends-soon': ready({ session: { ...session, expiresAt: now + 249 } }),
     'ready-endless': ready({ session: { ...session, account: undefined, expiresAt: undefined }, claims: [] }),
     testing: ready({ test: { kind: 'running' } }),
     'test-passed': ready({ test: { kind: 'passed', server: 'Notes', tools, milliseconds: 123 } }),
