@@ -1,7 +1,6 @@
 import type { CredentialsConfig } from '../credentials/credential-store.ts'
 import { type HeaderEntry, type ValueSource, parseProxy } from './config-value.ts'
-import { settings, type GivenValues, type SettingValues } from './setting-table.ts'
-import { defaultValues } from '@drawbridge/shared/settings/read-settings.ts'
+import type { SettingValues } from './setting-table.ts'
 import type { NetworkConfig } from '../http/http-client.ts'
 import type { OAuthConfig } from '../oauth/oauth-config.ts'
 import type { McpProxyConfig } from '../proxy/proxy.ts'
@@ -16,19 +15,11 @@ const maxSignInMs = 86_400_000
 /** Time that a response waits for a sign-in, which then continues in the background. */
 const signInWaitMs = 1000
 
-const noSource: ValueSource = { environment: {}, readText: () => '' }
-const defaults = defaultValues(settings, noSource) as GivenValues
-
-function withDefaults(given: GivenValues): SettingValues {
-  return { ...defaults, ...given } as SettingValues
-}
-
 /** Throws `TypeError` for a proxy in the environment that cannot be used. */
 export function networkConfig(
-  given: GivenValues,
+  values: SettingValues,
   { environment }: Pick<ValueSource, 'environment'>,
 ): NetworkConfig {
-  const values = withDefaults(given)
   return {
     connectTimeoutMs: Math.min(connectTimeoutMs, values.timeout || Infinity),
     headersTimeoutMs: values.timeout,
@@ -71,16 +62,15 @@ type Desktop = Pick<ValueSource, 'environment'> & { platform: NodeJS.Platform; h
 /** `port` is the argument after the URL, as in mcp-remote. */
 export function oauthConfig(
   serverUrl: string,
-  given: GivenValues,
+  values: SettingValues,
   port: number | undefined,
   desktop: Desktop,
 ): OAuthConfig {
-  const values = withDefaults(given)
   return {
     serverUrl,
     profile: values.profile,
     grant: grantOf(values),
-    prefersDevice: !isForBrowser(given, port) && !opensBrowser(given, desktop),
+    prefersDevice: !isForBrowser(values, port) && !opensBrowser(values, desktop),
     resource: values.resource,
     sendResource: !values.disableResourceParameter,
     acceptIssuer: values.acceptIssuer,
@@ -117,8 +107,8 @@ function clientName(hostName = ''): string {
 }
 
 /** Returns whether a setting asks for the browser link, opened automatically or not. */
-function isForBrowser(given: GivenValues, port: number | undefined): boolean {
-  const { open, deviceCode, callback, host, authorizeParameters } = given
+function isForBrowser(values: SettingValues, port: number | undefined): boolean {
+  const { open, deviceCode, callback, host, authorizeParameters } = values
   const set = [open, deviceCode, callback, host, authorizeParameters, port]
   return set.some((value) => value !== undefined)
 }
@@ -129,7 +119,7 @@ function defaultCallbackHost(port: number | undefined, platform: NodeJS.Platform
 }
 
 /** Returns the configuration of the credential store below `home`. */
-export function credentialsConfig(values: GivenValues, home: string): CredentialsConfig {
+export function credentialsConfig(values: SettingValues, home: string): CredentialsConfig {
   return { home, backend: values.store, key: values.key, keychainTimeoutMs }
 }
 
@@ -140,10 +130,9 @@ const pingMs = 30_000
 
 export function proxyConfig(
   serverUrl: string,
-  given: GivenValues,
+  values: SettingValues,
   headers: readonly HeaderEntry[],
 ): McpProxyConfig {
-  const values = withDefaults(given)
   return {
     version,
     serverUrl,
@@ -159,7 +148,7 @@ export function proxyConfig(
 }
 
 /** Returns whether a browser can probably be opened from this process. */
-export function opensBrowser(values: GivenValues, { environment, platform }: Desktop): boolean {
+export function opensBrowser(values: SettingValues, { environment, platform }: Desktop): boolean {
   if (values.open !== undefined) return values.open
   const has = (name: string): boolean => (environment[name] ?? '') !== ''
   if (platform === 'linux' && has('BROWSER')) return true

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import {
+  defaultValues,
   gatherSettings,
   type ParsedSettings,
   parseSettings,
@@ -12,7 +13,7 @@ import { conflicts, serverUrlProblem } from './config-rule.ts'
 import { type HeaderEntry, parseAbsolutePath, parsePort, type ValueSource } from './config-value.ts'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import type { CommandLine } from './setting-argument.ts'
-import { settings, type GivenValues, type SettingValues } from './setting-table.ts'
+import { settings, type SettingValues } from './setting-table.ts'
 
 /** The process that a configuration is read in. */
 export interface Surroundings extends ValueSource {
@@ -42,7 +43,7 @@ export function readSettings(line: CommandLine, surroundings: Surroundings) {
   const expandedVariables = new Set<string>()
   const source = { ...surroundings, onVariable: (name: string) => void expandedVariables.add(name) }
   const parsed: ParsedSettings<keyof SettingValues> = parseSettings(given, source)
-  const values = parsed.values as GivenValues
+  const values = { ...defaultValues(settings, source), ...parsed.values } as SettingValues
   return {
     serverUrl,
     port,
@@ -63,7 +64,7 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
   const { serverUrl, values, home, port } = read
   const problems = [...read.problems]
   const network = attempt(() => networkConfig(values, surroundings), '', problems)
-  const urlProblem = serverUrlProblem(serverUrl, values.allowHttp === true)
+  const urlProblem = serverUrlProblem(serverUrl, values.allowHttp)
   if (urlProblem !== undefined) problems.push(urlProblem)
   if (problems.length > 0 || network === undefined || serverUrl === undefined)
     throw configError(problems, home)
@@ -83,7 +84,7 @@ export function createBridgeConfig(read: ReadSettings, surroundings: Surrounding
     openBrowser: opensBrowser(values, surroundings),
     /** Names of the variables that replaced `${NAME}`: their values are probably secrets. */
     expandedVariables: read.expandedVariables,
-    debug: values.debug === true,
+    debug: values.debug,
   })
 }
 

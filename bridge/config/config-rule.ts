@@ -1,6 +1,6 @@
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import { isSecureUrl, webUrl } from '@drawbridge/shared/settings/value.ts'
-import type { GivenValues, SettingValues } from './setting-table.ts'
+import type { SettingValues } from './setting-table.ts'
 import { isUrl } from '@drawbridge/shared/url.ts'
 
 const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[] = [
@@ -13,7 +13,7 @@ const exclusive: readonly (readonly [readonly (keyof SettingValues)[], string])[
 ]
 
 /** Returns a sentence for each invalid combination of settings. */
-export function conflicts(values: GivenValues, port: number | undefined): string[] {
+export function conflicts(values: SettingValues, port: number | undefined): string[] {
   const isSet = (field: keyof SettingValues): boolean =>
     values[field] !== undefined && values[field] !== false
   const found = exclusive.filter(([fields]) => fields.every(isSet)).map(([, text]) => text)

@@ -144,9 +144,6 @@ export type SettingValues = {
   [Field in keyof Table as Table[Field] extends { default: string } ? never : Field]?: ValueOf<Table[Field]>
 }
 
-/** Only the settings that were given. */
-export type GivenValues = Partial<SettingValues>
-
 type SettingGroup = 'Server' | 'Signing in' | 'Network' | 'Storage' | 'Output'
 
 export interface Setting extends SettingOf<keyof SettingValues, ValueSource> {

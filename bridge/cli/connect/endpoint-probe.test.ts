@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { networkConfig } from '../../config/config-part.ts'
-import { createHttpClient } from '../../http/undici-client.ts'
+import { createTestHttp } from '../../../tests/support/bridge/oauth/oauth-ports.ts'
 import { startServer } from '../../../tests/support/bridge/proxy/proxy-rig.ts'
 import type { Received } from '../../../tests/support/remote/received.ts'
 import { askFirst } from './endpoint-probe.ts'
 
 describe('the probe of an endpoint', () => {
-  const http = createHttpClient(networkConfig({}, { environment: {} }))
+  const http = createTestHttp()
   afterEach(() => http.close())
 
   const serve = async (answer: (request: Received) => unknown): Promise<string> =>

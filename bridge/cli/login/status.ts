@@ -109,7 +109,7 @@ function comparable(serverUrl: string): string {
 
 function idOf(serverUrl: string, { values }: ReadSettings): string {
   if (!isUrl(serverUrl)) return serverUrl
-  const { resource, staticClient, profile = 'default' } = values
+  const { resource, staticClient, profile } = values
   return loginId({ serverUrl, resource, client: staticClient?.clientId, profile })
 }
 
