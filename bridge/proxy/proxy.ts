@@ -6,30 +6,23 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { isSubscription } from '@drawbridge/shared/mcp/adapter/subscription-filter.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
-import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { pipeline, type Send, type Step } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import type { HttpClient } from '../http/http-client.ts'
 import { subscriptionNotice } from '../sign-in/authorization-prompt.ts'
 import { type PendingSignIn, SignIns } from '../sign-in/sign-in-attempt.ts'
-import { SignInStep } from '../sign-in/sign-in-step.ts'
 import { InFlight, Stdio } from '../stdio/stdio.ts'
 import { type MemoryStore, RememberedServer } from '../transport/server-memory.ts'
-import type { TransportOrder } from '../transport/session-transport.ts'
-import type { TransportConfig, TransportPorts } from '../transport/transport.ts'
+import type { TransportPorts } from '../transport/transport.ts'
 import { ClientInput, InitializeOrder, paramsOf, PendingCalls } from './client-calls.ts'
 import { Liveness, type LivenessConfig } from './liveness.ts'
 import type { ClientContext } from './pending-call.ts'
 import { RevisionStep } from './revision-step.ts'
-import { ServerConnections } from './server-connections.ts'
-import type { RevisionPorts } from './server-revision.ts'
+import { type ServerConfig, ServerConnections } from './server-connections.ts'
 import { ToolFilter } from './tool-filter.ts'
 
 /** Times in milliseconds. */
-export interface McpProxyConfig extends TransportConfig, Omit<LivenessConfig, 'origin'> {
-  /** The bridge's own, shown in place of an unknown server's. */
-  version: string
-  transport: TransportOrder
+export interface McpProxyConfig extends ServerConfig, Omit<LivenessConfig, 'origin'> {
   /** The revision of the server; `auto` detects it. */
   protocol: 'auto' | 'legacy' | 'modern'
   /** Globs with `*`. A tool that `deny` matches, or that `allow` is not empty and does not match, is hidden and refused. */
@@ -61,9 +54,6 @@ const endMs = 850
 const lastAnswersMs = 700
 const graceMs = 500
 
-/** Clients give a call 60 s or more, and some of that passes before the link is known. */
-const callWaitMs = 40_000
-
 /** Carries one local client to one server. */
 export class McpProxy {
   readonly #ports: McpProxyPorts
@@ -91,13 +81,16 @@ export class McpProxy {
     const succeeded = (): void => this.#toolsChanged()
     this.#signIns = new SignIns({ ...ports, waitMs: config.signInWaitMs, succeeded, randomId })
     const filter = new ToolFilter(config.tools)
-    this.#server = connectServer(config, ports, {
+    const parts = {
+      ...ports,
       client: this.#client,
-      filter,
       pending: this.#pending,
       remembered: this.#remembered,
       signIns: this.#signIns,
-    })
+      randomId,
+    }
+    const servers = new ServerConnections(config, { ...parts, filter })
+    this.#server = new RevisionStep(config.protocol, { ...parts, servers })
     this.#liveness = new Liveness(
       { ...config, origin: new URL(config.serverUrl).origin },
       {
@@ -173,33 +166,6 @@ export class McpProxy {
     // A client that has stopped reading, or is too slow, does not delay the end: it loses the rest.
     await settledWithin(closing, leftMs)
   }
-}
-
-interface ProxyParts extends Pick<RevisionPorts, 'client' | 'pending' | 'remembered' | 'signIns'> {
-  filter: ToolFilter
-}
-
-/** Makes the connections to the server, each behind a sign-in, and the step that chooses between them. */
-function connectServer(
-  config: McpProxyConfig,
-  ports: McpProxyPorts,
-  { filter, ...parts }: ProxyParts,
-): RevisionStep {
-  const { describeFailure, say: warn } = ports
-  const { pending, remembered, signIns } = parts
-  const signIn = (era: McpEra): SignInStep =>
-    new SignInStep(era, {
-      signIns,
-      version: config.version,
-      callWaitMs,
-      memory: () => remembered.known(),
-      describeFailure,
-      offered: (toolName) => filter.exempt(toolName),
-    })
-  const { unsolicited } = pending
-  const transport = { ...ports, randomId, warn, unsolicited }
-  const servers = new ServerConnections(config, { transport, remembered, signIn })
-  return new RevisionStep(config.protocol, { ...ports, ...parts, servers, randomId })
 }
 
 const clocks = {

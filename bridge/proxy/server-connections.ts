@@ -1,14 +1,18 @@
 import type { JsonObject } from '@drawbridge/shared/json-object.ts'
+import type { DescribeFailure } from '@drawbridge/shared/mcp/adapter/ports.ts'
 import { toWireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import type { McpEra } from '@drawbridge/shared/mcp/mcp-protocol.ts'
 import { pipeline, unheard, type Send } from '@drawbridge/shared/mcp/pipeline.ts'
 import { NetworkError } from '../http/http-client.ts'
 import type { SessionOpening } from '../sign-in/session-opening.ts'
-import type { SignInStep } from '../sign-in/sign-in-step.ts'
+import type { SignIns } from '../sign-in/sign-in-attempt.ts'
+import { SignInStep } from '../sign-in/sign-in-step.ts'
 import type { RememberedServer } from '../transport/server-memory.ts'
 import { FallbackTransport, type TransportOrder } from '../transport/session-transport.ts'
-import { StatelessTransport, type StatelessTransportPorts } from '../transport/stateless-transport.ts'
-import type { Transport, TransportConfig } from '../transport/transport.ts'
+import { StatelessTransport } from '../transport/stateless-transport.ts'
+import type { Transport, TransportConfig, TransportPorts } from '../transport/transport.ts'
+import type { PendingCalls } from './client-calls.ts'
+import type { ToolFilter } from './tool-filter.ts'
 
 /** A connection to the server, in one revision. */
 export interface ServerConnection {
@@ -19,29 +23,39 @@ export interface ServerConnection {
   close(graceMs: number): Promise<void>
 }
 
-export interface ServerConnectionsPorts {
-  transport: Omit<StatelessTransportPorts, 'knownTools' | 'answered'>
-  remembered: RememberedServer
-  signIn(era: McpEra): SignInStep
+export interface ServerConfig extends TransportConfig {
+  transport: TransportOrder
+  /** The bridge's own version, shown in place of an unknown server's. */
+  version: string
 }
+
+export interface ServerConnectionsPorts extends Pick<TransportPorts, 'http' | 'runtime' | 'login' | 'note'> {
+  pending: PendingCalls
+  remembered: RememberedServer
+  signIns: SignIns
+  filter: ToolFilter
+  describeFailure: DescribeFailure
+  say(line: string): void
+  randomId(): string
+}
+
+/** Clients give a call 60 s or more, and some of that passes before the link is known. */
+const callWaitMs = 40_000
 
 /** The connections to the server: one for each revision, opened when it is first needed. */
 export class ServerConnections {
-  readonly #config: TransportConfig & { transport: TransportOrder }
+  readonly #config: ServerConfig
   readonly #ports: ServerConnectionsPorts
   readonly #open: Partial<Record<McpEra, ServerConnection>> = {}
   #streaming: FallbackTransport | undefined
 
-  constructor(config: TransportConfig & { transport: TransportOrder }, ports: ServerConnectionsPorts) {
+  constructor(config: ServerConfig, ports: ServerConnectionsPorts) {
     this.#config = config
     this.#ports = ports
   }
 
   of(era: McpEra): ServerConnection {
-    return (this.#open[era] ??= this.#connect(
-      era,
-      era === 'modern' ? this.#stateless() : (this.#streaming ??= this.#sessions()),
-    ))
+    return (this.#open[era] ??= this.#connect(era))
   }
 
   /** Requests any answer at all. Calls `asked` when the request goes out: waiting for a token says nothing about the server. */
@@ -51,7 +65,7 @@ export class ServerConnections {
     signal: AbortSignal,
     asked: () => void,
   ): Promise<void> {
-    const { randomId, login } = this.#ports.transport
+    const { randomId, login } = this.#ports
     await login.tokens.authorization(signal).catch(() => {})
     asked()
     const question =
@@ -72,23 +86,18 @@ export class ServerConnections {
     await Promise.all(Object.values(this.#open).map((connection) => connection.close(graceMs)))
   }
 
-  #sessions(): FallbackTransport {
-    const { remembered, transport } = this.#ports
-    const memory = remembered.known()
-    const known = memory?.era === 'legacy' ? memory.transport : undefined
-    return new FallbackTransport(this.#config, { ...transport, answered: remembered.answered }, known)
-  }
-
-  #stateless(): StatelessTransport {
-    const { remembered, transport } = this.#ports
-    const knownTools = (): readonly JsonObject[] => remembered.known()?.tools ?? []
-    const ports = { ...transport, answered: remembered.answered, knownTools }
-    return new StatelessTransport(this.#config, ports)
-  }
-
   /** A message to the server passes the sign-in, and then its transport. */
-  #connect(era: McpEra, transport: Transport): ServerConnection {
-    const signIn = this.#ports.signIn(era)
+  #connect(era: McpEra): ServerConnection {
+    const { describeFailure, filter, remembered, signIns } = this.#ports
+    const signIn = new SignInStep(era, {
+      signIns,
+      version: this.#config.version,
+      callWaitMs,
+      memory: () => remembered.known(),
+      describeFailure,
+      offered: (toolName) => filter.exempt(toolName),
+    })
+    const transport = this.#openTransport(era)
     const sendBare: Send = transport.send.bind(transport)
     return {
       send: pipeline([signIn], sendBare),
@@ -99,5 +108,18 @@ export class ServerConnections {
         await transport.close(graceMs)
       },
     }
+  }
+
+  #openTransport(era: McpEra): Transport {
+    const { pending, remembered, say: warn } = this.#ports
+    const { answered } = remembered
+    const ports = { ...this.#ports, answered, unsolicited: pending.unsolicited }
+    if (era === 'modern') {
+      const knownTools = (): readonly JsonObject[] => remembered.known()?.tools ?? []
+      return new StatelessTransport(this.#config, { ...ports, knownTools, warn })
+    }
+    const memory = remembered.known()
+    const known = memory?.era === 'legacy' ? memory.transport : undefined
+    return (this.#streaming = new FallbackTransport(this.#config, ports, known))
   }
 }

@@ -8,9 +8,6 @@ import { cachedOpening, knownOpening } from './cached-answer.ts'
 import { isSignInNeeded, type SignInAttempt } from './sign-in-attempt.ts'
 import type { SignInPorts } from './sign-in-answers.ts'
 
-/** Far more than a client sends before initialize completes. */
-const maxKept = 1000
-
 /** A known server that stays silent for this long is answered for. */
 const silentWaitMs = 2000
 
@@ -28,8 +25,8 @@ type SessionState =
 interface MissingSession {
   kind: 'missing'
   first: WireMessage
-  /** The notifications that the client has sent since. */
-  kept: WireMessage[]
+  /** The client has sent `notifications/initialized` since. */
+  isInitialized: boolean
   attempt: OpeningAttempt | undefined
 }
 
@@ -74,7 +71,7 @@ export class SessionOpening {
     })
     const standIn = async (): Promise<void> => {
       isAnswered = true
-      if (this.#era === 'legacy') this.state = { kind: 'missing', first, kept: [], attempt }
+      if (this.#era === 'legacy') this.state = { kind: 'missing', first, isInitialized: false, attempt }
       await context.deliver(cachedOpening(first, memory(), version))
     }
     const isSilent = (): boolean => !isAnswered && !attempt.isOver && signal?.aborted !== true
@@ -93,24 +90,13 @@ export class SessionOpening {
 
   /** Makes the next request open a session for a client that believes in one. */
   assume(initialize: WireMessage, isInitialized: boolean): void {
-    const kept = isInitialized
-      ? [toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' } as const)]
-      : []
-    this.state = { kind: 'missing', first: initialize, kept, attempt: undefined }
+    this.state = { kind: 'missing', first: initialize, isInitialized, attempt: undefined }
   }
 
   /** Waits for the session. Tries again to open one if the last attempt failed. */
   async ready(next: Send): Promise<void> {
     if (this.state.kind === 'missing') await this.#make(this.state, next)
     if (this.state.kind === 'confirming') await this.state.accepted
-  }
-
-  /** Keeps a notification for the session that is missing. Drops a cancellation: its request was never sent. */
-  later({ envelope, text }: WireMessage): void {
-    const isCancel = envelope.kind === 'notification' && envelope.method === 'notifications/cancelled'
-    const state = this.state
-    if (state.kind === 'missing' && !isCancel && state.kept.length < maxKept)
-      state.kept.push({ envelope, text })
   }
 
   /** Holds everything else until `sending` has ended either way, for ten seconds at most. */
@@ -126,7 +112,6 @@ export class SessionOpening {
 
   close(): void {
     this.#closed.abort()
-    if (this.state.kind === 'missing') this.state.kept = []
   }
 
   async #make(missing: MissingSession, next: Send): Promise<void> {
@@ -177,8 +162,10 @@ export class SessionOpening {
     for (let round = 0; ; round++) {
       try {
         await next(first, watched)
-        if (refusal === undefined) await this.#opened(next)
-        return refusal
+        if (refusal !== undefined || this.state.kind !== 'missing') return refusal
+        if (this.state.isInitialized) await next(initialized, unheard)
+        this.state = { kind: 'agreed' }
+        return undefined
       } catch (error) {
         if (!isSignInNeeded(error) || !mayRepeat('sign_in_needed', first.envelope, round)) throw error
         const attempt = this.#ports.signIns.begin(false)
@@ -186,13 +173,6 @@ export class SessionOpening {
       }
     }
   }
-
-  /** Sends the notifications of a client that has believed in the session for a while. */
-  async #opened(next: Send): Promise<void> {
-    const state = this.state
-    if (state.kind !== 'missing') return
-    for (let kept = state.kept.shift(); kept !== undefined; kept = state.kept.shift())
-      await next(kept, unheard)
-    this.state = { kind: 'agreed' }
-  }
 }
+
+const initialized = toWireMessage({ jsonrpc: '2.0', method: 'notifications/initialized' })

@@ -54,10 +54,8 @@ const promptWaitMs = 10_000
 export class SignInAnswers {
   readonly #era: McpEra
   readonly #ports: SignInPorts
-  /** Elicitations that the client has not answered, by id. */
-  readonly #elicitations = new Map<string, SignInAttempt>()
-  /** The same of 2026-07-28, by `requestState`. */
-  readonly #inputStates = new Map<string, SignInAttempt>()
+  /** Elicitations by id, until the client has answered; of 2026-07-28 by `requestState`. */
+  readonly #elicited = new Map<string, SignInAttempt>()
   /** The client's `initialize` declares URL elicitation. */
   isUrlCapable = false
   /** The name under which the sign-in tool was listed. */
@@ -82,15 +80,15 @@ export class SignInAnswers {
 
   /** Returns whether the request answers an `input_required` of ours. */
   isResumed(message: WireMessage): boolean {
-    return this.#inputStates.size > 0 && message.text.includes(signInStatePrefix)
+    return this.#elicited.size > 0 && message.text.includes(signInStatePrefix)
   }
 
   /** Handles the response to one of our elicitations; returns false for any other response. */
   takesResponse({ envelope, text }: WireMessage): boolean {
     const id = envelope.kind === 'response' && typeof envelope.id === 'string' ? envelope.id : ''
-    const attempt = this.#elicitations.get(id)
+    const attempt = this.#elicited.get(id)
     if (attempt === undefined) return false
-    this.#elicitations.delete(id)
+    this.#elicited.delete(id)
     if (!isAccepted(parseJsonObject(text)?.['result'])) attempt.declined.give()
     return true
   }
@@ -123,12 +121,11 @@ export class SignInAnswers {
       if (this.#era === 'modern' && !isCall) return this.#tell(request, context, prompt)
       attempt.isElicited = true
       const key = signInStatePrefix + attempt.id
+      this.#elicited.set(key, attempt)
       if (this.#era === 'modern') {
-        this.#inputStates.set(key, attempt)
         await context.deliver(answerTo(request, inputRequired(key, prompt)))
         return 'answered'
       }
-      this.#elicitations.set(key, attempt)
       await context.deliver(toWireMessage(elicitationRequest(key, prompt)))
       attempt.done.then(() => context.deliver(toWireMessage(elicitationComplete(key)))).catch(() => {})
     }
@@ -143,7 +140,7 @@ export class SignInAnswers {
   async resume(message: WireMessage, context: Context): Promise<WireMessage | undefined> {
     const request = parseWireMessage(message) as JsonRpcRequest
     const { requestState, inputResponses } = request.params ?? {}
-    const attempt = this.#inputStates.get(String(requestState))
+    const attempt = this.#elicited.get(String(requestState))
     if (attempt === undefined) return message
     const { signal } = context
     let prompt: AuthorizationPrompt | undefined

@@ -39,8 +39,10 @@ export class SignInStep implements Step {
     if (envelope.kind === 'request') return this.#request(message, envelope, context, next)
     if (envelope.kind === 'response')
       return this.#answers.takesResponse(message) ? Promise.resolve() : next(message, context)
-    if (this.opening.state.kind !== 'missing') return this.#notify(message, context, next)
-    this.opening.later(message)
+    const { state } = this.opening
+    if (state.kind !== 'missing') return this.#notify(message, context, next)
+    // The session will have had no request that another notification could be about.
+    if (isInitialized(message)) state.isInitialized = true
     return Promise.resolve()
   }
 
@@ -146,10 +148,8 @@ export class SignInStep implements Step {
 
   /** Sends a notification, and again after a sign-in: some servers allow `initialize` without one, but no notifications. */
   async #notify(message: WireMessage, context: Context, next: Send): Promise<void> {
-    const { envelope } = message
-    const isConfirming = envelope.kind === 'notification' && envelope.method === 'notifications/initialized'
     const send = async (): Promise<void> => {
-      if (isConfirming) return this.opening.confirm(next(message, context))
+      if (isInitialized(message)) return this.opening.confirm(next(message, context))
       await this.opening.ready(next)
       return next(message, context)
     }
@@ -162,4 +162,8 @@ export class SignInStep implements Step {
       await send()
     }
   }
+}
+
+function isInitialized({ envelope }: WireMessage): boolean {
+  return envelope.kind === 'notification' && envelope.method === 'notifications/initialized'
 }
