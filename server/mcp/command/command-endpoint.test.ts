@@ -400,6 +400,36 @@ it('endStreams ends streams that wait for notifications, open and future ones, a
   expect(await (await later.listen()).next()).toBeUndefined()
 })
 
+it.each<[what: string, isLive: () => Promise<boolean>, seconds: number, status: number]>([
+  ['ends with its process once its grant has ended', async () => false, 599, 404],
+  ['stays open while its grant lives', async () => true, 599, 200],
+  ['stays open while the store is down', () => Promise.reject(new Error('down')), 599, 200],
+  ['stays open when its token has expired, which cannot tell', async () => false, 600, 200],
+])('a session without an open call %s', async (_what, isLive, seconds, status) => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const fixture = open()
+  const caller = callerOf('ada', { isLive, expiresAt: fixture.runtime.now() + 600 })
+  const session = await fixture.client(caller).open()
+  expect(fixture.processes()).toHaveLength(1)
+  fixture.runtime.advance(seconds)
+  await vi.advanceTimersByTimeAsync(15_000)
+  vi.useRealTimers()
+  await expect.poll(fixture.processes).toHaveLength(status === 200 ? 1 : 0)
+  expect((await session.post(request('ping'))).status).toBe(status)
+})
+
+it('a session is checked by the caller of its latest message', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const fixture = open()
+  const expiresAt = fixture.runtime.now() + 600
+  const session = await fixture.client(callerOf('ada', { isLive: async () => false, expiresAt })).open()
+  const renewed = fixture.client(callerOf('ada', { isLive: async () => true, expiresAt }))
+  expect((await renewed.post(request('ping'), session.headers)).status).toBe(200)
+  await vi.advanceTimersByTimeAsync(15_000)
+  vi.useRealTimers()
+  expect((await renewed.post(request('ping'), session.headers)).status).toBe(200)
+})
+
 it('a notification without a session starts no process', async () => {
   const fixture = open()
   expect((await fixture.client().post(notification('notifications/initialized'))).status).toBe(202)

@@ -3,7 +3,7 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import { encodeBase64url } from '@drawbridge/shared/base64url.ts'
 import { jsonRpcCode } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { mcpHeader } from '@drawbridge/shared/mcp/mcp-protocol.ts'
-import { signedIn } from '../../core/tokens/caller.ts'
+import { type Caller, signedIn } from '../../core/tokens/caller.ts'
 import type { CreatePeer, McpEndpointConfig, Peer } from '../endpoint-config.ts'
 import { keepAliveMs } from '../event-stream.ts'
 import { isEventStream, type Reply } from '@drawbridge/shared/text-response.ts'
@@ -28,8 +28,8 @@ const retryMs = 1000
 interface Session {
   id: string
   userId: string
-  /** User and grant: no other caller may use the session. */
-  owner: string
+  /** The caller of the latest message. No other user or grant may use the session. */
+  caller: Caller
   peer: Peer
   transport: WebStandardStreamableHTTPServerTransport
   isInitialized: boolean
@@ -66,7 +66,7 @@ export class Sessions {
   async handle(request: Request, incoming: Incoming): Promise<Reply> {
     const id = request.headers.get(mcpHeader.sessionId)
     if (id === null) return this.#begin(request, incoming)
-    const session = this.#find(id, ownerOf(incoming.caller))
+    const session = this.#find(id, incoming.caller)
     if (!session) return sessionNotFound(incoming.body)
     const response = await this.#during(session, incoming, () => this.#serve(request, incoming, session))
     return this.#trackStream(response, request, incoming, session)
@@ -77,6 +77,15 @@ export class Sessions {
     const since = config.runtime.now() - limits.idleSeconds
     for (const session of this.#open.values())
       if (session.calls + session.listening === 0 && session.usedAt <= since) void this.#end(session)
+  }
+
+  /** Ends the sessions whose grant has ended, with what they hold. An expired token cannot tell, and the client may renew it. */
+  async check(): Promise<void> {
+    for (const session of this.#open.values()) {
+      const { caller } = session
+      const isExpired = this.#ports.config.runtime.now() >= caller.expiresAt
+      if (!isExpired && !(await caller.isLive().catch(() => true))) void this.#end(session)
+    }
   }
 
   async close(): Promise<void> {
@@ -122,7 +131,7 @@ export class Sessions {
     const session: Session = {
       id,
       userId: signedIn(caller).user.id,
-      owner: ownerOf(caller),
+      caller,
       peer,
       transport,
       isInitialized: false,
@@ -135,10 +144,11 @@ export class Sessions {
   }
 
   /** Finds a session and records its use. Undefined if it is unknown, has ended, or belongs to another owner. */
-  #find(id: string, owner: string): Session | undefined {
+  #find(id: string, caller: Caller): Session | undefined {
     this.sweep()
     const session = this.#open.get(id)
-    if (session?.owner !== owner) return undefined
+    if (!session || ownerOf(session.caller) !== ownerOf(caller)) return undefined
+    session.caller = caller
     session.usedAt = this.#ports.config.runtime.now()
     return session
   }

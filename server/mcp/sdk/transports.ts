@@ -38,6 +38,7 @@ export function serveOnTransports({
   const stopChecks = repeatChecks(async () => {
     sessions?.sweep()
     await streams.check()
+    await sessions?.check()
   })
 
   /** Serves a message of an earlier revision without a session. */
