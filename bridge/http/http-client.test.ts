@@ -42,7 +42,7 @@ it.each([true, false])(
       response.write(Buffer.alloc(900_000))
     })
     const response = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
-    await expect(readBody(response, 1000)).rejects.toMatchObject({ name: 'BodyError', fault: 'too_large' })
+    await expect(readBody(response, 1000)).rejects.toMatchObject({ name: 'BodyError' })
     await vi.waitFor(() => expect(server.sockets[0]?.closed).toBe(true))
   },
 )
@@ -52,10 +52,13 @@ it('readBody reads a body of exactly the maximum size', async () => {
   await expect(readBody(responseOf([Buffer.alloc(6), Buffer.alloc(5)]), 10)).rejects.toThrow(BodyError)
 })
 
-it('readBody fails when the body breaks off', async () => {
+it.each([
+  ['readBody', readBody],
+  ['readJson', readJson],
+])('%s fails when the body breaks off', async (_name, read) => {
   const server = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'))
   const response = await testClient().send({ method: 'GET', url: server.origin, headers: {} })
-  expect(await networkErrorOf(readBody(response, 100))).toMatchObject({ fault: 'reset', sent: true })
+  expect(await networkErrorOf(read(response, 100))).toMatchObject({ fault: 'reset', sent: true })
 })
 
 it.each([
@@ -71,9 +74,7 @@ it.each([
   Buffer.from(''),
   Buffer.from('{"access_token":"secret"'),
   Buffer.from([0x22, 0xff, 0x22]),
-])('readJson refuses %s and quotes nothing of it', async (bytes) => {
-  const error: unknown = await readJson(responseOf([bytes]), 100).catch((error: unknown) => error)
-  expect(error).toMatchObject({ name: 'BodyError', fault: 'not_json' })
-  expect(error).not.toHaveProperty('cause')
-  expect(String(error)).not.toContain('secret')
+  Buffer.from(JSON.stringify('a'.repeat(99))),
+])('readJson finds no JSON in %s, or beyond the limit', async (bytes) => {
+  expect(await readJson(responseOf([bytes]), 100)).toBeUndefined()
 })

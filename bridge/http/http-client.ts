@@ -122,21 +122,15 @@ export function mediaTypeOf({ headers }: HttpResponse): string {
   return (typeof header === 'string' ? (header.split(';', 1)[0] ?? '') : '').trim().toLowerCase()
 }
 
-/** A body that cannot be used. */
+/** A body that is too large to be used. */
 export class BodyError extends Error {
   override readonly name = 'BodyError'
-  readonly fault: 'too_large' | 'not_json'
-
-  constructor(fault: 'too_large' | 'not_json', message: string) {
-    super(message)
-    this.fault = fault
-  }
 }
 
 /** 64 MB: as much as a line of stdio may have. */
 export const maxMessageBytes: number = 64 * 1024 * 1024
 
-/** Reads the whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} `too_large` thrown. Waits for `received` before the next chunk. */
+/** Reads the whole body. Beyond `maxBytes` the connection is ended and {@link BodyError} thrown. Waits for `received` before the next chunk. */
 export async function readBody(
   response: HttpResponse,
   maxBytes: number,
@@ -144,7 +138,7 @@ export async function readBody(
 ): Promise<Buffer> {
   const tooLarge = (): BodyError => {
     response.body.destroy()
-    return new BodyError('too_large', `the answer is larger than ${maxBytes} bytes`)
+    return new BodyError(`the answer is larger than ${maxBytes} bytes`)
   }
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
   const chunks: Buffer[] = []
@@ -158,14 +152,14 @@ export async function readBody(
   return Buffer.concat(chunks, length)
 }
 
-/** Reads the body as JSON, whatever its media type says. {@link BodyError} `not_json` quotes nothing: it may be a token. */
+/** Reads the body as JSON, whatever its media type says. Undefined for one that is not JSON, or is too large. */
 export async function readJson(response: HttpResponse, maxBytes: number): Promise<unknown> {
-  const bytes = await readBody(response, maxBytes)
   try {
+    const bytes = await readBody(response, maxBytes)
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    // The cause stays behind: the messages of JSON.parse quote the text.
-    throw new BodyError('not_json', 'the answer is not JSON')
+  } catch (error) {
+    if (error instanceof NetworkError) throw error
+    return undefined
   }
 }
 

@@ -2,7 +2,6 @@ import { isJsonObject } from '@drawbridge/shared/json-object.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { followRedirects } from '../http/follow-redirects.ts'
 import {
-  BodyError,
   type HttpClient,
   type HttpRequest,
   type HttpResponse,
@@ -55,7 +54,7 @@ export async function requestJson(
       // A reader of metadata decides about its redirects itself.
       const response = request.method === 'POST' ? await followRedirects(http, limited, first) : first
       const { status, headers } = response
-      return { status, headers, json: await readBodyAsJson(response) }
+      return { status, headers, json: await readJson(response, maxBytes) }
     } catch (error) {
       if (!limit.aborted || signal.aborted) throw error
       const { origin } = new URL(request.url)
@@ -63,15 +62,6 @@ export async function requestJson(
       throw new NetworkError('headers_timeout', origin, message, { sent: true, cause: error })
     }
   })
-}
-
-async function readBodyAsJson(response: HttpResponse): Promise<unknown> {
-  try {
-    return await readJson(response, maxBytes)
-  } catch (error) {
-    if (error instanceof BodyError) return undefined
-    throw error
-  }
 }
 
 /** Returns a member of a response if it is a text, and not empty. */

@@ -1,6 +1,6 @@
 import type { CredentialFault } from '../../credentials/credential-store.ts'
 import type { OAuthFault } from '../../oauth/login-port.ts'
-import type { BodyError, NetworkFault } from '../../http/http-client.ts'
+import type { NetworkFault } from '../../http/http-client.ts'
 import type { TransportFault } from '../../transport/transport.ts'
 
 /** Exit codes, stable for scripts. A connection ends with one of the first three. */
@@ -15,7 +15,6 @@ export type FailureCode =
   | 'unexpected'
   | `network_${NetworkFault}`
   | `server_${TransportFault}`
-  | `body_${BodyError['fault']}`
   | `oauth_${OAuthFault}`
   | `credentials_${CredentialFault}`
 
@@ -148,16 +147,6 @@ export const failureTable: Readonly<Record<FailureCode, FailureRow>> = {
   server_too_large: {
     meaning: 'The response is larger than the bridge accepts (64 MB, or 2,000,000 values).',
     nextStep: 'Request less: one page, a part, a filter.',
-  },
-
-  // A document that cannot be used.
-  body_too_large: {
-    meaning: 'A document is larger than it can reasonably be.',
-    nextStep: `Check the URL. To see what answers there: ${doctor}`,
-  },
-  body_not_json: {
-    meaning: 'A document is not JSON; often it is a page of a proxy or a login.',
-    nextStep: `Check the URL and the proxy. To see what answers there: ${doctor}`,
   },
 
   // A failed sign-in or refresh.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { CredentialError, type CredentialFault } from '../../credentials/credential-store.ts'
-import { NetworkError, type NetworkFault, BodyError } from '../../http/http-client.ts'
+import { NetworkError, type NetworkFault } from '../../http/http-client.ts'
 import { OAuthFailure, type OAuthFault } from '../../oauth/login-port.ts'
 import { TransportError, type TransportFault } from '../../transport/transport.ts'
 import {
@@ -29,7 +29,6 @@ function errorOf(code: FailureCode): Error {
   if (code.startsWith('server_')) return new TransportError(fault as TransportFault, 'what happened')
   if (code.startsWith('oauth_')) return new OAuthFailure(fault as OAuthFault, 'what happened')
   if (code.startsWith('credentials_')) return new CredentialError(fault as CredentialFault, 'what happened')
-  if (code.startsWith('body_')) return new BodyError(fault as BodyError['fault'], 'what happened')
   return code === 'configuration' ? new ConfigError(['what happened']) : new Error('what happened')
 }
 

@@ -2,7 +2,7 @@ import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import type { BridgeConfig } from '../../config/config-reader.ts'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { CredentialError } from '../../credentials/credential-store.ts'
-import { NetworkError, BodyError } from '../../http/http-client.ts'
+import { NetworkError } from '../../http/http-client.ts'
 import { InstallError } from '../../install/install-error.ts'
 import { OAuthFailure } from '../../oauth/login-port.ts'
 import { TransportError } from '../../transport/transport.ts'
@@ -87,7 +87,6 @@ function failureCode(error: unknown): FailureCode {
   if (error instanceof TransportError) return `server_${error.fault}`
   if (error instanceof OAuthFailure) return `oauth_${error.fault}`
   if (error instanceof CredentialError) return `credentials_${error.fault}`
-  if (error instanceof BodyError) return `body_${error.fault}`
   return error instanceof ConfigError ? 'configuration' : 'unexpected'
 }
 
