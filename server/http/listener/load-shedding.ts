@@ -9,9 +9,8 @@ import type { RawRequest, RequestGate } from './guarded-server.ts'
 import { errorTable } from '../error-table.ts'
 import { type RawAnswer, rawRefusal } from './raw-response.ts'
 
-const maxAddresses = 10_000
+const maxBlocks = 30_000
 const maxCredentials = 20_000
-const everyone = 'everyone'
 const reportSeconds = 10
 const retrySeconds = '1'
 
@@ -82,51 +81,45 @@ export function createLoadShedding(ports: LoadSheddingPorts): RequestGate {
 
 /** Limits the refusals that requests of one kind may cause. */
 class RefusalBudget {
-  readonly #rates: { perAddress: Rate; everyone: Rate }
-  readonly #byFactor = new Map<number, RateLimit>()
-  readonly #all: RateLimit
-  readonly #strangers: RateLimit
+  readonly #perAddress: Rate
+  readonly #everyone: Rate
+  readonly #strangers: Rate
+  readonly #limit: RateLimit
 
   /** `kept` is the part of the total that strangers do not get. */
-  constructor(rates: { perAddress: Rate; everyone: Rate }, kept: number) {
-    const { burst, perSecond } = rates.everyone
-    this.#rates = rates
-    this.#all = new RateLimit(rates.everyone, 1)
-    this.#strangers = new RateLimit(
-      { burst: Math.ceil(burst * (1 - kept)), perSecond: perSecond * (1 - kept) },
-      1,
-    )
+  constructor({ perAddress, everyone: all }: { perAddress: Rate; everyone: Rate }, kept: number) {
+    this.#perAddress = perAddress
+    this.#everyone = all
+    this.#strangers = { burst: Math.ceil(all.burst * (1 - kept)), perSecond: all.perSecond * (1 - kept) }
+    this.#limit = new RateLimit(all, maxBlocks)
   }
 
   refusal(blocks: readonly AddressBlock[], isKnown: () => boolean, now: number): RawAnswer | undefined {
-    if (blocks.some((block) => this.#limitOf(block).isSpent(block.name, now))) return tooManyOfAddress
-    if (!this.#strangers.isSpent(everyone, now)) return undefined
-    return this.#all.isSpent(everyone, now) || !isKnown() ? tooManyOfEveryone : undefined
+    const isSpent = (key: string, rate: Rate): boolean => this.#limit.isSpent(key, now, 1, rate)
+    if (blocks.some((block) => isSpent(block.name, this.#rateOf(block)))) return tooManyOfAddress
+    if (!isSpent('strangers', this.#strangers)) return undefined
+    return isSpent('everyone', this.#everyone) || !isKnown() ? tooManyOfEveryone : undefined
   }
 
   take(blocks: readonly AddressBlock[], now: number): void {
-    for (const block of blocks) this.#limitOf(block).take(block.name, now)
+    for (const block of blocks) this.#limit.take(block.name, now, 1, this.#rateOf(block))
     // Refusals of known browsers count for strangers too: telling them apart here would cost more than it is worth.
-    this.#strangers.take(everyone, now)
-    this.#all.take(everyone, now)
+    this.#limit.take('strangers', now, 1, this.#strangers)
+    this.#limit.take('everyone', now, 1, this.#everyone)
   }
 
-  /** Returns the limit of blocks that may cause `factor` times as much as an address, and at most half of the total. */
-  #limitOf({ factor }: AddressBlock): RateLimit {
-    const { perAddress, everyone: total } = this.#rates
-    const most = (name: keyof Rate): number => Math.min(perAddress[name] * factor, total[name] / 2)
-    const limit =
-      this.#byFactor.get(factor) ??
-      new RateLimit({ burst: most('burst'), perSecond: most('perSecond') }, maxAddresses)
-    this.#byFactor.set(factor, limit)
-    return limit
+  /** Returns the rate of a block that may cause `factor` times as much as an address, and at most half of the total. */
+  #rateOf({ factor }: AddressBlock): Rate {
+    const share = (name: keyof Rate): number =>
+      Math.min(this.#perAddress[name] * factor, this.#everyone[name] / 2)
+    return { burst: share('burst'), perSecond: share('perSecond') }
   }
 }
 
 /** Remembers which `Authorization` headers were recently accepted, by their hashes. */
 class CredentialMemory {
   readonly #good = new BoundedMap<true>(maxCredentials)
-  readonly #limit = new RateLimit(refusals.perAddress, maxAddresses)
+  readonly #limit = new RateLimit(refusals.perAddress, maxCredentials)
 
   mayPass(authorization: string | undefined, now: number): boolean {
     if (authorization === undefined) return false
