@@ -22,7 +22,7 @@ import { errorPage } from './error-page.ts'
 import { helpPage } from './help-page.ts'
 import { finishedPage, messagePage } from './finished-page.ts'
 import { loginPage } from './login-page.ts'
-import { secondFactorPage } from './second-factor-page.ts'
+import { secondFactorPage } from './code-page.ts'
 
 const attack = `"'></title><script>alert(1)</script><img src=x onerror=alert(1)>&`
 /** Members with a fixed set of values. */

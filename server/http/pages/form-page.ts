@@ -1,5 +1,4 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
-import type { Texts } from '../../texts/built-in.ts'
 import { fillText } from '../../texts/text.ts'
 import { alertBox, layout, type PageView } from './layout.ts'
 
@@ -40,19 +39,6 @@ export function formPage(
       ${heading} ${view.error !== undefined && alertBox(view.error, formErrorId)} ${main}
     </section>`,
   })
-}
-
-/** Renders the field for a code of `digits` digits, with spaces between them as apps and users put them. */
-export function codeField(
-  { error }: FormView,
-  texts: Texts['code'],
-  { digits, title, hint }: { digits: string; title: string; hint?: string },
-): SafeHtml {
-  const describedBy = [hint !== undefined && 'code-hint', error !== undefined && formErrorId].filter(Boolean)
-  const attributes = html`class="code" inputmode="numeric" autocomplete="one-time-code"
-  pattern="\\s*([0-9]\\s*){${digits}}" title="${title}" maxlength="20" spellcheck="false" required autofocus
-  ${describedBy.length > 0 && html`aria-describedby="${describedBy.join(' ')}"`}`
-  return textField('code', texts.label, attributes, hint)
 }
 
 /** Renders a field with its label. `attributes` are the input's; `hint` is the text below it, with the id `ID-hint`. */

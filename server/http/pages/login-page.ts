@@ -44,13 +44,12 @@ export function loginPage(view: LoginView): string {
   const texts = language.texts.login
   return formPage(view, {
     id: 'sign-in',
-    title: words.signInTitle,
+    title: words.title,
     failedTitle: texts.failedTitle,
     head: withEmail.length > 0 && view.captcha ? captchaScript(view.captcha) : undefined,
     gate: subjectSummary(view),
     heading: html`<h2 id="sign-in">${fillHtml(texts.heading, { app: html`<bdi>${appName}</bdi>` })}</h2>`,
-    main: html`${methods(view, words, withEmail)}
-      ${words.cancel !== undefined && cancelForm(view, words.cancel)}
+    main: html`${methods(view, words, withEmail)} ${view.subject.kind !== 'account' && cancelForm(view)}
       <div class="court-foot">
         <p>
           ${fillHtml(texts.noAccount, {
@@ -147,7 +146,7 @@ function socialForm(view: LoginView, words: SubjectWords, isFirst: boolean): Saf
           name="provider"
           value="${id}"
         >
-          ${words.continueWith(label)}
+          ${fillText(words.continueWith, { method: label })}
         </button>`,
     )}
   </form>`

@@ -1,4 +1,5 @@
 import { html, type SafeHtml } from '@drawbridge/shared/html.ts'
+import type { Texts } from '../../texts/built-in.ts'
 import type { Language } from '../../texts/language.ts'
 import { fillHtml, fillText } from '../../texts/text.ts'
 import type { FormView } from './form-page.ts'
@@ -21,53 +22,26 @@ export function transactionInput({ transaction }: SignInView): SafeHtml {
   return html`<input type="hidden" name="transaction" value="${transaction}" />`
 }
 
-/** Renders the form that ends a sign-in without access. */
-export function cancelForm(view: SignInView, label: string): SafeHtml {
+/** Renders the form that ends a sign-in without access. Without a client to refuse, leaving the first page has the same effect. */
+export function cancelForm(view: SignInView): SafeHtml {
+  const { cancel } = subjectWords(view)
   return html`<form method="post" action="${view.action}" class="cancel">
     ${transactionInput(view)}
-    <button class="button plain" name="action" value="deny" formnovalidate>${label}</button>
+    <button class="button plain" name="action" value="deny" formnovalidate>${cancel}</button>
   </form>`
 }
 
-/** The words that differ between the purposes of a sign-in. Every button that allows access says so. */
-export interface SubjectWords {
-  /** Titles of the password page and of the code page. */
-  signInTitle: string
-  codeTitle: string
-  signIn: string
-  continueWith: (label: string) => string
-  sso: string
-  confirm: string
-  /** Undefined without a client to refuse: leaving the page has the same effect. */
-  cancel: string | undefined
+/** Returns the words that differ between the purposes of a sign-in. Every button that allows access says so. */
+export function subjectWords({ subject, language }: SignInView): SubjectWords {
+  const { request, device, account } = language.texts.subject
+  if (subject.kind === 'account') return account
+  if (subject.kind === 'device') return { ...request, ...device }
+  const asker = subject.client.verifiedHost ?? subject.redirectHost
+  const title = fillText(request.title, { asker })
+  return { ...request, title, codeTitle: fillText(request.codeTitle, { asker }) }
 }
 
-export function subjectWords({ subject, language }: SignInView): SubjectWords {
-  const texts = language.texts.subject
-  if (subject.kind === 'account') {
-    return {
-      signInTitle: texts.accountTitle,
-      codeTitle: texts.accountCodeTitle,
-      signIn: texts.accountSignIn,
-      continueWith: (method) => fillText(texts.accountContinueWith, { method }),
-      sso: texts.accountSso,
-      confirm: texts.accountConfirm,
-      cancel: undefined,
-    }
-  }
-  const { signIn, sso, confirm, cancel } = texts
-  const continueWith = (method: string): string => fillText(texts.continueWith, { method })
-  const rest = { signIn, sso, confirm, cancel, continueWith }
-  if (subject.kind === 'device') {
-    return { signInTitle: texts.deviceTitle, codeTitle: texts.deviceCodeTitle, ...rest }
-  }
-  const asker = subject.client.verifiedHost ?? subject.redirectHost
-  return {
-    signInTitle: fillText(texts.title, { asker }),
-    codeTitle: fillText(texts.codeTitle, { asker }),
-    ...rest,
-  }
-}
+export type SubjectWords = Texts['subject']['account']
 
 /** Renders the gate side of every page of a sign-in: its purpose. */
 export function subjectSummary({ subject, appName, language }: SignInView): SafeHtml {
@@ -79,7 +53,7 @@ export function subjectSummary({ subject, appName, language }: SignInView): Safe
     case 'device':
       return deviceSummary(subject, app, language)
     case 'account':
-      return html`<h1>${texts.accountTitle}</h1>
+      return html`<h1>${texts.account.title}</h1>
         <p class="ask">${fillHtml(texts.accountAsk, { app })}</p>
         <p class="ask">${fillHtml(texts.accountSafety, { app })}</p>`
   }
@@ -141,7 +115,7 @@ export interface DeviceView {
 function deviceSummary(view: DeviceView, app: SafeHtml, language: Language): SafeHtml {
   const texts = language.texts.subject
   const address = view.isLocal ? texts.thisComputer : (view.address ?? texts.unknownAddress)
-  return html`<h1>${texts.deviceTitle}</h1>
+  return html`<h1>${texts.device.title}</h1>
     <p class="ask">${fillHtml(view.isLocal ? texts.localAsk : texts.deviceAsk, { app })}</p>
     <dl class="facts">
       ${fact(texts.deviceCode, html`<span class="host">${view.userCode}</span>`)}

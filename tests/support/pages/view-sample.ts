@@ -11,7 +11,7 @@ import type { ErrorView } from '../../../server/http/pages/error-page.ts'
 import type { FinishedView, MessageView } from '../../../server/http/pages/finished-page.ts'
 import type { HelpView } from '../../../server/http/pages/help-page.ts'
 import type { LoginView } from '../../../server/http/pages/login-page.ts'
-import type { SecondFactorView } from '../../../server/http/pages/second-factor-page.ts'
+import type { SecondFactorView } from '../../../server/http/pages/code-page.ts'
 
 /** The look without a logo and an accent. */
 export const plainLook: Look = createLook({ appName: 'Example Notes' })

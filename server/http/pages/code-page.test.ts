@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { secondFactorPage, type SecondFactorView } from './second-factor-page.ts'
+import { secondFactorPage, type SecondFactorView } from './code-page.ts'
 import { secondFactorSample } from '../../../tests/support/pages/view-sample.ts'
 
 const forms = (page: string): string[] => page.match(/<form[\s\S]*?<\/form>/g) ?? []
