@@ -70,7 +70,7 @@ async function examineUpstream(
 ): Promise<readonly Finding[]> {
   const reading = upstream === undefined ? undefined : readUpstream(upstream, process.env)
   if (reading?.kind !== 'read') return []
-  return findingsOf(upstreamChecks, await askUpstream(reading.value, runtime, process.env['PATH']))
+  return findingsOf(upstreamChecks, await askUpstream(reading.value, runtime))
 }
 
 async function examineSupabase(config: ServerConfig, runtime: Runtime): Promise<readonly Finding[]> {

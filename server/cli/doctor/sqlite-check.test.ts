@@ -49,7 +49,6 @@ describe('doctor, on a SQLite file', () => {
     expect(await states()).toMatchObject({
       store: 'ok',
       'store-schema': 'ok',
-      'store-space': 'ok',
       'sealing-keys': 'ok',
     })
     expect(findingsOf(sqliteChecks, report)[0]?.message).toContain('no server is running')

@@ -1,19 +1,18 @@
-import { type Checks, fail, findingsOf, ok, type Outcome, warn } from '@drawbridge/shared/terminal/check.ts'
-import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
-import type { ServerConfig } from '../../config/setting-table.ts'
-import { generatedKid, storeName } from '../../config/store-address.ts'
-import { isLive } from '../../core/session/grant-pages.ts'
-import type { Store } from '../../core/store.ts'
-import { openStore } from '../../startup/open-store.ts'
-import { postgresMigrations, readPostgresSchema } from '../../store/postgres/postgres-schema.ts'
-import { readSqliteVersion, sqliteMigrations } from '../../store/sqlite/sqlite-schema.ts'
 import { existsSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { type Checks, fail, findingsOf, ok, warn } from '@drawbridge/shared/terminal/check.ts'
+import type { Finding } from '@drawbridge/shared/terminal/finding.ts'
 import { nearestExisting } from '../../config/setting-file.ts'
-import { isReadByAll } from './file-check.ts'
+import type { ServerConfig } from '../../config/setting-table.ts'
+import { generatedKid, type StoreAddress, storeName } from '../../config/store-address.ts'
+import { isLive } from '../../core/session/grant-pages.ts'
+import { openStore } from '../../startup/open-store.ts'
 import { readPostgresFailure } from '../../store/postgres/error.ts'
+import { postgresMigrations, readPostgresSchema } from '../../store/postgres/postgres-schema.ts'
 import { parsePostgresUrl } from '../../store/postgres/url.ts'
+import { readSqliteVersion, sqliteMigrations } from '../../store/sqlite/sqlite-schema.ts'
+import { isReadByAll } from './file-check.ts'
 
 /** Findings about the store. `isRunning`: a server uses it; undefined if unknown. */
 export interface StoreReport {
@@ -25,142 +24,131 @@ export interface StoreReport {
 export interface StoreUse {
   /** The key ring; undefined: it cannot be read. */
   kids: readonly string[] | undefined
+  providerIssuer: string
   now: number
 }
 
 /** Checks that the store can be used, that these keys open everything in it, and that its users are this provider's. */
 export async function checkStore(
-  config: Pick<ServerConfig, 'store' | 'providerIssuer'>,
-  use: StoreUse,
+  { store, providerIssuer }: Pick<ServerConfig, 'store' | 'providerIssuer'>,
+  use: Omit<StoreUse, 'providerIssuer'>,
 ): Promise<StoreReport> {
-  const { store } = config
-  const only = (outcome: Outcome): StoreReport => ({
-    findings: [{ name: 'store', ...outcome }],
-    isRunning: undefined,
-  })
+  const readOn = async (schema: number | undefined, newest: number): Promise<Finding[]> =>
+    schema === undefined
+      ? []
+      : findingsOf(contentChecks, await readContents(store, { schema, newest }, { ...use, providerIssuer }))
   try {
     switch (store.kind) {
-      case 'memory':
-        return only(
-          warn(
-            'Everything is in memory: all connections end with the server.',
-            'Set DRAWBRIDGE_STORE=sqlite:PATH, or postgres://... for several servers.',
-          ),
-        )
+      case 'memory': {
+        const text = 'Everything is in memory: all connections end with the server.'
+        const fix = 'Set DRAWBRIDGE_STORE=sqlite:PATH, or postgres://... for several servers.'
+        return { findings: [{ name: 'store', ...warn(text, fix) }], isRunning: undefined }
+      }
       case 'sqlite': {
         const facts = readSqlite(store.path)
-        const contents = await checkContents(config, facts.schema, sqliteMigrations.length, use)
+        const contents = await readOn(facts.schema, sqliteMigrations.length)
         return { findings: [...findingsOf(sqliteChecks, facts), ...contents], isRunning: facts.isRunning }
       }
       case 'postgres': {
         const facts = await askPostgres(store.url)
-        const schema = facts.isStandby ? undefined : facts.schema
-        const contents = await checkContents(config, schema, postgresMigrations.length, use)
+        const contents = await readOn(facts.isStandby ? undefined : facts.schema, postgresMigrations.length)
         return { findings: [...findingsOf(postgresChecks, facts), ...contents], isRunning: undefined }
       }
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unknown'
-    return only(
-      fail(
-        `${storeName(store)} cannot be used: ${reason.replace(/\.$/, '')}.`,
-        'Check DRAWBRIDGE_STORE, and that this machine and this account may use it; then run doctor again.',
-      ),
+    const outcome = fail(
+      `${storeName(store)} cannot be used: ${reason.replace(/\.$/, '')}.`,
+      'Check DRAWBRIDGE_STORE, and that this machine and this account may use it; then run doctor again.',
     )
+    return { findings: [{ name: 'store', ...outcome }], isRunning: undefined }
   }
 }
 
-/** Checks the schema, and the contents only if it is the newest: opening an older store would update it. */
-async function checkContents(
-  { store: address, providerIssuer }: Pick<ServerConfig, 'store' | 'providerIssuer'>,
-  schema: number | undefined,
-  newest: number,
-  { kids, now }: StoreUse,
-): Promise<Finding[]> {
-  if (schema === undefined) return []
-  const findings: Finding[] = [{ name: 'store-schema', ...checkSchema(schema, newest) }]
-  if (schema !== newest || kids === undefined) return findings
+/** What is in the store; `kids` and `used` are undefined if it has another schema than the newest, or the key ring cannot be read. */
+export interface ContentFacts {
+  schema: number
+  newest: number
+  kids?: readonly string[]
+  /** The ids of the keys that seal its sessions. */
+  used?: readonly string[]
+  /** Another provider that has live connections, by its issuer. */
+  otherProvider?: string | undefined
+}
+
+/** Reads the contents only if the schema is the newest: opening an older store would update it. */
+async function readContents(
+  address: StoreAddress,
+  version: Pick<ContentFacts, 'schema' | 'newest'>,
+  { kids, providerIssuer, now }: StoreUse,
+): Promise<ContentFacts> {
+  if (version.schema !== version.newest || kids === undefined) return version
   const store = openStore(address, { shared: true })
   try {
-    const keys = await checkSealingKeys(kids, store)
-    const other = keys.state === 'fail' ? undefined : await checkProviderOfGrants(store, providerIssuer, now)
-    return [
-      ...findings,
-      { name: 'sealing-keys', ...keys },
-      ...(other ? [{ name: 'other-provider', ...other }] : []),
-    ]
+    // The first connections are enough: with a wrong provider setting all are foreign.
+    const records = await store.listGrants(undefined, { after: '', limit: 1000 })
+    const foreign = records.find(
+      (record) => isLive(record, now) && !record.grant.user.id.startsWith(`${providerIssuer}#`),
+    )
+    const otherProvider = foreign?.grant.user.id.replace(/#.*/, '')
+    return { ...version, kids, used: await store.listSealingKeys(), otherProvider }
   } finally {
     await store.close()
   }
 }
 
-/**
- * Compares the keys that seal the store's sessions with `kids`, the ids in the key ring. New sessions are sealed with the first.
- *
- * @internal
- */
-export async function checkSealingKeys(
-  kids: readonly string[],
-  store: Pick<Store, 'listSealingKeys'>,
-): Promise<Outcome> {
-  const used = await store.listSealingKeys()
-  const missing = used.filter((kid) => !kids.includes(kid))
-  if (missing.length > 0) {
-    const isTrial = missing.every((kid) => kid === generatedKid)
-    return fail(
-      `The store holds sessions encrypted with ${missing.map((kid) => `\`${kid}\``).join(', ')}, which the key ring lacks: their clients get 503.`,
-      isTrial
-        ? 'They are from a trial in this store. Set DRAWBRIDGE_STORE to a new one: users then sign in again.'
-        : 'Put it back at the end of the key ring; drawbridge-server keys list shows what it encrypted.',
+function missingKeys({ kids, used }: ContentFacts): string[] {
+  return (used ?? []).filter((kid) => !kids?.includes(kid))
+}
+
+export const contentChecks: Checks<ContentFacts> = {
+  'store-schema'({ schema, newest }) {
+    if (schema === newest) return ok(`Schema ${schema}, the newest.`)
+    const next = 'the next start, or drawbridge-server migrate,'
+    return ok(
+      schema === 0
+        ? `No schema yet: ${next} creates it.`
+        : `Schema ${schema}: ${next} brings it to ${newest}.`,
     )
-  }
-  const old = used.filter((kid) => kid !== kids[0])
-  if (old.length > 0) {
-    const message = `Some stored sessions are still encrypted with older keys: ${old.join(', ')}.`
-    return warn(message, 'drawbridge-server keys rotate')
-  }
-  return ok(
-    used.length === 0
-      ? 'No session is stored yet.'
-      : `Every stored session is encrypted with the key \`${kids[0]}\`.`,
-  )
+  },
+  'sealing-keys'(facts) {
+    const { kids, used } = facts
+    if (kids === undefined || used === undefined) return undefined
+    const missing = missingKeys(facts)
+    if (missing.length > 0) {
+      const isTrial = missing.every((kid) => kid === generatedKid)
+      return fail(
+        `The store holds sessions encrypted with ${missing.map((kid) => `\`${kid}\``).join(', ')}, which the key ring lacks: their clients get 503.`,
+        isTrial
+          ? 'They are from a trial in this store. Set DRAWBRIDGE_STORE to a new one: users then sign in again.'
+          : 'Put it back at the end of the key ring; drawbridge-server keys list shows what it encrypted.',
+      )
+    }
+    const old = used.filter((kid) => kid !== kids[0])
+    if (old.length > 0) {
+      const message = `Some stored sessions are still encrypted with older keys: ${old.join(', ')}.`
+      return warn(message, 'drawbridge-server keys rotate')
+    }
+    return ok(
+      used.length === 0
+        ? 'No session is stored yet.'
+        : `Every stored session is encrypted with the key \`${kids[0]}\`.`,
+    )
+  },
+  'other-provider': (facts) =>
+    facts.otherProvider === undefined || missingKeys(facts).length > 0
+      ? undefined
+      : fail(
+          `The store holds connections of another provider, ${facts.otherProvider}: their clients get 503.`,
+          'Correct DRAWBRIDGE_PROVIDER_URL; if the provider was changed on purpose, or these are from a trial, set DRAWBRIDGE_STORE to a new store: users then sign in again.',
+        ),
 }
 
-/** Looks at the first connections only: with a wrong provider setting all are foreign. */
-async function checkProviderOfGrants(
-  store: Pick<Store, 'listGrants'>,
-  issuer: string,
-  now: number,
-): Promise<Outcome | undefined> {
-  const records = await store.listGrants(undefined, { after: '', limit: 1000 })
-  const foreign = records.find(
-    (record) => isLive(record, now) && !record.grant.user.id.startsWith(`${issuer}#`),
-  )
-  if (foreign === undefined) return undefined
-  const other = foreign.grant.user.id.replace(/#.*/, '')
-  return fail(
-    `The store holds connections of another provider, ${other}: their clients get 503.`,
-    'Correct DRAWBRIDGE_PROVIDER_URL; if the provider was changed on purpose, or these are from a trial, set DRAWBRIDGE_STORE to a new store: users then sign in again.',
-  )
-}
-
-function checkSchema(found: number, newest: number): Outcome {
-  if (found === newest) return ok(`Schema ${found}, the newest.`)
-  const next = 'the next start, or drawbridge-server migrate,'
-  return ok(
-    found === 0 ? `No schema yet: ${next} creates it.` : `Schema ${found}: ${next} brings it to ${newest}.`,
-  )
-}
-
-const littleBytes = 200_000_000
-const noBytes = 10_000_000
 // As in statfs(2): NFS, SMB, CIFS, SMB2.
 const networkFileSystems = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42])
 
 export interface SqliteFacts {
   path: string
-  /** The nearest existing folder. */
-  folder: string
   /** Undefined: the file does not exist. */
   schema: number | undefined
   /** True if a server has locked it. */
@@ -176,7 +164,6 @@ export function readSqlite(path: string): SqliteFacts {
   const isThere = existsSync(path)
   return {
     path,
-    folder: nearestExisting(dirname(path)),
     schema: isThere ? readSqliteSchema(path) : undefined,
     isRunning: isThere && isClaimed(path),
   }
@@ -195,21 +182,15 @@ export const sqliteChecks: Checks<SqliteFacts> = {
           `chmod 600 ${path}*`,
         )
       : undefined,
-  'store-space'({ path, folder }) {
-    const { bavail, bsize } = statfsSync(folder)
-    const free = bavail * bsize
-    const size = free < 1e10 ? `${Math.floor(free / 1e6)} MB` : `${Math.floor(free / 1e9)} GB`
-    const text = `${size} free for ${path}`
-    if (free < noBytes) return fail(`${text}: the disk is full.`, 'Make room there.')
-    return free < littleBytes ? warn(`${text}.`, 'Make room there before it is full.') : ok(`${text}.`)
-  },
-  'store-network': ({ folder }) =>
-    networkFileSystems.has(statfsSync(folder).type)
+  'store-network'({ path }) {
+    const folder = nearestExisting(dirname(path))
+    return networkFileSystems.has(statfsSync(folder).type)
       ? warn(
           `${folder} is on a network file system, where SQLite's locks may not hold.`,
           'Use a local disk, or DRAWBRIDGE_STORE=postgres://... for several machines.',
         )
-      : undefined,
+      : undefined
+  },
 }
 
 /** Returns whether a server holds the lock beside the database. */

@@ -30,7 +30,7 @@ async function upstream(
 }
 
 const summary = async (given: HttpUpstream, runtime: Parameters<typeof askUpstream>[1] = systemRuntime) =>
-  (await checkUpstream(given, runtime, undefined)).map(({ name, state }) => `${name} ${state}`)
+  (await checkUpstream(given, runtime)).map(({ name, state }) => `${name} ${state}`)
 
 const listsTools = (request: IncomingMessage, response: ServerResponse): void => {
   const isOpening = request.headers['mcp-session-id'] === undefined
@@ -63,7 +63,7 @@ describe('doctor, on an HTTP upstream', () => {
   it('doctor requires an HTTP upstream with public tools to accept unauthenticated clients', async () => {
     const policy = { allow: ['*'], deny: [], publicTools: new Set(['hours']), scopes: [] }
     const closed = await upstream((_, response) => response.writeHead(401).end())
-    const [, finding] = await checkUpstream({ ...closed, policy }, systemRuntime, undefined)
+    const [, finding] = await checkUpstream({ ...closed, policy }, systemRuntime)
     expect(finding).toMatchObject({
       state: 'fail',
       message: expect.stringContaining('calling hours requires a sign-in'),
@@ -84,7 +84,7 @@ describe('doctor, on an HTTP upstream', () => {
   it('doctor fails an HTTP upstream that does not answer', async () => {
     const given = await upstream(listsTools)
     server?.close()
-    const [finding] = await checkUpstream(given, systemRuntime, undefined)
+    const [finding] = await checkUpstream(given, systemRuntime)
     expect(finding).toMatchObject({
       name: 'upstream',
       state: 'fail',
@@ -93,19 +93,12 @@ describe('doctor, on an HTTP upstream', () => {
   })
 })
 
-it.each<[command: string, state: string]>([
-  ['node', 'ok'],
-  [process.execPath, 'ok'],
-  ['no-such-program', 'fail'],
-  [import.meta.filename, 'fail'],
-])('doctor reports the upstream command %s as %s', async (command, state) => {
-  const reading = upstreamOf(command, [])
+it('doctor warns about an upstream command that runs as the user of Drawbridge', async () => {
+  const reading = upstreamOf('no-such-program', [])
   if (reading.kind !== 'read' || reading.value.kind !== 'command') throw new Error('The command is faulty.')
-  const findings = await checkUpstream(reading.value, systemRuntime, process.env['PATH'])
-  expect(findings).toMatchObject([
-    { name: 'upstream', state },
+  expect(await checkUpstream(reading.value, systemRuntime)).toMatchObject([
     { name: 'upstream-user', state: 'warn' },
   ])
   const user = { firstUid: 1001, lastUid: 1001, gid: 1001 }
-  expect(await checkUpstream({ ...reading.value, user }, systemRuntime, undefined)).toHaveLength(1)
+  expect(await checkUpstream({ ...reading.value, user }, systemRuntime)).toEqual([])
 })

@@ -1,40 +1,35 @@
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { isLoopbackHostname } from '@drawbridge/shared/oauth/redirect-uri.ts'
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { type Checks, note, type Outcome, fail, ok, warn } from '@drawbridge/shared/terminal/check.ts'
 import { visit, type Visit } from './visit.ts'
-import type { CommandUpstream, HttpUpstream, Upstream } from '../../core/gateway/upstream.ts'
+import type { HttpUpstream, Upstream } from '../../core/gateway/upstream.ts'
 
 const revision = '2025-11-25'
 
-/** An upstream and its response to an unauthenticated client. Commands are not started. */
+/** Whether an HTTP upstream lists its tools to an unauthenticated client. */
+type Access = { kind: 'open' | 'closed' } | { kind: 'unreachable'; reason: string }
+
 export interface UpstreamFacts {
   upstream: Upstream
-  asked: Asked | undefined
-  path: string | undefined
+  /** Undefined for a command: the server tries it when it starts. */
+  access: Access | undefined
 }
 
-/** Requests the tools of an upstream as an unauthenticated client. Calls no tool. */
+/** Requests the tools of an HTTP upstream as an unauthenticated client. Calls no tool, and starts no command. */
 export async function askUpstream(
   upstream: Upstream,
   runtime: Pick<Runtime, 'fetch'>,
-  path: string | undefined,
 ): Promise<UpstreamFacts> {
-  return {
-    upstream,
-    path,
-    asked: upstream.kind === 'http' ? await askAsStranger(upstream.url, runtime) : undefined,
-  }
+  return { upstream, access: upstream.kind === 'http' ? await readAccess(upstream.url, runtime) : undefined }
 }
 
 /** Checks that the upstream is reachable, and refuses requests that bypass this server. */
 export const upstreamChecks: Checks<UpstreamFacts> = {
-  upstream({ upstream, asked, path }) {
-    if (upstream.kind === 'command') return checkCommand(upstream, path)
-    if (asked?.kind !== 'unreachable') return ok(`${upstream.url} answers.`)
-    const fix = `Start it, or correct its URL. /mcp answers 502 until then.`
-    return fail(`${upstream.url} cannot be reached: ${asked.why}.`, fix)
+  upstream({ upstream, access }) {
+    if (upstream.kind === 'command' || access === undefined) return undefined
+    if (access.kind !== 'unreachable') return ok(`${upstream.url} answers.`)
+    const fix = 'Start it, or correct its URL. /mcp answers 502 until then.'
+    return fail(`${upstream.url} cannot be reached: ${access.reason}.`, fix)
   },
   'upstream-user': ({ upstream }) =>
     upstream.kind === 'command' && !upstream.user
@@ -43,9 +38,9 @@ export const upstreamChecks: Checks<UpstreamFacts> = {
           'Trust it as much as Drawbridge, or set user in upstream.json (docs/upstream-file.md, Processes).',
         )
       : undefined,
-  'upstream-public': ({ upstream, asked }) =>
-    upstream.kind === 'http' && asked && asked.kind !== 'unreachable'
-      ? checkStranger(upstream, asked.kind)
+  'upstream-public': ({ upstream, access }) =>
+    upstream.kind === 'http' && access && access.kind !== 'unreachable'
+      ? checkAccess(upstream, access.kind)
       : undefined,
   'upstream-identity': ({ upstream }) =>
     upstream.kind === 'http' && upstream.identity.includes('headers')
@@ -54,8 +49,8 @@ export const upstreamChecks: Checks<UpstreamFacts> = {
           'Let only this server reach it, or set identity to assertion or bearer.',
         )
       : undefined,
-  'public-tools': ({ upstream: { policy }, asked }) =>
-    asked?.kind === 'closed' ? undefined : publicToolNote(policy.publicTools),
+  'public-tools': ({ upstream: { policy }, access }) =>
+    access?.kind === 'closed' ? undefined : publicToolNote(policy.publicTools),
 }
 
 /** Notes the tools that anyone can call without signing in. */
@@ -67,21 +62,20 @@ export function publicToolNote(names: ReadonlySet<string>): Outcome | undefined 
   )
 }
 
-function checkStranger({ url, policy }: HttpUpstream, kind: 'open' | 'closed'): Outcome {
-  if (kind === 'closed' && policy.publicTools.size > 0) {
-    return fail(
-      `It refuses messages without an assertion, so calling ${[...policy.publicTools].join(', ')} requires a sign-in.`,
-      'Let it accept initialize, tools/list and these calls without one, or remove tools.public.',
-    )
-  }
-  if (kind === 'closed') return ok('Without an assertion it lists no tools.')
-  if (policy.publicTools.size > 0) {
-    const message = 'It lists its tools without an assertion, as tools.public needs.'
+function checkAccess({ url, policy: { publicTools } }: HttpUpstream, kind: 'open' | 'closed'): Outcome {
+  const names = [...publicTools].join(', ')
+  if (kind === 'closed')
+    return names === ''
+      ? ok('Without an assertion it lists no tools.')
+      : fail(
+          `It refuses messages without an assertion, so calling ${names} requires a sign-in.`,
+          'Let it accept initialize, tools/list and these calls without one, or remove tools.public.',
+        )
+  if (names !== '')
     return warn(
-      message,
+      'It lists its tools without an assertion, as tools.public needs.',
       'Make sure that it requires one for every other tool (docs/upstream-file.md, Tools and scopes).',
     )
-  }
   const message = 'It lists its tools without an assertion of this server'
   const fix = 'Let it check the assertion (docs/gateway.md), or let only this server reach it.'
   return isLoopbackHostname(new URL(url).hostname)
@@ -89,16 +83,14 @@ function checkStranger({ url, policy }: HttpUpstream, kind: 'open' | 'closed'): 
     : fail(`${message}: anyone who can reach it bypasses the sign-in.`, fix)
 }
 
-type Asked = { kind: 'open' | 'closed' } | { kind: 'unreachable'; why: string }
-
-async function askAsStranger(url: string, runtime: Pick<Runtime, 'fetch'>): Promise<Asked> {
+async function readAccess(url: string, runtime: Pick<Runtime, 'fetch'>): Promise<Access> {
   const params = { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'doctor', version: '1' } }
   const opened = await post(url, { id: 1, method: 'initialize', params }, null, runtime)
-  if (opened.kind === 'unreachable') return { kind: 'unreachable', why: opened.reason }
+  if (opened.kind === 'unreachable') return opened
   if (!isOk(opened)) return { kind: 'closed' }
   const session = opened.headers.get('mcp-session-id')
   const listed = await post(url, { id: 2, method: 'tools/list', params: {} }, session, runtime)
-  if (listed.kind === 'unreachable') return { kind: 'unreachable', why: listed.reason }
+  if (listed.kind === 'unreachable') return listed
   return { kind: isOk(listed) && listed.text.includes('"tools"') ? 'open' : 'closed' }
 }
 
@@ -122,22 +114,4 @@ function post(
     },
     body: JSON.stringify({ jsonrpc: '2.0', ...message }),
   })
-}
-
-function checkCommand({ command }: CommandUpstream, path: string | undefined): Outcome {
-  const places = command.includes('/')
-    ? [command]
-    : (path ?? '').split(delimiter).map((folder) => join(folder, command))
-  return places.some(isExecutable)
-    ? ok(`${command} exists, and starts with a user's first call.`)
-    : fail(`No executable program ${command}.`, 'Install it, or give its path.')
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
