@@ -63,7 +63,7 @@ export function createCommandEndpoint(config: CommandEndpointConfig): CommandEnd
     config: { runtime, resourceMetadata, report },
     limits: sessionLimits,
     streams,
-    transport2026: createCommandTransport2026(ports, { streams, report }),
+    transport2026: createCommandTransport2026(ports, streams),
     createPeer: (serving) => new ForwardedClient(serving, ports),
     hasSessions: true,
   })

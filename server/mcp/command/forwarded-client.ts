@@ -21,7 +21,7 @@ import type { ProcessSlot, SlotClient } from './process-slot.ts'
 
 export interface ForwardingPorts extends CallPorts {
   pool: ProcessPool
-  report: (event: 'upstream_output_skipped', fields: Record<string, unknown>) => void
+  report: (event: 'upstream_output_skipped' | 'mcp_rejected', fields: Record<string, unknown>) => void
 }
 
 /** A client of a process: a session, or one message. Its requests pass {@link callSteps}. */

@@ -81,7 +81,6 @@ export class ProcessSlot implements ProcessClients {
   /** Settings that a session has sent to its process, to be repeated to the next process. */
   readonly #repeated = new Map<string, Pick<JsonRpcRequest, 'method' | 'params'>>()
   #greeted: GreetedProcess | undefined
-  #isServed = false
 
   constructor({ upstream, runtime }: ServingTerms, terms: SlotTerms) {
     this.terms = terms
@@ -103,9 +102,6 @@ export class ProcessSlot implements ProcessClients {
   /** Keeps it from ending until `use.over()`, and resolves when a process serves the caller. Rejects with `Unavailable`. */
   async hold(caller: Caller): Promise<void> {
     this.use.begin()
-    // A shared process is refused to callers who keep ending it, and a token may have changed.
-    const isForAnyCall = !this.isShared && this.process?.terms.environment.providerToken === undefined
-    if (this.#isServed && isForAnyCall) return
     await this.terms.serve(caller).catch((error: unknown) => {
       this.use.over()
       if (this.sessions.size === 0) this.terms.onUnused()
@@ -127,7 +123,6 @@ export class ProcessSlot implements ProcessClients {
   /** Takes the process out; its clients stay. */
   vacate(): CommandProcess | undefined {
     const { process } = this
-    this.#isServed = false
     this.process = undefined
     this.ready = undefined
     return process
@@ -144,7 +139,6 @@ export class ProcessSlot implements ProcessClients {
   attach(process: GreetedProcess): void {
     const isOther = this.#greeted !== undefined && this.#greeted.era !== process.era
     this.#greeted = process
-    this.#isServed = true
     if (process.era === 'modern')
       this.changes.attach(process, offeredCapabilities(process.presentation['capabilities'], this.isShared))
     for (const { method, params = {} } of this.#repeated.values())

@@ -14,19 +14,11 @@ import { headerMismatchError, parameterHeaderMismatch } from '../tools/header-ch
 import { ForwardedClient, type ForwardingPorts } from './forwarded-client.ts'
 import type { ProcessSlot } from './process-slot.ts'
 
-export interface CommandTransportPorts {
-  streams: OpenStreams
-  report: (event: 'mcp_rejected', error: unknown) => void
-}
-
 /**
  * Serves clients of 2026-07-28 by processes of that revision: each message is a client of its own. If the command knows earlier
  * revisions only, the answer names them, so that a client that knows both begins a session.
  */
-export function createCommandTransport2026(
-  clients: ForwardingPorts,
-  { streams, report }: CommandTransportPorts,
-): Transport2026 {
+export function createCommandTransport2026(clients: ForwardingPorts, streams: OpenStreams): Transport2026 {
   const subscribe = createSubscribe(subscriptionLimits, streams)
 
   async function serve(
@@ -64,7 +56,7 @@ export function createCommandTransport2026(
       // Which tool has which header parameters its process knows.
       const checked = checkMessage(request.headers, incoming.body, new Map())
       if (checked.kind === 'refused') {
-        report('mcp_rejected', new Error(checked.error.message))
+        clients.report('mcp_rejected', { error: new Error(checked.error.message) })
         return errorResponse(checked.status, checked.error, checked.id)
       }
       if (checked.kind !== 'revision_2026') return { status: 202, headers: {}, body: null }

@@ -47,7 +47,7 @@ interface OpenRequest {
  * several clients that have the same ids and tokens stay apart. Results are passed on as they are.
  */
 export class ProcessConnection {
-  readonly #write: (message: JsonRpcMessage) => unknown
+  readonly #write: (message: JsonRpcMessage) => void
   /** Undefined for a trial start, which serves no client. */
   readonly #clients: Pick<ProcessClients, 'onNotification' | 'onRequest'> | undefined
   readonly #open = new Map<number, OpenRequest>()
@@ -60,7 +60,7 @@ export class ProcessConnection {
   #failure: Error | undefined
 
   constructor(
-    write: (message: JsonRpcMessage) => unknown,
+    write: (message: JsonRpcMessage) => void,
     clients: Pick<ProcessClients, 'onNotification' | 'onRequest'> | undefined,
   ) {
     this.#write = write
@@ -112,7 +112,7 @@ export class ProcessConnection {
         onMessage?.({ jsonrpc: '2.0', method: name, params: { ...given, ...token } })
       },
     })
-    void this.#write({ jsonrpc: '2.0', id, method, params: withProgressToken(params, id) })
+    this.#write({ jsonrpc: '2.0', id, method, params: withProgressToken(params, id) })
     const settled = await outcome
     if ('error' in settled) throw settled.error
     return settled.result
@@ -126,7 +126,7 @@ export class ProcessConnection {
 
   notify(method: string, params: JsonObject): void {
     this.#notifiedAfter = this.#lastId
-    if (!this.#failure) void this.#write({ jsonrpc: '2.0', method, params })
+    if (!this.#failure) this.#write({ jsonrpc: '2.0', method, params })
   }
 
   /**
@@ -200,7 +200,7 @@ export class ProcessConnection {
   #onRequest(request: JsonRpcRequest): void {
     const answer = (response: JsonRpcResponse): void => {
       this.#asked.delete(request.id)
-      if (!this.#failure) void this.#write(response)
+      if (!this.#failure) this.#write(response)
     }
     this.#asked.add(request.id)
     if (request.method === 'ping') answer({ jsonrpc: '2.0', id: request.id, result: {} })

@@ -1,12 +1,11 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
-import { once } from 'node:events'
 import type { JsonRpcMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { LineSplitter } from '@drawbridge/shared/mcp/line-splitter.ts'
 import { answeredIds, readOutput } from './process-output.ts'
 
 const maxLineBytes = 16 * 1024 * 1024
 /** Includes cancelled calls: a process that reads nothing must not fill the memory. */
-const maxQueuedLength = 64 * 1024 * 1024
+const maxQueuedBytes = 64 * 1024 * 1024
 /** Waits this long for the answer itself: some programs log what they answer. */
 const loggedAnswerMs = 250
 /** Waits this long for the exit of a process that has closed its input, as most have ended. */
@@ -32,8 +31,6 @@ export interface LinesPorts {
 export class ProcessLines {
   readonly #stdin: ChildProcessWithoutNullStreams['stdin']
   readonly #ports: LinesPorts
-  #writing: Promise<unknown> = Promise.resolve()
-  #queuedLength = 0
   #isClosed = false
 
   constructor(
@@ -51,24 +48,11 @@ export class ProcessLines {
     this.#isClosed = true
   }
 
-  /** Resolves when there is room for the next message. */
-  send(message: JsonRpcMessage): Promise<unknown> {
-    const line = `${JSON.stringify(message)}\n`
-    this.#queuedLength += line.length
-    if (this.#queuedLength > maxQueuedLength) this.#ports.onFault('The process does not read its input.')
-    this.#writing = this.#writing
-      .then(() => this.#write(line))
-      .finally(() => (this.#queuedLength -= line.length))
-    return this.#writing
-  }
-
-  async #write(line: string): Promise<void> {
-    const stdin = this.#stdin
-    if (this.#isClosed || stdin.write(line)) return
-    const drained = new AbortController()
-    const { signal } = drained
-    await Promise.race([once(stdin, 'drain', { signal }), once(stdin, 'close', { signal })]).catch(() => {})
-    drained.abort()
+  send(message: JsonRpcMessage): void {
+    if (this.#isClosed) return
+    this.#stdin.write(`${JSON.stringify(message)}\n`)
+    if (this.#stdin.writableLength > maxQueuedBytes)
+      this.#ports.onFault('The process does not read its input.')
   }
 
   #readFrom(stdout: ChildProcessWithoutNullStreams['stdout']): void {
