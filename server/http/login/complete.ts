@@ -21,7 +21,7 @@ type ClientSubject = Exclude<LoginSubject, { kind: 'account' }>
 export async function continueLogin(step: FirstStep, visit: SignInVisit): Promise<Response> {
   if (step.kind === 'signed_in') return completeLogin(visit, step)
   const { subject, context } = visit
-  context.report('second_factor_asked', 'client' in subject ? { client_id: subject.client.id } : {})
+  context.report('second_factor_asked', { client_id: subject.client?.id })
   return renderSecondFactor(visit, step.prompt)
 }
 

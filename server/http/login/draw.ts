@@ -17,7 +17,7 @@ import type { Language } from '../../texts/language.ts'
 import { captchaPolicy } from '../pages/captcha.ts'
 import { emailCodePage, secondFactorPage } from '../pages/code-page.ts'
 import { messagePage, type MessageView } from '../pages/finished-page.ts'
-import { contentSecurityPolicy, type PageView } from '../pages/layout.ts'
+import { contentSecurityPolicy, type PageView, type PolicyOpening } from '../pages/layout.ts'
 import { loginPage } from '../pages/login-page.ts'
 import type { SignInView, SubjectView } from '../pages/sign-in-subject.ts'
 import { page, retryHeaders } from '../response.ts'
@@ -39,7 +39,7 @@ export async function renderLogin(
   visit: SignInVisit,
   { email, failure: given }: { email?: string | undefined; failure?: SignInFailure } = {},
 ): Promise<Response> {
-  const { context, language, ports, request } = visit
+  const { context, ports, request } = visit
   const { provider } = ports.signIn
   const { signUpUrl } = ports.app
   const capabilities = await provider.capabilities().catch((error: unknown) => {
@@ -47,33 +47,26 @@ export async function renderLogin(
     context.report('provider_failed', { failure: error.failure, message: error.message })
     throw new LoginError(error.failure === 'protocol' ? 'sign_in_broken' : 'sign_in_unavailable')
   })
-  await notePageOpen(visit.subject, visit.ports)
   const { captcha, ...ways } = waysToSignIn(provider, capabilities)
   // A page cannot show a captcha without a site key: the operator has to configure it.
   const needsKey = given?.reason === 'captcha' && !capabilities.captcha
-  const failure: SignInFailure | undefined = needsKey ? { reason: 'captcha_not_configured' } : given
-  const html = loginPage({
-    ...signInView(visit, stateAfter(given)),
-    ...ways,
-    // Only what a link can open again leads back.
-    ...(signUpUrl !== undefined &&
-      request.method === 'GET' && {
-        signUpUrl: `${signUpUrl}?return_to=${encodeURIComponent(request.url)}`,
-      }),
-    ...(captcha && { captcha }),
-    ...(email !== undefined && { email: email.slice(0, maxShownEmailLength) }),
-    ...(failure && { error: failureText(failure, language) }),
-  })
-  return signInPage(html, visit, failure, {
-    ...(captcha && {
-      'content-security-policy': contentSecurityPolicy(ports.app.look, captchaPolicy(captcha)),
-    }),
-  })
-}
-
-/** Returns the state that the form carries after a failure. */
-function stateAfter(failure: SignInFailure | undefined): Pick<SignInTransaction, 'notAllowed'> {
-  return failure?.reason === 'not_allowed' ? { notAllowed: true } : {}
+  const state = {
+    waiting: given?.reason === 'not_allowed' ? ({ notAllowed: true } as const) : {},
+    failure: needsKey ? ({ reason: 'captcha_not_configured' } as const) : given,
+  }
+  const draw = (view: SignInView): string =>
+    loginPage({
+      ...view,
+      ...ways,
+      // Only what a link can open again leads back.
+      ...(signUpUrl !== undefined &&
+        request.method === 'GET' && {
+          signUpUrl: `${signUpUrl}?return_to=${encodeURIComponent(request.url)}`,
+        }),
+      captcha,
+      email: email?.slice(0, maxShownEmailLength),
+    })
+  return renderSignIn(visit, state, draw, captcha && captchaPolicy(captcha))
 }
 
 function waysToSignIn(provider: SessionProvider, capabilities: ProviderCapabilities) {
@@ -85,20 +78,14 @@ function waysToSignIn(provider: SessionProvider, capabilities: ProviderCapabilit
 }
 
 /** Renders the page that asks for a code of the second factor; `retry` says why the last one was refused. */
-export async function renderSecondFactor(
+export function renderSecondFactor(
   visit: SignInVisit,
   { id, factors }: SecondFactorPrompt,
   retry?: SecondFactorRetry,
 ): Promise<Response> {
-  await notePageOpen(visit.subject, visit.ports)
   const failure = retry && signInFailure(retry.failure)
-  const html = secondFactorPage({
-    ...signInView(visit, { secondFactorId: id }),
-    factors,
-    ...(retry && { chosen: retry.factorId }),
-    ...(failure && { error: codeError(failure, retry?.codesLeft, visit.language) }),
-  })
-  return signInPage(html, visit, failure)
+  const state = { waiting: { secondFactorId: id }, failure, codesLeft: retry?.codesLeft }
+  return renderSignIn(visit, state, (view) => secondFactorPage({ ...view, factors, chosen: retry?.factorId }))
 }
 
 /** Renders the page that waits for a mailed code or link; `retry` says why a code, or another mail, was refused. */
@@ -107,17 +94,12 @@ export async function renderEmailCode(
   prompt: EmailPrompt,
   retry?: { failure: SignInFailure; codesLeft?: number | undefined },
 ): Promise<Response> {
-  const { signIn } = visit.ports
-  await notePageOpen(visit.subject, visit.ports)
-  const { email: method = 'code', captcha } = await signIn.provider.capabilities()
-  const html = emailCodePage({
-    ...signInView(visit, { emailPrompt: prompt }),
-    email: prompt.email,
-    method,
-    waitSeconds: captcha ? undefined : emailWaitSeconds(prompt, signIn.runtime.now()),
-    ...(retry && { error: codeError(retry.failure, retry.codesLeft, visit.language) }),
-  })
-  return signInPage(html, visit, retry?.failure)
+  const { provider, runtime } = visit.ports.signIn
+  const { email: method = 'code', captcha } = await provider.capabilities()
+  const waitSeconds = captcha ? undefined : emailWaitSeconds(prompt, runtime.now())
+  return renderSignIn(visit, { waiting: { emailPrompt: prompt }, ...retry }, (view) =>
+    emailCodePage({ ...view, email: prompt.email, method, waitSeconds }),
+  )
 }
 
 /** Shows how something ended. */
@@ -130,40 +112,44 @@ export function showMessage(
   return page(messagePage(view), view, 200, headers)
 }
 
-function codeError(failure: SignInFailure, codesLeft: number | undefined, language: Language): string {
-  const text = failureText(failure, language)
-  if (codesLeft === undefined) return text
-  return `${text} ${language.counted(language.texts.code.attemptsLeft, codesLeft)}`
+/** State of a page of a sign-in: what waits for a code, and why the last form failed. */
+interface SignInState {
+  waiting: Omit<SignInTransaction, 'purpose'>
+  failure?: SignInFailure | undefined
+  codesLeft?: number | undefined
 }
 
-function signInPage(
-  html: string,
-  { subject, language, ports: { app, cookies } }: SignInVisit,
-  failure: SignInFailure | undefined,
-  headers: Record<string, string> = {},
-): Response {
+/** Renders a page of a sign-in: `draw` gets its purpose, the form target, the sealed state and the error. */
+async function renderSignIn(
+  visit: SignInVisit,
+  { waiting, failure, codesLeft }: SignInState,
+  draw: (view: SignInView) => string,
+  opening?: PolicyOpening,
+): Promise<Response> {
+  const { subject, language, ports } = visit
+  const { app, cookies, signIn, urls } = ports
+  const { binding } = subject.visitor
+  await notePageOpen(subject, ports)
+  const html = draw({
+    ...app,
+    language,
+    action: `${urls.basePath}${loginPaths[subject.kind]}`,
+    transaction: transactionSeal.seal({ purpose: purposeOf(visit), ...waiting }, binding, signIn),
+    subject: subjectView(visit),
+    error: failure && errorText(failure, codesLeft, language),
+  })
   const status = failure ? statusOf(failure) : 200
   return page(html, { language, look: app.look }, status, {
     ...retryHeaders(status, failure?.retryAfterSeconds),
-    ...headers,
-    'set-cookie': cookies.csrf.write(subject.visitor.binding),
+    'content-security-policy': contentSecurityPolicy(app.look, opening),
+    'set-cookie': cookies.csrf.write(binding),
   })
 }
 
-/**
- * Builds what every page of a sign-in has in common: its purpose, the form target, and the sealed state. `waiting` is the sign-in
- * that waits for a code, if one does.
- */
-function signInView(visit: SignInVisit, waiting: Omit<SignInTransaction, 'purpose'> = {}): SignInView {
-  const { subject, language, ports } = visit
-  const transaction = { purpose: purposeOf(visit), ...waiting }
-  return {
-    ...ports.app,
-    language,
-    action: `${ports.urls.basePath}${loginPaths[subject.kind]}`,
-    transaction: transactionSeal.seal(transaction, subject.visitor.binding, ports.signIn),
-    subject: subjectView(visit),
-  }
+function errorText(failure: SignInFailure, codesLeft: number | undefined, language: Language): string {
+  const text = failureText(failure, language)
+  if (codesLeft === undefined) return text
+  return `${text} ${language.counted(language.texts.code.attemptsLeft, codesLeft)}`
 }
 
 /** Formats an address as in a URL, with brackets around IPv6. */

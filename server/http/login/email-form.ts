@@ -45,7 +45,7 @@ async function askForMail(
     const failed = await Promise.race([sending, pageDue().then(() => 'too late' as const)])
     if (failed === 'too late') sending.catch((error: unknown) => context.report('email_link_lost', { error }))
     else if (failed) return { failure: signInFailure(failed) }
-    context.report('email_requested', 'client' in subject ? { client_id: subject.client.id } : {})
+    context.report('email_requested', { client_id: subject.client?.id })
     return { prompt }
   } catch (error) {
     return { failure: reportedFailure(error, context) }

@@ -37,7 +37,7 @@ export interface LoginPorts {
 export type LoginSubject = { visitor: SignInVisitor } & (
   | { kind: 'authorization'; request: AuthorizationRequest; client: Client }
   | { kind: 'device'; device: PendingDevice; userCode: string; client: Client }
-  | { kind: 'account' }
+  | { kind: 'account'; client?: undefined }
 )
 
 /** A request of the login flow. */
@@ -70,18 +70,9 @@ export function accountPath({ urls }: LoginPorts): string {
 }
 
 /** Returns the part of a subject that is sealed into its pages, which all have one language. */
-export function purposeOf({
-  subject,
-  language: { tag: language },
-}: Pick<SignInVisit, 'subject' | 'language'>): SignInPurpose {
-  switch (subject.kind) {
-    case 'authorization':
-      return { kind: 'authorization', language, request: subject.request }
-    case 'device':
-      return { kind: 'device', language, device: subject.device, userCode: subject.userCode }
-    case 'account':
-      return { kind: 'account', language }
-  }
+export function purposeOf({ subject, language }: SignInVisit): SignInPurpose {
+  const { client: _client, visitor: _visitor, ...purpose } = subject
+  return { ...purpose, language: language.tag }
 }
 
 /**

@@ -69,7 +69,7 @@ export interface SecondFactorView extends SignInView {
   /** The factors of the account, at least one. `label` is the user's own name for it, and may be empty. */
   factors: readonly { id: string; label: string }[]
   /** The factor that was tried last; by default the first one is chosen. */
-  chosen?: string
+  chosen?: string | undefined
 }
 
 /**

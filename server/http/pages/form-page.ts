@@ -7,7 +7,7 @@ export interface FormView extends PageView {
   /** Absolute path that the forms post to. */
   action: string
   /** Why the last form failed, as a sentence. */
-  error?: string
+  error?: string | undefined
 }
 
 /** The id of the alert about {@link FormView.error}, for the fields that it describes. */

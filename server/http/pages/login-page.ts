@@ -26,10 +26,10 @@ export interface LoginView extends SignInView {
   /** Offers single sign-on by the domain of a company. */
   sso: boolean
   /** The captcha that the form with the email field requires. */
-  captcha?: Captcha
+  captcha?: Captcha | undefined
   social: readonly { id: string; label: string }[]
   /** The previous input, or the request's login_hint. */
-  email?: string
+  email?: string | undefined
 }
 
 /**
