@@ -2,13 +2,12 @@ import { isSafeForTokens, isWebPage } from './site.ts'
 
 /**
  * Reasons for rejecting an address. `not-a-url`: not an absolute http(s) URL. `not-secure`: http to another computer,
- * for the server that gets tokens. `credentials`: a user name or password in a URL. `too-long`: over 2048 characters.
+ * for the server that gets tokens. `credentials`: a user name or password in a URL.
  */
-export type AddressFault = 'not-a-url' | 'not-secure' | 'credentials' | 'too-long'
+export type AddressFault = 'not-a-url' | 'not-secure' | 'credentials'
 
 /** Returns the fault in the address of a web app or server, if any. */
 export function addressFault(text: string): Exclude<AddressFault, 'not-secure'> | undefined {
-  if (text.length > 2048) return 'too-long'
   if (!isWebPage(text)) return 'not-a-url'
   const { username, password } = new URL(text)
   return username || password ? 'credentials' : undefined

@@ -11,8 +11,7 @@ import {
 export type ProfileDraft = Record<keyof Profile, string>
 
 /**
- * Reasons for rejecting a member of a profile. `bad-name`: not a valid cookie name. `too-long`: over 2048 characters.
- * `missing`: required but empty.
+ * Reasons for rejecting a member of a profile. `bad-name`: not a valid cookie name. `missing`: required but empty.
  */
 export type ProfileFault = AddressFault | 'missing' | 'bad-name'
 
@@ -36,10 +35,9 @@ export function checkProfile(draft: ProfileDraft): CheckedProfile {
     draft.cookieName,
   ].map((text) => text.trim()) as [string, string, string, string]
   const found = {
-    label: isTooLong(label),
     appUrl: appUrl === '' ? 'missing' : addressFault(appUrl),
     baseUrl: baseUrl === '' ? undefined : serverAddressFault(baseUrl),
-    cookieName: isTooLong(cookieName) ?? (/^[^\s;=\p{Cc}]*$/u.test(cookieName) ? undefined : 'bad-name'),
+    cookieName: /^[^\s;=\p{Cc}]*$/u.test(cookieName) ? undefined : 'bad-name',
   } as const
   const faults = Object.fromEntries(Object.entries(found).filter(([, fault]) => fault !== undefined))
   if (Object.keys(faults).length > 0) return { kind: 'invalid', faults }
@@ -53,8 +51,4 @@ export function checkProfile(draft: ProfileDraft): CheckedProfile {
       cookieName: cookieName || undefined,
     },
   }
-}
-
-function isTooLong(text: string): 'too-long' | undefined {
-  return text.length > 2048 ? 'too-long' : undefined
 }

@@ -68,8 +68,8 @@ it('the list of profiles says what is allowed for each', async () => {
     profiles: [
       {
         ...notes,
-        app: { host: 'notes.example.com', state: 'allowed' },
-        server: { host: 'mcp.example.com', state: 'not-allowed' },
+        mayRead: true,
+        mayTest: false,
       },
     ],
     otherSites: [],
@@ -102,7 +102,7 @@ it('the list of profiles asks for a site in the click, and reports the answer', 
   ])
   await page.act({ kind: 'allow', purpose: 'read', id: 'notes' })
   expect(profiles().notice).toEqual({ kind: 'allowed', host: 'notes.example.com' })
-  expect(profiles().profiles[0]?.app.state).toBe('allowed')
+  expect(profiles().profiles[0]?.mayRead).toBe(true)
   memory.world.answer = 'deny'
   await page.act({ kind: 'allow', purpose: 'read', id: 'notes' })
   expect(profiles().notice).toEqual({ kind: 'refused', host: 'notes.example.com' })
@@ -114,7 +114,7 @@ it('the list of profiles revokes a permission, and says so when the browser keep
   })
   await page.act({ kind: 'take-back', purpose: 'read', id: 'notes' })
   expect(profiles().notice).toEqual({ kind: 'taken-back', host: 'notes.example.com' })
-  expect(profiles().profiles[0]?.app.state).toBe('not-allowed')
+  expect(profiles().profiles[0]?.mayRead).toBe(false)
   for (const pattern of originPatterns('https://notes.example.com')) memory.world.allowed.add(pattern)
   memory.world.allowed.delete = () => false
   await page.act({ kind: 'take-back', purpose: 'read', id: 'notes' })

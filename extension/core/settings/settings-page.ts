@@ -9,7 +9,6 @@ import type {
   SettingsAction,
   SettingsNotice,
   SettingsView,
-  SiteAccess,
 } from './settings-view.ts'
 import { type ProfileDraft, checkProfile } from './profile-form.ts'
 import { hostOf, originPatterns } from '../site.ts'
@@ -174,17 +173,11 @@ function urlOf(profiles: readonly Profile[], id: string, purpose: Purpose): stri
 }
 
 async function viewOf(browser: SettingsBrowser, profile: Profile): Promise<ProfileView> {
-  const { appUrl, baseUrl } = profile
-  return {
-    ...profile,
-    app: await accessTo(browser, appUrl, 'read'),
-    server: baseUrl === undefined ? undefined : await accessTo(browser, baseUrl, 'test'),
-  }
-}
-
-async function accessTo(browser: SettingsBrowser, url: string, purpose: Purpose): Promise<SiteAccess> {
-  const mayRead = await browser.mayRead(originPatterns(url), purpose)
-  return { host: hostOf(url), state: mayRead ? 'allowed' : 'not-allowed' }
+  const [mayRead, mayTest] = await Promise.all([
+    browser.mayRead(originPatterns(profile.appUrl), 'read'),
+    profile.baseUrl !== undefined && browser.mayRead(originPatterns(profile.baseUrl), 'test'),
+  ])
+  return { ...profile, mayRead, mayTest }
 }
 
 /** Returns the host of a match pattern: `https://app.example.com/*`. */

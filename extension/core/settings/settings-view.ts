@@ -4,18 +4,12 @@ import type { ProfileDraft, ProfileFault, ProfileField } from './profile-form.ts
 /** Purpose of a permission: to read a site, or to send tokens to it in tests. */
 export type Purpose = 'read' | 'test'
 
-/** The user's permission for a site. */
-export interface SiteAccess {
-  host: string
-  state: 'allowed' | 'not-allowed'
-}
-
 /** A profile as displayed. */
 export interface ProfileView extends Profile {
   /** Permission to read the app's site. */
-  app: SiteAccess
-  /** Permission to send tokens to the MCP server's site in tests; undefined without a server. */
-  server: SiteAccess | undefined
+  mayRead: boolean
+  /** Permission to send tokens to the MCP server's site in tests. */
+  mayTest: boolean
 }
 
 /** The form for one profile. */

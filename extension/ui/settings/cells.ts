@@ -1,4 +1,5 @@
-import type { ProfileView, Purpose, SettingsNotice, SiteAccess } from '../../core/settings/settings-view.ts'
+import { hostOf } from '../../core/site.ts'
+import type { ProfileView, Purpose, SettingsNotice } from '../../core/settings/settings-view.ts'
 import { messagePart, type Translate } from '../message.ts'
 
 /** Returns the text of a notice. */
@@ -26,17 +27,26 @@ export function profileCells(
   row: Element,
   translate: Translate,
 ): Record<string, string> {
-  const { id, label, appUrl, baseUrl, cookieName, app, server } = profile
+  const { id, label, appUrl, baseUrl, cookieName, mayRead, mayTest } = profile
   const setButton = (cell: string, name: string, value: string, ariaLabel: string, isThere = true): void => {
     const button = row.querySelector(`[data-cell=${cell}]`) as HTMLButtonElement
     Object.assign(button, { name, value, ariaLabel, hidden: !isThere })
   }
-  const setAccessButton = (cell: string, purpose: Purpose, access: SiteAccess | undefined): string => {
-    const { host = '', state } = access ?? {}
-    const kind = state === 'allowed' ? 'take_back' : 'allow'
-    const name = kind === 'allow' ? 'allow' : 'take-back'
-    setButton(cell, name, `${purpose}:${id}`, translate(`${kind}_name`, host), access !== undefined)
-    return translate(kind)
+  const access = (purpose: Purpose, url = '', isAllowed = false): Record<string, string> => {
+    const kind = isAllowed ? 'take_back' : 'allow'
+    const ariaLabel = translate(`${kind}_name`, hostOf(url))
+    setButton(
+      `${purpose}-button`,
+      isAllowed ? 'take-back' : 'allow',
+      `${purpose}:${id}`,
+      ariaLabel,
+      url !== '',
+    )
+    return {
+      [`${purpose}-url`]: url,
+      [`${purpose}-state`]: url && translate(`${purpose}_${isAllowed ? 'allowed' : 'not_allowed'}`),
+      [`${purpose}-button`]: translate(kind),
+    }
   }
   setButton('edit', 'edit', id, translate('edit_name', label))
   setButton('delete', 'delete', id, translate('delete_name', label))
@@ -44,14 +54,10 @@ export function profileCells(
     label,
     edit: translate('edit'),
     delete: translate('delete'),
-    'app-term': translate('web_app'),
-    'app-url': appUrl,
-    'app-state': translate(`read_${messagePart(app.state)}`),
-    'app-button': setAccessButton('app-button', 'read', app),
-    'server-term': baseUrl ? translate('mcp_server') : '',
-    'server-url': baseUrl ?? '',
-    'server-state': server ? translate(`test_${messagePart(server.state)}`) : '',
-    'server-button': setAccessButton('server-button', 'test', server),
+    'read-term': translate('web_app'),
+    ...access('read', appUrl, mayRead),
+    'test-term': baseUrl ? translate('mcp_server') : '',
+    ...access('test', baseUrl, mayTest),
     'cookie-term': cookieName ? translate('session_cookie') : '',
     cookie: cookieName ?? '',
   }

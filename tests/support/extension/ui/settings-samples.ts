@@ -11,8 +11,8 @@ const notes: ProfileView = {
   appUrl: 'https://notes.example.com',
   baseUrl: 'https://mcp.example.com',
   cookieName: undefined,
-  app: { host: 'notes.example.com', state: 'allowed' },
-  server: { host: 'mcp.example.com', state: 'not-allowed' },
+  mayRead: true,
+  mayTest: false,
 }
 
 const staging: ProfileView = {
@@ -21,8 +21,8 @@ const staging: ProfileView = {
   appUrl: 'http://staging.internal:3000/notes',
   baseUrl: undefined,
   cookieName: 'notes-session',
-  app: { host: 'staging.internal:3000', state: 'not-allowed' },
-  server: undefined,
+  mayRead: false,
+  mayTest: false,
 }
 
 const form: ProfileForm = {
