@@ -51,7 +51,7 @@ export class ClientInput implements Step<ClientContext> {
       case 'batch':
         return this.#readBatch(message, context, next)
       case 'invalid': {
-        const { id = null, reason } = envelope
+        const { id, reason } = envelope
         return reason === notJsonReason
           ? refuse(context, id, jsonRpcCode.parseError, `The message is ${reason}.`)
           : refuse(context, id, jsonRpcCode.invalidRequest, `Invalid message: ${reason}.`)

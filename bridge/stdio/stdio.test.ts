@@ -102,7 +102,7 @@ describe('createStdio', () => {
     expect(heard.messages.map(({ envelope }) => envelope)).toEqual([
       { kind: 'request', id: 1, method: 'a' },
       { kind: 'notification', method: 'b' },
-      { kind: 'invalid', id: undefined, reason: 'not valid JSON in UTF-8' },
+      { kind: 'invalid', id: null, reason: 'not valid JSON in UTF-8' },
       { kind: 'notification', method: 'last' },
     ])
     expect(heard.ends).toBe(1)

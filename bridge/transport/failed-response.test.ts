@@ -190,7 +190,7 @@ const errorBody = { jsonrpc: '2.0', id: null, error: { code: -32_602, message: '
 const bodyOf = (message: unknown) => ({
   response: {
     text: JSON.stringify(message),
-    envelope: { kind: 'invalid', id: undefined, reason: '' },
+    envelope: { kind: 'invalid', id: null, reason: '' },
   } as const,
 })
 

@@ -115,8 +115,8 @@ export class SessionTransport implements StreamingTransport {
       open: (lastEventId, signal) =>
         this.#http.get(used.headers, lastEventId, signal, { retryMs: 0, bodyTimeoutMs: 0 }),
       message: async (message) => {
-        if (await this.#pending.take(message)) return
         const { envelope } = message
+        if (envelope.kind === 'response' && (await this.#pending.take(message))) return
         if (envelope.kind === 'invalid') this.#ports.note(`dropped an invalid message: ${envelope.reason}`)
         else await this.#ports.unsolicited(message)
       },
@@ -136,10 +136,8 @@ export class SessionTransport implements StreamingTransport {
     if (envelope.kind !== 'request') return this.#postInSession(message, recording)
     const answered = this.#pending.expect(envelope.id, recording.deliver)
     try {
-      await this.#postInSession(message, recording, () => {
-        this.#pending.expectOnlyHere(envelope.id)
-        return this.#stream?.mayAnswer === true ? answered : undefined
-      })
+      const elsewhere: Elsewhere = () => (this.#stream?.mayAnswer === true ? answered : undefined)
+      await this.#postInSession(message, recording, elsewhere)
     } finally {
       this.#pending.forget(envelope.id)
     }

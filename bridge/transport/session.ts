@@ -139,8 +139,6 @@ export class SessionState {
 }
 
 interface Waiting {
-  /** The response can no longer arrive with the POST. */
-  isOnlyHere: boolean
   deliver(answer: WireMessage): void | Promise<void>
   resolve(): void
   reject(error: unknown): void
@@ -151,18 +149,12 @@ export class PendingResponses {
   readonly #waiting = new Map<JsonRpcId, Waiting>()
 
   /** Resolves when the response to this request has been delivered. Rejections may stay unhandled. */
-  expect(id: JsonRpcId, deliver: Waiting['deliver'], isOnlyHere = false): Promise<void> {
+  expect(id: JsonRpcId, deliver: Waiting['deliver']): Promise<void> {
     const answered = new Promise<void>((resolve, reject) => {
-      this.#waiting.set(id, { isOnlyHere, deliver, resolve, reject })
+      this.#waiting.set(id, { deliver, resolve, reject })
     })
     answered.catch(() => {})
     return answered
-  }
-
-  /** Notes that the POST of a request ended without a response. */
-  expectOnlyHere(id: JsonRpcId): void {
-    const waiting = this.#waiting.get(id)
-    if (waiting !== undefined) waiting.isOnlyHere = true
   }
 
   forget(id: JsonRpcId): void {
@@ -177,8 +169,6 @@ export class PendingResponses {
     const { envelope } = response
     const waiting = envelope.kind === 'response' ? this.#waiting.get(envelope.id) : undefined
     if (envelope.kind !== 'response' || waiting === undefined) return false
-    // Another response may still arrive for the POST.
-    if (kind === 'invalid' && !waiting.isOnlyHere) return false
     this.#waiting.delete(envelope.id)
     const delivering = async (): Promise<void> => waiting.deliver(response)
     await delivering().then(waiting.resolve, waiting.reject)

@@ -73,7 +73,7 @@ export class SseTransport implements StreamingTransport {
   async #roundTrip(connection: SseConnection, message: WireMessage, options: Sending): Promise<void> {
     const { envelope } = message
     if (envelope.kind !== 'request') return this.#post(connection, message, options)
-    const answered = connection.pending.expect(envelope.id, options.deliver, true)
+    const answered = connection.pending.expect(envelope.id, options.deliver)
     // The response may overtake the 202, and a refused POST brings no response.
     const posting = this.#post(connection, message, options)
     try {

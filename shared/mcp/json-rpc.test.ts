@@ -97,10 +97,10 @@ it.each([
   ['{"jsonrpc":"2.0","id":1,"method":"a","id":2,"method":"b"}', { kind: 'request', id: 2, method: 'b' }],
   [String.raw`{"jsonrpc":"2.0","\u0069d":7,"m\u0065thod":"\u0061"}`, { kind: 'request', id: 7, method: 'a' }],
   [' [1,{}] ', { kind: 'batch' }],
-  ['{"jsonrpc":"2.0","id":1e999,"method":"a"}', { kind: 'invalid', id: undefined }],
+  ['{"jsonrpc":"2.0","id":1e999,"method":"a"}', { kind: 'invalid', id: null }],
   ['{"jsonrpc":"2.0","id":8,"method":"a","params":[]}', { kind: 'invalid', id: 8 }],
-  ['{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}', { kind: 'invalid', id: undefined }],
-  ['', { kind: 'invalid', id: undefined, reason: 'not valid JSON in UTF-8' }],
+  ['{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}', { kind: 'invalid', id: null }],
+  ['', { kind: 'invalid', id: null, reason: 'not valid JSON in UTF-8' }],
   ['{"jsonrpc":"2.0","method":"a\nb"}', { kind: 'invalid', reason: 'not valid JSON in UTF-8' }],
 ])('readMessage: %s', (text, expected) => {
   expect(readMessage(bytes(text)).envelope).toMatchObject(expected)

@@ -107,7 +107,7 @@ function parseResponse(value: JsonObject, id: JsonRpcId | null): ParsedJsonRpcMe
   if ('result' in value === 'error' in value) return invalid(id, 'expected a method, a result or an error')
   if ('error' in value && !isErrorObject(value['error']))
     return invalid(id, 'error must have an integer code and a message')
-  if (isErrorResponse(value) || isResult(value)) return { kind: 'response', message: value }
+  if (isResponse(value)) return { kind: 'response', message: value }
   return invalid(null, 'id must be a string or a number')
 }
 
@@ -120,12 +120,9 @@ function isNotification(value: object): value is JsonRpcNotification {
   return !('id' in value)
 }
 
-function isResult(value: object): value is JsonRpcResult {
-  return 'result' in value && 'id' in value && isJsonRpcId(value.id)
-}
-
-function isErrorResponse(value: object): value is JsonRpcError {
-  return 'error' in value && (!('id' in value) || value.id === null || isJsonRpcId(value.id))
+function isResponse(value: JsonObject): value is JsonObject & JsonRpcResponse {
+  const { id = null } = value
+  return isJsonRpcId(id) || ('error' in value && id === null)
 }
 
 function isErrorObject(value: unknown): boolean {
@@ -154,7 +151,7 @@ export type Envelope =
   | { kind: 'response'; id: JsonRpcId; isError: boolean }
   /** Only 2025-03-26 has batches. */
   | { kind: 'batch' }
-  | { kind: 'invalid'; id: JsonRpcId | undefined; reason: string }
+  | { kind: 'invalid'; id: JsonRpcId | null; reason: string }
 
 /** A message to pass on unchanged: JSON without line breaks, so that it can be a line of stdio. */
 export interface WireMessage {
@@ -169,20 +166,18 @@ export interface WireMessage {
 /** The `reason` of an invalid envelope that is a parse error in JSON-RPC (-32700); any other is an invalid request. */
 export const notJsonReason = 'not valid JSON in UTF-8'
 
-const notJson: Envelope = { kind: 'invalid', id: undefined, reason: notJsonReason }
+const notJson: Envelope = { kind: 'invalid', id: null, reason: notJsonReason }
 
 // Drops a byte order mark, which programs on Windows write first (RFC 8259 section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Reads the message in a line, a body or an event. Line breaks, which JSON has only between its tokens, become spaces. */
 export function readMessage(bytes: Uint8Array): WireMessage {
-  let text: string
   try {
-    text = utf8.decode(bytes)
+    return readMessageText(utf8.decode(bytes))
   } catch {
     return { text: '', envelope: notJson }
   }
-  return readMessageText(text)
 }
 
 /** {@link readMessage} for text. */
@@ -205,13 +200,12 @@ function envelopeOf(value: unknown): Envelope {
     case 'notification':
       return { kind: 'notification', method: parsed.message.method }
     case 'response': {
-      const { id } = parsed.message
-      if (id === undefined || id === null)
-        return { kind: 'invalid', id: undefined, reason: 'an error without the id of a request' }
+      const { id = null } = parsed.message
+      if (id === null) return { kind: 'invalid', id, reason: 'an error without the id of a request' }
       return { kind: 'response', id, isError: 'error' in parsed.message }
     }
     case 'invalid':
-      return { kind: 'invalid', id: parsed.id ?? undefined, reason: parsed.reason }
+      return parsed
   }
 }
 
@@ -251,7 +245,7 @@ export function splitBatch(batch: WireMessage): WireMessage[] {
   return values.map((value) => {
     const text = JSON.stringify(value)
     if (isJsonObject(value)) return readMessageText(text)
-    return { text, envelope: { kind: 'invalid', id: undefined, reason: 'a message must be an object' } }
+    return { text, envelope: { kind: 'invalid', id: null, reason: 'a message must be an object' } }
   })
 }
 
@@ -275,7 +269,7 @@ export function addressed(message: WireMessage, waiting: ReadonlySet<JsonRpcId>)
   const { envelope } = message
   if (envelope.kind === 'response') return withId(message, waitingId(envelope.id, waiting))
   const [id] = waiting
-  const isUnnamed = envelope.kind === 'invalid' && envelope.id === undefined
+  const isUnnamed = envelope.kind === 'invalid' && envelope.id === null
   if (!isUnnamed || id === undefined || waiting.size > 1) return message
   return errorIn(message, id) ?? message
 }

@@ -17,33 +17,21 @@ const clientRequests: ReadonlyMap<string, 'earlier' | 'revision_2026' | 'every'>
   ['logging/setLevel', 'earlier'],
 ])
 
-/** The other methods of every revision, including tasks. */
+/** The other methods that clients send, including those of tasks. */
 const otherMethods: ReadonlySet<string> = new Set([
   'tasks/get',
   'tasks/list',
   'tasks/result',
   'tasks/update',
   'tasks/cancel',
-  'roots/list',
-  'sampling/createMessage',
-  'elicitation/create',
   'notifications/initialized',
   'notifications/cancelled',
   'notifications/progress',
-  'notifications/message',
-  'notifications/tools/list_changed',
-  'notifications/prompts/list_changed',
-  'notifications/resources/list_changed',
-  'notifications/resources/updated',
   'notifications/roots/list_changed',
-  'notifications/elicitation/complete',
-  'notifications/subscriptions/acknowledged',
-  'notifications/tasks',
-  'notifications/tasks/status',
 ])
 
-/** Returns whether any revision of MCP has the method. */
-export function isMcpMethod(method: string): boolean {
+/** Returns whether clients send the method in any revision of MCP. */
+export function isClientMethod(method: string): boolean {
   return clientRequests.has(method) || otherMethods.has(method)
 }
 

@@ -12,13 +12,6 @@ export function metaOf(holder: JsonObject | undefined): JsonObject {
   return isJsonObject(meta) ? meta : {}
 }
 
-/** A copy without these keys of `_meta`, and without `_meta` if nothing is left in it. */
-export function withoutMeta(holder: JsonObject, keys: readonly string[]): JsonObject {
-  const { _meta: _, ...rest } = holder
-  const kept = Object.entries(metaOf(holder)).filter(([key]) => !keys.includes(key))
-  return kept.length > 0 ? { ...rest, _meta: Object.fromEntries(kept) } : rest
-}
-
 /** Log levels (RFC 5424 severities as MCP names them), least severe first. */
 const levels: readonly unknown[] = [
   'debug',

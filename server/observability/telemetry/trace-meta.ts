@@ -1,6 +1,6 @@
 import { parseExactObject } from '@drawbridge/shared/exact-json.ts'
 import { isJsonObject, type JsonObject } from '@drawbridge/shared/json-object.ts'
-import { isMcpMethod } from '@drawbridge/shared/mcp/methods.ts'
+import { isClientMethod } from '@drawbridge/shared/mcp/methods.ts'
 import { metaOf, paramsOf } from '@drawbridge/shared/mcp/params.ts'
 
 /** The members of `_meta` that carry a W3C trace context (SEP-414), and the headers of the same names. */
@@ -16,11 +16,11 @@ const maxNameLength = 200
 
 /**
  * Names a message by the semantic conventions of OpenTelemetry for MCP: of its parameters, by the name of the tool or prompt alone. A
- * method that no revision has is `_OTHER`.
+ * method that clients send in no revision is `_OTHER`.
  */
 export function mcpOperation(given: string, called: unknown): McpOperation {
   // Clients may send any text, and each would become a metric series of its own.
-  const method = isMcpMethod(given) ? given : '_OTHER'
+  const method = isClientMethod(given) ? given : '_OTHER'
   const kind = { 'tools/call': 'tool', 'prompts/get': 'prompt' }[method]
   const attributes = { 'mcp.method.name': method }
   if (kind === undefined || typeof called !== 'string') return { name: method, attributes }

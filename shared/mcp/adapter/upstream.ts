@@ -9,26 +9,18 @@ import type { Revision2025 } from './result.ts'
 
 /** The latest declarations of a 2025 client, which a 2026-07-28 server expects with each request. */
 export class DeclaredClient {
+  capabilities: JsonObject = {}
+  revision: Revision2025 = legacyRevisions[0]
   #info: JsonObject | undefined
-  #capabilities: JsonObject = {}
-  #revision: Revision2025 = legacyRevisions[0]
   #logLevel: unknown
-
-  get capabilities(): JsonObject {
-    return this.#capabilities
-  }
-
-  get revision(): Revision2025 {
-    return this.#revision
-  }
 
   /** Replaces everything by the parameters of `initialize`. */
   initialize(params: JsonObject | undefined): void {
     const info = params?.['clientInfo']
     this.#info = isJsonObject(info) ? info : undefined
-    this.#capabilities = mapClientCapabilities(params?.['capabilities'])
+    this.capabilities = mapClientCapabilities(params?.['capabilities'])
     const requested = params?.['protocolVersion']
-    this.#revision = legacyRevisions.find((known) => known === requested) ?? legacyRevisions[0]
+    this.revision = legacyRevisions.find((known) => known === requested) ?? legacyRevisions[0]
     this.#logLevel = undefined
   }
 
@@ -44,7 +36,7 @@ export class DeclaredClient {
     return {
       [mcpMetaKey.protocolVersion]: modernRevision,
       ...(this.#info && { [mcpMetaKey.clientInfo]: this.#info }),
-      [mcpMetaKey.clientCapabilities]: this.#capabilities,
+      [mcpMetaKey.clientCapabilities]: this.capabilities,
       ...(this.#logLevel !== undefined && { [mcpMetaKey.logLevel]: this.#logLevel }),
     }
   }
