@@ -47,7 +47,6 @@ describe('a slot', () => {
   const session = (close: SlotClient['close']): SlotClient => ({
     kind: 'session',
     send: async () => {},
-    log() {},
     close,
   })
 

@@ -39,14 +39,14 @@ export interface SlotTerms {
 /** A client, as its process sees it: a session, or one message. */
 export interface SlotClient extends ClientPort {
   kind: ServingContext['kind']
-  /** Sends it a log message that belongs to the call `id`, or to none, if its level says so. */
-  log(params: JsonObject, id?: JsonRpcId): void
   close(): Promise<void>
 }
 
 export interface OpenCall {
   client: SlotClient
   id: JsonRpcId
+  /** Whether the client has asked for log messages, or is a session. From which level on is for the process to know. */
+  takesLogs: boolean
 }
 
 /** Gives pending answers this long before their streams end. */
@@ -193,7 +193,7 @@ export class ProcessSlot implements ProcessClients {
   /** Passes on a notification of the process. One that cannot be attributed to a client is dropped. */
   onNotification(notification: JsonRpcNotification): void {
     const { method, params = {} } = notification
-    if (method === 'notifications/message') this.#passLog(params)
+    if (method === 'notifications/message') this.#passLog(notification)
     else if (method === 'notifications/cancelled') this.questions.cancel(params['requestId'])
     else if (this.#greeted?.era === 'modern' && isChangeNotification(notification))
       this.changes.report(notification)
@@ -218,11 +218,11 @@ export class ProcessSlot implements ProcessClients {
   }
 
   /** To the call that is open, if there is just one, otherwise to the sessions. */
-  #passLog(params: JsonObject): void {
+  #passLog(notification: JsonRpcNotification): void {
     if (this.isShared) return
     const [only, ...others] = this.#calls
-    if (only && others.length === 0 && only.client.kind !== 'stateless') only.client.log(params, only.id)
-    else for (const client of this.sessions) client.log(params)
+    if (only?.takesLogs && others.length === 0) void only.client.send(notification, only.id)
+    else for (const client of this.sessions) void client.send(notification)
   }
 }
 

@@ -21,6 +21,7 @@ const asked = new Map()
 let nextAsk = 0
 let clientCapabilities
 let logLevel
+const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 let isModern = false
 let extraTool = false
 
@@ -110,8 +111,10 @@ const tools = {
       requestState: 'state of the process',
     }
   },
-  log: ({ level = 'info', data }) => {
-    notify('notifications/message', { level, data, logger: 'scripted' })
+  log: ({ level = 'info', data }, { params }) => {
+    const minimum = isModern ? params._meta?.['io.modelcontextprotocol/logLevel'] : (logLevel ?? 'debug')
+    const isLogged = minimum !== undefined && levels.indexOf(level) >= levels.indexOf(minimum)
+    if (isLogged) notify('notifications/message', { level, data, logger: 'scripted' })
     return text('logged')
   },
   touch: ({ uri }) => {
@@ -217,7 +220,11 @@ const handlers = {
   }),
   'prompts/get': ({ name }) => ({ messages: [{ role: 'user', content: { type: 'text', text: name } }] }),
   'completion/complete': () => ({ completion: { values: ['a', 'b'] } }),
-  'logging/setLevel': ({ level }) => ((logLevel = level), {}),
+  'logging/setLevel': ({ level }) => {
+    if (!levels.includes(level)) throw Object.assign(new Error('No such level.'), { code: -32602 })
+    logLevel = level
+    return {}
+  },
   'tasks/list': () => ({ tasks: [] }),
   'events/list': () => ({ events: [] }),
   'example/own': (params) => ({ got: params.value ?? null }),
