@@ -1,5 +1,4 @@
 import { installBridge } from '@drawbridge/shared/published.ts'
-import { InstallError } from './install-error.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
@@ -12,25 +11,15 @@ const passing = [
   /[\\/]fnm_multishells[\\/]/,
 ]
 
-/** Returns why a path is temporary; undefined if no reason is known. */
+/** Returns why an entry with this path would stop working: it is temporary. Undefined if no reason is known. */
 export function whyPassing(path: string, temporaryFolders: readonly string[]): string | undefined {
-  if (passing.some((pattern) => pattern.test(path))) return 'in the cache of a package runner'
   const isBelow = temporaryFolders.some(
     (folder) => folder !== '' && path.startsWith(folder) && /^[\\/]|^$/.test(path.slice(folder.length)),
   )
-  return isBelow ? 'in a temporary folder' : undefined
-}
-
-/** Rejects a program that will be gone when a client starts it, with {@link InstallError}. */
-export function checkLasting(paths: readonly string[], temporaryFolders: readonly string[]): void {
-  for (const path of paths) {
-    const why = whyPassing(path, temporaryFolders)
-    if (why === undefined) continue
-    throw new InstallError(
-      `${path} is ${why}: the entry would stop working once that is cleared.`,
-      `Install the bridge (${installBridge}), then run this command again with the installed drawbridge; or take the risk with --force.`,
-    )
-  }
+  const isCached = passing.some((pattern) => pattern.test(path))
+  if (!isCached && !isBelow) return undefined
+  const where = isCached ? 'in the cache of a package runner' : 'in a temporary folder'
+  return `${path} is ${where}: the entry would stop working once that is cleared. Install the bridge first: ${installBridge}.`
 }
 
 /**

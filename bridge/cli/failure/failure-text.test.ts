@@ -4,14 +4,7 @@ import { CredentialError, type CredentialFault } from '../../credentials/credent
 import { NetworkError, type NetworkFault } from '../../http/http-client.ts'
 import { OAuthFailure, type OAuthFault } from '../../oauth/login-port.ts'
 import { TransportError, type TransportFault } from '../../transport/transport.ts'
-import {
-  CommandFailure,
-  describeError,
-  failureJson,
-  failureText,
-  rpcFailure,
-  shellWord,
-} from './failure-text.ts'
+import { CommandFailure, describeError, failureJson, failureText, rpcFailure } from './failure-text.ts'
 import { exitCode, failureTable, type FailureCode } from './failure-table.ts'
 import { commandName } from '../command.ts'
 import { commandTable } from '../command-line/command-table.ts'
@@ -116,8 +109,9 @@ describe('a failed command', () => {
     ['https://mcp.example.com/mcp', 'https://mcp.example.com/mcp'],
     ['https://mcp.example.com/mcp?a=1&b=2', "'https://mcp.example.com/mcp?a=1&b=2'"],
     ["https://x.example/'$(id)", String.raw`'https://x.example/'\''$(id)'`],
-  ])('the next step quotes %s as a word for a shell', (text, word) => {
-    expect(shellWord(text)).toBe(word)
+  ])('the next step quotes %s as a word for a shell', (url, word) => {
+    const error = new OAuthFailure('expired', 'over')
+    expect(describeError(error, { serverUrl: url }).nextStep).toBe(`drawbridge login ${word}`)
   })
 
   it('a failure shows the place of an unexpected error, and none of its text', () => {

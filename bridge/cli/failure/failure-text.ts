@@ -1,3 +1,4 @@
+import { shellWord } from '@drawbridge/shared/clients/add-command.ts'
 import { jsonForTerminal } from '@drawbridge/shared/json-text.ts'
 import type { BridgeConfig } from '../../config/config-reader.ts'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
@@ -153,9 +154,4 @@ export function fill(nextStep: string, { serverUrl, profile = 'default' }: Failu
   const url = serverUrl === undefined ? '<url>' : shellWord(serverUrl)
   const words = profile === 'default' ? url : `${url} --profile ${shellWord(profile)}`
   return asTyped(nextStep.replaceAll('{url}', () => words))
-}
-
-/** Quotes a word for a shell where it needs it. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

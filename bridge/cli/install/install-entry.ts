@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { InstallSystem, LaunchFlag } from '../../install/client.ts'
-import { launcherPath, steadyNodePath } from '../../install/program-path.ts'
+import { InstallError } from '../../install/install-error.ts'
+import { launcherPath, steadyNodePath, whyPassing } from '../../install/program-path.ts'
 import {
   type BridgeConfig,
   type ReadSettings,
@@ -78,7 +79,13 @@ export function entryToInstall(input: CommandInput, place: InstallPlace) {
   return {
     serverUrl,
     launch: { ...launch, args },
-    notes: [...notes, ...variableNotes(read), ...expandedNotes(input), ...blankNotes(input, place)],
+    notes: [
+      ...passingNotes(input, place),
+      ...notes,
+      ...variableNotes(read),
+      ...expandedNotes(input),
+      ...blankNotes(input, place),
+    ],
   }
 }
 
@@ -149,6 +156,19 @@ function expandedNotes({ line }: CommandInput): string[] {
     (name) =>
       `Most clients do not pass environment variables. Put ${String(name)} in the client's entry, or its value in config.json or in --header-file.`,
   )
+}
+
+/** Names the paths that are going to be cleared, where nothing is written. Throws {@link InstallError} where something is, without `--force`. */
+function passingNotes(
+  { options }: CommandInput,
+  { node, launcher, temporaryFolders }: InstallPlace,
+): string[] {
+  const notes = [node, launcher].flatMap((path) => whyPassing(path, temporaryFolders) ?? [])
+  const [first] = notes
+  if (first === undefined || options.print || options.dryRun) return notes
+  if (options.force) return []
+  const nextStep = 'Run this command again with the installed drawbridge; or take the risk with --force.'
+  throw new InstallError(first, nextStep)
 }
 
 function blankNotes({ surroundings }: CommandInput, { launcher }: InstallPlace): string[] {

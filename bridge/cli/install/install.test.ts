@@ -166,7 +166,7 @@ it('install prints what to paste with --print, from a package cache too', async 
   const { out, notes } = await run(['codex', url], { options: { print: true }, place: { launcher } })
   expect(out).toBe(`[mcp_servers.example-com]\ncommand = "${place.node}"\nargs = ["${launcher}", "${url}"]`)
   expect(notes).toContain(join(home, '.codex', 'config.toml'))
-  expect(notes).toContain('which may be cleared')
+  expect(notes).toContain('would stop working once that is cleared')
 })
 
 it('install prints one object with --json', async () => {
@@ -190,10 +190,14 @@ it('install refuses to install from a package cache without --force', async () =
   const { error } = await run(['cursor', url], { place: { launcher } })
   expect(error).toMatchObject({
     exit: 1,
-    nextStep: expect.stringContaining('Install the bridge (npm ') as string,
+    sentences: [expect.stringContaining('Install the bridge first: npm ') as string],
+    nextStep: expect.stringContaining('--force') as string,
   })
   const shown = await run(['cursor', url], { place: { launcher }, options: { dryRun: true } })
-  expect(shown).toMatchObject({ code: 0, notes: expect.stringContaining('which may be cleared') as string })
+  expect(shown).toMatchObject({
+    code: 0,
+    notes: expect.stringContaining('would stop working once that is cleared') as string,
+  })
   expect(existsSync(cursorFile())).toBe(false)
   expect((await run(['cursor', url], { place: { launcher }, options: { force: true } })).code).toBe(0)
 })

@@ -1,4 +1,4 @@
-import { installBridge } from '@drawbridge/shared/published.ts'
+import { shellWord } from '@drawbridge/shared/clients/add-command.ts'
 import { type CommandInput, printResult } from '../command.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
 import { type InstallPlace, entryToInstall, installPlace, installSystem } from './install-entry.ts'
@@ -6,11 +6,10 @@ import { clientFile, clients, findClient } from '../../install/client-table.ts'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { serverNameOf } from '@drawbridge/shared/clients/server-name.ts'
 import { checkServerName } from '../../install/install-error.ts'
-import { checkLasting, whyPassing } from '../../install/program-path.ts'
 import { planInstall, snippetOf, type Target } from '../../install/plan-install.ts'
 import { planUninstall } from '../../install/plan-uninstall.ts'
 import { definitionList } from '@drawbridge/shared/terminal/table.ts'
-import { fill, shellWord } from '../failure/failure-text.ts'
+import { fill } from '../failure/failure-text.ts'
 import { carryOut } from './install-write.ts'
 import { asTyped } from '../terminal/program-name.ts'
 
@@ -29,7 +28,7 @@ export async function install(input: CommandInput, place: InstallPlace = install
     const entry = client.entry(launch)
     const path = clientFile(client, scope, system)
     const snippet = snippetOf(client, name, entry)
-    for (const note of [...notes, ...passingNotes(place)]) terminal.note(asTyped(note))
+    for (const note of notes) terminal.note(asTyped(note))
     const facts = { ok: true, did: 'printed', client: client.id, name, file: path }
     printResult(input, { ...facts, command: null, backup: null, entry, snippet }, () => {
       terminal.note(`For ${path}:`)
@@ -37,12 +36,10 @@ export async function install(input: CommandInput, place: InstallPlace = install
     })
     return exitCode.ok
   }
-  if (!options.dryRun && !options.force) checkLasting([place.node, place.launcher], place.temporaryFolders)
   const target: Target = { client, scope, system }
   return carryOut(planInstall(target, name, launch), target, input, {
     notes: [
       ...notes,
-      ...(options.dryRun ? passingNotes(place) : []),
       ...(options.project
         ? ['The entry has paths of this computer, which differ for others who get the file.']
         : []),
@@ -82,13 +79,4 @@ function listClients(input: CommandInput): ExitCode {
     input.terminal.note(asTyped('drawbridge install <client> <url>'))
   })
   return exitCode.ok
-}
-
-function passingNotes({ node, launcher, temporaryFolders }: InstallPlace): string[] {
-  return [node, launcher].flatMap((path) => {
-    const why = whyPassing(path, temporaryFolders)
-    return why === undefined
-      ? []
-      : [`${path} is ${why}, which may be cleared. First install the bridge: ${installBridge}`]
-  })
 }

@@ -1,10 +1,11 @@
-import { createBridgeConfig, type ReadSettings } from '../../config/config-reader.ts'
+import { type BridgeConfig, createBridgeConfig, type ReadSettings } from '../../config/config-reader.ts'
 import { networkConfig, oauthConfig } from '../../config/config-part.ts'
 import type { Credential } from '../../credentials/credential.ts'
 import {
   CredentialError,
   type CredentialFault,
   type CredentialStore,
+  type LoginId,
   type StoredLogin,
 } from '../../credentials/credential-store.ts'
 import { createHttpClient } from '../../http/undici-client.ts'
@@ -13,24 +14,6 @@ import { loginIdOf } from '../connect/connection-login.ts'
 import { ConfigError } from '@drawbridge/shared/settings/setting.ts'
 import { describeError } from '../failure/failure-text.ts'
 import { type ExitCode, exitCode } from '../failure/failure-table.ts'
-
-/** A login to sign out of. Server and profile are null where only its content names them. */
-interface NamedLogin {
-  id: string
-  server: string | null
-  profile: string | null
-}
-
-/** Result of signing out of one login. */
-interface Forgotten extends NamedLogin {
-  found: boolean
-  /** An unreadable login cannot be revoked. */
-  readable: boolean
-  /** Null if the server cannot revoke tokens. */
-  revoked: boolean | null
-  /** Why the login was kept, with the next step; null if it was removed. */
-  kept: string | null
-}
 
 interface Place {
   store: CredentialStore
@@ -48,21 +31,17 @@ export async function logout(input: CommandInput): Promise<ExitCode> {
   const read = settingsOf(input)
   const { createCredentialStore } = await import('../../credentials/sealed-store.ts')
   const { runtime, terminal } = input
-  const named = all ? undefined : nameOf(read, input)
+  const config = all ? undefined : createBridgeConfig(read, input.surroundings)
   const store = createCredentialStore(credentialsOf(read), { runtime, announce: () => {} })
   const place = { store, read, input }
-  const logins = named === undefined ? await forgetAll(place) : [await forget(named, place)]
+  const logins =
+    config === undefined ? await forgetAll(place) : [await forget(loginIdOf(config), place, config)]
   const ok = logins.every(({ kept }) => kept === null)
   printResult(input, { ok, logins }, () => {
     if (logins.length === 0) terminal.note('No login is stored.')
     for (const login of logins) terminal.note(textOf(login))
   })
   return ok ? exitCode.ok : exitCode.failed
-}
-
-function nameOf(read: ReadSettings, { surroundings }: CommandInput): NamedLogin {
-  const config = createBridgeConfig(read, surroundings)
-  return { id: loginIdOf(config), server: config.serverUrl, profile: config.oauth.profile }
 }
 
 /** Keeps those that become readable once the keychain is unlocked or the bridge is updated, to revoke them then. */
@@ -77,25 +56,30 @@ async function forgetAll(place: Place): Promise<Forgotten[]> {
 const lostFaults: ReadonlySet<CredentialFault> = new Set(['corrupt', 'key_missing'])
 
 async function forgetIfLost(login: StoredLogin, place: Place): Promise<Forgotten> {
-  const named = { id: login.id, server: null, profile: null }
   try {
     if (login.kind === 'unreadable' && !lostFaults.has(login.failure.fault)) throw login.failure
-    return await forget(named, place)
+    return await forget(login.id, place)
   } catch (error) {
     if (!(error instanceof CredentialError)) throw error
     const { sentences, nextStep } = describeError(error, { serverUrl: undefined })
     const kept = [...sentences, nextStep].join(' ')
-    return { ...named, found: true, readable: false, revoked: false, kept }
+    return { id: login.id, server: null, profile: null, found: true, readable: false, revoked: false, kept }
   }
 }
 
-/** Rejects with `CredentialError`. */
-async function forget(named: NamedLogin, place: Place): Promise<Forgotten> {
+type Forgotten = Omit<Awaited<ReturnType<typeof forget>>, 'kept'> & { kept: string | null }
+
+/**
+ * Signs out of one login; `config` is that of its server, if known: only its content names it. Rejects with `CredentialError`.
+ * `revoked`: null if the server cannot revoke tokens; false too for a login that cannot be read. `kept`: why the login is still stored,
+ * with the next step; null if it is removed.
+ */
+async function forget(id: LoginId, place: Place, config?: BridgeConfig) {
   const { signOut } = await import('../../oauth/login/sign-out.ts')
-  const report = await signOut(place.store, named.id, (credential) => revoke(credential, place))
-  const { serverUrl: server = named.server, profile = named.profile } = report.credential ?? {}
+  const report = await signOut(place.store, id, (credential) => revoke(credential, place))
+  const { serverUrl = null, profile = null } = report.credential ?? { ...config, ...config?.oauth }
   const { found, readable, revoked = null } = report
-  return { id: named.id, server, profile, found, readable, revoked, kept: null }
+  return { id, server: serverUrl, profile, found, readable, revoked, kept: null }
 }
 
 /** Allows plain http as the sign-in did. */
