@@ -102,6 +102,23 @@ describe('doctor --trace', () => {
     expect(walked).toBe('challenge 401, resource_metadata 200, server_metadata 200')
   })
 
+  it.each<[what: string, other: RemoteOptions, page: string, outcome: string]>([
+    [
+      'passes a login page on another host that publishes no metadata',
+      withoutMetadata(),
+      'page 404',
+      'not signed in',
+    ],
+    ["fails a login page that is another authorization server's", {}, '!page 200', 'failed'],
+  ])('doctor --trace %s', async (_, other, page, outcome) => {
+    const { origin } = await startServer(other)
+    const authorization = { metadata: { authorization_endpoint: `${origin}/authorize` } }
+    const { url } = await serve(undefined, { authorization })
+    const { walked, result } = await trace([url])
+    expect(walked).toBe(`challenge 401, resource_metadata 200, server_metadata 200, ${page}`)
+    expect(result).toBe(outcome)
+  })
+
   it.each<[what: string, fault: (request: Received) => boolean, walked: RegExp, detail: RegExp]>([
     [
       'resource metadata that is not there',

@@ -10,8 +10,7 @@ import { terminalColumns } from '../terminal/output.ts'
 import { waitFor } from '../terminal/progress.ts'
 import { examine } from './doctor.ts'
 import { exitCodeOf } from './finding.ts'
-import { observedClient, type StepRequest, stepOf } from './trace-step.ts'
-import { judgeSteps, placeOf } from './trace-verdict.ts'
+import { judgeSteps, observedClient, type StepRequest, withoutQuery } from './trace-step.ts'
 
 /**
  * Prints the steps of a connection in the words of the server's `attempts`, each with the request id that the server gave it: without a
@@ -21,14 +20,8 @@ export async function trace(input: CommandInput): Promise<ExitCode> {
   const config = configOf(input)
   const { runtime, terminal } = input
   const requests: StepRequest[] = []
-  const secrets = new Set(configuredSecrets(config))
   const client = createHttpClient(config.network)
-  const http = observedClient(client, (seen) => {
-    const step = stepOf(seen, requests, config.serverUrl)
-    if (step !== undefined) requests.push({ ...seen, step })
-    for (const [name, value] of Object.entries(seen.request.headers))
-      if (name.toLowerCase() === 'authorization') secrets.add(value.replace(/^\S+ +/, ''))
-  })
+  const http = observedClient(client, config.serverUrl, requests)
   const findings: Finding[] = []
   try {
     const walk = async (): Promise<void> => {
@@ -38,7 +31,12 @@ export async function trace(input: CommandInput): Promise<ExitCode> {
   } finally {
     client.close()
   }
-  const clean = cleaner(config.serverUrl, [...secrets])
+  const sent = requests.flatMap(({ request }) =>
+    Object.entries(request.headers).flatMap(([name, value]) =>
+      name.toLowerCase() === 'authorization' ? value.replace(/^\S+ +/, '') : [],
+    ),
+  )
+  const clean = cleaner(config.serverUrl, [...configuredSecrets(config), ...sent])
   const facts = traceOf(requests, findings, config, clean)
   printResult(input, facts, () => terminal.print(traceText(facts, input)))
   if (facts.result === 'connected') return exitCode.ok
@@ -69,7 +67,7 @@ function traceOf(
   const signIn = findingOf('login')?.fix ?? fill(renewal, failureContextOf(config))
   const nextStep = result === 'not signed in' ? signIn : fix
   const advice = nextStep === undefined ? null : clean(nextStep)
-  return { url: placeOf(config.serverUrl), result, steps, advice }
+  return { url: withoutQuery(config.serverUrl), result, steps, advice }
 }
 
 const renewal = 'The token of the login has expired. Renew it, and trace again: drawbridge token {url}'
