@@ -46,15 +46,7 @@ export function createSandbox(
     },
     runtime,
   )
-  const webApp = createWebApp(
-    {
-      appUrl,
-      cookieName,
-      mcpUrl: `${baseUrl}/mcp`,
-      connectionsUrl: `${baseUrl}/account/connections`,
-    },
-    provider.services,
-  )
+  const webApp = createWebApp({ appUrl, baseUrl, cookieName }, provider.services)
   const isOwnHost = createHostGuard(appUrl)
   return {
     async fetch(request) {

@@ -6,7 +6,7 @@ import { AuthError } from '../provider/auth-error.ts'
 import type { BrowserSessions } from './browser-session.ts'
 import { maxNoteLength, parseNoteText, type Notes } from './notes.ts'
 import type { ShowPage } from './page.ts'
-import { messagePage, notesPage, type ServerLinks } from './pages.ts'
+import { messagePage, notesPage } from './pages.ts'
 
 const maxBodyBytes = 16 * 1024
 
@@ -16,7 +16,7 @@ interface SignedIn {
 
 /** Creates the notes page and its forms, relative to `/notes`. Redirects to the first page without a sign-in. */
 export function createNotesRoutes(
-  links: ServerLinks,
+  baseUrl: string,
   notes: Notes,
   sessions: BrowserSessions,
   show: ShowPage,
@@ -33,7 +33,7 @@ export function createNotesRoutes(
   })
   routes.get('/', (c) => {
     const { id, email } = c.var.user
-    return show(c, (view) => notesPage(view, { email, notes: notes.list(id), links }))
+    return show(c, (view) => notesPage(view, { email, notes: notes.list(id), baseUrl }))
   })
   routes.post('/', async (c) => {
     const text = parseNoteText(await field(c, 'text'))

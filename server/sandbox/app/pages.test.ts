@@ -12,10 +12,7 @@ const viewIn = (language: string): DemoView =>
   createView(new Request('http://localhost:8788/', { headers: { 'accept-language': language } }), now)
 const english = viewIn('en')
 
-const links = {
-  mcpUrl: 'http://localhost:8787/mcp',
-  connectionsUrl: 'http://localhost:8787/account/connections',
-}
+const baseUrl = 'http://localhost:8787'
 const pages = {
   landing: landingPage(english, {}),
   'landing with an error': landingPage(english, { email: hostile, error: 'invalid_credentials' }),
@@ -24,7 +21,7 @@ const pages = {
   notes: notesPage(english, {
     email: hostile,
     notes: [{ ...note, id: hostile, text: hostile }],
-    links: { mcpUrl: hostile, connectionsUrl: hostile },
+    baseUrl: hostile,
   }),
   message: messagePage(english, 'notAdded'),
 }
@@ -54,7 +51,7 @@ it('a form of the demo app marks no field as wrong when a redirect brought the e
 })
 
 it('the notes page announces its MCP server to programs, and links to the steps for each assistant and the connections', () => {
-  const page = notesPage(english, { email: 'a@b', notes: [], links })
+  const page = notesPage(english, { email: 'a@b', notes: [], baseUrl })
   expect(/<head>(.*?)<\/head>/s.exec(page)?.[1]).toContain(
     '<link rel="mcp-server" href="http://localhost:8787/mcp" />',
   )
@@ -64,7 +61,7 @@ it('the notes page announces its MCP server to programs, and links to the steps 
 })
 
 it('a note is shown with its time, and its button says which note it deletes', () => {
-  const page = notesPage(english, { email: 'a@b', notes: [{ ...note, text: 'x'.repeat(50) }], links })
+  const page = notesPage(english, { email: 'a@b', notes: [{ ...note, text: 'x'.repeat(50) }], baseUrl })
   expect(page).toMatch(/datetime="2027-01-15T08:00:00.000Z">\s*2 hours ago\s*<\/time/)
   expect(page).toContain(`aria-label="Delete note: ${'x'.repeat(40)}…"`)
 })

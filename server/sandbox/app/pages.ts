@@ -59,17 +59,12 @@ export function signUpPage(view: DemoView, form: FormState): string {
   })
 }
 
-export interface ServerLinks {
-  mcpUrl: string
-  connectionsUrl: string
-}
-
 /** Renders the notes of a user, and how to give an assistant access to them. Announces the MCP server to programs used on this page. */
 export function notesPage(
   view: DemoView,
-  { email, notes, links }: { email: string; notes: readonly Note[]; links: ServerLinks },
+  { email, notes, baseUrl }: { email: string; notes: readonly Note[]; baseUrl: string },
 ): string {
-  const { mcpUrl, connectionsUrl } = links
+  const mcpUrl = `${baseUrl}/mcp`
   const { notes: texts } = view.texts
   const { connect } = view.language.texts
   const hint = fillText(texts.hint, { count: noteLengthIn(view) })
@@ -88,7 +83,9 @@ export function notesPage(
         </p>
         <p class="ask">${texts.connect}</p>
         <p class="ask"><a class="link alone" href="${mcpUrl}">${texts.assistants}</a></p>
-        <p class="ask"><a class="link alone" href="${connectionsUrl}">${texts.connections}</a></p>
+        <p class="ask">
+          <a class="link alone" href="${baseUrl}/account/connections">${texts.connections}</a>
+        </p>
       </div>`,
     main: html`<form class="stack" method="post" action="/notes">
         <div class="field">

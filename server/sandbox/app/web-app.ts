@@ -9,23 +9,22 @@ import { createMailRoutes } from './mail-routes.ts'
 import { createNotesApi, createNotesRoutes } from './notes-routes.ts'
 import { Notes } from './notes.ts'
 import { type AppTexts, createShowPage } from './page.ts'
-import { messagePage, type ServerLinks } from './pages.ts'
+import { messagePage } from './pages.ts'
 import { createGoogleRoutes, createSignInRoutes } from './sign-in-routes.ts'
 
 const maxFormBytes = 64 * 1024
 
 /**
  * Creates Fieldnotes, the demo web app, whose users come from the embedded provider: a small application with users and data, as a
- * team might put behind Drawbridge. `mcpUrl` is the address shown to users for their assistant.
+ * team might put behind Drawbridge. `baseUrl` is Drawbridge's: users see its address for their assistant.
  */
 export function createWebApp(
-  config: ServerLinks & { appUrl: string; cookieName: string },
+  { appUrl, baseUrl, cookieName }: { appUrl: string; baseUrl: string; cookieName: string },
   services: AuthServices,
 ): { fetch: FetchHandler } {
-  const { appUrl } = config
-  const sessions = new BrowserSessions(config.cookieName, services)
+  const sessions = new BrowserSessions(cookieName, services)
   const notes = new Notes(services)
-  const mcpOrigin = new URL(config.mcpUrl).origin
+  const mcpOrigin = new URL(baseUrl).origin
   const show = createShowPage({ mcpOrigin, now: services.runtime.now })
   const showError = (c: Context, error: keyof AppTexts['errors'], status: number): Response =>
     show(c, (view) => messagePage(view, error), status)
@@ -42,7 +41,7 @@ export function createWebApp(
   site.route('/', createSignInRoutes(ports))
   site.route('/', createGoogleRoutes(ports))
   site.route('/', createMailRoutes(services, show))
-  site.route('/notes', createNotesRoutes(config, notes, sessions, show))
+  site.route('/notes', createNotesRoutes(baseUrl, notes, sessions, show))
   app.route('/', site)
   app.notFound((c) => showError(c, 'notFound', 404))
   app.onError((error, c) => {

@@ -44,6 +44,7 @@ export class AuthServices {
   readonly config: EmbeddedProviderConfig
   readonly runtime: Runtime
   readonly database: DatabaseSync
+  readonly socialProviders: readonly string[]
   readonly accounts: Accounts
   readonly sessions: Sessions
   readonly flows: SocialFlows
@@ -56,17 +57,13 @@ export class AuthServices {
   constructor(config: EmbeddedProviderConfig, runtime: Runtime) {
     this.config = config
     this.runtime = runtime
+    this.socialProviders = config.socialProviders ?? ['google']
     this.database = openDatabase(config.database)
     this.accounts = new Accounts(this.database, runtime)
     this.sessions = new Sessions(this.database, runtime)
     this.flows = new SocialFlows(config, runtime)
     this.keys = new SigningKeys(this.database, runtime)
   }
-}
-
-/** Returns the names of the enabled social sign-in methods. */
-export function socialProviders({ config }: Pick<AuthServices, 'config'>): readonly string[] {
-  return config.socialProviders ?? ['google']
 }
 
 /** Returns the user object of an account, without secrets (password hash, factor secrets). */

@@ -96,8 +96,7 @@ export function openWebApp(provider: ProviderFixture): ReturnType<typeof createW
     {
       appUrl: SITE,
       cookieName: 'sb-localhost-auth-token',
-      mcpUrl: 'http://localhost:8787/mcp',
-      connectionsUrl: 'http://localhost:8787/account/connections',
+      baseUrl: 'http://localhost:8787',
     },
     provider.services,
   )

@@ -130,13 +130,12 @@ export function hasVerifiedFactor({ factors }: Account): boolean {
   return factors.some(({ status }) => status === 'verified')
 }
 
-/** A social provider's description of a user; the address counts as verified. */
-export interface SocialProfile {
-  provider: string
+/** Another service's description of a user; the address counts as verified. */
+export interface Person {
   subject: string
-  email: string
   name: string
-  /** Secret of a second factor that comes with the account, in base32. */
+  email: string
+  /** Secret of the second factor that the account has from its first sign-in on, in base32; undefined: it has none. */
   factorSecret?: string
 }
 
@@ -144,8 +143,8 @@ export interface SocialProfile {
  * Returns the account of a profile: the one it was used with before, else the one with its address, else a new one. An account of
  * single sign-on is never one that was there without it.
  */
-export function signInByProfile(profile: SocialProfile, accounts: Accounts): Account {
-  const { provider, subject, email, name, factorSecret: secret } = profile
+export function signInByProfile(accounts: Accounts, provider: string, profile: Person): Account {
+  const { subject, email, name, factorSecret: secret } = profile
   const isSso = provider.startsWith('sso:')
   const known =
     accounts.findByIdentity(provider, subject) ?? (isSso ? undefined : accounts.findByEmail(email))

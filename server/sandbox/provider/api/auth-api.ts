@@ -8,7 +8,6 @@ import {
   describeSession,
   describeUser,
   type SessionBody,
-  socialProviders,
   startSession,
 } from '../auth-services.ts'
 import { object, readJsonBody, text } from './json-body.ts'
@@ -70,7 +69,7 @@ const tokenShape = {
 }
 
 function describeSettings(services: AuthServices): Record<string, unknown> {
-  const social = socialProviders(services).map((name) => [name, true] as const)
+  const social = services.socialProviders.map((name) => [name, true] as const)
   return {
     external: { ...Object.fromEntries(social), email: true },
     disable_signup: false,

@@ -1,9 +1,9 @@
 import { type Context, Hono } from 'hono'
 import { AuthError } from '../auth-error.ts'
-import { type AuthServices, socialProviders } from '../auth-services.ts'
-import { signInByProfile } from '../accounts/account.ts'
+import type { AuthServices } from '../auth-services.ts'
+import { type Person, signInByProfile } from '../accounts/account.ts'
 import type { SocialFlow } from '../social/social-flow.ts'
-import { company, type Person, type StandIn } from '../social/stand-in.ts'
+import { company, type StandIn } from '../social/stand-in.ts'
 import { readJsonBody, text } from './json-body.ts'
 
 /** The provider of the company's accounts, as user objects name it. */
@@ -22,7 +22,7 @@ export function createSocialApi(
 
   api.get('/authorize', (c) => {
     const { provider = '', redirect_to: redirectTo = '', scopes, ...query } = c.req.query()
-    if (!socialProviders(services).includes(provider)) {
+    if (!services.socialProviders.includes(provider)) {
       throw new AuthError(400, 'validation_failed', 'Unsupported provider: provider is not enabled')
     }
     const isHashed = query['code_challenge_method']?.toLowerCase() === 's256'
@@ -65,7 +65,7 @@ export function createSocialApi(
   function finish(flow: SocialFlow, person: Person | undefined): string {
     flows.refuseExpired(flow)
     if (!person) throw new AuthError(400, 'validation_failed', 'The answer of the sign-in service is invalid')
-    const { id } = signInByProfile({ provider: flow.provider, ...person }, accounts)
+    const { id } = signInByProfile(accounts, flow.provider, person)
     return flows.complete(flow, id)
   }
 }

@@ -5,17 +5,9 @@ import { layout, type PageView } from '../../../http/pages/layout.ts'
 import { createLook } from '../../../http/pages/look.ts'
 import { page } from '../../../http/response.ts'
 import { Languages } from '../../../texts/languages.ts'
+import type { Person } from '../accounts/account.ts'
 
-/** An account that is offered without a password. */
-export interface Person {
-  subject: string
-  name: string
-  email: string
-  /** Secret of the second factor that the account has from its first sign-in on, in base32; undefined: it has none. */
-  factorSecret?: string
-}
-
-/** The sign-in service that a page plays, and its accounts. */
+/** The sign-in service that a page plays, and its accounts, which it offers without a password. */
 export interface Played {
   name: string
   accounts: readonly Person[]
