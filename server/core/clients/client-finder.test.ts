@@ -6,7 +6,7 @@ import { openMemoryStore } from '../../store/sqlite/sqlite.ts'
 import type { FetchFailure, FetchOutcome, LimitedFetchQuery } from './client-fetch.ts'
 import { createClientFinder, isAcceptedHost } from './client-finder.ts'
 import { createClientKeeper } from './client-life.ts'
-import type { Client } from './client.ts'
+import type { Client, ClientProblem } from './client.ts'
 
 const url = 'https://client.example/client.json'
 const redirect_uris = ['http://127.0.0.1/callback']
@@ -67,7 +67,7 @@ function createFixture(setup: Setup = {}) {
   return { finder, runtime, store, host, reports, name, connect }
 }
 
-const unavailable = { name: 'ClientUnavailableError', permanent: false }
+const unavailable = { name: 'ClientUnavailableError', problem: 'passing' }
 
 describe('createClientFinder', () => {
   it('the client finder finds configured clients before all others', async () => {
@@ -182,33 +182,37 @@ describe('documents are cached as HTTP says (RFC 9111)', () => {
   const faulty: FetchOutcome = { kind: 'fetched', text: documentText(''), headers: new Headers() }
 
   // Strangers do not learn which names exist inside: a private address and none read the same.
-  it.each<[reason: string, answer: FetchOutcome, text: string, permanent: boolean]>([
-    ['too_slow', failed('too_slow'), `the host responds too slowly. ${wait}`, false],
-    ['unreachable', failed('unreachable'), `the host cannot be reached. ${wait}`, false],
-    ['redirected', failed('redirected'), `the host redirects to another address. ${write}`, false],
-    ['not_found', failed('not_found'), `the host has no such document. ${write}`, true],
-    ['faulty: client_name is missing.', faulty, `it is faulty: client_name is missing. ${write}`, true],
+  it.each<[reason: string, answer: FetchOutcome, text: string, problem: ClientProblem]>([
+    ['too_slow', failed('too_slow'), `the host responds too slowly. ${wait}`, 'passing'],
+    ['unreachable', failed('unreachable'), `the host cannot be reached. ${wait}`, 'passing'],
+    ['redirected', failed('redirected'), `the host redirects to another address. ${write}`, 'faulty'],
+    ['not_found', failed('not_found'), `the host has no such document. ${write}`, 'no_client'],
+    [
+      'faulty: client_name is missing.',
+      faulty,
+      `it is faulty: client_name is missing. ${write}`,
+      'no_client',
+    ],
     [
       'forbidden_address',
       failed('forbidden_address'),
       `its host was not found on the public internet. Is this server online? ${wait}`,
-      false,
+      'passing',
     ],
     [
       'unknown_host',
       failed('unknown_host'),
       `its host was not found on the public internet. Is this server online? ${wait}`,
-      false,
+      'passing',
     ],
   ])(
     'a document that fails as %s: the log has the reason, and people read what to do',
-    async (reason, answer, text, permanent) => {
+    async (reason, answer, text, problem) => {
       const { name, reports } = createFixture({ answer })
       const { host } = new URL(url)
       await expect(name()).rejects.toMatchObject({
         message: `The document of this client at ${host} could not be used: ${text}`,
-        faulty: text.endsWith(write),
-        permanent,
+        problem,
       })
       expect(reports).toEqual([['client_document_unavailable', { client_id: url, host, reason }]])
     },
@@ -231,11 +235,11 @@ describe('an outage at the host of a document (stale on error)', () => {
     await name()
     host.answer = failed('not_found')
     runtime.advance(300)
-    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError', permanent: true })
+    await expect(name()).rejects.toMatchObject({ name: 'ClientUnavailableError', problem: 'no_client' })
     expect(await name('connected')).toBe('Quill')
     host.answer = failed('too_many_fetches')
     runtime.advance(60)
-    await expect(name()).rejects.toMatchObject({ permanent: true })
+    await expect(name()).rejects.toMatchObject({ problem: 'no_client' })
     host.answer = served('Back')
     expect(await name()).toBe('Back')
   })

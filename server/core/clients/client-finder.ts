@@ -14,6 +14,7 @@ import type { ClientMetadataPolicy } from './client-metadata.ts'
 import {
   type Client,
   type ClientFinder,
+  type ClientProblem,
   type ClientPurpose,
   type ClientStore,
   ClientUnavailableError,
@@ -186,13 +187,9 @@ class DocumentSource {
       ? 'Contact its developer.'
       : "Try again in a minute. If this happens again, tell the server's operator."
     // The operator's step is shown on its own; advice to try again would contradict it.
-    return new ClientUnavailableError(operatorStep === undefined ? `${problem} ${nextStep}` : problem, {
-      permanent: reason === 'invalid' || reason === 'not_found',
-      faulty,
-      limited: reason === 'too_many_of_address',
-      operatorStep,
-      retryAfterSeconds: until > now ? until - now : undefined,
-    })
+    const message = operatorStep === undefined ? `${problem} ${nextStep}` : problem
+    const retryAfterSeconds = until > now ? until - now : undefined
+    return new ClientUnavailableError(message, problemOf(reason, faulty), { operatorStep, retryAfterSeconds })
   }
 
   async #findStored(url: string): Promise<Client | undefined> {
@@ -216,6 +213,12 @@ class DocumentSource {
     }
     return this.#fallback(url, entry, purpose)
   }
+}
+
+function problemOf(reason: Failure['reason'] | undefined, isFaulty: boolean): ClientProblem {
+  if (reason === 'invalid' || reason === 'not_found') return 'no_client'
+  if (reason === 'too_many_of_address') return 'limited'
+  return isFaulty ? 'faulty' : 'passing'
 }
 
 function isFresh(client: Client | undefined, now: number): client is Client {

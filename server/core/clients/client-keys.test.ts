@@ -43,8 +43,7 @@ it('client keys of at most 64 kB are fetched once in ten minutes', async () => {
 
 const unknownYet = (retryAfterSeconds: number) => ({
   name: 'ClientUnavailableError',
-  permanent: false,
-  faulty: false,
+  problem: 'passing',
   retryAfterSeconds,
 })
 
@@ -68,7 +67,7 @@ it('client keys refuse a kid that is still unknown after a fetch, and decide not
   expect(await kids('b')).toEqual(['a'])
   state.answer = down
   runtime.advance(30)
-  await expect(kids('b')).rejects.toMatchObject({ name: 'ClientUnavailableError', permanent: false })
+  await expect(kids('b')).rejects.toMatchObject({ name: 'ClientUnavailableError', problem: 'passing' })
   expect(await kids('a')).toEqual(['a'])
 })
 
@@ -85,7 +84,7 @@ it('client keys of the last fetch are used for a day while they cannot be fetche
   runtime.advance(86_399)
   expect(await kids('a')).toEqual(['a'])
   runtime.advance(31)
-  await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError', permanent: false })
+  await expect(kids('a')).rejects.toMatchObject({ name: 'ClientUnavailableError', problem: 'passing' })
 })
 
 it.each<[what: string, answer: FetchOutcome]>([

@@ -92,6 +92,7 @@ function unavailable({ failure, faulty, triedAt }: KeySet, now: number): ClientU
   const reason = failure || 'an assertion names one that was not among them a moment ago.'
   return new ClientUnavailableError(
     `The keys of this client could not be fetched: ${reason} ${faulty ? 'Contact its developer.' : 'Try again in a minute.'}`,
-    { faulty, retryAfterSeconds: Math.max(1, triedAt + refetchPauseSeconds - now) },
+    faulty ? 'faulty' : 'passing',
+    { retryAfterSeconds: Math.max(1, triedAt + refetchPauseSeconds - now) },
   )
 }

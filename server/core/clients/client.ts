@@ -68,32 +68,27 @@ export function finderFor(source: AttemptSource, finder: ClientFinder): ClientFi
 }
 
 /**
- * Its document or keys are unavailable. `faulty`: only the operators of its host can fix that. `permanent`: the document
- * describes no client, or its host says that there is none. `limited`: the requesting address exceeded its limit. No new attempt
- * is made before `retryAfterSeconds`. The message is shown to users and ends with the next step.
+ * Why a client is unavailable: its document describes no client or is gone; only the operators of its host can mend it; the
+ * requesting address exceeded its limit; or it may pass.
  */
+export type ClientProblem = 'no_client' | 'faulty' | 'limited' | 'passing'
+
+/** Its document or keys are unavailable. The message is shown to users and ends with the next step. */
 export class ClientUnavailableError extends Error {
-  readonly permanent: boolean
-  readonly faulty: boolean
-  readonly limited: boolean
+  override readonly name = 'ClientUnavailableError'
+  readonly problem: ClientProblem
+  /** No new attempt is made before. */
   readonly retryAfterSeconds: number | undefined
+  /** The next step if the reader is the operator; the message then has none. */
   readonly operatorStep: string | undefined
 
   constructor(
     message: string,
-    options: {
-      permanent?: boolean
-      faulty?: boolean
-      limited?: boolean
-      retryAfterSeconds?: number | undefined
-      operatorStep?: string | undefined
-    } = {},
+    problem: ClientProblem = 'passing',
+    options: { retryAfterSeconds?: number | undefined; operatorStep?: string | undefined } = {},
   ) {
     super(message)
-    this.name = 'ClientUnavailableError'
-    this.permanent = options.permanent ?? false
-    this.faulty = options.faulty ?? this.permanent
-    this.limited = options.limited ?? false
+    this.problem = problem
     this.retryAfterSeconds = options.retryAfterSeconds
     this.operatorStep = options.operatorStep
   }

@@ -43,9 +43,9 @@ export function loginHandler(
   }
 }
 
-function ofClient({ limited, faulty, message, operatorStep }: ClientUnavailableError): LoginError {
-  if (limited) return new LoginError('client_limited')
-  const reason = faulty ? 'client_document_faulty' : 'client_unavailable'
+function ofClient({ problem, message, operatorStep }: ClientUnavailableError): LoginError {
+  if (problem === 'limited') return new LoginError('client_limited')
+  const reason = problem === 'passing' ? 'client_unavailable' : 'client_document_faulty'
   return new LoginError(reason, { detail: message, nextStep: operatorStep })
 }
 

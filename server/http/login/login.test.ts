@@ -355,7 +355,9 @@ it('every refusal takes half a second, and the right password does not wait', as
 describe('a client whose document cannot be fetched', () => {
   const unavailable = new ClientUnavailableError('The document at https://claude.ai answers 503.')
   const operatorStep = 'npm start -- --client-documents off'
-  const inTrial = new ClientUnavailableError('The document at claude.ai is away.', { operatorStep })
+  const inTrial = new ClientUnavailableError('The document at claude.ai is away.', 'passing', {
+    operatorStep,
+  })
   const goneFrom = (login: LoginFixture, how: Error): void =>
     void (login.shared.store.findClient = () => Promise.reject(how))
 
@@ -368,7 +370,7 @@ describe('a client whose document cannot be fetched', () => {
     expect(refused.html).toContain('This app cannot be checked right now')
     expect(refused.html).toContain(unavailable.message)
     expect(refused.html).toContain('connect again in the app')
-    goneFrom(login, new ClientUnavailableError('Too many documents.', { limited: true }))
+    goneFrom(login, new ClientUnavailableError('Too many documents.', 'limited'))
     expect((await login.open(browser)).status).toBe(429)
     // In a trial the operator reads the page.
     goneFrom(login, inTrial)

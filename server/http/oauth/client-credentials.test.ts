@@ -138,7 +138,7 @@ describe('readClient', () => {
   })
 
   it('readClient answers invalid_client if the host says that there is no such document', async () => {
-    const permanent = new ClientUnavailableError('Faulty.', { permanent: true })
+    const permanent = new ClientUnavailableError('Faulty.', 'no_client')
     await expect(read({ client_id: url }, () => Promise.reject(permanent))).rejects.toMatchObject({
       code: 'invalid_client',
       status: 401,

@@ -27,11 +27,11 @@ export async function readClient(
     return await authenticateClient(credentials, ports)
   } catch (cause) {
     if (!(cause instanceof ClientUnavailableError)) throw cause
-    if (cause.permanent) throw new OAuthError('invalid_client', cause.message, { cause })
-    const { retryAfterSeconds, limited } = cause
+    if (cause.problem === 'no_client') throw new OAuthError('invalid_client', cause.message, { cause })
+    const { retryAfterSeconds, problem } = cause
     throw new OAuthError('temporarily_unavailable', cause.message, {
       cause,
-      ...(limited && { status: 429 }),
+      ...(problem === 'limited' && { status: 429 }),
       ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     })
   }

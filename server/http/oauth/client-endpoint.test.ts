@@ -39,7 +39,7 @@ async function post(findClient: ClientFinder['findClient']): Promise<Posted> {
 
 it.each([
   [new ClientUnavailableError('The document cannot be fetched.'), 503, '5'],
-  [new ClientUnavailableError('Too many documents.', { limited: true, retryAfterSeconds: 17 }), 429, '17'],
+  [new ClientUnavailableError('Too many documents.', 'limited', { retryAfterSeconds: 17 }), 429, '17'],
 ])(
   'RFC 9110 10.2.3: a client whose document cannot be fetched comes again, and keeps its tokens: %s',
   async (cause, status, retryAfter) => {
