@@ -68,7 +68,6 @@ async function runChecks(checks: ReadinessChecks): Promise<Record<string, string
   return Object.fromEntries(states)
 }
 
-const defaultSteadyMs = 2000
 /** Shorter than `/readyz` waits for a check, so that a slow one returns its last result. */
 const patienceMs = 1000
 /** A check that fails this fast is tried once more: one broken connection is not an outage. */
@@ -76,16 +75,13 @@ const quickFailureMs = 2000
 const retryPauseMs = 200
 
 /**
- * Makes the readiness check of a remote service steady, which is asked again `steadyMs` after it was good: the first call after an outage notices it, and a slow response changes
+ * Makes the readiness check of a remote service steady: the first call after an outage notices it, and a slow response changes
  * nothing. Resolves when the last result was good. Rejects with the failure of `check` when it failed twice in a row, or once
  * after more than two seconds. While `check` takes longer than a second, its last result stands; before the first result the
  * caller waits as long as it takes. `check` must end by itself.
  */
-export function createSteadyCheck(
-  check: () => Promise<unknown>,
-  steadyMs: number = defaultSteadyMs,
-): () => Promise<void> {
-  let last: { endedAt: number; failure: { error: unknown } | undefined } | undefined
+export function createSteadyCheck(check: () => Promise<unknown>): () => Promise<void> {
+  let last: { failure: { error: unknown } | undefined } | undefined
   let looking: Promise<void> | undefined
 
   async function look(): Promise<void> {
@@ -95,15 +91,13 @@ export function createSteadyCheck(
       await new Promise((resolve) => setTimeout(resolve, retryPauseMs))
       failure = await failureOf(check)
     }
-    last = { endedAt: performance.now(), failure }
+    last = { failure }
     looking = undefined
   }
 
   return async () => {
-    if (!last || last.failure || performance.now() - last.endedAt >= steadyMs) {
-      looking ??= look()
-      await (last ? within(patienceMs, looking) : looking)
-    }
+    looking ??= look()
+    await (last ? within(patienceMs, looking) : looking)
     if (last?.failure) throw last.failure.error
   }
 }

@@ -164,7 +164,7 @@ function readinessChecks(
   provider: SessionProvider,
 ): ReadinessChecks {
   // A slow disk is not an outage.
-  const writes = createSteadyCheck(() => store.proveWritable(), 0)
+  const writes = createSteadyCheck(() => store.proveWritable())
   return {
     // The read first: it gets over a connection that broke.
     store: async () => {
