@@ -117,7 +117,7 @@ export class ProcessPool {
       process?.isServing === true && token !== undefined && process.terms.environment.providerToken !== token
     // A refused start leaves everything as it is.
     const starts = !slot.ready || isReplaced
-    if (starts || slot.isShared) this.#limits.admit(slot, callerName(caller.user), starts)
+    if (starts || slot.isShared) this.#limits.admit(slot.terms.userId, callerName(caller.user), starts)
     const former = isReplaced ? slot.vacate() : undefined
     slot.ready ??= this.#start(slot, caller, token)
     if (former) endAfter(former, slot.ready)
@@ -198,7 +198,7 @@ export class ProcessPool {
     { terms: { userId, sub }, latestCaller = userId }: ProcessSlot,
     process?: CommandProcess,
   ): void {
-    if (this.#limits.recordDeath(userId, latestCaller))
+    if (this.#limits.recordDeath(latestCaller))
       this.#ports.report('upstream_broken', { sub, stderr: process?.errorTail })
   }
 

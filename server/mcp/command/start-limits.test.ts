@@ -1,18 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { createFakeRuntime } from '../../../tests/support/server/fake-runtime.ts'
 import { refusals, StartLimits } from './start-limits.ts'
-import type { ProcessSlot } from './process-slot.ts'
-
-const slotOf = (userId: string, isShared = false): ProcessSlot =>
-  ({ isShared, terms: { userId } }) as ProcessSlot
 
 describe('processes that die again and again', () => {
   const create = () => {
     const runtime = createFakeRuntime()
     const limits = new StartLimits(runtime)
-    const refusalOf = (caller: string, slot = slotOf(caller), starts = true): number | undefined => {
+    const refusalOf = (caller: string, owner = caller, starts = true): number | undefined => {
       try {
-        limits.admit(slot, caller, starts)
+        limits.admit(owner, caller, starts)
         return undefined
       } catch (error) {
         return (error as { retryAfterSeconds: number }).retryAfterSeconds
@@ -23,15 +19,15 @@ describe('processes that die again and again', () => {
 
   it('processes that keep dying are not started for a minute after the third death during the calls of a person', () => {
     const { runtime, limits, refusalOf } = create()
-    expect(limits.recordDeath('ada', 'ada')).toBe(false)
+    expect(limits.recordDeath('ada')).toBe(false)
     runtime.advance(10)
-    expect(limits.recordDeath('ada', 'ada')).toBe(false)
+    expect(limits.recordDeath('ada')).toBe(false)
     expect(refusalOf('ada')).toBeUndefined()
     runtime.advance(10)
-    expect(limits.recordDeath('ada', 'ada')).toBe(true)
+    expect(limits.recordDeath('ada')).toBe(true)
     expect(refusalOf('ada')).toBe(40)
-    expect(refusalOf('ada', slotOf('ada'), false)).toBe(40)
-    expect(limits.recordDeath('ada', 'ada')).toBe(false)
+    expect(refusalOf('ada', 'ada', false)).toBe(40)
+    expect(limits.recordDeath('ada')).toBe(false)
     expect(refusalOf('ada')).toBe(50)
     expect(refusalOf('bob')).toBeUndefined()
     runtime.advance(49)
@@ -42,18 +38,19 @@ describe('processes that die again and again', () => {
 
   it('processes that keep dying are counted against the last caller of a shared process', () => {
     const { limits, refusalOf } = create()
-    const shared = slotOf('everybody', true)
-    for (let death = 0; death < 3; death += 1) limits.recordDeath('everybody', 'ada')
-    expect(refusalOf('ada', shared)).toBe(60)
-    expect(refusalOf('bob', shared)).toBeUndefined()
+    for (let death = 0; death < 3; death += 1) limits.recordDeath('ada')
+    expect(refusalOf('ada', 'everybody')).toBe(60)
+    expect(refusalOf('bob', 'everybody')).toBeUndefined()
   })
 
-  it('processes that keep dying are started thirty times for a person at once, and then every two seconds', () => {
+  it('processes that keep dying are started thirty times for a person at once, or for all who share one, and then every two seconds', () => {
     const { runtime, refusalOf } = create()
     for (let start = 0; start < 30; start += 1) expect(refusalOf('ada')).toBeUndefined()
     expect(refusalOf('ada')).toBe(2)
-    expect(refusalOf('ada', slotOf('ada'), false)).toBeUndefined()
-    expect(refusalOf('ada', slotOf('everybody', true))).toBeUndefined()
+    expect(refusalOf('ada', 'ada', false)).toBeUndefined()
+    for (let start = 0; start < 30; start += 1)
+      expect(refusalOf(start % 2 === 0 ? 'eve' : 'ada', 'everybody')).toBeUndefined()
+    expect(refusalOf('eve', 'everybody')).toBe(2)
     expect(refusalOf('bob')).toBeUndefined()
     runtime.advance(2)
     expect(refusalOf('ada')).toBeUndefined()

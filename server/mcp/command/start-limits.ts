@@ -1,12 +1,11 @@
 import type { Runtime } from '@drawbridge/shared/runtime.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { RateLimit } from '../../core/limits/rate-limit.ts'
-import type { ProcessSlot } from './process-slot.ts'
 
 const maxDeaths = 3
 const windowSeconds = 60
 const maxKeys = 10_000
-/** Starts of processes of one person. */
+/** Starts of processes of one person, or of a shared one. */
 const startRate = { burst: 30, perSecond: 0.5 }
 
 /**
@@ -16,7 +15,7 @@ const startRate = { burst: 30, perSecond: 0.5 }
 export class StartLimits {
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #starts = new RateLimit(startRate, maxKeys)
-  /** When the latest deaths were, by whose process it was, and by who called last. */
+  /** When the latest deaths were, by who called last. */
   readonly #deaths = new BoundedMap<readonly number[]>(maxKeys)
 
   constructor(runtime: Pick<Runtime, 'now'>) {
@@ -24,23 +23,23 @@ export class StartLimits {
   }
 
   /** Counts a death against who called last, and says whether that was one too many. */
-  recordDeath(userId: string, latestCaller: string): boolean {
-    for (const key of new Set([userId, latestCaller]))
-      this.#deaths.set(key, [...this.#recent(key), this.#runtime.now()])
-    return this.#recent(latestCaller).length === maxDeaths
+  recordDeath(latestCaller: string): boolean {
+    const deaths = [...this.#recent(latestCaller), this.#runtime.now()]
+    this.#deaths.set(latestCaller, deaths)
+    return deaths.length === maxDeaths
   }
 
   /**
-   * Throws while the calls of `caller` keep ending processes, or when the person of a slot has had too many started. For calls that start
-   * a process, and for all to a shared one.
+   * Throws while the calls of `caller` keep ending processes, or when `owner`, the person whose process it is, has had too many started.
+   * For calls that start a process, and for all to a shared one.
    */
-  admit({ isShared, terms: { userId } }: ProcessSlot, caller: string, starts: boolean): void {
+  admit(owner: string, caller: string, starts: boolean): void {
     const now = this.#runtime.now()
     const first = this.#recent(caller).at(-maxDeaths)
     if (first !== undefined) throw refusals.keepsEnding(first + windowSeconds - now)
-    if (!starts || isShared) return
-    if (this.#starts.isSpent(userId, now)) throw refusals.startsTooOften(Math.ceil(1 / startRate.perSecond))
-    this.#starts.take(userId, now)
+    if (!starts) return
+    if (this.#starts.isSpent(owner, now)) throw refusals.startsTooOften(Math.ceil(1 / startRate.perSecond))
+    this.#starts.take(owner, now)
   }
 
   #recent(key: string): readonly number[] {
