@@ -6,7 +6,7 @@ import { ProviderError, type SignIn } from '../../core/session/session-provider.
 import type { ConnectToOidc, OidcClientConfig, OidcConnection } from './oidc-connection.ts'
 import { type OidcFailure, plainFailure, readOidcFailure } from './oidc-failure.ts'
 import { identityOfClaims, withProofOfAddress } from './oidc-identity.ts'
-import { type OidcJwtVerifier, vouchByUserinfo } from './jwt-verifier.ts'
+import { type OidcJwtVerifier, vouchByUserinfo } from './oidc-verifier.ts'
 import { revokeToken, sessionOfAnswer } from './oidc-session.ts'
 
 // From the provider or the user: all other codes concern the request or the provider.

@@ -3,8 +3,7 @@ import type { SessionProvider } from '../../core/session/session-provider.ts'
 import { createOidcConnection, type OidcClientConfig, pingOidcProvider } from './oidc-connection.ts'
 import { probeOidcSession, profileOfOidc, refreshOidcSession, signOutOfOidc } from './oidc-session.ts'
 import { finishOidcSignIn, type OidcRequestConfig, startOidcSignIn } from './oidc-sign-in.ts'
-import { createOidcJwtVerifier } from './jwt-verifier.ts'
-import { createLogoutReader, createOidcTokenVerifier } from './oidc-verifier.ts'
+import { createLogoutReader, createOidcJwtVerifier, createOidcTokenVerifier } from './oidc-verifier.ts'
 
 export interface OidcConfig extends OidcClientConfig, OidcRequestConfig {
   /** The provider's name on the only button of the login page. */
