@@ -11,7 +11,7 @@ import type { FetchHandler } from '../http/endpoint.ts'
 import { createClientAddress } from '../http/listener/client-address.ts'
 import type { AuditRing } from '../observability/audit-ring.ts'
 import { type Log, reportTo } from '../observability/log.ts'
-import { keyFileAt } from '../store/secret-key-file-change.ts'
+import { keyFileAt } from '../store/secret-key-file.ts'
 
 /** The file is changed within this process, which serves nothing while it waits for another process to finish changing it. */
 const keyFileWaitMs = 100

@@ -5,7 +5,7 @@ import type { ServerConfig } from '../config/setting-table.ts'
 import { fixedKeyRing, type KeyRing } from '../core/seal.ts'
 import type { Store } from '../core/store.ts'
 import { openPostgresStore } from '../store/postgres/postgres.ts'
-import { type KeyFileOptions, openKeyFile, readOrCreateSecretKeys } from '../store/secret-key-file.ts'
+import { createKeyFile, type KeyFileOptions, openKeyFile } from '../store/secret-key-file.ts'
 import { openMemoryStore, openSqliteStore } from '../store/sqlite/sqlite.ts'
 
 /**
@@ -36,7 +36,7 @@ export function openKeyRing(
   if (source.kind === 'ring') return fixedKeyRing(source.keys)
   const generate = (kid: string): string => `${kid}:${encodeBase64url(runtime.randomBytes(32))}`
   if (source.kind === 'memory') return fixedKeyRing(parseSecretKeys(generate('memory')))
-  if (source.generated) readOrCreateSecretKeys(source.path, () => generate(generatedKid))
+  if (source.generated) createKeyFile(source.path, () => generate(generatedKid))
   return openKeyFile(source.path, { parse: parseSecretKeys, now: runtime.now, ...(report && { report }) })
 }
 

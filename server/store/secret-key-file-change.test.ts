@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeEach, expect, it } from 'vitest'
 import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
-import { keyFileAt } from './secret-key-file-change.ts'
+import { keyFileAt } from './secret-key-file.ts'
 
 let folder: string
 let path: string
@@ -59,7 +59,7 @@ it('a change of the key file is refused while another process makes one', () => 
 })
 
 it('processes that change the key file at once all find their entries in it', async () => {
-  const module = new URL('secret-key-file-change.ts', import.meta.url).href
+  const module = new URL('secret-key-file.ts', import.meta.url).href
   const work = (name: string): string => `
       const { keyFileAt } = await import(${JSON.stringify(module)})
       for (let n = 0; n < 5; n += 1) keyFileAt(${JSON.stringify(path)}).change((all) => ['${name}' + n + ':1', ...all])`

@@ -15,7 +15,7 @@ import { parseSecretKeys } from '../config/store-address.ts'
 import { createSealer, type KeyRing, type Sealer, type SealingKey, sealingKeyOf } from '../core/seal.ts'
 import { createFakeRuntime, type FakeRuntime } from '../../tests/support/server/fake-runtime.ts'
 import { temporaryFolder } from '../../tests/support/temporary-folder.ts'
-import { openKeyFile, readOrCreateSecretKeys } from './secret-key-file.ts'
+import { createKeyFile, openKeyFile } from './secret-key-file.ts'
 
 let folder: string
 beforeEach(() => {
@@ -26,60 +26,52 @@ const never = (): string => {
   throw new Error('The file was there.')
 }
 
-describe('readOrCreateSecretKeys', () => {
-  it('readOrCreateSecretKeys makes the file once, for its owner only, and reads it from then on', () => {
+describe('createKeyFile', () => {
+  it('createKeyFile makes the file once, for its owner only, with the folders to it', () => {
     const path = join(folder, 'new', 'secret-keys')
-    expect(readOrCreateSecretKeys(path, () => 'kid:text')).toBe('kid:text')
+    createKeyFile(path, () => 'kid:text')
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(statSync(join(folder, 'new')).mode & 0o777).toBe(0o700)
-    expect(readOrCreateSecretKeys(path, never)).toBe('kid:text')
+    createKeyFile(path, never)
     expect(readFileSync(path, 'utf8')).toBe('kid:text\n')
     expect(readdirSync(join(folder, 'new'))).toEqual(['secret-keys'])
   })
 
-  it('readOrCreateSecretKeys ignores white space around the text', () => {
+  it('createKeyFile leaves the key of the server that was first, when two start at once', () => {
     const path = join(folder, 'secret-keys')
-    writeFileSync(path, '\n kid:text \r\n')
-    expect(readOrCreateSecretKeys(path, never)).toBe('kid:text')
-  })
-
-  it('readOrCreateSecretKeys gives two servers that start at once the same text', () => {
-    const path = join(folder, 'secret-keys')
-    let inner = ''
-    const outer = readOrCreateSecretKeys(path, () => {
-      inner = readOrCreateSecretKeys(path, () => 'kid:inner')
+    createKeyFile(path, () => {
+      createKeyFile(path, () => 'kid:inner')
       return 'kid:outer'
     })
-    expect([inner, outer]).toEqual(['kid:inner', 'kid:inner'])
     expect(readFileSync(path, 'utf8')).toBe('kid:inner\n')
+    expect(readdirSync(folder)).toEqual(['secret-keys'])
   })
 
-  it('a process that dies while it makes the text leaves no empty file', () => {
+  it('createKeyFile leaves no empty file if the process dies while it makes the text', () => {
     const path = join(folder, 'secret-keys')
     expect(() =>
-      readOrCreateSecretKeys(path, () => {
+      createKeyFile(path, () => {
         throw new Error('died')
       }),
     ).toThrow('died')
-    expect(readOrCreateSecretKeys(path, () => 'kid:text')).toBe('kid:text')
+    createKeyFile(path, () => 'kid:text')
+    expect(readFileSync(path, 'utf8')).toBe('kid:text\n')
   })
 
-  it('a folder in the place of the file is an error, not a new key', () => {
-    const path = join(folder, 'secret-keys')
-    mkdirSync(path)
-    expect(() => readOrCreateSecretKeys(path, never)).toThrow(expect.objectContaining({ code: 'EISDIR' }))
-  })
-
-  it('a file in the place of the folder is an error', () => {
-    writeFileSync(join(folder, 'file'), '')
-    expect(() => readOrCreateSecretKeys(join(folder, 'file', 'secret-keys'), never)).toThrow(/EEXIST|ENOTDIR/)
-  })
-
-  it.skipIf(process.getuid?.() === 0)('a file that may not be read is an error, not a new key', () => {
+  it('createKeyFile leaves a file that this user may not read', () => {
     const path = join(folder, 'secret-keys')
     writeFileSync(path, 'kid:text')
     chmodSync(path, 0)
-    expect(() => readOrCreateSecretKeys(path, never)).toThrow(expect.objectContaining({ code: 'EACCES' }))
+    createKeyFile(path, never)
+    chmodSync(path, 0o600)
+    expect(readFileSync(path, 'utf8')).toBe('kid:text')
+  })
+
+  it('createKeyFile fails where a file is in the place of the folder', () => {
+    writeFileSync(join(folder, 'file'), '')
+    expect(() => createKeyFile(join(folder, 'file', 'secret-keys'), () => 'kid:text')).toThrow(
+      /EEXIST|ENOTDIR/,
+    )
   })
 })
 
@@ -114,8 +106,9 @@ describe('openKeyFile', () => {
     expect(open(write(text)).kids()).toBe('one two')
   })
 
-  it('openKeyFile fails for a file that is missing or no ring', () => {
+  it('openKeyFile fails for a file that is missing, a folder or no ring', () => {
     expect(() => open(join(folder, 'none'))).toThrow(expect.objectContaining({ code: 'ENOENT' }))
+    expect(() => open(folder)).toThrow(expect.objectContaining({ code: 'EISDIR' }))
     expect(() => open(write('- -'))).toThrow('expected words')
     expect(() => open(write(''))).toThrow('expected words')
   })
