@@ -33,6 +33,7 @@ function reportedIn(text: string): { name: string; fields: string[] }[] {
 
 function fieldsIn(literal: string): string[] {
   return literal
+    .replaceAll(/\([^()]*\)/g, '')
     .split(',')
     .map((member) => /^\s*(?:\.\.\.)?(\w+)/.exec(member)?.[1] ?? '')
     .filter((field) => field !== '')
