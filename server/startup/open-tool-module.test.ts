@@ -67,7 +67,7 @@ describe('a file of tools', () => {
 describe('a file that cannot be used says what to do', () => {
   it.each<[string, string, RegExp]>([
     ['throws', `throw new Error('no database')`, /tools\.mjs does not load: no database/],
-    ['is no JavaScript', `export const = 1`, /does not load: .+ Run it with node/s],
+    ['is no JavaScript', `export const = 1`, /does not load: .+ See where with: node .+tools\.mjs$/s],
     ['imports what is not there', `import 'not-there'`, /does not load: .*not-there/],
     ['exports nothing', ``, /exports nothing\. Export tools, an array, or register/],
     ['exports something else', `export const tool = []`, /exports only tool\. Export tools/],

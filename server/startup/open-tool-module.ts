@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isJsonObject } from '@drawbridge/shared/json-object.ts'
@@ -38,24 +37,9 @@ export async function loadToolModule(path: string, directory: string = process.c
     const isNamed = Object.hasOwn(exports, 'tools') || Object.hasOwn(exports, 'register')
     return isNamed || !isJsonObject(whole) ? exports : whole
   } catch (cause) {
-    throw new ToolModuleError(
-      [
-        `${file} does not load: ${thrownText(cause)}. ${syntaxPlace(file, cause) ?? 'Run it with node to see more.'}`,
-      ],
-      { cause },
-    )
+    const fault = `${file} does not load: ${thrownText(cause)}. See where with: node ${file}`
+    throw new ToolModuleError([fault], { cause })
   }
-}
-
-/**
- * Returns the location of a module's syntax error, which Node puts only in its printed text. Undefined for an error in another
- * module that it imports.
- */
-function syntaxPlace(file: string, cause: unknown): string | undefined {
-  if (!(cause instanceof SyntaxError)) return undefined
-  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 10_000 })
-  const [, place] = /^(.+:\d+)$/m.exec(stderr) ?? []
-  return place === undefined ? undefined : `It is at ${place}.`
 }
 
 /** Returns the message of any thrown value: a module may throw anything. */
