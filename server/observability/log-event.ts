@@ -250,8 +250,8 @@ export const logEvents: Readonly<Record<string, LogEvent>> = {
   ),
   telemetry_failed: event(
     'warn',
-    'The OpenTelemetry collector did not take a batch of `traces` or `logs`, which is lost; said once until it takes one. When the server stops, `lost` is how many spans and records never arrived, of `all`.',
-    { fields: ['signal', 'lost', 'err'], detail: 'signal' },
+    'The OpenTelemetry collector did not take a batch of `traces` or `logs`, which is lost; said once until it takes one.',
+    { fields: ['signal', 'err'], detail: 'signal' },
   ),
   upkeep_failed: event('error', 'Background work failed and will be retried.', { fields: ['err'] }),
   stopping: event('info', 'The process was asked to stop.', { fields: ['signal'] }),

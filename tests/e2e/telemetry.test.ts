@@ -157,7 +157,7 @@ it('a call at the server is one span at the collector, in the trace that its cli
   await collector.close()
 })
 
-it('a collector that never answers fails and delays no call, and the server reports once how much was lost', async () => {
+it('a collector that never answers fails and delays no call, and the server reports it once', async () => {
   const collector = await startOtlpCollector({ isSilent: true })
   const queue = {
     OTEL_BSP_MAX_QUEUE_SIZE: '8',
@@ -176,9 +176,7 @@ it('a collector that never answers fails and delays no call, and the server repo
   const began = performance.now()
   await door.kill('SIGTERM')
   expect(performance.now() - began).toBeLessThan(6000)
-  const failures = door.events('telemetry_failed')
-  expect(failures.filter(({ lost }) => lost === undefined)).toHaveLength(1)
-  expect(failures.at(-1)?.['lost']).toBeGreaterThan(20)
+  expect(door.events('telemetry_failed')).toHaveLength(1)
   await collector.close()
   await door.close()
 })

@@ -31,26 +31,18 @@ export interface Providers {
 /** Opens the {@link Providers}. Queues have the bounds of the SDK: 2048 spans and records each, unless its variables say otherwise. */
 export function openProviders(version: string, report: ReportFailure): Providers {
   const resource = resourceOf(version)
-  const losses = new Losses(report)
-  const spans = new BatchSpanProcessor(losses.watched('traces', new OTLPTraceExporter()))
-  // A span that is not sampled is not sent, and not lost.
-  const ended = {
-    onEnd: (span: { spanContext(): { traceFlags: number } }) =>
-      losses.made(span.spanContext().traceFlags & 1),
-  }
-  const traces = new BasicTracerProvider({ resource, spanProcessors: [spans, { ...idle, ...ended }] })
+  const watched = watchedBy(report)
+  const spans = new BatchSpanProcessor(watched('traces', new OTLPTraceExporter()))
+  const traces = new BasicTracerProvider({ resource, spanProcessors: [spans] })
   const records = new BatchLogRecordProcessor({
-    exporter: losses.watched('logs', new OTLPLogExporter()),
+    exporter: watched('logs', new OTLPLogExporter()),
     ...numbers({
       maxQueueSize: 'OTEL_BLRP_MAX_QUEUE_SIZE',
       maxExportBatchSize: 'OTEL_BLRP_MAX_EXPORT_BATCH_SIZE',
       scheduledDelayMillis: 'OTEL_BLRP_SCHEDULE_DELAY',
     }),
   })
-  const logs = new LoggerProvider({
-    resource,
-    processors: [records, { ...idle, onEmit: () => losses.made(1) }],
-  })
+  const logs = new LoggerProvider({ resource, processors: [records] })
   const reader = new PeriodicExportingMetricReader({
     exporter: new OTLPMetricExporter(),
     ...numbers({ exportIntervalMillis: 'OTEL_METRIC_EXPORT_INTERVAL' }),
@@ -62,17 +54,9 @@ export function openProviders(version: string, report: ReportFailure): Providers
     logger: logs.getLogger(scope, version),
     async close() {
       const closing = Promise.allSettled([traces, logs, metrics].map((provider) => provider.shutdown()))
-      const settled = await settledWithin(closing, closeWithinMs)
-      losses.close()
-      return settled === 'done'
+      return (await settledWithin(closing, closeWithinMs)) === 'done'
     },
   }
-}
-
-const idle = {
-  onStart() {},
-  async forceFlush() {},
-  async shutdown() {},
 }
 
 function resourceOf(version: string): Resource {
@@ -98,36 +82,19 @@ interface Exporter<Item> {
   shutdown(): Promise<void>
 }
 
-/** Counts spans and records that were not delivered. Reports the first failure in a row, and the loss at the end. */
-class Losses {
-  readonly #report: ReportFailure
-  #waiting = 0
-  #isFailing = false
-
-  constructor(report: ReportFailure) {
-    this.#report = report
-  }
-
-  made(count: number): void {
-    this.#waiting += count
-  }
-
-  watched<Item>(signal: string, exporter: Exporter<Item>): Exporter<Item> & { forceFlush(): Promise<void> } {
-    return {
-      export: (items, done) =>
-        exporter.export(items, (result) => {
-          const isDelivered = result.code === ExportResultCode.SUCCESS
-          if (isDelivered) this.#waiting -= items.length
-          else if (!this.#isFailing) this.#report('telemetry_failed', { signal, error: result.error })
-          this.#isFailing = !isDelivered
-          done(result)
-        }),
-      shutdown: () => exporter.shutdown(),
-      forceFlush: async () => {},
-    }
-  }
-
-  close(): void {
-    if (this.#waiting > 0) this.#report('telemetry_failed', { signal: 'all', lost: this.#waiting })
-  }
+/** Returns a wrapper of exporters that reports the first failed batch in a row, of all of them. */
+function watchedBy(report: ReportFailure) {
+  let isFailing = false
+  return <Item>(signal: string, exporter: Exporter<Item>) => ({
+    export(items: Item[], done: (result: ExportResult) => void): void {
+      exporter.export(items, (result) => {
+        const isDelivered = result.code === ExportResultCode.SUCCESS
+        if (!isDelivered && !isFailing) report('telemetry_failed', { signal, error: result.error })
+        isFailing = !isDelivered
+        done(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => {},
+  })
 }
