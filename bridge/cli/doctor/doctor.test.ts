@@ -207,11 +207,19 @@ describe('doctor', () => {
       403,
       'text/html; charset=utf-8',
       '<!doctype html>',
-      { state: 'warn', fix: expect.stringContaining('a page for browsers') },
+      { state: 'warn', fix: expect.stringContaining('let programs through') },
       3,
     ],
     ['a fault of the server', 502, 'text/plain', '', { state: 'fail' }, 4],
-    ['another address', 307, 'text/plain', '', { state: 'fail', fix: 'Use the URL it redirects to.' }, 1],
+    ['a redirect', 307, 'text/plain', '', { state: 'fail', message: expect.stringContaining('307') }, 1],
+    [
+      'a refusal of the caller',
+      403,
+      'application/json',
+      '{}',
+      { state: 'warn', fix: expect.stringContaining('Ask for access') },
+      3,
+    ],
     ['a file', 200, 'text/plain', 'x', { state: 'fail', fix: 'Check the URL.' }, 1],
   ])('doctor recognizes %s', async (_, status, type, body, finding, code) => {
     const { origin } = await serve({

@@ -3,9 +3,10 @@ import { type Checks, fail, ok, type Outcome, warn } from '@drawbridge/shared/te
 import type { BridgeConfig } from '../../config/config-reader.ts'
 import { chooseProxy } from '../../http/route.ts'
 import type { OAuthPorts } from '../../oauth/server-request.ts'
+import { refusedPostError } from '../../transport/failed-response.ts'
+import { TransportError } from '../../transport/transport.ts'
 import { askFirst, type FirstAnswer, namesSignIn } from '../connect/endpoint-probe.ts'
-import { exitCode } from '../failure/failure-table.ts'
-import { failureContextOf } from '../failure/failure-text.ts'
+import { type FailureContext, failureContextOf } from '../failure/failure-text.ts'
 import { failed } from './finding.ts'
 
 export type EndpointFacts = Awaited<ReturnType<typeof askEndpoint>>
@@ -35,7 +36,7 @@ export const endpointChecks: Checks<EndpointFacts> = {
     if (answer === undefined) return failed(error, failureContextOf(config))
     if (answer.wall !== undefined) return failed(answer.wall, failureContextOf(config))
     if (answer.status === 401) return ok('It requires a sign-in (401).')
-    if (!isMcp(answer)) return strange(answer)
+    if (!isMcp(answer)) return noMcp(answer, failureContextOf(config))
     const text = answer.isSse ? 'It answers with the older HTTP+SSE transport' : 'It answers'
     return ok(
       namesSignIn
@@ -72,26 +73,15 @@ function isMcp({ isSse, message }: FirstAnswer): boolean {
   return isSse || (message !== undefined && parseJsonRpcMessage(message).kind === 'response')
 }
 
-function strange({ status, contentType }: FirstAnswer): Outcome {
-  if (status === 404 || status === 405) {
-    const fix = 'Check the path of the URL, often /mcp or /sse.'
-    return fail(`There is no MCP endpoint at that URL (${status}).`, fix)
-  }
-  if (status === 403 && contentType.startsWith('text/html')) {
-    const fix = 'Check the URL: it is a page for browsers, or a firewall refuses programs.'
-    return warn('It refuses, with a web page (403).', fix)
-  }
+function noMcp({ status, contentType }: FirstAnswer, context: FailureContext): Outcome {
+  const refusal = refusedPostError({ status, error: undefined })
   if (status === 403) {
-    const fix = 'Ask the operator of the server whether this computer is allowed; sign in if you have not.'
-    return warn('It refuses without saying how to sign in (403).', fix)
+    const page = new TransportError('blocked', 'The server answers with a web page (HTTP 403).')
+    // A token may be what is missing.
+    return { ...failed(contentType.startsWith('text/html') ? page : refusal, context), state: 'warn' }
   }
-  if (status >= 500) {
-    const text = `The server reported an internal error (${status}).`
-    return fail(text, 'Tell the operator of the server.', exitCode.unreachable)
-  }
-  if (status >= 300 && status < 400) {
-    return fail(`It redirects elsewhere (${status}), which is not followed.`, 'Use the URL it redirects to.')
-  }
-  const kind = contentType === '' ? 'nothing' : JSON.stringify(contentType)
-  return fail(`No MCP server answers there (${status}, ${kind}).`, 'Check the URL.')
+  if (status >= 400 && refusal.fault !== 'refused') return failed(refusal, context)
+  const type = contentType === '' ? 'nothing' : JSON.stringify(contentType)
+  const text = `No MCP server answers there (HTTP ${status}, ${type}).`
+  return failed(new TransportError('no_mcp', text), context)
 }
