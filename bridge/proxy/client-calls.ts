@@ -9,7 +9,6 @@ import {
   parseWireMessage,
   splitBatch,
   toWireMessage,
-  waitingId,
   type WireMessage,
   withId,
 } from '@drawbridge/shared/mcp/json-rpc.ts'
@@ -134,13 +133,10 @@ export class PendingCalls implements Step<ClientContext> {
     return [...this.#calls.values()]
   }
 
-  /** Delivers a message that belongs to no call, or to the call that its id names. */
+  /** Delivers a message that belongs to no call. Drops a response. */
   readonly unsolicited = async (message: WireMessage): Promise<void> => {
-    const { envelope } = message
-    if (envelope.kind === 'request' || envelope.kind === 'notification') return this.#ports.write(message)
-    if (envelope.kind !== 'response') return
-    const call = this.#calls.get(waitingId(envelope.id, this.#calls))
-    if (call !== undefined) await this.#answer(call, withId(message, call.id))
+    const { kind } = message.envelope
+    if (kind === 'request' || kind === 'notification') await this.#ports.write(message)
   }
 
   /** Answers a call with the server's own error, or else a description of the failure. */

@@ -134,12 +134,12 @@ export class SessionTransport implements StreamingTransport {
     const { envelope } = message
     const recording = this.#state.recording(message, options)
     if (envelope.kind !== 'request') return this.#postInSession(message, recording)
-    const answered = this.#pending.expect(envelope.id, recording.deliver)
+    const { answered, forget } = this.#pending.expect(envelope.id, recording.deliver)
     try {
       const elsewhere: Elsewhere = () => (this.#stream?.mayAnswer === true ? answered : undefined)
       await this.#postInSession(message, recording, elsewhere)
     } finally {
-      this.#pending.forget(envelope.id)
+      forget()
     }
   }
 

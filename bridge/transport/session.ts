@@ -62,21 +62,12 @@ export function isSessionLost(refused: RefusedPost, used: Session): boolean {
   return refused.status === 404 && errorCode(refused.answer) !== jsonRpcCode.methodNotFound
 }
 
-/** Methods whose results are remembered. */
-const stateMethods: ReadonlySet<string> = new Set([
-  'initialize',
-  'logging/setLevel',
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'tools/list',
-])
-
 /** Remembers the messages to replay to a server that lost a session. Replayed messages have new ids. */
 export class SessionState {
   readonly #answered: (request: WireMessage, answer: WireMessage) => void
-  #initialize: JsonRpcRequest | undefined
+  #initialize: WireMessage | undefined
   /** The log level and the subscriptions. */
-  readonly #choices = new Map<unknown, JsonRpcRequest>()
+  readonly #choices = new Map<unknown, WireMessage>()
   #replays = 0
 
   /** `answered` receives results in which the server describes itself. */
@@ -87,7 +78,7 @@ export class SessionState {
   /** Returns a context that records the result of a request. */
   recording<C extends Context>(message: WireMessage, context: C): C {
     const { envelope } = message
-    if (envelope.kind !== 'request' || !stateMethods.has(envelope.method)) return context
+    if (envelope.kind !== 'request') return context
     return intercepted(context, (answer, deliver) => {
       if (answer.envelope.kind === 'response' && !answer.envelope.isError) this.accepted(message, answer)
       return deliver(answer)
@@ -96,22 +87,20 @@ export class SessionState {
 
   /** Records an accepted request. */
   accepted(wire: WireMessage, answer: WireMessage): void {
-    const request = parseWireMessage(wire) as JsonRpcRequest
-    const uri = request.params?.['uri']
-    switch (request.method) {
+    const { envelope } = wire
+    if (envelope.kind !== 'request') return
+    switch (envelope.method) {
       case 'initialize':
-        this.#initialize = request
+        this.#initialize = wire
         return this.#answered(wire, answer)
       case 'tools/list':
         return this.#answered(wire, answer)
       case 'logging/setLevel':
-        this.#choices.set(request.method, request)
-        return
+        return void this.#choices.set(envelope.method, wire)
       case 'resources/subscribe':
-        this.#choices.set(uri, request)
-        return
-      default:
-        this.#choices.delete(uri)
+        return void this.#choices.set(uriIn(wire), wire)
+      case 'resources/unsubscribe':
+        return void this.#choices.delete(uriIn(wire))
     }
   }
 
@@ -132,10 +121,17 @@ export class SessionState {
     return [...this.#choices.values()].map((request) => this.#again(request))
   }
 
-  #again(request: JsonRpcRequest): WireMessage {
+  #again(request: WireMessage): WireMessage {
     this.#replays += 1
-    return toWireMessage({ ...request, id: `drawbridge-replay-${this.#replays}` })
+    return toWireMessage({
+      ...(parseWireMessage(request) as JsonRpcRequest),
+      id: `drawbridge-replay-${this.#replays}`,
+    })
   }
+}
+
+function uriIn(request: WireMessage): unknown {
+  return (parseWireMessage(request) as JsonRpcRequest).params?.['uri']
 }
 
 interface Waiting {
@@ -148,17 +144,17 @@ interface Waiting {
 export class PendingResponses {
   readonly #waiting = new Map<JsonRpcId, Waiting>()
 
-  /** Resolves when the response to this request has been delivered. Rejections may stay unhandled. */
-  expect(id: JsonRpcId, deliver: Waiting['deliver']): Promise<void> {
+  /** `answered` resolves when the response to this request has been delivered, and may be left to reject unhandled. */
+  expect(id: JsonRpcId, deliver: Waiting['deliver']): { answered: Promise<void>; forget(): void } {
+    let waiting: Waiting | undefined
     const answered = new Promise<void>((resolve, reject) => {
-      this.#waiting.set(id, { deliver, resolve, reject })
+      waiting = { deliver, resolve, reject }
+      this.#waiting.set(id, waiting)
     })
     answered.catch(() => {})
-    return answered
-  }
-
-  forget(id: JsonRpcId): void {
-    this.#waiting.delete(id)
+    // The same call may be waiting again, on another connection.
+    const forget = (): void => void (this.#waiting.get(id) === waiting && this.#waiting.delete(id))
+    return { answered, forget }
   }
 
   /** Delivers a response, or an error without an id if only one request waits. Returns whether it was for a request. */

@@ -1,6 +1,6 @@
 import type { Context } from '@drawbridge/shared/mcp/pipeline.ts'
 import type { Readable } from 'node:stream'
-import { settledWithin, unlessAborted } from '@drawbridge/shared/async.ts'
+import { createSignal, settledWithin, unlessAborted } from '@drawbridge/shared/async.ts'
 import { messagesIn, type WireMessage } from '@drawbridge/shared/mcp/json-rpc.ts'
 import { discard, type HttpResponse } from '../http/http-client.ts'
 import { retriesOf, StreamWaits } from '../http/retry.ts'
@@ -73,13 +73,13 @@ export class SseTransport implements StreamingTransport {
   async #roundTrip(connection: SseConnection, message: WireMessage, options: Sending): Promise<void> {
     const { envelope } = message
     if (envelope.kind !== 'request') return this.#post(connection, message, options)
-    const answered = connection.pending.expect(envelope.id, options.deliver)
+    const { answered, forget } = connection.pending.expect(envelope.id, options.deliver)
     // The response may overtake the 202, and a refused POST brings no response.
     const posting = this.#post(connection, message, options)
     try {
       await unlessAborted(Promise.race([answered, posting.then(() => answered)]), options.signal, lostError)
     } finally {
-      connection.pending.forget(envelope.id)
+      forget()
     }
   }
 
@@ -131,8 +131,9 @@ export class SseTransport implements StreamingTransport {
     this.#stream = response.body
     const connection = new SseConnection(response.url, this.#ports)
     void this.#follow(connection, response)
-    if ((await settledWithin(connection.open, endpointWaitMs)) === 'waiting') response.body.destroy()
-    await connection.open
+    if ((await settledWithin(connection.open.given, endpointWaitMs)) === 'waiting') response.body.destroy()
+    const failure = await connection.open.given
+    if (failure !== undefined) throw failure
     return connection
   }
 
@@ -166,26 +167,20 @@ export class SseTransport implements StreamingTransport {
 class SseConnection {
   endpoint = ''
   readonly pending = new PendingResponses()
-  /** Resolves when the stream has named its endpoint; rejects when it has ended first. */
-  readonly open: Promise<void>
+  /** Given when the stream has named its endpoint, or with the failure when it has ended first. */
+  readonly open = createSignal<TransportError | undefined>()
   readonly #streamUrl: string
   readonly #ports: Pick<TransportPorts, 'unsolicited' | 'note'>
-  #opened!: () => void
-  #failed!: (error: unknown) => void
 
   constructor(streamUrl: string, ports: Pick<TransportPorts, 'unsolicited' | 'note'>) {
     this.#streamUrl = streamUrl
     this.#ports = ports
-    this.open = new Promise((resolve, reject) => {
-      this.#opened = resolve
-      this.#failed = reject
-    })
   }
 
   async takeEvent({ type, data }: StreamEvent): Promise<void> {
     if (type === 'endpoint' && this.endpoint === '') {
       this.endpoint = readEndpoint(data.toString('utf8').trim(), this.#streamUrl)
-      this.#opened()
+      this.open.give(undefined)
     } else if (type === 'message') await this.take(readAnswer(data))
   }
 
@@ -201,7 +196,7 @@ class SseConnection {
 
   /** Fails all waiting requests: the stream has ended. Returns whether it had been open. */
   end(error: TransportError): boolean {
-    this.#failed(error)
+    this.open.give(error)
     this.pending.fail(error)
     return this.endpoint !== ''
   }

@@ -27,8 +27,8 @@ describe('requests whose responses come elsewhere', () => {
   it('each waiting request gets the response with its id, once', async () => {
     const pending = new PendingResponses()
     const got: string[] = []
-    const first = pending.expect(1, ({ text }) => void got.push(text))
-    const second = pending.expect('1', ({ text }) => void got.push(text))
+    const { answered: first } = pending.expect(1, ({ text }) => void got.push(text))
+    const { answered: second } = pending.expect('1', ({ text }) => void got.push(text))
     expect(await pending.take(response(2))).toBe(false)
     expect(await pending.take(toWireMessage({ jsonrpc: '2.0', method: 'notifications/message' }))).toBe(false)
     expect(await pending.take(response('1', 'text'))).toBe(true)
@@ -42,7 +42,7 @@ describe('requests whose responses come elsewhere', () => {
   it('a waiting request takes its id as text', async () => {
     const pending = new PendingResponses()
     const got: WireMessage[] = []
-    const waiting = pending.expect(7, (message) => void got.push(message))
+    const { answered: waiting } = pending.expect(7, (message) => void got.push(message))
     expect(await pending.take(response('7'))).toBe(true)
     await waiting
     expect(got.map(({ text }) => JSON.parse(text) as unknown)).toEqual([
@@ -59,7 +59,7 @@ describe('requests whose responses come elsewhere', () => {
 
     it('an error without an id is taken for the only request that waits', async () => {
       const pending = new PendingResponses()
-      const answered = pending.expect(1, take)
+      const { answered } = pending.expect(1, take)
       expect(await pending.take(unnamed)).toBe(true)
       await answered
       expect(got).toEqual([{ jsonrpc: '2.0', id: 1, error }])
@@ -67,9 +67,9 @@ describe('requests whose responses come elsewhere', () => {
 
     it('an error without an id is not taken while two requests wait, nor is another message', async () => {
       const pending = new PendingResponses()
-      void pending.expect(1, take)
+      pending.expect(1, take)
       expect(await pending.take(readMessageText('{"jsonrpc":"2.0","id":null,"result":{}}'))).toBe(false)
-      void pending.expect(2, take)
+      pending.expect(2, take)
       expect(await pending.take(unnamed)).toBe(false)
       expect(got).toEqual([])
     })
@@ -80,15 +80,26 @@ describe('requests whose responses come elsewhere', () => {
     const never = (): void => {
       throw new Error('nobody reads this')
     }
-    void pending.expect(1, never)
-    pending.forget(1)
+    const forgotten = pending.expect(1, never)
+    forgotten.forget()
     expect(await pending.take(response(1))).toBe(false)
-    const undelivered = pending.expect(2, never)
+    const { answered: undelivered } = pending.expect(2, never)
     expect(await pending.take(response(2))).toBe(true)
     await expect(undelivered).rejects.toThrow('nobody reads this')
-    const lost = pending.expect(3, never)
+    const { answered: lost } = pending.expect(3, never)
     pending.fail(new Error('The stream has ended.'))
     await expect(lost).rejects.toThrow('The stream has ended.')
     expect(await pending.take(response(3))).toBe(false)
+  })
+
+  it('a request that is forgotten does not end one of the same id that was sent after it', async () => {
+    const pending = new PendingResponses()
+    const got: string[] = []
+    const first = pending.expect(1, () => void got.push('first'))
+    const second = pending.expect(1, () => void got.push('second'))
+    first.forget()
+    expect(await pending.take(response(1))).toBe(true)
+    await second.answered
+    expect(got).toEqual(['second'])
   })
 })

@@ -275,7 +275,7 @@ export function addressed(message: WireMessage, waiting: ReadonlySet<JsonRpcId>)
 }
 
 /** Returns the id of a request that waits for a response with this one; the same id if none does. */
-export function waitingId(id: JsonRpcId, waiting: { has(id: JsonRpcId): boolean }): JsonRpcId {
+function waitingId(id: JsonRpcId, waiting: ReadonlySet<JsonRpcId>): JsonRpcId {
   if (typeof id !== 'string' || waiting.has(id) || !waiting.has(Number(id))) return id
   return String(Number(id)) === id ? Number(id) : id
 }
