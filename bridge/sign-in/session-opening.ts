@@ -45,7 +45,7 @@ interface OpeningAttempt {
  * requests right behind that, and Python servers refuse requests that overtake it.
  */
 export class SessionOpening {
-  /** Set here only. {@link SessionOpening.ready} comes before a request unless client and server agree. */
+  /** Replaced here only. {@link SessionOpening.ready} comes before a request unless client and server agree. */
   state: SessionState = { kind: 'agreed' }
   readonly #era: McpEra
   readonly #ports: SignInPorts

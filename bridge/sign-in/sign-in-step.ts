@@ -61,33 +61,22 @@ export class SignInStep implements Step {
     if (answers.isSignInTool(message, method))
       return answers.callTool(request, context, () => this.#isRefusedNow(next))
     if (answers.isResumed(message)) return this.#resume(message, context, next)
-    if (this.opening.state.kind !== 'agreed') return this.#goOn(message, context, next)
-    // The path of every call of a signed-in client.
-    return next(message, context).catch((error: unknown) => this.#goOn(message, context, next, { error }))
+    return this.#goOn(message, context, next)
   }
 
   /** Sends a request once the session is open, and again after each sign-in that it needs. */
-  async #goOn(
-    message: WireMessage,
-    context: Context,
-    next: Send,
-    refused?: { error: unknown },
-    signIns = 0,
-  ): Promise<void> {
-    let refusal = refused
+  async #goOn(message: WireMessage, context: Context, next: Send, signIns = 0): Promise<void> {
     for (let round = signIns; ; round += 1) {
       const isWaiting = this.opening.state.kind === 'missing' && this.#ports.signIns.pending !== undefined
-      if (refusal === undefined && !isWaiting) {
-        try {
+      try {
+        if (!isWaiting) {
           await this.opening.ready(next)
           return await next(message, context)
-        } catch (error) {
-          refusal = { error }
         }
+      } catch (error) {
+        if (!this.#leadsToSignIn(error, message, round)) throw error
       }
-      if (refusal !== undefined && !this.#leadsToSignIn(refusal.error, message, round)) throw refusal.error
       if ((await this.#waitForSignIn(message, context, next)) === 'answered') return
-      refusal = undefined
     }
   }
 
@@ -131,7 +120,7 @@ export class SignInStep implements Step {
   /** Resumes a request that the client repeats after `input_required`. */
   async #resume(message: WireMessage, context: Context, next: Send): Promise<void> {
     const bare = await this.#answers.resume(message, context)
-    if (bare !== undefined) await this.#goOn(bare, context, next, undefined, bare === message ? 0 : 1)
+    if (bare !== undefined) await this.#goOn(bare, context, next, bare === message ? 0 : 1)
   }
 
   /** The session may be missing only because no request has been made since the sign-in. */
